@@ -1,0 +1,162 @@
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+import type { Config } from './config/schema.ts'
+import { LiveCatalog } from './database/catalog/live-catalog.ts'
+import { type ChangeLog, silentChangeLog } from './database/change-log.ts'
+import type { ClusterSettings } from './database/embedded/cluster.ts'
+import { type Database, openDatabase } from './database/open.ts'
+import { listErrors } from './error-catalog.ts'
+import type { Feature } from './feature.ts'
+import { createAccessTokenVerifier } from './features/accounts/index.ts'
+import {
+  admin,
+  createAdminService,
+  createAdminTokenVerifier,
+  type FirstSignIn,
+} from './features/admin/index.ts'
+import { collections } from './features/collections/index.ts'
+import { health } from './features/health/index.ts'
+import { metrics } from './features/metrics/index.ts'
+import { createPasswordHasher } from './features/passwords/index.ts'
+import { reference } from './features/reference/index.ts'
+import { schema } from './features/schema/index.ts'
+import { createThrottle, throttle } from './features/throttle/index.ts'
+import { Metrics } from './http/metrics.ts'
+import { createHttpServer, type HttpServer } from './http/server.ts'
+import { httpOrigin } from './lib/addresses.ts'
+import { type Clock, systemClock } from './lib/clock.ts'
+import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
+import { resolveJwtSecret } from './secrets.ts'
+import { readVersion } from './version.ts'
+
+export interface AppOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock?: Clock
+  readonly changes?: ChangeLog
+  /** Settings of the embedded cluster; for tests. */
+  readonly embeddedSettings?: ClusterSettings
+}
+
+/** A whole server, wired and ready to listen. */
+export interface App {
+  readonly http: HttpServer
+  readonly database: Database
+  readonly catalog: LiveCatalog
+  /** What to show once, when this start made the administrator's password. */
+  readonly firstSignIn: FirstSignIn | undefined
+  /** Where clients reach the server; final once it listens. */
+  publicBaseUrl(): string
+  /** @throws OperatorError when the address is taken */
+  listen(): Promise<void>
+  /** Answers what is under way, then closes everything. */
+  close(): Promise<void>
+}
+
+/** The composition root: configuration, database, HTTP, features, in this order, and nothing else. */
+export async function createApp(options: AppOptions): Promise<App> {
+  const { config, log, clock = systemClock, changes = silentChangeLog } = options
+  const database = await openDatabase(config, {
+    purpose: 'basalt start',
+    log: (message, detail = {}) => log.warn(detail, message),
+    ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
+  })
+  try {
+    return await wire(config, log, clock, changes, database)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+async function wire(
+  config: Config,
+  log: Logger,
+  clock: Clock,
+  changes: ChangeLog,
+  database: Database,
+): Promise<App> {
+  let isStopping = false
+  const catalog = await LiveCatalog.open({
+    database: database.system,
+    schemas: config.database.schemas,
+    clock,
+    log: (message, detail = {}) => log.error(detail, message),
+  })
+  const throttling = createThrottle(database.system)
+  const adminService = createAdminService({
+    database: database.system,
+    passwords: createPasswordHasher(),
+    throttle: throttling,
+  })
+  const adminTokens = createAdminTokenVerifier(database.system)
+  const accessTokens = config.auth.enabled
+    ? [createAccessTokenVerifier({ secret: resolveJwtSecret(config), clock })]
+    : []
+  const measurements = new Metrics()
+  measurements.watchPool(() => database.user.stats)
+
+  const features: readonly Feature[] = [
+    health({ database: database.system, isStopping: () => isStopping }),
+    collections({ catalog, database: database.user, changes }),
+    schema(catalog),
+    admin(adminService, adminTokens),
+    throttle(database.system),
+    reference(listErrors()),
+    ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
+  ]
+
+  const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
+  const http: HttpServer = await createHttpServer({
+    config,
+    authentication: { isRequired: config.auth.enabled, verifiers: [adminTokens, ...accessTokens] },
+    metrics: measurements,
+    log,
+    publicBaseUrl,
+    version: readVersion(),
+  })
+  for (const feature of features) feature.routes?.(http)
+  await http.ready()
+  const firstSignIn = await adminService.ensurePassword(config.admin.password)
+  for (const feature of features) await feature.start?.()
+
+  return {
+    http,
+    database,
+    catalog,
+    firstSignIn,
+    publicBaseUrl,
+    listen: () => listen(http, config),
+    async close() {
+      isStopping = true
+      await closeHttp(http, config.server.shutdown_timeout)
+      for (const feature of features) await feature.stop?.()
+      catalog.close()
+      await database.close()
+    },
+  }
+}
+
+/** Before the server listens on a free port of the system's choice, the port is not known. */
+function localOrigin(http: HttpServer, { server }: Config): string {
+  const address = http.server.address() as AddressInfo | null
+  return httpOrigin(server.host, address?.port ?? server.port)
+}
+
+async function listen(http: HttpServer, { server }: Config): Promise<void> {
+  try {
+    await http.listen({ host: server.host, port: server.port })
+  } catch (error) {
+    const where = `${server.host}:${server.port}`
+    if (codeOf(error) === 'EADDRINUSE') {
+      throw new OperatorError(`${where} is taken by another program: stop it or set server.port`)
+    }
+    throw new OperatorError(`cannot listen on ${where}: ${messageOf(error)}`)
+  }
+}
+
+async function closeHttp(http: HttpServer, timeoutSeconds: number): Promise<void> {
+  const timer = setTimeout(() => http.server.closeAllConnections(), timeoutSeconds * 1000)
+  await http.close()
+  clearTimeout(timer)
+}

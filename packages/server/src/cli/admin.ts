@@ -1,0 +1,90 @@
+import { Command } from 'commander'
+import type { Config } from '../config/schema.ts'
+import { type Database, openDatabase } from '../database/open.ts'
+import { signAccessToken } from '../features/accounts/index.ts'
+import { type AdminService, createAdminService } from '../features/admin/index.ts'
+import { createPasswordHasher } from '../features/passwords/index.ts'
+import { createThrottle } from '../features/throttle/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { OperatorError } from '../lib/errors.ts'
+import { resolveJwtSecret } from '../secrets.ts'
+import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+
+const actor = 'command line'
+
+export function adminCommands(terminal: Terminal): Command {
+  return new Command('admin')
+    .description('the administrator')
+    .addCommand(resetPasswordCommand(terminal))
+    .addCommand(tokenCommand(terminal))
+}
+
+function resetPasswordCommand(terminal: Terminal): Command {
+  const command = new Command('reset-password').description(
+    "replace the administrator's password by a new one and end every admin session",
+  )
+  return withConfigFlags(command).action(async () => {
+    const { config, sources } = loadCommandConfig(terminal, command)
+    if (config.admin.password !== '') {
+      throw new OperatorError(`admin.password is set (${sources.get('admin.password')}): change it there`)
+    }
+    const password = await withAdmin(config, (service) => service.resetPassword(actor))
+    terminal.stdout.write(`${password}\n`)
+  })
+}
+
+interface TokenOptions {
+  readonly user?: string
+  readonly email: string
+  readonly aal: string
+  readonly seconds: string
+}
+
+function tokenCommand(terminal: Terminal): Command {
+  const command = new Command('token')
+    .description('print an admin token, valid for 12 hours')
+    .option('--user <id>', 'print an access token of this user instead, to try policies with')
+    .option('--email <address>', 'email of that user', '')
+    .option('--aal <level>', 'assurance level of that token: aal1 or aal2', 'aal1')
+    .option('--seconds <number>', 'lifetime of that token', '900')
+  return withConfigFlags(command).action(async (options: TokenOptions) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const token =
+      options.user === undefined
+        ? (await withAdmin(config, (service) => service.createSession(actor))).token
+        : signUserToken(config, options.user, options)
+    terminal.stdout.write(`${token}\n`)
+  })
+}
+
+function signUserToken(config: Config, user: string, { email, aal, seconds }: TokenOptions): string {
+  if (aal !== 'aal1' && aal !== 'aal2')
+    throw new OperatorError('--aal: expected aal1 or aal2', { exitCode: 2 })
+  if (!/^[1-9]\d{0,8}$/.test(seconds))
+    throw new OperatorError('--seconds: expected a positive integer', { exitCode: 2 })
+  const claims = { sub: user, email, aal, amr: [], is_anonymous: false } as const
+  return signAccessToken(claims, Number(seconds), { secret: resolveJwtSecret(config), clock: systemClock })
+}
+
+async function withAdmin<Result>(
+  config: Config,
+  work: (service: AdminService) => Promise<Result>,
+): Promise<Result> {
+  const database: Database = await openDatabase(config, {
+    purpose: 'basalt admin',
+    asServer: false,
+    log: () => undefined,
+  })
+  try {
+    const { system } = database
+    return await work(
+      createAdminService({
+        database: system,
+        passwords: createPasswordHasher(),
+        throttle: createThrottle(system),
+      }),
+    )
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,93 @@
+import type { Logger } from 'pino'
+import type { App } from '../app.ts'
+import type { Config } from '../config/schema.ts'
+import { signInLink } from '../features/admin/index.ts'
+import type { Terminal } from './context.ts'
+
+export interface Announcement {
+  readonly terminal: Terminal
+  readonly app: App
+  readonly config: Config
+  readonly log: Logger
+  readonly startupMs: number
+}
+
+/** Tells a person, or on one line a log reader, where the server is and what it serves. */
+export function announce({ terminal, app, config, log, startupMs }: Announcement): void {
+  const relations = [...app.catalog.current.relations.values()]
+  const unguarded = config.auth.enabled
+    ? relations.filter(
+        ({ kind, rlsEnabled, callers }) =>
+          isTable(kind) && !rlsEnabled && Object.values(callers).some(Boolean),
+      )
+    : []
+  const facts = {
+    url: app.publicBaseUrl(),
+    database: `${app.database.mode}, PostgreSQL ${app.database.engine.version}`,
+    location: app.database.location,
+    dataDirectory: config.server.data_dir,
+    tables: relations.length,
+    tablesWithoutRls: unguarded.map(({ collection }) => collection),
+    startupMs: Math.round(startupMs),
+  }
+  const { firstSignIn } = app
+  if (terminal.stdout.isTTY === true && config.logging.format !== 'json') {
+    terminal.stdout.write(`${describe(facts, config).join('\n')}\n`)
+    if (firstSignIn !== undefined) {
+      terminal.stdout.write(`
+  Administrator, shown only this once:
+    password   ${firstSignIn.password}
+    or open    ${signInLink(facts.url, firstSignIn.code)}
+
+`)
+    }
+    return
+  }
+  log.info(facts, 'listening')
+  if (firstSignIn !== undefined) {
+    // Shown only this once, and by design (decisions, Configuration): the names pass the redaction of secrets.
+    log.info(
+      { adminPassword: firstSignIn.password, signInLink: signInLink(facts.url, firstSignIn.code) },
+      'administrator sign-in, shown only this once',
+    )
+  }
+}
+
+interface Facts {
+  readonly url: string
+  readonly database: string
+  readonly location: string
+  readonly dataDirectory: string
+  readonly tables: number
+  readonly tablesWithoutRls: readonly string[]
+  readonly startupMs: number
+}
+
+function describe(facts: Facts, config: Config): string[] {
+  return [
+    '',
+    `  Basalt listens on ${facts.url}  (ready in ${facts.startupMs} ms)`,
+    '',
+    `    API         ${facts.url}/api/collections/{table}`,
+    `    Reference   ${facts.url}/api/docs`,
+    `    Health      ${facts.url}/health`,
+    `    Database    ${facts.database} in ${facts.location}`,
+    `    Data        ${facts.dataDirectory}`,
+    `    Tables      ${facts.tables === 0 ? 'none yet: create some with `npx basalt sql`' : facts.tables}`,
+    ...describeProtection(facts, config),
+    '',
+  ]
+}
+
+function describeProtection({ tablesWithoutRls }: Facts, config: Config): string[] {
+  if (!config.auth.enabled)
+    return ['    Warning     auth.enabled is false: everybody who reaches the port owns the data']
+  if (tablesWithoutRls.length === 0) return []
+  const shown = tablesWithoutRls.slice(0, 12).join(', ')
+  const more = tablesWithoutRls.length > 12 ? ` and ${tablesWithoutRls.length - 12} more` : ''
+  return [`    Warning     without row-level security, open to every signed-in caller: ${shown}${more}`]
+}
+
+function isTable(kind: string): boolean {
+  return kind === 'table' || kind === 'partitioned_table'
+}

@@ -1,0 +1,28 @@
+import { Command } from 'commander'
+import { listSettings } from '../config/schema.ts'
+import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { formatTable } from './table.ts'
+
+export function configCommand(terminal: Terminal): Command {
+  const command = new Command('config')
+    .description('print every configuration value in force and where it comes from, secrets redacted')
+    .option('--json', 'print an object of {value, source} by key')
+  return withConfigFlags(command).action((options: { json?: boolean }) => {
+    const { config, sources } = loadCommandConfig(terminal, command)
+    const entries = listSettings().map(({ key, section, name, secret }) => {
+      const value = (config as Record<string, Record<string, unknown>>)[section]?.[name]
+      return {
+        key,
+        value: secret && value !== '' ? '[redacted]' : value,
+        source: sources.get(key) ?? 'default',
+      }
+    })
+    if (options.json === true) {
+      const byKey = Object.fromEntries(entries.map(({ key, value, source }) => [key, { value, source }]))
+      terminal.stdout.write(`${JSON.stringify(byKey, undefined, 2)}\n`)
+    } else {
+      const rows = entries.map(({ key, value, source }) => [key, JSON.stringify(value), source])
+      terminal.stdout.write(formatTable(['key', 'value', 'source'], rows))
+    }
+  })
+}

@@ -1,0 +1,62 @@
+import { type Command, Option } from 'commander'
+import { type LoadedConfig, loadConfig } from '../config/load.ts'
+import { listSettings } from '../config/schema.ts'
+
+/** The parts of a process that commands use. */
+export interface Terminal {
+  readonly argv: string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly pid: number
+  readonly stdin: NodeJS.ReadStream
+  readonly stdout: NodeJS.WriteStream
+  readonly stderr: NodeJS.WriteStream
+  exitCode?: number | string | null | undefined
+  cwd(): string
+  on(event: string, listener: (...args: never[]) => void): unknown
+  exit(code?: number): never
+}
+
+/** Short names of the flags people type most. */
+const aliases: Readonly<Record<string, string>> = {
+  'server.port': '--port',
+  'server.host': '--host',
+  'server.data_dir': '--data-dir',
+  'database.url': '--database-url',
+}
+
+/** Gives a command `--config` and a flag for every configuration key. */
+export function withConfigFlags(command: Command): Command {
+  command.option('--config <path>', 'configuration file (default: basalt.toml, if there is one)')
+  for (const { key, flag, description } of listSettings()) {
+    const alias = aliases[key]
+    if (alias !== undefined) command.option(`${alias} <value>`, description)
+    // Visible flags are the few above; all the others are listed in the configuration reference.
+    if (alias !== flag) command.addOption(new Option(`${flag} <value>`, description).hideHelp())
+  }
+  return command.addHelpText(
+    'after',
+    '\nEvery configuration key is also a flag, such as --server-body-limit; `basalt config` lists them.',
+  )
+}
+
+/** The configuration as the flags of this command, the environment and the file make it. */
+export function loadCommandConfig(terminal: Terminal, command: Command): LoadedConfig {
+  const given = command.opts<Record<string, string | undefined>>()
+  const flags: Record<string, string> = {}
+  for (const { key, flag } of listSettings()) {
+    const value = given[optionName(flag)] ?? given[optionName(aliases[key] ?? flag)]
+    if (value !== undefined) flags[key] = value
+  }
+  const { config: file } = given
+  return loadConfig({
+    directory: terminal.cwd(),
+    env: terminal.env,
+    flags,
+    ...(file === undefined ? {} : { file }),
+  })
+}
+
+/** Commander's name of an option: `--data-dir` → `dataDir`. */
+function optionName(flag: string): string {
+  return flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

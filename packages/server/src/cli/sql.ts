@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import { Command } from 'commander'
+import pg from 'pg'
+import { openConnection } from '../database/open.ts'
+import { messageOf, OperatorError } from '../lib/errors.ts'
+import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { formatTable } from './table.ts'
+
+interface SqlOptions {
+  readonly file?: string
+  readonly json?: boolean
+}
+
+export function sqlCommand(terminal: Terminal): Command {
+  const command = new Command('sql')
+    .description('run SQL against the database, whether the server runs or not')
+    .argument('[statement]', 'the statement; without it and without --file, standard input is read')
+    .option('-f, --file <path>', 'run the statements of a file, all or none')
+    .option('--json', 'print the rows of the last statement as a JSON array of objects')
+  return withConfigFlags(command).action(async (statement: string | undefined, options: SqlOptions) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const script = await readScript(terminal, statement, options)
+    const { connection, close } = await openConnection(config, {
+      purpose: 'basalt sql',
+      log: () => undefined,
+    })
+    try {
+      connection.onNotice((message) => terminal.stderr.write(`notice: ${message}\n`))
+      const results = await connection.script(script, options.json === true ? jsonTypes : textTypes)
+      terminal.stdout.write(
+        options.json === true ? formatJson(results.at(-1)) : results.map(formatResult).join(''),
+      )
+    } catch (error) {
+      throw error instanceof pg.DatabaseError
+        ? new OperatorError(describeFailure(error, script, options))
+        : error
+    } finally {
+      await close()
+    }
+  })
+}
+
+async function readScript(
+  terminal: Terminal,
+  statement: string | undefined,
+  { file }: SqlOptions,
+): Promise<string> {
+  if (statement !== undefined && file !== undefined) {
+    throw new OperatorError('sql takes a statement or --file, not both', { exitCode: 2 })
+  }
+  if (statement !== undefined) return statement
+  if (file === undefined) {
+    if (terminal.stdin.isTTY)
+      throw new OperatorError('sql needs a statement, --file or standard input', { exitCode: 2 })
+    return await readAll(terminal.stdin)
+  }
+  try {
+    return readFileSync(resolve(terminal.cwd(), file), 'utf8')
+  } catch (error) {
+    throw new OperatorError(`cannot read ${file}: ${messageOf(error)}`, { exitCode: 2 })
+  }
+}
+
+function formatResult({ fields, rows, command, rowCount }: pg.QueryResult): string {
+  if (fields.length === 0)
+    return command === null ? '' : `${command}${rowCount === null ? '' : ` ${rowCount}`}\n`
+  const names = fields.map(({ name }) => name)
+  // Rows come as arrays of texts: two columns may share a name.
+  return `${formatTable(names, rows as (string | null)[][])}(${rows.length} ${rows.length === 1 ? 'row' : 'rows'})\n`
+}
+
+function formatJson(result: pg.QueryResult | undefined): string {
+  const { fields = [], rows = [] } = result ?? {}
+  const objects = (rows as unknown[][]).map((row) =>
+    Object.fromEntries(fields.map(({ name }, index) => [name, row[index]])),
+  )
+  return `${JSON.stringify(objects, undefined, 2)}\n`
+}
+
+/** Everything as Postgres prints it. */
+const textTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text }
+
+/** Object ids of the types that JSON has a form for; others stay texts. Numbers keep every digit. */
+const jsonTypes: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number) => {
+    switch (oid) {
+      case pg.types.builtins.BOOL:
+        return (text: string) => text === 't'
+      case pg.types.builtins.INT2:
+      case pg.types.builtins.INT4:
+      case pg.types.builtins.INT8:
+      case pg.types.builtins.NUMERIC:
+      case pg.types.builtins.FLOAT4:
+      case pg.types.builtins.FLOAT8:
+        return rawNumber
+      case pg.types.builtins.JSON:
+      case pg.types.builtins.JSONB:
+        return (text: string) => JSON.parse(text, keepDigits)
+      default:
+        return (text: string) => text
+    }
+  },
+}
+
+/** `NaN` and `Infinity` are no JSON. */
+function rawNumber(text: string): unknown {
+  return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(text) ? JSON.rawJSON(text) : text
+}
+
+function keepDigits(_key: string, value: unknown, context: { readonly source?: string }): unknown {
+  return typeof value === 'number' && context.source !== undefined ? JSON.rawJSON(context.source) : value
+}
+
+/** `chinook.sql:31: relation "album" already exists` */
+function describeFailure(error: pg.DatabaseError, script: string, { file }: SqlOptions): string {
+  const line =
+    error.position === undefined ? '' : `:${script.slice(0, Number(error.position)).split('\n').length}`
+  const place = file === undefined ? '' : `${file}${line}: `
+  const hints = [error.detail, error.hint].filter((text) => text !== undefined)
+  return [place + error.message, ...hints].join('; ')
+}

@@ -1,0 +1,118 @@
+import pg from 'pg'
+import { codeOf, OperatorError } from '../lib/errors.ts'
+import type { Connection } from './connection.ts'
+import { sql } from './sql.ts'
+import { inTransaction, type Queryable } from './system-database.ts'
+import { callerRole } from './user-database.ts'
+
+/**
+ * Makes the role callers work as, and opens each newly exposed schema to it: usage, and reading and writing of
+ * its present tables and of those the login role creates later. What each caller sees of them is up to the
+ * policies. Once per schema: what the operator revokes afterwards stays revoked.
+ *
+ * @throws OperatorError with the statements an administrator has to run when the login role may not
+ */
+export async function prepareAccess(connection: Connection, schemas: readonly string[]): Promise<void> {
+  await keepSystemSchemaOffPath(connection)
+  await ensureCallerRole(connection)
+  for (const schema of schemas) {
+    await inTransaction(connection, async (transaction) => {
+      const { exists } = await transaction.one<{ exists: boolean }>(
+        sql`select exists (select from pg_namespace where nspname = ${schema})`,
+      )
+      if (!exists) throw new OperatorError(`the schema "${schema}" of database.schemas does not exist`)
+      const isNew = await transaction.count(
+        sql`insert into basalt.opened_schemas (schema_name) values (${schema}) on conflict do nothing`,
+      )
+      if (isNew > 0) await openSchema(transaction, schema)
+    })
+  }
+}
+
+/**
+ * A login role named `basalt` would find the system schema of that name first (`"$user"` in `search_path`): its
+ * `create table` would make system tables. Its sessions in this database search the rest of the path only.
+ */
+async function keepSystemSchemaOffPath(connection: Connection): Promise<void> {
+  const { rows } = await connection.query<{ path: string; database: string }>(sql`
+    select replace(replace(current_setting('search_path'), '"$user", ', ''), '"$user"', 'public') as path,
+      current_database() as database
+    where current_user = 'basalt' and current_setting('search_path') like '%"$user"%'`)
+  const [found] = rows
+  if (found === undefined) return
+  const path = sql.join(found.path.split(', ').map((schema) => sql.id(schema.replace(/^"|"$/g, ''))))
+  await connection.query(
+    sql`alter role current_user in database ${sql.id(found.database)} set search_path to ${path}`,
+  )
+}
+
+async function ensureCallerRole(connection: Connection): Promise<void> {
+  const role = sql.id(callerRole)
+  const { rows } = await connection.query<{ rolsuper: boolean; rolbypassrls: boolean }>(
+    sql`select rolsuper, rolbypassrls from pg_roles where rolname = ${callerRole}`,
+  )
+  if (rows[0]?.rolsuper === true || rows[0]?.rolbypassrls === true) {
+    throw new OperatorError(
+      `the role ${callerRole} bypasses row-level security: alter role ${callerRole} nosuperuser nobypassrls`,
+    )
+  }
+  if (rows[0] === undefined) {
+    await connection.query(sql`create role ${role} nologin noinherit`).catch((error) => {
+      // 42710, 23505: another node was quicker. 42501: the check below says what to do.
+      if (!['42710', '23505', '42501'].includes(codeOf(error) ?? '')) throw error
+    })
+  }
+  if (await canActAs(connection)) return
+  await connection.query(sql`grant ${role} to current_user`).catch(() => undefined)
+  if (await canActAs(connection)) return
+  throw new OperatorError(
+    `the login role cannot act as ${callerRole}; have an administrator run: ` +
+      `create role ${callerRole} nologin; grant ${callerRole} to ${await currentRole(connection)};`,
+  )
+}
+
+async function canActAs(connection: Connection): Promise<boolean> {
+  try {
+    await connection.query(sql`begin`)
+    await connection.query(sql`set local role ${sql.id(callerRole)}`)
+    return true
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) return false
+    throw error
+  } finally {
+    await connection.query(sql`rollback`)
+  }
+}
+
+async function currentRole(connection: Connection): Promise<string> {
+  const { rows } = await connection.query<{ name: string }>(sql`select quote_ident(current_user) as name`)
+  return rows[0]?.name ?? 'the login role'
+}
+
+async function openSchema(transaction: Queryable, schema: string): Promise<void> {
+  const role = sql.id(callerRole)
+  const namespace = sql.id(schema)
+  const { may_open } = await transaction.one<{ may_open: boolean }>(
+    sql`select has_schema_privilege(current_user, ${schema}, 'usage with grant option') as may_open`,
+  )
+  if (may_open) await transaction.count(sql`grant usage on schema ${namespace} to ${role}`)
+  // Only an owner may grant; tables of other owners are opened by them.
+  const relations = await transaction.many<{ name: string; is_sequence: boolean }>(sql`
+    select relname as name, relkind = 'S' as is_sequence
+    from pg_class
+    where relnamespace = ${schema}::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      and pg_has_role(relowner, 'usage')`)
+  for (const { name, is_sequence } of relations) {
+    await transaction.count(
+      is_sequence
+        ? sql`grant usage, select on sequence ${sql.id(schema, name)} to ${role}`
+        : sql`grant select, insert, update, delete on table ${sql.id(schema, name)} to ${role}`,
+    )
+  }
+  await transaction.count(sql`
+    alter default privileges in schema ${namespace}
+    grant select, insert, update, delete on tables to ${role}`)
+  await transaction.count(sql`
+    alter default privileges in schema ${namespace}
+    grant usage, select on sequences to ${role}`)
+}

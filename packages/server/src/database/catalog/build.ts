@@ -1,0 +1,297 @@
+import type {
+  Catalog,
+  Column,
+  ColumnType,
+  DatabaseFunction,
+  ForeignKey,
+  Index,
+  Relation,
+  RelationKind,
+} from './model.ts'
+import type { ColumnRow } from './queries/columns.ts'
+import type { ConstraintRow } from './queries/constraints.ts'
+import type { ExtensionRow } from './queries/extensions.ts'
+import type { FunctionRow } from './queries/functions.ts'
+import type { IndexRow } from './queries/indexes.ts'
+import type { PolicyRow } from './queries/policies.ts'
+import type { RelationRow } from './queries/relations.ts'
+import type { TypeRow } from './queries/types.ts'
+import { type ForeignKeyEdge, nameRelationships } from './relationships.ts'
+
+export interface CatalogRows {
+  readonly fingerprint: string
+  readonly relations: readonly RelationRow[]
+  readonly columns: readonly ColumnRow[]
+  readonly types: readonly TypeRow[]
+  readonly constraints: readonly ConstraintRow[]
+  readonly indexes: readonly IndexRow[]
+  readonly policies: readonly PolicyRow[]
+  readonly functions: readonly FunctionRow[]
+  readonly extensions: readonly ExtensionRow[]
+}
+
+/** Puts the rows of the catalogue queries together. Pure. */
+export function buildCatalog(rows: CatalogRows, schemas: readonly string[], builtAt: Date): Catalog {
+  const types = new Map(rows.types.map((row) => [row.oid, row]))
+  const columnsOf = groupBy(rows.columns, (row) => row.relation_oid)
+  const constraintsOf = groupBy(rows.constraints, (row) => row.relation_oid)
+  const indexesOf = groupBy(rows.indexes, (row) => row.relation_oid)
+  const policiesOf = groupBy(rows.policies, (row) => row.relation_oid)
+  const byOid = new Map(rows.relations.map((row) => [row.oid, row]))
+  const columnNames = (oid: string, positions: readonly number[] | null) =>
+    (positions ?? []).map(
+      (position) => columnsOf.get(oid)?.find((column) => column.position === position)?.name ?? '',
+    )
+  const relationships = nameRelationships(foreignKeyEdges(rows.constraints, byOid, columnNames))
+
+  const relations = rows.relations.map((row): Relation => {
+    const columns = (columnsOf.get(row.oid) ?? []).map((column) => buildColumn(column, types))
+    const constraints = constraintsOf.get(row.oid) ?? []
+    const primary = constraints.find((constraint) => constraint.kind === 'p')
+    const indexRows = indexesOf.get(row.oid) ?? []
+    const pick = (positions: readonly number[] | null | undefined) =>
+      (positions ?? []).flatMap((position) => columns.find((column) => column.position === position) ?? [])
+    const primaryKey = pick(primary?.columns)
+    return {
+      schema: row.schema,
+      name: row.name,
+      collection: collectionName(row),
+      kind: relationKinds[row.kind],
+      comment: row.comment ?? undefined,
+      rlsEnabled: row.rls_enabled,
+      callers: {
+        select: row.schema_usable && row.can_select,
+        insert: row.schema_usable && row.can_insert,
+        update: row.schema_usable && row.can_update,
+        delete: row.schema_usable && row.can_delete,
+      },
+      hasRowLocalPolicies: !row.policies_look_around,
+      columns,
+      column: new Map(columns.map((column) => [column.name, column])),
+      primaryKey,
+      rowKey: primaryKey.length > 0 ? primaryKey : findUniqueKey(indexRows, pick),
+      uniqueKeys: constraints
+        .filter((constraint) => constraint.kind === 'u')
+        .map(({ name, columns: positions }) => ({ name, columns: columnNames(row.oid, positions) })),
+      checks: constraints
+        .filter((constraint) => constraint.kind === 'c')
+        .map(({ name, definition }) => ({ name, definition })),
+      foreignKeys: constraints
+        .filter((constraint) => constraint.kind === 'f')
+        .flatMap((constraint) => buildForeignKey(constraint, byOid, columnNames)),
+      relationships: relationships.get(collectionName(row)) ?? new Map(),
+      indexes: indexRows.map((index) => buildIndex(index, columnNames)),
+      policies: (policiesOf.get(row.oid) ?? []).map((policy) => ({
+        name: policy.name,
+        command: policy.command,
+        permissive: policy.permissive,
+        roles: policy.roles,
+        using: policy.using_expression ?? undefined,
+        check: policy.check_expression ?? undefined,
+      })),
+    }
+  })
+
+  return Object.freeze({
+    fingerprint: rows.fingerprint,
+    builtAt,
+    schemas,
+    // A table of `public` whose name contains a dot comes before a schema of that name.
+    relations: new Map(
+      [...relations]
+        .sort((one, other) => Number(one.schema === 'public') - Number(other.schema === 'public'))
+        .map((relation) => [relation.collection, Object.freeze(relation)]),
+    ),
+    functions: rows.functions.map(buildFunction),
+    extensions: new Map(rows.extensions.map(({ name, version }) => [name, version])),
+  })
+}
+
+const relationKinds: Readonly<Record<RelationRow['kind'], RelationKind>> = {
+  r: 'table',
+  p: 'partitioned_table',
+  v: 'view',
+  m: 'materialized_view',
+  f: 'foreign_table',
+}
+
+function collectionName({ schema, name }: { schema: string; name: string }): string {
+  return schema === 'public' ? name : `${schema}.${name}`
+}
+
+function buildColumn(row: ColumnRow, types: ReadonlyMap<string, TypeRow>): Column {
+  return {
+    name: row.name,
+    position: row.position,
+    type: buildType(row.type_oid, types),
+    typeName: row.type,
+    nullable: row.nullable,
+    default: row.generated === '' ? (row.default ?? undefined) : undefined,
+    identity: row.identity === 'a' ? 'always' : row.identity === 'd' ? 'by default' : undefined,
+    isGenerated: row.generated !== '',
+    comment: row.comment ?? undefined,
+    callersMaySelect: row.can_select,
+  }
+}
+
+function buildType(oid: string, types: ReadonlyMap<string, TypeRow>): ColumnType {
+  const type = types.get(oid)
+  if (type === undefined) throw new Error(`the catalog lacks type ${oid}`)
+  let base = type
+  while (base.kind === 'd') {
+    const next = types.get(base.base_oid)
+    if (next === undefined) throw new Error(`the catalog lacks type ${base.base_oid}`)
+    base = next
+  }
+  const isArray = base.element_oid !== '0'
+  const isComposite = base.kind === 'c'
+  return {
+    name: type.full_name,
+    base: base.name,
+    isArray,
+    isComposite,
+    isText: base.category === 'S',
+    hasEquality: hasOperator(base, types, 'has_equality'),
+    hasOrder: hasOperator(base, types, 'has_order'),
+    json: isArray ? 'array' : isComposite ? 'object' : (jsonTypes[base.name] ?? 'string'),
+    enumLabels: base.labels ?? undefined,
+  }
+}
+
+/** Enums, ranges and rows compare by operators of their kind, arrays if their elements do. */
+function hasOperator(
+  type: TypeRow,
+  types: ReadonlyMap<string, TypeRow>,
+  operator: 'has_equality' | 'has_order',
+): boolean {
+  const inner = type.kind === 'd' ? type.base_oid : type.element_oid
+  const innerType = types.get(inner)
+  if (innerType !== undefined) return hasOperator(innerType, types, operator)
+  return ['e', 'r', 'm', 'c'].includes(type.kind) || type[operator] || type.has_order
+}
+
+/** Types that JSON shows as something else than a string (facts, Type mapping). */
+const jsonTypes: Readonly<Record<string, ColumnType['json']>> = {
+  bool: 'boolean',
+  int2: 'integer',
+  int4: 'integer',
+  int8: 'integer',
+  oid: 'string',
+  float4: 'number',
+  float8: 'number',
+  numeric: 'number',
+  json: 'object',
+  jsonb: 'object',
+}
+
+/** The smallest unique key none of whose columns may be NULL. */
+function findUniqueKey(
+  indexes: readonly IndexRow[],
+  pick: (positions: readonly number[]) => readonly Column[],
+): readonly Column[] {
+  const keys = indexes
+    .filter((index) => index.is_key)
+    .map((index) => pick(index.columns.slice(0, index.key_count)))
+    .filter((columns) => columns.length > 0 && columns.every((column) => !column.nullable))
+  return keys.sort((one, other) => one.length - other.length)[0] ?? []
+}
+
+function buildForeignKey(
+  row: ConstraintRow,
+  byOid: ReadonlyMap<string, RelationRow>,
+  columnNames: (oid: string, positions: readonly number[] | null) => string[],
+): ForeignKey[] {
+  const referenced = byOid.get(row.referenced_oid)
+  if (referenced === undefined) return []
+  return [
+    {
+      name: row.name,
+      columns: columnNames(row.relation_oid, row.columns),
+      referencedSchema: referenced.schema,
+      referencedTable: referenced.name,
+      referencedColumns: columnNames(row.referenced_oid, row.referenced_columns),
+      onUpdate: referentialActions[row.on_update] ?? 'NO ACTION',
+      onDelete: referentialActions[row.on_delete] ?? 'NO ACTION',
+    },
+  ]
+}
+
+const referentialActions: Readonly<Record<string, string>> = {
+  a: 'NO ACTION',
+  r: 'RESTRICT',
+  c: 'CASCADE',
+  n: 'SET NULL',
+  d: 'SET DEFAULT',
+}
+
+function foreignKeyEdges(
+  constraints: readonly ConstraintRow[],
+  byOid: ReadonlyMap<string, RelationRow>,
+  columnNames: (oid: string, positions: readonly number[] | null) => string[],
+): ForeignKeyEdge[] {
+  return constraints.flatMap((row) => {
+    const from = byOid.get(row.relation_oid)
+    const to = byOid.get(row.referenced_oid)
+    if (row.kind !== 'f' || from === undefined || to === undefined) return []
+    return [
+      {
+        constraint: row.name,
+        from: {
+          collection: collectionName(from),
+          table: from.name,
+          columns: columnNames(from.oid, row.columns),
+        },
+        to: {
+          collection: collectionName(to),
+          table: to.name,
+          columns: columnNames(to.oid, row.referenced_columns),
+        },
+        isInherited: row.is_inherited,
+      },
+    ]
+  })
+}
+
+function buildIndex(
+  row: IndexRow,
+  columnNames: (oid: string, positions: readonly number[] | null) => string[],
+): Index {
+  const keys = row.columns.slice(0, row.key_count)
+  return {
+    name: row.name,
+    isUnique: row.is_unique,
+    isPrimary: row.is_primary,
+    method: row.method,
+    columns: keys.includes(0) ? undefined : columnNames(row.relation_oid, keys),
+    definition: row.definition,
+  }
+}
+
+function buildFunction(row: FunctionRow): DatabaseFunction {
+  const inputs = row.argument_types
+    .map((type, index) => ({
+      type,
+      name: row.argument_names[index] ?? '',
+      mode: row.argument_modes[index] ?? 'i',
+    }))
+    .filter(({ mode }) => mode === 'i' || mode === 'b' || mode === 'v')
+  return {
+    schema: row.schema,
+    name: row.name,
+    comment: row.comment ?? undefined,
+    parameters: inputs.map(({ name, type, mode }) => ({ name, type, isVariadic: mode === 'v' })),
+    returnType: row.return_type,
+    returnsSet: row.returns_set,
+    callersMayExecute: row.can_execute,
+  }
+}
+
+function groupBy<Row>(rows: readonly Row[], key: (row: Row) => string): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>()
+  for (const row of rows) {
+    const group = groups.get(key(row))
+    if (group === undefined) groups.set(key(row), [row])
+    else group.push(row)
+  }
+  return groups
+}

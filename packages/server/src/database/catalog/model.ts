@@ -1,0 +1,148 @@
+import type { TypeName } from '../sql.ts'
+
+/** The catalog as the rest of Basalt sees it: one frozen snapshot of what the exposed schemas hold. */
+export interface Catalog {
+  /** Changes with every definition in it. */
+  readonly fingerprint: string
+  readonly builtAt: Date
+  readonly schemas: readonly string[]
+  /** By collection name: `track`, or `shop.track` outside `public`. */
+  readonly relations: ReadonlyMap<string, Relation>
+  readonly functions: readonly DatabaseFunction[]
+  /** Version by name. */
+  readonly extensions: ReadonlyMap<string, string>
+}
+
+export type RelationKind = 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
+
+export interface Relation {
+  readonly schema: string
+  readonly name: string
+  /** How the API addresses it. */
+  readonly collection: string
+  readonly kind: RelationKind
+  readonly comment: string | undefined
+  readonly rlsEnabled: boolean
+  /** What `basalt_authenticated` may do, on at least one column; policies decide on rows. */
+  readonly callers: Readonly<Record<'select' | 'insert' | 'update' | 'delete', boolean>>
+  /**
+   * Whether policies judge each row by itself. Where they read tables or call functions, rows written by one
+   * statement could not see each other, so a batch must write them one by one.
+   */
+  readonly hasRowLocalPolicies: boolean
+  /** In table order. */
+  readonly columns: readonly Column[]
+  readonly column: ReadonlyMap<string, Column>
+  /** Empty when there is none. */
+  readonly primaryKey: readonly Column[]
+  /** Columns whose values tell any two rows apart: the primary key, else a unique key without NULLs. */
+  readonly rowKey: readonly Column[]
+  readonly uniqueKeys: readonly Key[]
+  readonly checks: readonly Check[]
+  readonly foreignKeys: readonly ForeignKey[]
+  /** By the name it has in `expand`. */
+  readonly relationships: ReadonlyMap<string, Relationship>
+  readonly indexes: readonly Index[]
+  readonly policies: readonly Policy[]
+}
+
+export interface Column {
+  readonly name: string
+  readonly position: number
+  readonly type: ColumnType
+  /** With length and precision: `character varying(160)`. */
+  readonly typeName: string
+  readonly nullable: boolean
+  /** SQL of the default. */
+  readonly default: string | undefined
+  /** `always` cannot be written by a caller. */
+  readonly identity: 'always' | 'by default' | undefined
+  /** Computed from other columns; cannot be written. */
+  readonly isGenerated: boolean
+  readonly comment: string | undefined
+  /** Whether callers may read it. */
+  readonly callersMaySelect: boolean
+}
+
+export interface ColumnType {
+  /** `integer`, `character varying`, `shop.colour`. */
+  readonly name: TypeName
+  /** The type behind a domain, or the type itself: `int4`, `jsonb`, `citext`. */
+  readonly base: string
+  readonly isArray: boolean
+  readonly isComposite: boolean
+  /** Whether it holds text, so that LIKE applies: text, varchar, char, name, citext and domains over them. */
+  readonly isText: boolean
+  /** Whether `=` applies to it. */
+  readonly hasEquality: boolean
+  /** Whether it can be sorted and compared by `<`. */
+  readonly hasOrder: boolean
+  /** How values look in JSON. */
+  readonly json: 'boolean' | 'integer' | 'number' | 'string' | 'object' | 'array'
+  readonly enumLabels: readonly string[] | undefined
+}
+
+export interface Key {
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+export interface Check {
+  readonly name: string
+  readonly definition: string
+}
+
+export interface ForeignKey {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly referencedSchema: string
+  readonly referencedTable: string
+  readonly referencedColumns: readonly string[]
+  readonly onUpdate: string
+  readonly onDelete: string
+}
+
+/** A foreign key seen from one of its two sides. */
+export interface Relationship {
+  /** The name in `expand`. */
+  readonly name: string
+  readonly kind: 'many-to-one' | 'one-to-many'
+  readonly constraint: string
+  /** Collection at the other side; look it up in the same snapshot. */
+  readonly target: string
+  /** Pairs of (column here, column there). */
+  readonly pairs: readonly { readonly from: string; readonly to: string }[]
+}
+
+export interface Index {
+  readonly name: string
+  readonly isUnique: boolean
+  readonly isPrimary: boolean
+  readonly method: string
+  /** Undefined when the index is over an expression. */
+  readonly columns: readonly string[] | undefined
+  readonly definition: string
+}
+
+export interface Policy {
+  readonly name: string
+  readonly command: string
+  readonly permissive: boolean
+  readonly roles: readonly string[]
+  readonly using: string | undefined
+  readonly check: string | undefined
+}
+
+export interface DatabaseFunction {
+  readonly schema: string
+  readonly name: string
+  readonly comment: string | undefined
+  readonly parameters: readonly {
+    readonly name: string
+    readonly type: string
+    readonly isVariadic: boolean
+  }[]
+  readonly returnType: string
+  readonly returnsSet: boolean
+  readonly callersMayExecute: boolean
+}

@@ -1,0 +1,39 @@
+import { type Sql, sql } from '../../sql.ts'
+import { caller } from './caller.ts'
+
+/** Columns in table order. */
+export function columnsQuery(schemas: readonly string[]): Sql {
+  return sql`
+    select a.attrelid::int8 as relation_oid,
+      a.attname as name,
+      a.attnum::int as position,
+      format_type(a.atttypid, a.atttypmod) as type,
+      a.atttypid::int8 as type_oid,
+      not a.attnotnull as nullable,
+      pg_get_expr(d.adbin, d.adrelid) as default,
+      a.attidentity as identity,
+      a.attgenerated as generated,
+      col_description(a.attrelid, a.attnum) as comment,
+      coalesce(has_column_privilege(${caller}, a.attrelid, a.attnum, 'select'), false) as can_select
+    from pg_attribute a
+    join pg_class c on c.oid = a.attrelid
+    join pg_namespace n on n.oid = c.relnamespace
+    left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and a.attnum > 0 and not a.attisdropped
+    order by a.attrelid, a.attnum`
+}
+
+export interface ColumnRow {
+  readonly relation_oid: string
+  readonly name: string
+  readonly position: number
+  readonly type: string
+  readonly type_oid: string
+  readonly nullable: boolean
+  readonly default: string | null
+  readonly identity: '' | 'a' | 'd'
+  readonly generated: '' | 's' | 'v'
+  readonly comment: string | null
+  readonly can_select: boolean
+}

@@ -1,0 +1,39 @@
+import { type Sql, sql } from '../../sql.ts'
+
+/** Primary keys, unique, foreign key and check constraints. */
+export function constraintsQuery(schemas: readonly string[]): Sql {
+  return sql`
+    select k.conname as name,
+      k.contype as kind,
+      k.conrelid::int8 as relation_oid,
+      k.conkey::int[] as columns,
+      k.confrelid::int8 as referenced_oid,
+      k.confkey::int[] as referenced_columns,
+      k.confupdtype as on_update,
+      k.confdeltype as on_delete,
+      pg_get_constraintdef(k.oid) as definition,
+      -- A partition's copy of its parent's key.
+      k.conparentid <> 0 as is_inherited
+    from pg_constraint k
+    join pg_class c on c.oid = k.conrelid
+    join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (${schemas}) and k.contype in ('p', 'u', 'f', 'c')
+      -- A key that references a partitioned table has one more entry per partition it references.
+      and not exists (
+        select from pg_constraint parent where parent.oid = k.conparentid and parent.conrelid = k.conrelid
+      )
+    order by k.conrelid, k.conname`
+}
+
+export interface ConstraintRow {
+  readonly name: string
+  readonly kind: 'p' | 'u' | 'f' | 'c'
+  readonly relation_oid: string
+  readonly columns: number[] | null
+  readonly referenced_oid: string
+  readonly referenced_columns: number[] | null
+  readonly on_update: string
+  readonly on_delete: string
+  readonly definition: string
+  readonly is_inherited: boolean
+}

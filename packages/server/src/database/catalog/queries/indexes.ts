@@ -1,0 +1,35 @@
+import { type Sql, sql } from '../../sql.ts'
+
+export function indexesQuery(schemas: readonly string[]): Sql {
+  return sql`
+    select i.indrelid::int8 as relation_oid,
+      x.relname as name,
+      i.indisunique as is_unique,
+      i.indisprimary as is_primary,
+      m.amname as method,
+      i.indkey::int[] as columns,
+      i.indnkeyatts::int as key_count,
+      -- Whether it proves rows distinct: whole, valid and not put off to the commit.
+      i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null as is_key,
+      pg_get_indexdef(i.indexrelid) as definition
+    from pg_index i
+    join pg_class x on x.oid = i.indexrelid
+    join pg_am m on m.oid = x.relam
+    join pg_class c on c.oid = i.indrelid
+    join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (${schemas})
+    order by i.indrelid, x.relname`
+}
+
+export interface IndexRow {
+  readonly relation_oid: string
+  readonly name: string
+  readonly is_unique: boolean
+  readonly is_primary: boolean
+  readonly method: string
+  /** Column numbers, 0 for an expression; key columns first, then included ones. */
+  readonly columns: number[]
+  readonly key_count: number
+  readonly is_key: boolean
+  readonly definition: string
+}

@@ -1,0 +1,45 @@
+import { type Sql, sql } from '../../sql.ts'
+import { caller } from './caller.ts'
+
+/** Tables, partitioned tables, views, materialized views and foreign tables, with what callers may do. */
+export function relationsQuery(schemas: readonly string[]): Sql {
+  return sql`
+    select c.oid::int8 as oid,
+      n.nspname as schema,
+      c.relname as name,
+      c.relkind as kind,
+      obj_description(c.oid, 'pg_class') as comment,
+      c.relrowsecurity as rls_enabled,
+      coalesce(has_schema_privilege(${caller}, n.oid, 'usage'), false) as schema_usable,
+      coalesce(has_any_column_privilege(${caller}, c.oid, 'select'), false) as can_select,
+      coalesce(has_any_column_privilege(${caller}, c.oid, 'insert'), false) as can_insert,
+      coalesce(has_any_column_privilege(${caller}, c.oid, 'update'), false) as can_update,
+      coalesce(has_table_privilege(${caller}, c.oid, 'delete'), false) as can_delete,
+      exists (
+        select
+        from pg_policy p
+        join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.deptype = 'n'
+        where p.polrelid = c.oid
+          and (d.refclassid = 'pg_proc'::regclass or (d.refclassid = 'pg_class'::regclass and d.refobjsubid = 0))
+      ) as policies_look_around
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    order by n.nspname, c.relname`
+}
+
+export interface RelationRow {
+  readonly oid: string
+  readonly schema: string
+  readonly name: string
+  readonly kind: 'r' | 'p' | 'v' | 'm' | 'f'
+  readonly comment: string | null
+  readonly rls_enabled: boolean
+  readonly schema_usable: boolean
+  readonly can_select: boolean
+  readonly can_insert: boolean
+  readonly can_update: boolean
+  readonly can_delete: boolean
+  /** Whether a policy calls a function or reads a table: its verdict on one row may depend on others. */
+  readonly policies_look_around: boolean
+}

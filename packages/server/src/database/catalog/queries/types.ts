@@ -1,0 +1,60 @@
+import { type Sql, sql, type TypeName } from '../../sql.ts'
+
+/** The types of all exposed columns, and what they are made of: bases of domains, elements of arrays. */
+export function typesQuery(schemas: readonly string[]): Sql {
+  return sql`
+    with recursive used as (
+      select distinct a.atttypid as oid
+      from pg_attribute a
+      join pg_class c on c.oid = a.attrelid
+      join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        and a.attnum > 0 and not a.attisdropped
+      union
+      select part.oid
+      from used
+      join pg_type t on t.oid = used.oid
+      cross join lateral (values (t.typbasetype), (t.typelem)) part (oid)
+      where part.oid <> 0
+    )
+    select t.oid::int8 as oid,
+      t.typname as name,
+      -- With the modifier -1 rather than null: bpchar, not character, which would mean character(1).
+      format_type(t.oid, -1) as full_name,
+      t.typtype as kind,
+      t.typcategory as category,
+      t.typbasetype::int8 as base_oid,
+      -- Fixed-length types such as point have an element type without being arrays.
+      case when t.typcategory = 'A' then t.typelem else 0 end::int8 as element_oid,
+      exists (
+        select from pg_operator o where o.oprname = '=' and o.oprleft = t.oid and o.oprright = t.oid
+      ) as has_equality,
+      exists (
+        select
+        from pg_opclass k
+        join pg_am m on m.oid = k.opcmethod and m.amname = 'btree'
+        where k.opcdefault and (
+          k.opcintype = t.oid or k.opcintype in (
+            select x.casttarget from pg_cast x
+            where x.castsource = t.oid and x.castmethod = 'b' and x.castcontext = 'i'
+          )
+        )
+      ) as has_order,
+      (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels
+    from used
+    join pg_type t on t.oid = used.oid`
+}
+
+export interface TypeRow {
+  readonly oid: string
+  readonly name: string
+  readonly full_name: TypeName
+  readonly kind: 'b' | 'c' | 'd' | 'e' | 'p' | 'r' | 'm'
+  readonly category: string
+  readonly base_oid: string
+  readonly element_oid: string
+  /** Whether the type itself, or one it is implicitly read as, has `=` and `<`. Polymorphic kinds have none. */
+  readonly has_equality: boolean
+  readonly has_order: boolean
+  readonly labels: string[] | null
+}

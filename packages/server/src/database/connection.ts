@@ -1,0 +1,140 @@
+import pg from 'pg'
+import { ConnectionLost } from './failures.ts'
+import { type Answer, type Call, Message } from './message.ts'
+import { type RenderedSql, render, type Sql } from './sql.ts'
+
+/** How to reach a database and what every session starts with. */
+export interface ConnectionTarget {
+  /** A `postgresql://` URL, or the parts of one for a socket. */
+  readonly url?: string
+  readonly socket?: { readonly directory: string; readonly user: string; readonly database: string }
+  readonly applicationName: string
+  /** Settings given at connect; left out behind a transaction pooler, which shares sessions. */
+  readonly settings: Readonly<Record<string, string>>
+  /** Whether named prepared statements survive between messages. */
+  readonly prepare: boolean
+  readonly connectTimeoutMs: number
+}
+
+/** One connection to Postgres that does one thing at a time. */
+export class Connection {
+  readonly #client: pg.Client
+  readonly #prepare: boolean
+  readonly #closeListeners: (() => void)[] = []
+  #closed = false
+
+  private constructor(client: pg.Client, prepare: boolean) {
+    this.#client = client
+    this.#prepare = prepare
+    const markClosed = () => {
+      if (this.#closed) return
+      this.#closed = true
+      for (const listener of this.#closeListeners) listener()
+    }
+    // Without a listener an error of an idle connection (Postgres restarts) would end the process.
+    client.on('error', markClosed)
+    client.on('end', markClosed)
+  }
+
+  /** @throws ConnectionLost when Postgres cannot be reached; its `cause` tells why. */
+  static async open(target: ConnectionTarget): Promise<Connection> {
+    const client = new pg.Client(clientConfig(target))
+    const connection = new Connection(client, target.prepare)
+    try {
+      await client.connect()
+    } catch (cause) {
+      throw new ConnectionLost('cannot connect to the database', { cause })
+    }
+    return connection
+  }
+
+  get isOpen(): boolean {
+    return !this.#closed
+  }
+
+  /** Process id of the backend as it told us at connect; a transaction pooler invents one. */
+  get backendPid(): number {
+    // node-postgres sets it from BackendKeyData; its types do not list it.
+    return (this.#client as unknown as { processID: number }).processID
+  }
+
+  onClose(listener: () => void): void {
+    this.#closeListeners.push(listener)
+  }
+
+  onNotice(listener: (message: string) => void): void {
+    this.#client.on('notice', (notice) => listener(notice.message ?? ''))
+  }
+
+  /** Runs the calls in one message and one transaction. */
+  send(calls: readonly Call[]): Promise<readonly Answer[]> {
+    const message = new Message(calls, this.#prepare)
+    this.#client.query(message)
+    return message.answers
+  }
+
+  /** Runs one statement of our own and answers its rows, parsed by type. */
+  async query<Row extends pg.QueryResultRow>(statement: Sql | RenderedSql): Promise<pg.QueryResult<Row>> {
+    const { text, values } = 'text' in statement ? statement : render(statement)
+    return await this.#reportLoss(() => this.#client.query<Row>({ text, values: [...values] }))
+  }
+
+  /**
+   * Runs a script of several statements without parameters: a migration, or a file of `basalt sql`.
+   *
+   * @param types how to read values; rows then come as arrays
+   */
+  async script(text: string, types?: pg.CustomTypesConfig): Promise<pg.QueryResult[]> {
+    const config = types === undefined ? { text } : ({ text, types, rowMode: 'array' } as const)
+    const results: pg.QueryResult | pg.QueryResult[] = await this.#reportLoss(() =>
+      this.#client.query(config),
+    )
+    // With several statements node-postgres answers an array, which its types leave out.
+    return Array.isArray(results) ? results : [results]
+  }
+
+  /** Says goodbye and waits until the socket is closed. */
+  async close(): Promise<void> {
+    await this.#client.end().catch(() => undefined)
+  }
+
+  /** Cuts the socket; what is under way fails with {@link ConnectionLost}. */
+  destroy(): void {
+    const wire = (this.#client as unknown as { connection: { stream: { destroy(error?: Error): void } } })
+      .connection
+    wire.stream.destroy(new Error('connection destroyed'))
+  }
+
+  async #reportLoss<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof pg.DatabaseError) throw error
+      throw new ConnectionLost('the database connection broke during a statement', { cause: error })
+    }
+  }
+}
+
+function clientConfig(target: ConnectionTarget): pg.ClientConfig {
+  const settings = Object.entries(target.settings).map(([name, value]) => `-c ${name}=${escapeOption(value)}`)
+  const common: pg.ClientConfig = {
+    application_name: target.applicationName,
+    connectionTimeoutMillis: target.connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  }
+  if (target.socket !== undefined) {
+    const { directory, user, database } = target.socket
+    return { ...common, host: directory, user, database, options: settings.join(' ') }
+  }
+  const url = new URL(target.url ?? '')
+  const options = [url.searchParams.get('options') ?? '', ...settings].join(' ').trim()
+  // node-postgres prefers what the URL says, so the combined options must stand there.
+  if (options !== '') url.searchParams.set('options', options)
+  return { ...common, connectionString: url.href }
+}
+
+/** Blanks and backslashes are escaped by a backslash in the startup packet's `options`. */
+function escapeOption(value: string): string {
+  return value.replace(/[\\\s]/g, (character) => `\\${character}`)
+}

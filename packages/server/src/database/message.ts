@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import type { Submittable, Connection as WireConnection } from 'pg'
+import pg from 'pg'
+import { serialize } from 'pg-protocol'
+import { Lru } from '../lib/lru.ts'
+import { ConnectionLost } from './failures.ts'
+
+/** A statement by text; the name under which a connection prepares it follows from the text. */
+export interface Statement {
+  readonly text: string
+  readonly name: string
+}
+
+/** A statement with the values of one execution, all in Postgres' text form. */
+export interface Call {
+  readonly statement: Statement
+  readonly values: readonly (string | null)[]
+}
+
+/** What one call answered: its rows as text, and the number of rows it returned or changed. */
+export interface Answer {
+  readonly rows: readonly (readonly (string | null)[])[]
+  readonly count: number
+}
+
+export function statement(text: string): Statement {
+  return { text, name: `b${createHash('sha256').update(text).digest('base64url').slice(0, 22)}` }
+}
+
+/** Prepared statements kept per connection; one costs Postgres some ten kilobytes. */
+const preparedLimit = 200
+
+/** Names of the statements a connection has prepared. */
+const preparedNames = new WeakMap<WireConnection, Lru<string, true>>()
+
+const executeBytes = serialize.execute({})
+const syncBytes = serialize.sync()
+
+/**
+ * Several statements in one message with one Sync: one round trip and one implicit transaction, in which an
+ * error of any part undoes all of it (PostgreSQL, Extended Query, Pipelining). Submitted to an ordinary client.
+ */
+export class Message implements Submittable {
+  readonly answers: Promise<readonly Answer[]>
+  readonly #calls: readonly Call[]
+  readonly #prepare: boolean
+  readonly #parsed: { name: string; index: number }[] = []
+  readonly #finished: Answer[] = []
+  #rows: (string | null)[][] = []
+  #resolve!: (answers: readonly Answer[]) => void
+  #reject!: (error: unknown) => void
+
+  /** @param prepare false where named statements do not survive, as behind a transaction pooler. */
+  constructor(calls: readonly Call[], prepare: boolean) {
+    this.#calls = calls
+    this.#prepare = prepare
+    this.answers = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  submit(wire: WireConnection): undefined {
+    const prepared = preparedNamesOf(wire)
+    const parts: Buffer[] = []
+    this.#calls.forEach(({ statement, values }, index) => {
+      const name = this.#prepare ? statement.name : ''
+      if (prepared.get(name) === undefined) {
+        if (this.#prepare) {
+          // An earlier message may have failed between this name's Parse and our learning of it, or before the
+          // Close of a name that was pushed out. Closing a statement that does not exist is no error.
+          parts.push(closeStatement(name))
+          const pushedOut = prepared.set(name, true)
+          if (pushedOut !== undefined) parts.push(closeStatement(pushedOut))
+          this.#parsed.push({ name, index })
+        }
+        parts.push(serialize.parse({ name, text: statement.text }))
+      }
+      // The serializer only reads the values.
+      parts.push(serialize.bind({ statement: name, values: values as (string | null)[] }), executeBytes)
+    })
+    parts.push(syncBytes)
+    wire.stream.write(Buffer.concat(parts))
+    return undefined
+  }
+
+  handleRowDescription(): void {}
+  handlePortalSuspended(): void {}
+  handleCopyInResponse(): void {}
+  handleCopyData(): void {}
+
+  handleDataRow(row: { fields: (string | null)[] }): void {
+    this.#rows.push(row.fields)
+  }
+
+  handleEmptyQuery(): void {
+    this.#finish(0)
+  }
+
+  handleCommandComplete(completed: { text: string }): void {
+    this.#finish(Number(/\d+$/.exec(completed.text)?.[0] ?? 0))
+  }
+
+  handleError(error: unknown, wire: WireConnection): void {
+    // What was parsed before the error stays prepared; the rest was skipped up to the Sync.
+    const prepared = preparedNamesOf(wire)
+    for (const { name, index } of this.#parsed) if (index >= this.#finished.length) prepared.delete(name)
+    this.#reject(
+      error instanceof pg.DatabaseError
+        ? new StatementFailed(error, this.#finished.length)
+        : new ConnectionLost('the database connection broke during a statement', { cause: error }),
+    )
+  }
+
+  handleReadyForQuery(): void {
+    // Only now has the transaction committed: a deferred constraint fails after the last CommandComplete.
+    this.#resolve(this.#finished)
+  }
+
+  #finish(count: number): void {
+    this.#finished.push({ rows: this.#rows, count })
+    this.#rows = []
+  }
+}
+
+/** An error of Postgres, with the place in the message where it happened. */
+export class StatementFailed extends Error {
+  override readonly name = 'StatementFailed'
+  readonly error: pg.DatabaseError
+  /** Index of the call that failed; the number of calls when the commit did. */
+  readonly index: number
+
+  constructor(error: pg.DatabaseError, index: number) {
+    super(error.message, { cause: error })
+    this.error = error
+    this.index = index
+  }
+}
+
+function preparedNamesOf(wire: WireConnection): Lru<string, true> {
+  let names = preparedNames.get(wire)
+  if (names === undefined) {
+    names = new Lru(preparedLimit)
+    preparedNames.set(wire, names)
+  }
+  return names
+}
+
+function closeStatement(name: string): Buffer {
+  return serialize.close({ type: 'S', name })
+}

@@ -1,0 +1,184 @@
+import type { Config } from '../config/schema.ts'
+import { messageOf, OperatorError } from '../lib/errors.ts'
+import { prepareAccess } from './access.ts'
+import { Connection, type ConnectionTarget } from './connection.ts'
+import type { ClusterSettings } from './embedded/cluster.ts'
+import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
+import { ConnectionLost } from './failures.ts'
+import { migrate } from './migrate.ts'
+import { Pool } from './pool.ts'
+import { type EngineProbe, probeEngine } from './probe.ts'
+import { sql } from './sql.ts'
+import { SystemDatabase } from './system-database.ts'
+import { UserDatabase } from './user-database.ts'
+
+export interface OpenOptions {
+  /** What this process is: `basalt start`. Shown in `pg_stat_activity`. */
+  readonly purpose: string
+  /** Whether to be the one server of the embedded data directory; false for commands beside it. */
+  readonly asServer?: boolean
+  readonly log: (message: string, detail?: object) => void
+  /** Settings of the embedded cluster; for tests, whose clusters need no durability. */
+  readonly embeddedSettings?: ClusterSettings
+}
+
+/** The database of a running server. */
+export interface Database {
+  readonly mode: 'embedded' | 'external'
+  /** For people: where the data is. Never a password. */
+  readonly location: string
+  readonly engine: EngineProbe
+  /** Migrations applied by this start. */
+  readonly migrated: readonly string[]
+  readonly system: SystemDatabase
+  readonly user: UserDatabase
+  close(): Promise<void>
+}
+
+/** Settings every session works with: what JSON carries must not depend on the server's configuration. */
+function sessionSettings(config: Config['database']): Record<string, string> {
+  return {
+    timezone: 'UTC',
+    datestyle: 'ISO, MDY',
+    intervalstyle: 'iso_8601',
+    bytea_output: 'hex',
+    extra_float_digits: '1',
+    statement_timeout: `${config.statement_timeout_ms}ms`,
+    idle_in_transaction_session_timeout: `${config.statement_timeout_ms + transactionSlackMs}ms`,
+  }
+}
+
+/** Time a transaction of several statements has beyond the longest single statement. */
+const transactionSlackMs = 5000
+const connectTimeoutMs = 3000
+
+/**
+ * Opens the configured database for a server: starts the embedded Postgres if that is the one, migrates, opens
+ * the exposed schemas to callers, and makes the pools.
+ *
+ * @throws OperatorError in one line when the database is unreachable, too old or not to be prepared
+ */
+export async function openDatabase(config: Config, options: OpenOptions): Promise<Database> {
+  const embedded =
+    config.database.url === '' ? await openEmbedded(config, options, options.asServer ?? true) : undefined
+  try {
+    const bare: ConnectionTarget = {
+      ...reach(config, embedded, options.purpose),
+      settings: {},
+      prepare: false,
+    }
+    const first = await openFirst(bare, config)
+    const engine = await probeEngine(first)
+    const migrated = await migrate(first)
+    await prepareAccess(first, config.database.schemas)
+    await first.close()
+    const settings = sessionSettings(config.database)
+    const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
+    const pools = createPools(target, config.database)
+    return {
+      mode: embedded === undefined ? 'external' : 'embedded',
+      location: embedded?.directory ?? describeUrl(config.database.url),
+      engine,
+      migrated,
+      system: new SystemDatabase(pools.system),
+      user: new UserDatabase(pools.user, engine.isPooled ? settings : {}),
+      async close() {
+        await Promise.all([pools.user.close(), pools.system.close()])
+        await embedded?.close()
+      },
+    }
+  } catch (error) {
+    await embedded?.close()
+    throw error
+  }
+}
+
+/** One connection to the configured database, for commands that work beside a server or without one. */
+export async function openConnection(
+  config: Config,
+  options: OpenOptions,
+): Promise<{ connection: Connection; close(): Promise<void> }> {
+  const embedded = config.database.url === '' ? await openEmbedded(config, options, false) : undefined
+  try {
+    const target = { ...reach(config, embedded, options.purpose), settings: {}, prepare: false }
+    const connection = await openFirst(target, config)
+    return {
+      connection,
+      async close() {
+        await connection.close()
+        await embedded?.close()
+      },
+    }
+  } catch (error) {
+    await embedded?.close()
+    throw error
+  }
+}
+
+function openEmbedded(config: Config, options: OpenOptions, asServer: boolean): Promise<EmbeddedPostgres> {
+  return EmbeddedPostgres.open({
+    dataDirectory: config.server.data_dir,
+    purpose: options.purpose,
+    asServer,
+    log: options.log,
+    ...(options.embeddedSettings === undefined ? {} : { settings: options.embeddedSettings }),
+  })
+}
+
+function reach(config: Config, embedded: EmbeddedPostgres | undefined, purpose: string) {
+  const where = embedded === undefined ? { url: config.database.url } : { socket: embedded.socket }
+  return { ...where, applicationName: purpose, connectTimeoutMs }
+}
+
+async function openFirst(target: ConnectionTarget, config: Config): Promise<Connection> {
+  try {
+    return await Connection.open(target)
+  } catch (error) {
+    if (!(error instanceof ConnectionLost)) throw error
+    const where = config.database.url === '' ? 'the embedded PostgreSQL' : describeUrl(config.database.url)
+    throw new OperatorError(`cannot reach the database at ${where}: ${reasonOf(error.cause)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** Node reports several attempts (IPv6, IPv4) as one error without a message. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof AggregateError) return messageOf(cause.errors[0])
+  return messageOf(cause)
+}
+
+/** `host:port/database` of a URL. */
+function describeUrl(text: string): string {
+  const url = new URL(text)
+  const host = url.hostname || url.searchParams.get('host') || 'localhost'
+  return `${host}:${url.port || '5432'}${url.pathname}`
+}
+
+/** Connections kept apart for sign-in, health and housekeeping, whatever the data requests do. */
+function systemShare(maxConns: number): number {
+  return Math.max(2, Math.floor(maxConns / 5))
+}
+
+function createPools(target: ConnectionTarget, config: Config['database']): { user: Pool; system: Pool } {
+  const open = () => Connection.open(target)
+  const common = {
+    open,
+    acquireTimeoutMs: config.acquire_timeout_ms,
+    workTimeoutMs: config.statement_timeout_ms + transactionSlackMs,
+    waitingLimit: 10_000,
+  }
+  const system = new Pool({ ...common, size: systemShare(config.max_conns), cancel: async () => undefined })
+  const systemDatabase = new SystemDatabase(system)
+  const user = new Pool({
+    ...common,
+    size: config.max_conns - systemShare(config.max_conns),
+    async cancel(connection) {
+      // Behind a pooler the process id is not ours to know; the statement timeout ends the work there.
+      await systemDatabase
+        .count(sql`select pg_cancel_backend(${connection.backendPid}::int)`)
+        .catch(() => undefined)
+    },
+  })
+  return { user, system }
+}

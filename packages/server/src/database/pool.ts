@@ -1,0 +1,212 @@
+import type { Connection } from './connection.ts'
+import { ConnectionLost, PoolExhausted } from './failures.ts'
+
+export interface PoolOptions {
+  readonly open: () => Promise<Connection>
+  /** Connections at most. */
+  readonly size: number
+  /** Milliseconds a caller waits for a connection. */
+  readonly acquireTimeoutMs: number
+  /** Callers that may wait; further ones are refused at once. */
+  readonly waitingLimit: number
+  /** Milliseconds after which work that has not answered is given up and its connection cut. */
+  readonly workTimeoutMs: number
+  /** Stops the statement that runs on a connection whose caller has gone. */
+  readonly cancel: (connection: Connection) => Promise<void>
+}
+
+export interface Work<Result> {
+  readonly run: (connection: Connection) => Promise<Result>
+  /** Whether the caller has gone; asked while the work waits and runs. */
+  readonly isAbandoned?: (() => boolean) | undefined
+}
+
+interface Waiter {
+  readonly isAbandoned: (() => boolean) | undefined
+  readonly resolve: (checkedOut: CheckedOut) => void
+  readonly reject: (error: Error) => void
+  readonly timer: NodeJS.Timeout
+}
+
+interface Busy {
+  readonly since: number
+  readonly isAbandoned: (() => boolean) | undefined
+  /** Set once the statement was told to stop; the connection is reused only after that call returned. */
+  cancelled: Promise<void> | undefined
+  /** When Postgres was last known to be reachable although this connection stayed silent. */
+  knownReachableAt: number
+}
+
+interface CheckedOut {
+  readonly connection: Connection
+  readonly busy: Busy
+}
+
+/** Silence on a busy connection after which we ask, on another one, whether Postgres still answers. */
+const suspicionMs = 4000
+const sweepMs = 250
+
+/**
+ * A bounded set of connections. Unlike a general pool it fails fast: waiting is bounded in number and time, a
+ * database that is away fails everybody at once, and a caller that has gone gives its slot back.
+ */
+export class Pool {
+  readonly #options: PoolOptions
+  /** Last in, first out: few connections stay warm, the rest may idle out at the server. */
+  readonly #idle: Connection[] = []
+  readonly #busy = new Map<Connection, Busy>()
+  readonly #waiting: Waiter[] = []
+  readonly #sweeper: NodeJS.Timeout
+  #opening = 0
+  #isProbing = false
+  #closing: Promise<void> | undefined
+  #drained: (() => void) | undefined
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref()
+  }
+
+  get stats(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
+    return { busy: this.#busy.size, idle: this.#idle.length, waiting: this.#waiting.length }
+  }
+
+  /**
+   * Runs the work on a connection of its own.
+   *
+   * @throws PoolExhausted when none became free in time
+   * @throws ConnectionLost when Postgres is away
+   */
+  async use<Result>({ run, isAbandoned }: Work<Result>): Promise<Result> {
+    const idle = this.#takeIdle()
+    const { connection, busy } =
+      idle === undefined ? await this.#wait(isAbandoned) : this.#checkOut(idle, isAbandoned)
+    try {
+      return await run(connection)
+    } finally {
+      if (busy.cancelled !== undefined) await busy.cancelled
+      this.#busy.delete(connection)
+      this.#release(connection)
+    }
+  }
+
+  /** Lets the work under way finish, then closes every connection. */
+  close(): Promise<void> {
+    this.#closing ??= this.#drain()
+    return this.#closing
+  }
+
+  async #drain(): Promise<void> {
+    clearInterval(this.#sweeper)
+    if (this.#busy.size > 0 || this.#waiting.length > 0) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
+    }
+    await Promise.all(this.#idle.splice(0).map((connection) => connection.close()))
+  }
+
+  #takeIdle(): Connection | undefined {
+    for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
+      if (connection.isOpen) return connection
+    }
+    return undefined
+  }
+
+  #checkOut(connection: Connection, isAbandoned: (() => boolean) | undefined): CheckedOut {
+    const now = performance.now()
+    const busy: Busy = { since: now, isAbandoned, cancelled: undefined, knownReachableAt: now }
+    this.#busy.set(connection, busy)
+    return { connection, busy }
+  }
+
+  #wait(isAbandoned: (() => boolean) | undefined): Promise<CheckedOut> {
+    if (this.#closing !== undefined) return Promise.reject(new ConnectionLost('the server is stopping'))
+    if (this.#waiting.length >= this.#options.waitingLimit) {
+      return Promise.reject(new PoolExhausted('too many requests wait for the database'))
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
+        reject(new PoolExhausted('no database connection became free in time'))
+      }, this.#options.acquireTimeoutMs)
+      const waiter: Waiter = { isAbandoned, resolve, reject, timer }
+      this.#waiting.push(waiter)
+      this.#grow()
+    })
+  }
+
+  /** Opens a connection for those who wait, while there is room and need. */
+  #grow(): void {
+    if (this.#opening >= this.#waiting.length) return
+    if (this.#busy.size + this.#idle.length + this.#opening >= this.#options.size) return
+    this.#opening += 1
+    this.#options.open().then(
+      (connection) => {
+        this.#opening -= 1
+        connection.onClose(() => this.#forget(connection))
+        this.#release(connection)
+      },
+      (error) => {
+        this.#opening -= 1
+        // While other connections work, this may be a momentary limit: those who wait get one of them.
+        if (this.#busy.size > 0) return
+        for (const waiter of this.#waiting.splice(0)) {
+          clearTimeout(waiter.timer)
+          waiter.reject(error)
+        }
+      },
+    )
+  }
+
+  #release(connection: Connection): void {
+    if (!connection.isOpen) {
+      this.#grow()
+    } else {
+      const waiter = this.#nextWaiter()
+      if (waiter !== undefined) waiter.resolve(this.#checkOut(connection, waiter.isAbandoned))
+      else this.#idle.push(connection)
+    }
+    if (this.#busy.size === 0 && this.#waiting.length === 0) this.#drained?.()
+  }
+
+  #nextWaiter(): Waiter | undefined {
+    for (let waiter = this.#waiting.shift(); waiter !== undefined; waiter = this.#waiting.shift()) {
+      clearTimeout(waiter.timer)
+      if (waiter.isAbandoned?.() !== true) return waiter
+      waiter.reject(new ConnectionLost('the caller has gone'))
+    }
+    return undefined
+  }
+
+  #forget(connection: Connection): void {
+    const index = this.#idle.indexOf(connection)
+    if (index >= 0) this.#idle.splice(index, 1)
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    let hasSuspects = false
+    for (const [connection, busy] of this.#busy) {
+      if (now - busy.since > this.#options.workTimeoutMs) connection.destroy()
+      else if (busy.isAbandoned?.() === true) busy.cancelled ??= this.#options.cancel(connection)
+      hasSuspects ||= now - busy.knownReachableAt > suspicionMs
+    }
+    if (hasSuspects && !this.#isProbing) void this.#probe(now)
+  }
+
+  /** A half-open TCP connection looks like a slow statement; a fresh one tells them apart. */
+  async #probe(startedAt: number): Promise<void> {
+    this.#isProbing = true
+    const reachable = await this.#options.open().then(
+      (connection) => connection.close().then(() => true),
+      () => false,
+    )
+    this.#isProbing = false
+    for (const [connection, busy] of this.#busy) {
+      if (startedAt - busy.knownReachableAt <= suspicionMs) continue
+      if (reachable) busy.knownReachableAt = performance.now()
+      else connection.destroy()
+    }
+  }
+}

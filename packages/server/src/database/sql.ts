@@ -1,0 +1,91 @@
+/**
+ * SQL as fragments. An interpolated value always becomes a parameter; only {@link sql.id}, {@link sql.literal}
+ * and other fragments enter the text.
+ */
+
+const fragmentBrand: unique symbol = Symbol('sql')
+
+/** A piece of SQL with its values. */
+export interface Sql {
+  readonly [fragmentBrand]: true
+  readonly strings: readonly string[]
+  readonly parts: readonly unknown[]
+}
+
+declare const typeNameBrand: unique symbol
+
+/** Printed by Postgres' `format_type`, never taken from a caller. */
+export type TypeName = string & { readonly [typeNameBrand]: true }
+
+/** Text with `$1…$n` and the values to bind. */
+export interface RenderedSql {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** `sql\`select * from ${sql.id('public', name)} where id = ${id}\`` */
+export function sql(strings: TemplateStringsArray, ...parts: readonly unknown[]): Sql {
+  return { [fragmentBrand]: true, strings, parts }
+}
+
+/** A quoted identifier: `sql.id('public', 'track')` is `"public"."track"`. */
+sql.id = (...names: readonly [string, ...string[]]): Sql => verbatim(names.map(quoteIdentifier).join('.'))
+
+/** A quoted string constant, for names that belong to the statement's shape rather than to one call. */
+sql.literal = (value: string): Sql => verbatim(quoteLiteral(value))
+
+/** An integer constant. @throws TypeError when it is not a safe integer. */
+sql.integer = (value: number): Sql => {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`not an integer: ${value}`)
+  return verbatim(String(value))
+}
+
+/** The name of a type as `format_type` prints it, which quotes what needs quoting. */
+sql.type = (name: TypeName): Sql => verbatim(name)
+
+/** Fragments with a separator, a comma unless given. */
+sql.join = (fragments: readonly Sql[], separator: Sql = sql`, `): Sql => ({
+  [fragmentBrand]: true,
+  strings: ['', ...fragments.slice(1).map(() => ''), ''],
+  parts: fragments.flatMap((fragment, index) => (index === 0 ? [fragment] : [sql`${separator}${fragment}`])),
+})
+
+sql.empty = verbatim('')
+
+/** Numbers the parameters and collects their values in order. */
+export function render(fragment: Sql): RenderedSql {
+  const values: unknown[] = []
+  let text = ''
+  const append = (piece: Sql): void => {
+    piece.strings.forEach((string, index) => {
+      text += string
+      if (index >= piece.parts.length) return
+      const part = piece.parts[index]
+      if (isSql(part)) append(part)
+      else text += `$${values.push(part)}`
+    })
+  }
+  append(fragment)
+  return { text, values }
+}
+
+export function isSql(value: unknown): value is Sql {
+  return typeof value === 'object' && value !== null && fragmentBrand in value
+}
+
+/** Postgres quotes identifiers by doubling `"`; NUL cannot occur in one. */
+export function quoteIdentifier(name: string): string {
+  if (name.includes('\0')) throw new TypeError('an identifier cannot contain NUL')
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** Safe whatever `standard_conforming_strings` says: a backslash makes it an `E''` string. */
+export function quoteLiteral(value: string): string {
+  if (value.includes('\0')) throw new TypeError('a string cannot contain NUL')
+  const quoted = `'${value.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`
+  return value.includes('\\') ? ` E${quoted}` : quoted
+}
+
+function verbatim(text: string): Sql {
+  return { [fragmentBrand]: true, strings: [text], parts: [] }
+}

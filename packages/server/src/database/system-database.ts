@@ -1,0 +1,91 @@
+import type { QueryResultRow } from 'pg'
+import type { Connection } from './connection.ts'
+import type { Pool } from './pool.ts'
+import { type Sql, sql } from './sql.ts'
+
+/** What runs one statement of our own; rows come parsed by type. */
+export interface Queryable {
+  /** The only row. @throws Error when there is none or more than one. */
+  one<Row extends QueryResultRow>(statement: Sql): Promise<Row>
+  /** The row, if there is one. */
+  maybeOne<Row extends QueryResultRow>(statement: Sql): Promise<Row | undefined>
+  many<Row extends QueryResultRow>(statement: Sql): Promise<Row[]>
+  /** The number of rows returned or changed. */
+  count(statement: Sql): Promise<number>
+}
+
+/**
+ * The database as Basalt itself uses it: the login role, no policies. Never handed to a path that serves a
+ * caller's data; that is `UserDatabase`.
+ */
+export class SystemDatabase implements Queryable {
+  readonly #pool: Pool
+
+  constructor(pool: Pool) {
+    this.#pool = pool
+  }
+
+  one<Row extends QueryResultRow>(statement: Sql): Promise<Row> {
+    return this.#use((queryable) => queryable.one<Row>(statement))
+  }
+
+  maybeOne<Row extends QueryResultRow>(statement: Sql): Promise<Row | undefined> {
+    return this.#use((queryable) => queryable.maybeOne<Row>(statement))
+  }
+
+  many<Row extends QueryResultRow>(statement: Sql): Promise<Row[]> {
+    return this.#use((queryable) => queryable.many<Row>(statement))
+  }
+
+  count(statement: Sql): Promise<number> {
+    return this.#use((queryable) => queryable.count(statement))
+  }
+
+  /** Runs the work in one transaction: committed when it returns, rolled back when it throws. */
+  transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result> {
+    return this.#pool.use({ run: (connection) => inTransaction(connection, work) })
+  }
+
+  #use<Result>(work: (queryable: Queryable) => Promise<Result>): Promise<Result> {
+    return this.#pool.use({ run: (connection) => work(queryableOn(connection)) })
+  }
+}
+
+/** The same on one connection, in a transaction. */
+export async function inTransaction<Result>(
+  connection: Connection,
+  work: (transaction: Queryable) => Promise<Result>,
+): Promise<Result> {
+  await connection.query(sql`begin`)
+  try {
+    const result = await work(queryableOn(connection))
+    await connection.query(sql`commit`)
+    return result
+  } catch (error) {
+    // A connection whose rollback fails is in an unknown state and must not be used again.
+    await connection.query(sql`rollback`).catch(() => connection.destroy())
+    throw error
+  }
+}
+
+export function queryableOn(connection: Connection): Queryable {
+  return {
+    async one<Row extends QueryResultRow>(statement: Sql) {
+      const { rows } = await connection.query<Row>(statement)
+      const [row] = rows
+      if (row === undefined || rows.length > 1) throw new Error(`expected one row, got ${rows.length}`)
+      return row
+    },
+    async maybeOne<Row extends QueryResultRow>(statement: Sql) {
+      const { rows } = await connection.query<Row>(statement)
+      if (rows.length > 1) throw new Error(`expected at most one row, got ${rows.length}`)
+      return rows[0]
+    },
+    async many<Row extends QueryResultRow>(statement: Sql) {
+      return (await connection.query<Row>(statement)).rows
+    },
+    async count(statement: Sql) {
+      return (await connection.query(statement)).rowCount ?? 0
+    },
+  }
+}

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Connection } from './connection.ts'
+import { ConnectionLost } from './failures.ts'
+import { type Answer, type Call, type Statement, StatementFailed, statement } from './message.ts'
+import type { Pool } from './pool.ts'
+
+/** The role every caller with a token works as (decisions, Names). */
+export const callerRole = 'basalt_authenticated'
+
+/** On whose behalf data is read and written. */
+export type CallerScope =
+  /** A caller with a token: policies apply, and see these claims. */
+  | {
+      readonly kind: 'caller'
+      readonly userId: string
+      readonly email: string
+      readonly aal: string
+      readonly isAnonymous: boolean
+      readonly sessionId: string
+    }
+  /** The administrator, or anybody while auth is off: the login role, without policies. */
+  | { readonly kind: 'unrestricted' }
+
+export interface RunOptions {
+  /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
+  readonly isRead: boolean
+  /** Whether the client has gone; its statement is then cancelled. */
+  readonly isAbandoned?: () => boolean
+}
+
+/** A serialization failure or a deadlock: nothing happened, another attempt may succeed. */
+const conflictCodes = new Set(['40001', '40P01'])
+const conflictAttempts = 4
+/** The backend is ending: administrator's command, crash of a sibling, start-up. */
+const endingCodes = new Set(['57P01', '57P02', '57P03'])
+/** A prepared statement that is missing or already there: someone between us and Postgres shares sessions. */
+const unpreparedCodes = new Set(['26000', '42P05'])
+
+/**
+ * The database as callers use it: every run is one message and one transaction that begins by taking on the
+ * caller's role and claims, so there is no way past the policies and no extra round trip (design, The data path).
+ */
+export class UserDatabase {
+  readonly #pool: Pool
+  readonly #callerContext: Statement
+  readonly #unrestrictedContext: Call
+
+  /**
+   * @param sessionSettings settings each transaction makes for itself; empty where the connection carries them.
+   */
+  constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>) {
+    this.#pool = pool
+    const fixed = Object.entries(sessionSettings).map(
+      ([name, value]) => `, set_config('${name}', '${value}', true)`,
+    )
+    this.#callerContext = statement(
+      `select set_config('role', '${callerRole}', true)` +
+        callerVariables.map((name, index) => `, set_config('${name}', $${index + 1}, true)`).join('') +
+        fixed.join(''),
+    )
+    // Where the login role cannot bypass a policy the statement fails instead of silently seeing less.
+    this.#unrestrictedContext = {
+      statement: statement(`select set_config('row_security', 'off', true)${fixed.join('')}`),
+      values: [],
+    }
+  }
+
+  get stats(): Pool['stats'] {
+    return this.#pool.stats
+  }
+
+  /**
+   * Runs the calls as the caller in one transaction and one round trip.
+   *
+   * @throws StatementFailed with the index of the failing call
+   * @throws ConnectionLost, PoolExhausted
+   */
+  async run(scope: CallerScope, calls: readonly Call[], options: RunOptions): Promise<readonly Answer[]> {
+    const message = [this.#contextOf(scope), ...calls]
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#send(message, options)
+      } catch (error) {
+        if (!isWorthAnotherAttempt(error, attempt, options)) throw error
+        // Those who collided must not meet again at once.
+        if (!options.isRead || attempt > 1) await delay(Math.random() * 20 * attempt)
+      }
+    }
+  }
+
+  async #send(message: readonly Call[], { isAbandoned }: RunOptions): Promise<readonly Answer[]> {
+    try {
+      const answers = await this.#pool.use({ run: (connection) => sendOn(connection, message), isAbandoned })
+      return answers.slice(1)
+    } catch (error) {
+      throw error instanceof StatementFailed ? new StatementFailed(error.error, error.index - 1) : error
+    }
+  }
+
+  #contextOf(scope: CallerScope): Call {
+    if (scope.kind === 'unrestricted') return this.#unrestrictedContext
+    const { userId, email, aal, isAnonymous, sessionId } = scope
+    return { statement: this.#callerContext, values: [userId, email, aal, String(isAnonymous), sessionId] }
+  }
+}
+
+/** The claims that policies read, in the order of {@link UserDatabase}'s context values (decisions, Names). */
+const callerVariables = [
+  'basalt.user_id',
+  'basalt.user_email',
+  'basalt.aal',
+  'basalt.is_anonymous',
+  'basalt.session_id',
+]
+
+async function sendOn(connection: Connection, message: readonly Call[]): Promise<readonly Answer[]> {
+  try {
+    return await connection.send(message)
+  } catch (error) {
+    if (error instanceof StatementFailed && unpreparedCodes.has(error.error.code ?? '')) connection.destroy()
+    throw error
+  }
+}
+
+function isWorthAnotherAttempt(
+  error: unknown,
+  attempt: number,
+  { isRead, isAbandoned }: RunOptions,
+): boolean {
+  if (isAbandoned?.() === true) return false
+  if (error instanceof ConnectionLost) return isRead && attempt === 1
+  if (!(error instanceof StatementFailed)) return false
+  const code = error.error.code ?? ''
+  if (conflictCodes.has(code)) return attempt < conflictAttempts
+  if (endingCodes.has(code)) return isRead && attempt === 1
+  return unpreparedCodes.has(code) && attempt === 1
+}

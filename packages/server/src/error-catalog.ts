@@ -1,0 +1,44 @@
+import { databaseErrorTable } from './database/errors.ts'
+import { adminErrorTable } from './features/admin/index.ts'
+import { collectionErrorTable } from './features/collections/index.ts'
+import { passwordErrorTable } from './features/passwords/index.ts'
+import { httpErrorTable } from './http/errors.ts'
+import { type ErrorSpec, type ErrorTable, errorKind } from './lib/errors.ts'
+
+/** One kind of error, for the reference. */
+export interface CatalogedError {
+  readonly area: string
+  readonly kind: string
+  readonly status: number
+  /** The public message; what varies is shown as `…`. */
+  readonly message: string
+  readonly help: string
+}
+
+const tables: Readonly<Record<string, ErrorTable>> = {
+  HTTP: httpErrorTable,
+  Database: databaseErrorTable,
+  Collections: collectionErrorTable,
+  Administration: adminErrorTable,
+  Passwords: passwordErrorTable,
+}
+
+/** Every error the API can answer, by area. */
+export function listErrors(): readonly CatalogedError[] {
+  return Object.entries(tables).flatMap(([area, table]) =>
+    Object.entries(table).map(([key, spec]) => ({
+      area,
+      kind: errorKind(key),
+      status: spec.status,
+      message: describeMessage(spec),
+      help: spec.help,
+    })),
+  )
+}
+
+function describeMessage({ message }: ErrorSpec): string {
+  if (typeof message === 'string') return message
+  const placeholders = Array.from({ length: message.length }, () => '…')
+  // The parameters of a message are texts and numbers that it only prints.
+  return (message as (...values: string[]) => string)(...placeholders)
+}

@@ -1,0 +1,6 @@
+export {
+  type AccessTokenClaims,
+  type AccessTokenKeys,
+  createAccessTokenVerifier,
+  signAccessToken,
+} from './access-token.ts'

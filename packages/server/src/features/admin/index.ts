@@ -1,0 +1,14 @@
+import type { Feature } from '../../feature.ts'
+import { adminRoutes } from './routes.ts'
+import type { AdminService } from './service.ts'
+import type { AdminTokenVerifier } from './token-verifier.ts'
+
+export { adminErrorTable } from './errors.ts'
+export { type AdminService, createAdminService, type FirstSignIn } from './service.ts'
+export { signInLink } from './sign-in-page.ts'
+export { createAdminTokenVerifier } from './token-verifier.ts'
+
+/** The administrator: one account, whose tokens open every admin endpoint and the data without policies. */
+export function admin(service: AdminService, tokens: AdminTokenVerifier): Feature {
+  return { name: 'admin', routes: (app) => adminRoutes(app, service, tokens) }
+}

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import type { SystemDatabase } from '../../database/system-database.ts'
+import { httpErrors } from '../../http/errors.ts'
+import { createToken, hashToken } from '../../lib/tokens.ts'
+import { recordAudit } from '../audit/index.ts'
+import type { PasswordHasher } from '../passwords/index.ts'
+import type { AttemptLimit, Throttle } from '../throttle/index.ts'
+import { adminErrors } from './errors.ts'
+import * as queries from './queries.ts'
+
+export const adminTokenPrefix = 'basalt_admin_'
+const signInCodePrefix = 'basalt_signin_'
+
+/** Twelve hours (decisions, Admin). */
+const sessionSeconds = 12 * 60 * 60
+const signInCodeSeconds = 60 * 60
+
+/** Failures per address; a success clears them. */
+const failedSignIns: AttemptLimit = { name: 'admin.sign_in', attempts: 10, windowSeconds: 15 * 60 }
+
+export interface AdminDeps {
+  readonly database: SystemDatabase
+  readonly passwords: PasswordHasher
+  readonly throttle: Throttle
+}
+
+export interface AdminSession {
+  readonly token: string
+  readonly expiresAt: Date
+}
+
+/** What is printed once, after the first start. */
+export interface FirstSignIn {
+  readonly password: string
+  /** Code of a link that signs in without it. */
+  readonly code: string
+}
+
+export interface AdminService {
+  /**
+   * Puts the configured password in force, or makes one when there is none yet.
+   *
+   * @returns what a person needs to sign in, when this call made it
+   */
+  ensurePassword(configured: string): Promise<FirstSignIn | undefined>
+  hasPassword(): Promise<boolean>
+  /** @throws AppError invalid_password, too_many_requests */
+  signIn(password: string, address: string): Promise<AdminSession>
+  /** @throws AppError invalid_sign_in_code, too_many_requests */
+  signInByCode(code: string, address: string): Promise<AdminSession>
+  signOut(sessionId: string, address: string): Promise<void>
+  /** A new password; every session and link of the old one ends. */
+  resetPassword(actor: string): Promise<string>
+  /** A session without a password, for whoever already has the database. */
+  createSession(actor: string): Promise<AdminSession>
+}
+
+export function createAdminService({ database, passwords, throttle }: AdminDeps): AdminService {
+  async function requireAttempt(address: string): Promise<void> {
+    const verdict = await throttle.attempt(failedSignIns, address)
+    if (verdict.isAllowed) return
+    throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+  }
+
+  function startSession(actor: string, action: string, address?: string): Promise<AdminSession> {
+    const token = createToken(adminTokenPrefix)
+    return database.transaction(async (transaction) => {
+      const { expires_at } = await queries.insertSession(transaction, hashToken(token), sessionSeconds)
+      await recordAudit(transaction, { actor, action, ...(address === undefined ? {} : { address }) })
+      return { token, expiresAt: expires_at }
+    })
+  }
+
+  async function replacePassword(password: string, actor: string): Promise<void> {
+    const hash = await passwords.hash(password)
+    await database.transaction(async (transaction) => {
+      await queries.upsertPassword(transaction, hash)
+      const sessions = await queries.deleteAllSessions(transaction)
+      await queries.deleteAllSignInCodes(transaction)
+      await recordAudit(transaction, {
+        actor,
+        action: 'admin.reset_password',
+        detail: { endedSessions: sessions },
+      })
+    })
+  }
+
+  return {
+    async ensurePassword(configured) {
+      const stored = await queries.findPasswordHash(database)
+      if (configured !== '') {
+        const isCurrent = stored !== undefined && (await passwords.verify(configured, stored))
+        if (!isCurrent) await replacePassword(configured, 'configuration')
+        return undefined
+      }
+      if (stored !== undefined) return undefined
+      const password = createPassword()
+      const code = createToken(signInCodePrefix)
+      const hash = await passwords.hash(password)
+      return await database.transaction(async (transaction) => {
+        if (!(await queries.insertPassword(transaction, hash))) return undefined
+        await queries.insertSignInCode(transaction, hashToken(code), signInCodeSeconds)
+        return { password, code }
+      })
+    },
+
+    async hasPassword() {
+      return (await queries.findPasswordHash(database)) !== undefined
+    },
+
+    async signIn(password, address) {
+      await requireAttempt(address)
+      const hash = await queries.findPasswordHash(database)
+      if (hash === undefined || !(await passwords.verify(password, hash))) throw adminErrors.invalidPassword()
+      await throttle.reset(failedSignIns, address)
+      return await startSession('admin', 'admin.sign_in', address)
+    },
+
+    async signInByCode(code, address) {
+      await requireAttempt(address)
+      const isValid = await queries.consumeSignInCode(database, hashToken(code))
+      if (!isValid) throw adminErrors.invalidSignInCode()
+      await throttle.reset(failedSignIns, address)
+      return await startSession('admin', 'admin.sign_in_by_link', address)
+    },
+
+    signOut: (sessionId, address) =>
+      database.transaction(async (transaction) => {
+        await queries.deleteSession(transaction, sessionId)
+        await recordAudit(transaction, { actor: 'admin', action: 'admin.sign_out', address })
+      }),
+
+    async resetPassword(actor) {
+      const password = createPassword()
+      await replacePassword(password, actor)
+      return password
+    },
+
+    createSession: (actor) => startSession(actor, 'admin.create_token'),
+  }
+}
+
+/** 120 random bits in a form that can be read out. */
+function createPassword(): string {
+  return (randomBytes(15).toString('hex').match(/.{5}/g) ?? []).join('-')
+}

@@ -1,0 +1,59 @@
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Literal } from '../parse/filter.ts'
+import type { Operator } from '../parse/tokens.ts'
+import type { FilterPlan } from '../plan/filter.ts'
+
+const operators: Readonly<Record<Operator, Sql>> = {
+  '=': sql`=`,
+  '!=': sql`<>`,
+  '>': sql`>`,
+  '>=': sql`>=`,
+  '<': sql`<`,
+  '<=': sql`<=`,
+  '~': sql`like`,
+  '!~': sql`not like`,
+}
+
+/** A filter as a condition on the rows of `alias`. Every value is a parameter that takes the column's type. */
+export function compileFilter(filter: FilterPlan, alias: string): Sql {
+  switch (filter.kind) {
+    case 'and':
+    case 'or': {
+      const terms = filter.terms.map((term) => compileFilter(term, alias))
+      return sql`(${sql.join(terms, filter.kind === 'and' ? sql` and ` : sql` or `)})`
+    }
+    case 'compare':
+      return sql`${sql.id(alias, filter.column.name)} ${operators[filter.operator]} ${filter.value}`
+    case 'null':
+      return compileNullTest(filter, alias)
+    case 'in':
+      return compileMembership(filter, alias)
+  }
+}
+
+function compileNullTest({ column, isNegated }: FilterPlan & { kind: 'null' }, alias: string): Sql {
+  const target = sql.id(alias, column.name)
+  // `row(null, null) is null` is true although the value is not NULL.
+  if (column.type.isComposite) {
+    return isNegated ? sql`${target} is distinct from null` : sql`${target} is not distinct from null`
+  }
+  return isNegated ? sql`${target} is not null` : sql`${target} is null`
+}
+
+function compileMembership({ column, values }: FilterPlan & { kind: 'in' }, alias: string): Sql {
+  const target = sql.id(alias, column.name)
+  // An array of arrays is one array of more dimensions, so those are compared one by one.
+  if (column.type.isArray || column.type.isComposite) {
+    return sql`(${sql.join(
+      values.map((value) => sql`${target} = ${value}`),
+      sql` or `,
+    )})`
+  }
+  return sql`${target} = any (${arrayLiteral(values)})`
+}
+
+/** One parameter whatever the number of values, so that the statement stays the same. */
+export function arrayLiteral(values: readonly Literal[]): string {
+  const elements = values.map((value) => (value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`))
+  return `{${elements.join(',')}}`
+}

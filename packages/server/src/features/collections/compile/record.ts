@@ -1,0 +1,64 @@
+import type { Column, Relation } from '../../../database/catalog/model.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { ExpandPlan, RecordPlan } from '../plan/record.ts'
+
+/** Related records shown per record; more are reached through the related collection itself. */
+export const oneToManyLimit = 1000
+
+export function relationName(relation: Relation): Sql {
+  return sql.id(relation.schema, relation.name)
+}
+
+/** The select list of a record whose row is `alias`: its columns, and `expand` when asked for. */
+export function compileSelectList({ columns, expand }: RecordPlan, alias: string): Sql {
+  const items = columns.map((column) => compileColumn(column, alias))
+  if (expand !== undefined) items.push(sql`${compileExpand(expand, alias)} as "expand"`)
+  return sql.join(items)
+}
+
+/** The columns that `alias` must bring so that {@link compileSelectList} finds them. */
+export function neededColumns({ columns, expand, relation }: RecordPlan): readonly Column[] {
+  const names = new Set(expand?.flatMap(({ relationship }) => relationship.pairs.map(({ from }) => from)))
+  return relation.columns.filter((column) => columns.includes(column) || names.has(column.name))
+}
+
+/** A column as JSON shall show it. */
+function compileColumn(column: Column, alias: string): Sql {
+  const source = sql.id(alias, column.name)
+  // An hstore has a cast to JSON but none back; as text it makes the round trip.
+  if (column.type.base === 'hstore') return sql`${source}::text as ${sql.id(column.name)}`
+  return source
+}
+
+/** `{"album": {…}, "invoice_line": […]}`; a relation without records has no key (facts, Sort and expand). */
+function compileExpand(expand: readonly ExpandPlan[], alias: string): Sql {
+  if (expand.length === 0) return sql`'{}'::json`
+  const entries = expand.map(
+    (plan) => sql`(${sql.literal(plan.relationship.name)}, ${compileRelated(plan, alias)})`,
+  )
+  return sql`(
+    select coalesce(json_object_agg(e.name, e.related) filter (where e.related is not null), '{}')
+    from (values ${sql.join(entries)}) e (name, related)
+  )`
+}
+
+function compileRelated({ relationship, record }: ExpandPlan, parent: string): Sql {
+  const child = `${parent}x`
+  const condition = sql.join(
+    relationship.pairs.map(({ from, to }) => sql`${sql.id(child, to)} = ${sql.id(parent, from)}`),
+    sql` and `,
+  )
+  const rows = sql`
+    select ${compileSelectList(record, child)}
+    from ${relationName(record.relation)} ${sql.id(child)}
+    where ${condition}`
+  if (relationship.kind === 'many-to-one') return sql`(select row_to_json(r) from (${rows}) r)`
+  const order = record.relation.rowKey.map((column) => sql.id(child, column.name))
+  return sql`(
+    select json_agg(r)
+    from (${rows}
+      ${order.length === 0 ? sql.empty : sql`order by ${sql.join(order)}`}
+      limit ${sql.integer(oneToManyLimit)}
+    ) r
+  )`
+}

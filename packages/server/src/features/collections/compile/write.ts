@@ -1,0 +1,105 @@
+import type { Column, Relation } from '../../../database/catalog/model.ts'
+import { leaveChangedRows } from '../../../database/change-log.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { RecordPlan } from '../plan/record.ts'
+import { compileSelectList, relationName } from './record.ts'
+
+/** Alias of the collection's rows. */
+const row = 't'
+
+/** At most one row with one column: the record as JSON. */
+export function compileGet(record: RecordPlan, id: readonly string[]): Sql {
+  return sql`
+    select row_to_json(r)
+    from (
+      select ${compileSelectList(record, row)}
+      from ${relationName(record.relation)} ${sql.id(row)}
+      where ${compileIdentity(record.relation, id)}
+    ) r`
+}
+
+/** Inserts what the JSON text holds for these columns; the rest takes its defaults. Answers the record. */
+export function compileCreate(
+  record: RecordPlan,
+  columns: readonly Column[],
+  json: string,
+  isCaptured: boolean,
+): Sql {
+  const returning = compileSelectList(record, row)
+  return compileAnswer(
+    compileInsert(record.relation, columns, json, { source: 'record', returning }),
+    isCaptured,
+  )
+}
+
+/** Changes these columns of one record to what the JSON text holds. Answers the record. */
+export function compileUpdate(
+  record: RecordPlan,
+  columns: readonly Column[],
+  id: readonly string[],
+  json: string,
+  isCaptured: boolean,
+): Sql {
+  return compileAnswer(
+    sql`
+      update ${relationName(record.relation)} as ${sql.id(row)}
+      set ${compileAssignments(columns, 'b')}
+      from json_to_record(${json}::json) as b (${compileColumnTypes(columns)})
+      where ${compileIdentity(record.relation, id)}
+      returning ${compileSelectList(record, row)}`,
+    isCaptured,
+  )
+}
+
+/** Answers nothing but the number of rows, unless somebody wants to know what was deleted. */
+export function compileDelete(record: RecordPlan, id: readonly string[], isCaptured: boolean): Sql {
+  const remove = sql`
+    delete from ${relationName(record.relation)} as ${sql.id(row)}
+    where ${compileIdentity(record.relation, id)}`
+  if (!isCaptured) return remove
+  return compileAnswer(sql`${remove} returning ${compileSelectList(record, row)}`, isCaptured)
+}
+
+function compileAnswer(write: Sql, isCaptured: boolean): Sql {
+  const captured = isCaptured ? sql`, ${leaveChangedRows(sql`json_build_array(w)`)}` : sql.empty
+  return sql`
+    with w as (${write})
+    select row_to_json(w)${captured} from w`
+}
+
+export interface InsertOptions {
+  /** Whether the text is one record or a JSON array of them. */
+  readonly source: 'record' | 'array'
+  readonly returning: Sql
+}
+
+/** The insert itself; several records in the order of their array. The rows' alias is `t`. */
+export function compileInsert(
+  relation: Relation,
+  columns: readonly Column[],
+  json: string,
+  { source, returning }: InsertOptions,
+): Sql {
+  return sql`
+    insert into ${relationName(relation)} as ${sql.id(row)} (${sql.join(columns.map(({ name }) => sql.id(name)))})
+    select ${sql.join(columns.map(({ name }) => sql.id('b', name)))}
+    from ${source === 'record' ? sql`json_to_record` : sql`json_to_recordset`}(${json}::json)
+      as b (${compileColumnTypes(columns)})
+    returning ${returning}`
+}
+
+export function compileAssignments(columns: readonly Column[], source: string): Sql {
+  return sql.join(columns.map(({ name }) => sql`${sql.id(name)} = ${sql.id(source, name)}`))
+}
+
+/** `"a" integer, "b" numeric`: only the columns that are written, so no other column's domain is asked. */
+export function compileColumnTypes(columns: readonly Column[]): Sql {
+  return sql.join(columns.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`))
+}
+
+function compileIdentity(relation: Relation, id: readonly string[]): Sql {
+  return sql.join(
+    relation.primaryKey.map((column, index) => sql`${sql.id(row, column.name)} = ${id[index] ?? null}`),
+    sql` and `,
+  )
+}

@@ -1,0 +1,11 @@
+export { collectionErrorTable } from './errors.ts'
+
+import type { Feature } from '../../feature.ts'
+import { collectionRoutes } from './routes.ts'
+import { type CollectionDeps, createCollectionService } from './service.ts'
+
+/** The REST API over every exposed table. */
+export function collections(deps: CollectionDeps): Feature {
+  const service = createCollectionService(deps)
+  return { name: 'collections', routes: (app) => collectionRoutes(app, service) }
+}

@@ -1,0 +1,134 @@
+import { parse as parseQueryString } from 'node:querystring'
+import { collectionErrors } from '../errors.ts'
+import { type Cursor, parseCursor } from './cursor.ts'
+import { type Filter, parseFilter } from './filter.ts'
+import { parseNames, parsePrefixedNames } from './names.ts'
+
+/** What a list asks for, as written; names are not resolved yet. */
+export interface ListQuery extends RecordQuery {
+  readonly filter: Filter | undefined
+  readonly sort: readonly SortTerm[]
+  readonly perPage: number
+  readonly paging:
+    | { readonly kind: 'offset'; readonly page: number; readonly total: 'exact' | 'estimated' | 'none' }
+    | { readonly kind: 'cursor'; readonly after: Cursor | undefined }
+}
+
+/** What a single record can be asked for. */
+export interface RecordQuery {
+  /** Undefined: every column. */
+  readonly fields: readonly string[] | undefined
+  /** Paths of relation names: `album.artist` is `['album', 'artist']`. */
+  readonly expand: readonly (readonly string[])[]
+}
+
+export interface SortTerm {
+  readonly column: string
+  readonly descending: boolean
+}
+
+const defaultPerPage = 20
+const maxPerPage = 500
+const maxSortTerms = 10
+const maxExpandPaths = 10
+const maxExpandDepth = 4
+
+/** Parameters of the interface that belong to features this server does not have. */
+const featureParameters = [
+  ...['search', 'fuzzy', 'typo_threshold', 'facets', 'highlight'],
+  ...['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance'],
+  ...['near', 'within', 'intersects', 'bbox', 'aggregate', 'group', 'disjunctiveFacets'],
+]
+
+/**
+ * Reads the query string of a list (interface, Collections; decisions, Collections).
+ *
+ * @throws AppError naming the parameter and what was expected
+ */
+export function parseListQuery(queryString: string): ListQuery {
+  const parameters = readParameters(queryString)
+  const { page: pageText, cursor } = parameters
+  const page = pageText === undefined ? 1 : Math.max(1, parseInteger('page', pageText))
+  const perPageText = parameters['perPage']
+  const perPage =
+    perPageText === undefined
+      ? defaultPerPage
+      : Math.min(maxPerPage, Math.max(1, parseInteger('perPage', perPageText)))
+  if (cursor !== undefined && page > 1) {
+    throw collectionErrors.invalidParameter('cursor and page parameters are mutually exclusive')
+  }
+  if (!Number.isSafeInteger(page * perPage)) {
+    throw collectionErrors.invalidParameter('page: expected a smaller number')
+  }
+  const filter = parameters['filter']?.trim()
+  return {
+    ...readRecordQuery(parameters),
+    filter: filter === undefined || filter === '' ? undefined : parseFilter(filter),
+    sort: parseSort(parameters['sort'] ?? ''),
+    perPage,
+    paging:
+      cursor === undefined
+        ? { kind: 'offset', page, total: parseTotal(parameters) }
+        : { kind: 'cursor', after: parseCursor(cursor) },
+  }
+}
+
+/** Reads the query string of a single record. */
+export function parseRecordQuery(queryString: string): RecordQuery {
+  return readRecordQuery(readParameters(queryString))
+}
+
+type Parameters = Readonly<Record<string, string | undefined>>
+
+function readParameters(queryString: string): Parameters {
+  // Numbers of parameters are bounded by the size of the URL.
+  const parameters = parseQueryString(queryString, '&', '=', { maxKeys: 0 })
+  for (const [name, value] of Object.entries(parameters)) {
+    if (Array.isArray(value))
+      throw collectionErrors.invalidParameter(`parameter "${name}" is given more than once`)
+    if (featureParameters.includes(name)) throw collectionErrors.unsupportedParameter(name)
+  }
+  // Arrays were refused above.
+  return parameters as Parameters
+}
+
+function readRecordQuery(parameters: Parameters): RecordQuery {
+  const fields = parseNames(parameters['fields'] ?? '', 'fields')
+  const expand = parseNames(parameters['expand'] ?? '', 'expand').map((path) => path.split('.'))
+  if (expand.length > maxExpandPaths) {
+    throw collectionErrors.invalidParameter(`expand: expected at most ${maxExpandPaths} relations`)
+  }
+  if (expand.some((path) => path.length > maxExpandDepth)) {
+    throw collectionErrors.invalidParameter(`expand: expected at most ${maxExpandDepth} levels`)
+  }
+  return { fields: fields.length === 0 ? undefined : fields, expand }
+}
+
+function parseSort(text: string): SortTerm[] {
+  // In a query string "+" means a blank; parsePrefixedNames skips it, which is what "+" asks for.
+  const terms = parsePrefixedNames(text, 'sort').map(({ prefix, name }) => ({
+    column: name,
+    descending: prefix === '-',
+  }))
+  if (terms.length > maxSortTerms) {
+    throw collectionErrors.invalidParameter(`sort: expected at most ${maxSortTerms} fields`)
+  }
+  return terms
+}
+
+function parseTotal(parameters: Parameters): 'exact' | 'estimated' | 'none' {
+  const { skipTotal, total } = parameters
+  if (total !== undefined && total !== 'estimated') {
+    throw collectionErrors.invalidParameter('total: expected "estimated"')
+  }
+  if (skipTotal === 'true') return 'none'
+  if (skipTotal !== undefined && skipTotal !== 'false') {
+    throw collectionErrors.invalidParameter('skipTotal: expected true or false')
+  }
+  return total ?? 'exact'
+}
+
+function parseInteger(name: string, text: string): number {
+  if (!/^[+-]?\d+$/.test(text.trim())) throw collectionErrors.invalidParameter(`${name}: expected an integer`)
+  return Number(text)
+}

@@ -1,0 +1,41 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import { collectionErrors } from '../errors.ts'
+
+/**
+ * The primary-key values in a path segment that is still percent-encoded. The values of a composite key are
+ * joined by commas; a comma that is encoded belongs to a value, unless the whole id was encoded as one.
+ *
+ * @throws AppError no_primary_key, invalid_primary_key
+ */
+export function parsePathId(relation: Relation, segment: string): readonly string[] {
+  const count = requirePrimaryKey(relation)
+  if (count === 1) return [decode(segment, count)]
+  const parts = segment.split(',')
+  if (parts.length === count) return parts.map((part) => decode(part, count))
+  return splitId(decode(segment, count), count)
+}
+
+/** The primary-key values of an id in a body: a string or, for a single key, a number. */
+export function parseBodyId(relation: Relation, id: string): readonly string[] {
+  const count = requirePrimaryKey(relation)
+  return count === 1 ? [id] : splitId(id, count)
+}
+
+function splitId(id: string, count: number): string[] {
+  const parts = id.split(',')
+  if (parts.length !== count) throw collectionErrors.invalidPrimaryKey(count)
+  return parts
+}
+
+function requirePrimaryKey(relation: Relation): number {
+  if (relation.primaryKey.length === 0) throw collectionErrors.noPrimaryKey()
+  return relation.primaryKey.length
+}
+
+function decode(text: string, count: number): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw collectionErrors.invalidPrimaryKey(count)
+  }
+}

@@ -1,0 +1,45 @@
+import type { Catalog } from '../../database/catalog/model.ts'
+import { type Call, type Statement, statement } from '../../database/message.ts'
+import { render, type Sql } from '../../database/sql.ts'
+import { Lru } from '../../lib/lru.ts'
+
+/** Statements known by text, so that hashing one for its name happens once. */
+const statementLimit = 5000
+/** Requests remembered per snapshot of the catalog. */
+const requestLimit = 2000
+/** Longer requests are not worth remembering. */
+const requestLengthLimit = 1000
+
+/** Turns fragments into calls, and remembers the work done for requests that come again. */
+export class StatementCache {
+  readonly #statements = new Lru<string, Statement>(statementLimit)
+  /** A new snapshot makes everything remembered worthless; the old one is collected with its entries. */
+  readonly #requests = new WeakMap<Catalog, Lru<string, unknown>>()
+
+  call(fragment: Sql): Call {
+    const { text, values } = render(fragment)
+    let known = this.#statements.get(text)
+    if (known === undefined) {
+      known = statement(text)
+      this.#statements.set(text, known)
+    }
+    // Collections bind nothing but texts.
+    return { statement: known, values: values as readonly (string | null)[] }
+  }
+
+  /** What `make` returns depends on nothing but the snapshot and the key. */
+  remember<Value>(catalog: Catalog, key: string, make: () => Value): Value {
+    if (key.length > requestLengthLimit) return make()
+    let requests = this.#requests.get(catalog)
+    if (requests === undefined) {
+      requests = new Lru(requestLimit)
+      this.#requests.set(catalog, requests)
+    }
+    // The key says what kind of value it stands for.
+    const known = requests.get(key) as Value | undefined
+    if (known !== undefined) return known
+    const made = make()
+    requests.set(key, made)
+    return made
+  }
+}

@@ -1,0 +1,1 @@
+export { createPasswordHasher, type PasswordHasher, passwordErrorTable } from './hasher.ts'

@@ -1,0 +1,72 @@
+import { sql } from '../../database/sql.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
+import type { Feature } from '../../feature.ts'
+
+/** So many attempts per key within a window that begins with the first one. */
+export interface AttemptLimit {
+  /** What is limited; part of the key. */
+  readonly name: string
+  readonly attempts: number
+  readonly windowSeconds: number
+}
+
+export type AttemptVerdict =
+  | { readonly isAllowed: true }
+  /** Whole seconds until the window ends. */
+  | { readonly isAllowed: false; readonly retryAfterSeconds: number }
+
+/** Counts attempts in the database: the same on every node and after a restart, by the database's clock. */
+export interface Throttle {
+  /**
+   * Counts one attempt before it is made, so that concurrent ones cannot all slip through.
+   */
+  attempt(limit: AttemptLimit, key: string): Promise<AttemptVerdict>
+  /** Forgets the attempts of a key, as after a success. */
+  reset(limit: AttemptLimit, key: string): Promise<void>
+}
+
+export function createThrottle(database: SystemDatabase): Throttle {
+  return {
+    async attempt(limit, key) {
+      const { count, retry_after } = await database.one<{ count: number; retry_after: number }>(sql`
+        insert into basalt.attempts as a (key, count, window_ends_at)
+        values (${fullKey(limit, key)}, 1, now() + make_interval(secs => ${limit.windowSeconds}::int))
+        on conflict (key) do update set
+          count = case when a.window_ends_at <= now() then 1 else least(a.count, ${limit.attempts}::int) + 1 end,
+          window_ends_at = case when a.window_ends_at <= now() then excluded.window_ends_at else a.window_ends_at end
+        returning count, ceil(extract(epoch from window_ends_at - now()))::int as retry_after`)
+      if (count <= limit.attempts) return { isAllowed: true }
+      return { isAllowed: false, retryAfterSeconds: Math.max(1, retry_after) }
+    },
+    async reset(limit, key) {
+      await database.count(sql`delete from basalt.attempts where key = ${fullKey(limit, key)}`)
+    },
+  }
+}
+
+/** Removes windows that have ended; they count for nothing. */
+export async function deleteEndedWindows(database: SystemDatabase): Promise<number> {
+  return await database.count(sql`delete from basalt.attempts where window_ends_at < now()`)
+}
+
+function fullKey({ name }: AttemptLimit, key: string): string {
+  return `${name}:${key}`
+}
+
+const cleanUpIntervalMs = 10 * 60 * 1000
+
+/** Keeps the table of attempts small. */
+export function throttle(database: SystemDatabase): Feature {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    name: 'throttle',
+    start() {
+      // A run that fails is made up for by the next one.
+      timer = setInterval(
+        () => void deleteEndedWindows(database).catch(() => undefined),
+        cleanUpIntervalMs,
+      ).unref()
+    },
+    stop: () => clearInterval(timer),
+  }
+}

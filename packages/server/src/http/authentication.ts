@@ -1,0 +1,106 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AppError } from '../lib/errors.ts'
+import { httpErrors } from './errors.ts'
+import {
+  type AdminIdentity,
+  type Identity,
+  openIdentity,
+  type TokenVerifier,
+  type UserIdentity,
+  type Verdict,
+} from './identity.ts'
+import type { Guard } from './route-config.ts'
+
+export interface AuthenticationOptions {
+  /** False while `auth.enabled` is false. */
+  readonly isRequired: boolean
+  /** Asked in order; the first that recognizes a token decides. */
+  readonly verifiers: readonly TokenVerifier[]
+}
+
+/** Gives every route its guard, which runs before the body is read. A route without one does not start. */
+export function addAuthentication(app: FastifyInstance, options: AuthenticationOptions): void {
+  app.decorateRequest('identity', undefined)
+  app.addHook('onRoute', (route) => {
+    const { guard, operation } = route.config ?? {}
+    if (guard === undefined || operation === undefined) {
+      throw new Error(`route ${String(route.method)} ${route.url} must declare its guard and operation`)
+    }
+    if (guard === 'public') return
+    const hooks = route.onRequest ?? []
+    route.onRequest = [createGuard(guard, options), ...(Array.isArray(hooks) ? hooks : [hooks])]
+  })
+}
+
+/** The caller of a route that is not public. */
+export function identityOf(request: FastifyRequest): Identity {
+  if (request.identity === undefined) throw new Error('the route has no guard')
+  return request.identity
+}
+
+/** The caller of a route with the guard `bearer`. */
+export function userOf(request: FastifyRequest): UserIdentity {
+  const identity = identityOf(request)
+  if (identity.kind !== 'user') throw new Error('the route is not guarded for users')
+  return identity
+}
+
+/** The caller of a route with the guard `admin`. */
+export function adminOf(request: FastifyRequest): AdminIdentity {
+  const identity = identityOf(request)
+  if (identity.kind !== 'admin') throw new Error('the route is not guarded for administrators')
+  return identity
+}
+
+type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+
+function createGuard(
+  guard: Exclude<Guard, 'public'>,
+  { isRequired, verifiers }: AuthenticationOptions,
+): GuardHook {
+  return (request, reply, done) => {
+    reply.header('cache-control', 'no-store')
+    const settle = (verdict: Verdict) => {
+      const refusal = judge(guard, verdict)
+      if (refusal === undefined && 'identity' in verdict) request.identity = verdict.identity
+      done(refusal)
+    }
+    if (guard === 'data' && !isRequired) {
+      settle({ identity: openIdentity })
+      return
+    }
+    const token = bearerToken(request.headers.authorization)
+    if (token === undefined) {
+      done(challenge(guard === 'admin' ? httpErrors.adminRequired() : httpErrors.missingAuthorization()))
+      return
+    }
+    const verifier = verifiers.find((candidate) => candidate.recognizes(token))
+    const verdict = verifier?.verify(token) ?? { refusal: 'invalid' }
+    // The common token is verified without waiting; a promise would cost every request a turn.
+    if (verdict instanceof Promise) verdict.then(settle, done)
+    else settle(verdict)
+  }
+}
+
+function judge(guard: Exclude<Guard, 'public'>, verdict: Verdict): AppError | undefined {
+  if ('refusal' in verdict) {
+    if (guard === 'admin') return challenge(httpErrors.adminRequired())
+    return challenge(verdict.refusal === 'pending' ? httpErrors.mfaRequired() : httpErrors.invalidToken())
+  }
+  const { kind } = verdict.identity
+  if (guard === 'admin' && kind !== 'admin') return challenge(httpErrors.adminRequired())
+  if (guard === 'bearer' && kind !== 'user') return challenge(httpErrors.invalidToken())
+  return undefined
+}
+
+/** RFC 6750 §2.1; the scheme is matched case-sensitively (facts, Envelope and request handling). */
+function bearerToken(header: string | undefined): string | undefined {
+  if (header === undefined || !header.startsWith('Bearer ')) return undefined
+  const token = header.slice('Bearer '.length).trim()
+  return token === '' ? undefined : token
+}
+
+/** RFC 9110 §11.6.1: a 401 names the scheme. */
+function challenge(error: AppError): AppError {
+  return error.with({ headers: { 'www-authenticate': 'Bearer' } })
+}

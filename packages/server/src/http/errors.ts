@@ -1,0 +1,87 @@
+import { defineErrors } from '../lib/errors.ts'
+
+/** What the HTTP platform itself refuses. */
+export const httpErrorTable = {
+  invalidRequest: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'A parameter or a member of the body has the wrong form; the message names it and what was expected.',
+  },
+  invalidJson: {
+    status: 400,
+    message: 'invalid JSON body',
+    help: 'The body is not valid JSON in UTF-8.',
+  },
+  malformedRequest: {
+    status: 400,
+    message: 'malformed HTTP request',
+    help: 'The request does not follow HTTP/1.1, or its path is not valid percent-encoded UTF-8.',
+  },
+  missingAuthorization: {
+    status: 401,
+    message: 'missing or invalid authorization header',
+    help: 'Send `Authorization: Bearer <token>`.',
+  },
+  invalidToken: {
+    status: 401,
+    message: 'invalid or expired token',
+    help: 'The token is not one of this server, has expired, or its session has ended. Sign in again.',
+  },
+  mfaRequired: {
+    status: 401,
+    message: 'MFA verification required',
+    help: 'The first factor has passed; verify a second one to get an access token.',
+  },
+  adminRequired: {
+    status: 401,
+    message: 'admin authentication required',
+    help: 'Sign in with `POST /api/admin/auth` and send its token.',
+  },
+  routeNotFound: {
+    status: 404,
+    message: (method: string, path: string) => `no such endpoint: ${method} ${path}`,
+    help: 'The path is not one of the API; see the API reference.',
+  },
+  methodNotAllowed: {
+    status: 405,
+    message: (method: string, allowed: string) => `${method} is not allowed here: use ${allowed}`,
+    help: 'The path exists with other methods, which the `Allow` header lists.',
+  },
+  requestTimeout: {
+    status: 408,
+    message: 'the request did not arrive in time',
+    help: 'Headers or body took longer than `server.header_timeout` or `server.request_timeout`.',
+  },
+  bodyTooLarge: {
+    status: 413,
+    message: (limit: number) => `the request body is larger than ${limit} bytes`,
+    help: 'The limit is `server.body_limit`.',
+  },
+  unsupportedMediaType: {
+    status: 415,
+    message: 'the content type must be application/json',
+    help: 'Send the body as JSON with `Content-Type: application/json`.',
+  },
+  tooManyRequests: {
+    status: 429,
+    message: 'too many requests',
+    help: 'Wait for the number of seconds in the `Retry-After` header.',
+  },
+  headersTooLarge: {
+    status: 431,
+    message: 'the request headers are too large',
+    help: 'Path, query and headers together may take 16 KiB.',
+  },
+  internalError: {
+    status: 500,
+    message: 'internal error',
+    help: 'A fault of the server. Its log has the details under the `X-Request-Id` of the response.',
+  },
+  shuttingDown: {
+    status: 503,
+    message: 'server is shutting down',
+    help: 'Try again; another node or the next start will answer.',
+  },
+} as const
+
+export const httpErrors = defineErrors(httpErrorTable)

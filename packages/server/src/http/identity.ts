@@ -1,0 +1,47 @@
+import type { CallerScope } from '../database/user-database.ts'
+
+/** Who makes a request. Derived once, by the kind of token, before anything else happens (design, Identity). */
+export type Identity = UserIdentity | AdminIdentity | OpenIdentity
+
+export interface UserIdentity {
+  readonly kind: 'user'
+  readonly userId: string
+  /** Empty when the user has none. */
+  readonly email: string
+  /** Undefined for tokens that no session stands behind. */
+  readonly sessionId: string | undefined
+  readonly aal: 'aal1' | 'aal2'
+  readonly amr: readonly string[]
+  readonly isAnonymous: boolean
+  /** What the policies see of the caller. */
+  readonly scope: CallerScope
+}
+
+export interface AdminIdentity {
+  readonly kind: 'admin'
+  readonly sessionId: string
+  readonly scope: CallerScope
+}
+
+/** Everybody, while `auth.enabled` is false. */
+export interface OpenIdentity {
+  readonly kind: 'open'
+  readonly scope: CallerScope
+}
+
+/** What a bearer token turned out to be. */
+export type Verdict =
+  | { readonly identity: Identity }
+  /** `pending`: the first factor has passed, the second is still due. */
+  | { readonly refusal: 'invalid' | 'pending' }
+
+/** Recognizes the tokens of one kind; features provide one each. */
+export interface TokenVerifier {
+  /** Whether the token is of this kind, by its form alone. */
+  recognizes(token: string): boolean
+  /** Answers at once where it can: this is on the path of every request. */
+  verify(token: string): Verdict | Promise<Verdict>
+}
+
+/** Without auth the data is open and runs without policies (decisions, Configuration). */
+export const openIdentity: OpenIdentity = { kind: 'open', scope: { kind: 'unrestricted' } }

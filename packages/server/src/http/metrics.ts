@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export interface PoolStats {
+  readonly busy: number
+  readonly idle: number
+  readonly waiting: number
+}
+
+/** What `GET /metrics` shows. One registry per server, so that tests can run several in a process. */
+export class Metrics {
+  readonly registry = new Registry()
+  readonly #requests: Counter<'operation' | 'status'>
+  readonly #duration: Histogram<'operation'>
+  /** Resolving labels costs more than counting: each combination is resolved once. */
+  readonly #counters = new Map<string, Counter.Internal>()
+  readonly #timers = new Map<string, Histogram.Internal<'operation'>>()
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry })
+    this.#requests = new Counter({
+      name: 'basalt_http_requests_total',
+      help: 'Requests answered, by operation and status.',
+      labelNames: ['operation', 'status'],
+      registers: [this.registry],
+    })
+    this.#duration = new Histogram({
+      name: 'basalt_http_request_duration_seconds',
+      help: 'Time from the request line to the end of the response, by operation.',
+      labelNames: ['operation'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      registers: [this.registry],
+    })
+  }
+
+  /** Shows the connections of a pool. */
+  watchPool(stats: () => PoolStats): void {
+    new Gauge({
+      name: 'basalt_database_connections',
+      help: 'Connections for data requests by state, and requests that wait for one.',
+      labelNames: ['state'],
+      registers: [this.registry],
+      collect() {
+        for (const [state, value] of Object.entries(stats())) this.set({ state }, value)
+      },
+    })
+  }
+
+  observe(operation: string, status: number, seconds: number): void {
+    const key = `${operation} ${status}`
+    let counter = this.#counters.get(key)
+    if (counter === undefined) {
+      counter = this.#requests.labels(operation, String(status))
+      this.#counters.set(key, counter)
+    }
+    counter.inc()
+    let timer = this.#timers.get(operation)
+    if (timer === undefined) {
+      timer = this.#duration.labels(operation)
+      this.#timers.set(operation, timer)
+    }
+    timer.observe(seconds)
+  }
+}
+
+/** Counts and times every response under its operation's name. */
+export function addMetrics(app: FastifyInstance, metrics: Metrics): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { operation = 'unknown' } = request.routeOptions.config
+    metrics.observe(operation, reply.statusCode, reply.elapsedTime / 1000)
+    done()
+  })
+}

@@ -1,0 +1,24 @@
+import 'fastify'
+import type { Identity } from './identity.ts'
+
+/**
+ * Who may call a route.
+ * - `public`: everybody; a token is not looked at
+ * - `bearer`: a signed-in user
+ * - `admin`: an administrator
+ * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false
+ */
+export type Guard = 'public' | 'bearer' | 'admin' | 'data'
+
+// Every route states its guard and operation; `authentication.ts` refuses to start without. The identity is set
+// by the guard before a handler runs.
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    guard?: Guard
+    /** Stable name for logs, metrics and the API document: `collections.list`. */
+    operation?: string
+  }
+  interface FastifyRequest {
+    identity: Identity | undefined
+  }
+}
