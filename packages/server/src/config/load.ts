@@ -83,8 +83,8 @@ function readFileLayer(
   faults: string[],
 ): Map<string, Candidate> {
   const layer = new Map<string, Candidate>()
-  const name = input.file ?? input.env['BASALT_CONFIG'] ?? 'basalt.toml'
-  const isDefault = input.file === undefined && input.env['BASALT_CONFIG'] === undefined
+  const name = input.file ?? input.env.BASALT_CONFIG ?? 'basalt.toml'
+  const isDefault = input.file === undefined && input.env.BASALT_CONFIG === undefined
   let content: string
   try {
     content = readFileSync(resolve(input.directory, name), 'utf8')

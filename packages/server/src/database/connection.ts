@@ -73,6 +73,15 @@ export class Connection {
     return message.answers
   }
 
+  /** Runs several messages, sent together and answered one after the other, each in its own transaction. */
+  sendEach(messages: readonly (readonly Call[])[]): readonly Promise<readonly Answer[]>[] {
+    const [first, ...followers] = messages.map((calls) => new Message(calls, this.#prepare))
+    if (first === undefined) return []
+    first.leads(followers, (next) => void this.#client.query(next))
+    this.#client.query(first)
+    return [first, ...followers].map(({ answers }) => answers)
+  }
+
   /** Runs one statement of our own and answers its rows, parsed by type. */
   async query<Row extends pg.QueryResultRow>(statement: Sql | RenderedSql): Promise<pg.QueryResult<Row>> {
     const { text, values } = 'text' in statement ? statement : render(statement)

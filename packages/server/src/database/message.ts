@@ -33,6 +33,9 @@ const preparedLimit = 200
 /** Names of the statements a connection has prepared. */
 const preparedNames = new WeakMap<WireConnection, Lru<string, true>>()
 
+/** SQLSTATE of a prepared statement that does not exist: its Parse failed, or someone shares the session. */
+export const missingStatement = '26000'
+
 const executeBytes = serialize.execute({})
 const syncBytes = serialize.sync()
 
@@ -49,6 +52,9 @@ export class Message implements Submittable {
   #rows: (string | null)[][] = []
   #resolve!: (answers: readonly Answer[]) => void
   #reject!: (error: unknown) => void
+  #isSent = false
+  #followers: readonly Message[] = []
+  #submitNext: ((next: Message) => void) | undefined
 
   /** @param prepare false where named statements do not survive, as behind a transaction pooler. */
   constructor(calls: readonly Call[], prepare: boolean) {
@@ -60,9 +66,30 @@ export class Message implements Submittable {
     })
   }
 
+  /**
+   * Lets other messages travel with this one: all are written at once, and Postgres answers one after the other,
+   * each in a transaction of its own.
+   *
+   * @param submitNext hands the next message to the client, synchronously, when its answer is due
+   */
+  leads(followers: readonly Message[], submitNext: (next: Message) => void): void {
+    const chain = [this, ...followers]
+    chain.forEach((message, index) => {
+      message.#followers = chain.slice(index + 1)
+      message.#submitNext = submitNext
+    })
+  }
+
   submit(wire: WireConnection): undefined {
-    const prepared = preparedNamesOf(wire)
+    if (this.#isSent) return undefined
     const parts: Buffer[] = []
+    for (const message of [this, ...this.#followers]) message.#write(preparedNamesOf(wire), parts)
+    wire.stream.write(Buffer.concat(parts))
+    return undefined
+  }
+
+  #write(prepared: Lru<string, true>, parts: Buffer[]): void {
+    this.#isSent = true
     this.#calls.forEach(({ statement, values }, index) => {
       const name = this.#prepare ? statement.name : ''
       if (prepared.get(name) === undefined) {
@@ -80,8 +107,6 @@ export class Message implements Submittable {
       parts.push(serialize.bind({ statement: name, values: values as (string | null)[] }), executeBytes)
     })
     parts.push(syncBytes)
-    wire.stream.write(Buffer.concat(parts))
-    return undefined
   }
 
   handleRowDescription(): void {}
@@ -102,19 +127,33 @@ export class Message implements Submittable {
   }
 
   handleError(error: unknown, wire: WireConnection): void {
+    const index = this.#finished.length
+    if (!(error instanceof pg.DatabaseError)) {
+      for (const message of [this, ...this.#followers]) {
+        message.#reject(
+          new ConnectionLost('the database connection broke during a statement', { cause: error }),
+        )
+      }
+      return
+    }
     // What was parsed before the error stays prepared; the rest was skipped up to the Sync.
     const prepared = preparedNamesOf(wire)
-    for (const { name, index } of this.#parsed) if (index >= this.#finished.length) prepared.delete(name)
-    this.#reject(
-      error instanceof pg.DatabaseError
-        ? new StatementFailed(error, this.#finished.length)
-        : new ConnectionLost('the database connection broke during a statement', { cause: error }),
-    )
+    for (const parsed of this.#parsed) if (parsed.index >= index) prepared.delete(parsed.name)
+    if (error.code === missingStatement) prepared.delete(this.#calls[index]?.statement.name ?? '')
+    this.#reject(new StatementFailed(error, index))
+    this.#expectNext()
   }
 
   handleReadyForQuery(): void {
     // Only now has the transaction committed: a deferred constraint fails after the last CommandComplete.
     this.#resolve(this.#finished)
+    this.#expectNext()
+  }
+
+  /** The answer of the next message may be in the same packet, so the client must know it before it reads on. */
+  #expectNext(): void {
+    const [next] = this.#followers
+    if (next !== undefined) this.#submitNext?.(next)
   }
 
   #finish(count: number): void {

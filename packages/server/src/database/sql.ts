@@ -17,6 +17,15 @@ declare const typeNameBrand: unique symbol
 /** Printed by Postgres' `format_type`, never taken from a caller. */
 export type TypeName = string & { readonly [typeNameBrand]: true }
 
+/** A parameter whose value differs from call to call of the same statement. */
+export class Slot {
+  readonly name: string
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
 /** Text with `$1…$n` and the values to bind. */
 export interface RenderedSql {
   readonly text: string

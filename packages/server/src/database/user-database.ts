@@ -1,8 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Connection } from './connection.ts'
 import { ConnectionLost } from './failures.ts'
-import { type Answer, type Call, type Statement, StatementFailed, statement } from './message.ts'
+import {
+  type Answer,
+  type Call,
+  missingStatement,
+  type Statement,
+  StatementFailed,
+  statement,
+} from './message.ts'
 import type { Pool } from './pool.ts'
+import { ReadQueue } from './read-queue.ts'
 
 /** The role every caller with a token works as (decisions, Names). */
 export const callerRole = 'basalt_authenticated'
@@ -33,8 +40,6 @@ const conflictCodes = new Set(['40001', '40P01'])
 const conflictAttempts = 4
 /** The backend is ending: administrator's command, crash of a sibling, start-up. */
 const endingCodes = new Set(['57P01', '57P02', '57P03'])
-/** A prepared statement that is missing or already there: someone between us and Postgres shares sessions. */
-const unpreparedCodes = new Set(['26000', '42P05'])
 
 /**
  * The database as callers use it: every run is one message and one transaction that begins by taking on the
@@ -42,6 +47,7 @@ const unpreparedCodes = new Set(['26000', '42P05'])
  */
 export class UserDatabase {
   readonly #pool: Pool
+  readonly #reads: ReadQueue
   readonly #callerContext: Statement
   readonly #unrestrictedContext: Call
 
@@ -50,6 +56,7 @@ export class UserDatabase {
    */
   constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>) {
     this.#pool = pool
+    this.#reads = new ReadQueue(pool)
     const fixed = Object.entries(sessionSettings).map(
       ([name, value]) => `, set_config('${name}', '${value}', true)`,
     )
@@ -88,9 +95,11 @@ export class UserDatabase {
     }
   }
 
-  async #send(message: readonly Call[], { isAbandoned }: RunOptions): Promise<readonly Answer[]> {
+  async #send(message: readonly Call[], { isRead, isAbandoned }: RunOptions): Promise<readonly Answer[]> {
     try {
-      const answers = await this.#pool.use({ run: (connection) => sendOn(connection, message), isAbandoned })
+      const answers = isRead
+        ? await this.#reads.send(message, isAbandoned)
+        : await this.#pool.use({ run: (connection) => connection.send(message), isAbandoned })
       return answers.slice(1)
     } catch (error) {
       throw error instanceof StatementFailed ? new StatementFailed(error.error, error.index - 1) : error
@@ -113,15 +122,6 @@ const callerVariables = [
   'basalt.session_id',
 ]
 
-async function sendOn(connection: Connection, message: readonly Call[]): Promise<readonly Answer[]> {
-  try {
-    return await connection.send(message)
-  } catch (error) {
-    if (error instanceof StatementFailed && unpreparedCodes.has(error.error.code ?? '')) connection.destroy()
-    throw error
-  }
-}
-
 function isWorthAnotherAttempt(
   error: unknown,
   attempt: number,
@@ -133,5 +133,5 @@ function isWorthAnotherAttempt(
   const code = error.error.code ?? ''
   if (conflictCodes.has(code)) return attempt < conflictAttempts
   if (endingCodes.has(code)) return isRead && attempt === 1
-  return unpreparedCodes.has(code) && attempt === 1
+  return code === missingStatement && attempt === 1
 }

@@ -9,15 +9,13 @@ export function requestId(request: RawRequestDefaultExpression): string {
 
 /** Headers that every response carries; pages replace the content policy by their own. */
 export function addResponseHeaders(app: FastifyInstance, options: { readonly isHttps: boolean }): void {
-  const fixed: Record<string, string> = {
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
-    'referrer-policy': 'no-referrer',
-    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-    ...(options.isHttps ? { 'strict-transport-security': 'max-age=31536000; includeSubDomains' } : {}),
-  }
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id).headers(fixed)
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    reply.header('x-frame-options', 'DENY')
+    reply.header('referrer-policy', 'no-referrer')
+    reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+    if (options.isHttps) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
     done()
   })
 }

@@ -13,11 +13,11 @@ import type { Config } from '../config/schema.ts'
 import type { AppError } from '../lib/errors.ts'
 import { type AuthenticationOptions, addAuthentication } from './authentication.ts'
 import { acceptJson } from './body.ts'
+import { addCors } from './cors.ts'
 import { addErrorHandling, errorEnvelope } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
 import { addApiDocument } from './plugins/api-document.ts'
-import { addCors } from './plugins/cors.ts'
 import { addRequestLog } from './request-log.ts'
 import { addResponseHeaders, requestId } from './response-headers.ts'
 import { indexRoutes } from './route-index.ts'
@@ -78,7 +78,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 
   const allowedMethods = indexRoutes(app)
   addResponseHeaders(app, { isHttps: server.public_base_url.startsWith('https:') })
-  await addCors(app, server.cors_allowed_origins)
+  addCors(app, server.cors_allowed_origins)
   await addApiDocument(app, { version: options.version, publicBaseUrl: options.publicBaseUrl })
   addMetrics(app, options.metrics)
   addRequestLog(app, options.log, options.config.logging.requests)

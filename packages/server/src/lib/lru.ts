@@ -9,7 +9,8 @@ export class Lru<Key, Value> {
 
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key)
-    if (value !== undefined) {
+    // While there is ample room nothing will be pushed out soon, and the order can wait.
+    if (value !== undefined && this.#entries.size > this.#limit / 2) {
       // Map keeps insertion order: re-inserting makes the key the most recent.
       this.#entries.delete(key)
       this.#entries.set(key, value)

@@ -83,11 +83,11 @@ function verifyToken(token: string, secret: string, nowSeconds: number): Claims 
   // The algorithm is ours to choose, not the token's (§3.1, §3.2): `none`, RS256 with our key as a public key and
   // keys or key ids that the token brings (`jwk`, `jku`, `x5u`, `kid`, §3.10) have no say.
   const header = decode(head)
-  if (header === undefined || header['alg'] !== 'HS256') return undefined
+  if (header === undefined || header.alg !== 'HS256') return undefined
   // Extensions we do not know must be refused (RFC 7515 §4.1.11).
   if ('crit' in header) return undefined
   // A token of another type (§3.11, §3.12) signed with the same key is not an access token.
-  const type = header['typ']
+  const type = header.typ
   if (type !== undefined && (typeof type !== 'string' || !acceptedTypes.has(type.toLowerCase())))
     return undefined
   const expected = sign(`${head}.${body}`, secret)

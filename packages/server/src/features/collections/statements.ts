@@ -1,6 +1,6 @@
 import type { Catalog } from '../../database/catalog/model.ts'
 import { type Call, type Statement, statement } from '../../database/message.ts'
-import { render, type Sql } from '../../database/sql.ts'
+import { render, Slot, type Sql } from '../../database/sql.ts'
 import { Lru } from '../../lib/lru.ts'
 
 /** Statements known by text, so that hashing one for its name happens once. */
@@ -10,6 +10,22 @@ const requestLimit = 2000
 /** Longer requests are not worth remembering. */
 const requestLengthLimit = 1000
 
+/** A statement with room for what differs between its calls. */
+export interface Template {
+  readonly statement: Statement
+  readonly values: readonly (string | null | Slot)[]
+}
+
+/** What goes into the slots of a template, by their names. */
+export type SlotValues = Readonly<Record<string, string>>
+
+export function fill({ statement, values }: Template, slots: SlotValues): Call {
+  return {
+    statement,
+    values: values.map((value) => (value instanceof Slot ? (slots[value.name] ?? null) : value)),
+  }
+}
+
 /** Turns fragments into calls, and remembers the work done for requests that come again. */
 export class StatementCache {
   readonly #statements = new Lru<string, Statement>(statementLimit)
@@ -17,14 +33,18 @@ export class StatementCache {
   readonly #requests = new WeakMap<Catalog, Lru<string, unknown>>()
 
   call(fragment: Sql): Call {
+    return fill(this.template(fragment), {})
+  }
+
+  template(fragment: Sql): Template {
     const { text, values } = render(fragment)
     let known = this.#statements.get(text)
     if (known === undefined) {
       known = statement(text)
       this.#statements.set(text, known)
     }
-    // Collections bind nothing but texts.
-    return { statement: known, values: values as readonly (string | null)[] }
+    // Collections bind nothing but texts and slots.
+    return { statement: known, values: values as Template['values'] }
   }
 
   /** What `make` returns depends on nothing but the snapshot and the key. */

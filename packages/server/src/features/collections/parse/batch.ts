@@ -1,4 +1,4 @@
-import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import type { Relation } from '../../../database/catalog/model.ts'
 import type { ChangeAction } from '../../../database/change-log.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { sliceArray, sliceObject } from '../../../lib/json-slices.ts'
@@ -25,7 +25,7 @@ export type FindRelation = (table: unknown) => Relation
  */
 export function parseBatch(json: string, findRelation: FindRelation): BatchOperation[] {
   const value = json.trim() === '' ? undefined : parseJson(json)
-  const operations = isObject(value) ? value['operations'] : undefined
+  const operations = isObject(value) ? value.operations : undefined
   if (!Array.isArray(operations)) throw collectionErrors.invalidBatch('operations: expected an array')
   if (operations.length === 0) throw collectionErrors.invalidBatch('operations array is empty')
   if (operations.length > operationLimit) {
@@ -47,7 +47,7 @@ export function blameOperation(error: AppError, index: number, method: string): 
 }
 
 function blame(error: AppError, index: number, operation: unknown): AppError {
-  const method = isObject(operation) && typeof operation['method'] === 'string' ? operation['method'] : ''
+  const method = isObject(operation) && typeof operation.method === 'string' ? operation.method : ''
   const named = new AppError(error.kind, error.status, `operation[${index}]: ${error.message}`, error.extras)
   return blameOperation(named, index, method)
 }
@@ -94,14 +94,21 @@ function readId(method: ChangeAction, id: unknown, texts: ReadonlyMap<string, st
   )
 }
 
-/** Looks up the `table` of an operation in a batch over several collections. */
-export function relationByTable(catalog: Catalog): FindRelation {
+/** In a batch on one collection an operation names that collection or none. */
+export function tableOf(relation: Relation): FindRelation {
   return (table) => {
-    if (typeof table !== 'string')
-      throw collectionErrors.invalidBatch('table: expected the name of a collection')
-    const relation = catalog.relations.get(table)
-    if (relation === undefined) throw collectionErrors.collectionNotFound(table)
-    return relation
+    if (table === undefined || table === relation.collection) return relation
+    throw collectionErrors.invalidBatch(
+      `table: expected "${relation.collection}" or none; operations on several tables go to /api/batch`,
+    )
+  }
+}
+
+/** In a batch over several collections each operation names its own. */
+export function tableOfEach(find: (table: string) => Relation): FindRelation {
+  return (table) => {
+    if (typeof table === 'string') return find(table)
+    throw collectionErrors.invalidBatch('table: expected the name of a collection')
   }
 }
 

@@ -49,7 +49,7 @@ export function parseListQuery(queryString: string): ListQuery {
   const parameters = readParameters(queryString)
   const { page: pageText, cursor } = parameters
   const page = pageText === undefined ? 1 : Math.max(1, parseInteger('page', pageText))
-  const perPageText = parameters['perPage']
+  const perPageText = parameters.perPage
   const perPage =
     perPageText === undefined
       ? defaultPerPage
@@ -60,11 +60,11 @@ export function parseListQuery(queryString: string): ListQuery {
   if (!Number.isSafeInteger(page * perPage)) {
     throw collectionErrors.invalidParameter('page: expected a smaller number')
   }
-  const filter = parameters['filter']?.trim()
+  const filter = parameters.filter?.trim()
   return {
     ...readRecordQuery(parameters),
     filter: filter === undefined || filter === '' ? undefined : parseFilter(filter),
-    sort: parseSort(parameters['sort'] ?? ''),
+    sort: parseSort(parameters.sort ?? ''),
     perPage,
     paging:
       cursor === undefined
@@ -93,8 +93,8 @@ function readParameters(queryString: string): Parameters {
 }
 
 function readRecordQuery(parameters: Parameters): RecordQuery {
-  const fields = parseNames(parameters['fields'] ?? '', 'fields')
-  const expand = parseNames(parameters['expand'] ?? '', 'expand').map((path) => path.split('.'))
+  const fields = parseNames(parameters.fields ?? '', 'fields')
+  const expand = parseNames(parameters.expand ?? '', 'expand').map((path) => path.split('.'))
   if (expand.length > maxExpandPaths) {
     throw collectionErrors.invalidParameter(`expand: expected at most ${maxExpandPaths} relations`)
   }

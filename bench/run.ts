@@ -1,0 +1,189 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type BenchCase, cases, ownerId, seedScript } from './cases.ts'
+
+/**
+ * Requests per second over HTTP on loopback, token and row-level security on, against the floor: the same
+ * statements sent straight to the same Postgres. Rounds alternate between the two, so that a machine whose speed
+ * drifts does so for both; the medians are compared. Ratios can be quoted, rates only together with the machine.
+ */
+const { values: options } = parseArgs({
+  options: {
+    connections: { type: 'string', default: '64' },
+    seconds: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '3' },
+    only: { type: 'string', default: '' },
+    peer: { type: 'string' },
+    'peer-token': { type: 'string', default: '' },
+  },
+})
+
+const basalt = fileURLToPath(new URL('../packages/server/bin/basalt.js', import.meta.url))
+const directory = mkdtempSync(join(tmpdir(), 'basalt-bench-'))
+
+interface Result {
+  readonly benchCase: BenchCase
+  readonly http: number
+  readonly floor: number
+  readonly peer: number | undefined
+}
+
+const server = await startServer()
+try {
+  writeFileSync(join(directory, 'seed.sql'), seedScript)
+  await run(basalt, ['sql', '--file', 'seed.sql'])
+  const token = await run(basalt, [
+    'admin',
+    'token',
+    '--user',
+    ownerId,
+    '--email',
+    'bench@example.com',
+    '--seconds',
+    '36000',
+  ])
+  const results: Result[] = []
+  for (const benchCase of cases.filter(({ name }) => name.includes(options.only))) {
+    results.push(await measure(benchCase, server, token.trim()))
+    process.stderr.write('.')
+  }
+  process.stderr.write('\n')
+  print(results)
+} finally {
+  server.process.kill('SIGTERM')
+  await new Promise((resolve) => server.process.once('exit', resolve))
+  rmSync(directory, { recursive: true, force: true })
+}
+
+interface Server {
+  readonly process: ChildProcess
+  readonly url: string
+  /** Where Postgres keeps its socket. */
+  readonly socketDirectory: string
+}
+
+/** As a user would: a new directory, one command. */
+function startServer(): Promise<Server> {
+  const child = spawn(process.execPath, [basalt, 'start', '--port', '0'], {
+    cwd: directory,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return new Promise((resolve, reject) => {
+    child.once('exit', () => reject(new Error('the server did not start')))
+    createInterface(child.stdout).on('line', (line) => {
+      const { msg, url, location } = JSON.parse(line) as { msg: string; url: string; location: string }
+      if (msg === 'listening') resolve({ process: child, url, socketDirectory: join(location, '..', 'run') })
+    })
+  })
+}
+
+async function measure(
+  benchCase: BenchCase,
+  { url, socketDirectory }: Server,
+  token: string,
+): Promise<Result> {
+  const http = () => loadOverHttp(benchCase, url, token)
+  const floor = () =>
+    load('floor-load.ts', [socketDirectory, benchCase.name, options.connections, options.seconds])
+  const { peer: peerUrl } = options
+  const peer =
+    peerUrl === undefined ? undefined : () => loadOverHttp(benchCase, peerUrl, options['peer-token'])
+  await http()
+  const rates = { http: [] as number[], floor: [] as number[], peer: [] as number[] }
+  for (let round = 0; round < Number(options.rounds); round += 1) {
+    rates.http.push(await http())
+    rates.floor.push(await floor())
+    if (peer !== undefined) rates.peer.push(await peer())
+  }
+  return {
+    benchCase,
+    http: median(rates.http),
+    floor: median(rates.floor),
+    peer: peer === undefined ? undefined : median(rates.peer),
+  }
+}
+
+function loadOverHttp(benchCase: BenchCase, url: string, token: string): Promise<number> {
+  return load('http-load.ts', [url, token, benchCase.name, options.connections, options.seconds])
+}
+
+async function load(script: string, args: string[]): Promise<number> {
+  const output = await run(fileURLToPath(new URL(script, import.meta.url)), args)
+  return (JSON.parse(output) as { rate: number }).rate
+}
+
+/** Runs a script of ours in a process of its own and answers what it printed. */
+function run(script: string, args: string[]): Promise<string> {
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: directory,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => (code === 0 ? resolve(output) : reject(new Error(`${script} failed`))))
+  })
+}
+
+function median(rates: readonly number[]): number {
+  const sorted = rates.toSorted((one, other) => one - other)
+  return sorted[Math.floor(sorted.length / 2)] ?? 0
+}
+
+function print(results: readonly Result[]): void {
+  const rows = results.map(({ benchCase, http, floor, peer }) => {
+    const ratio = http / floor
+    const verdict = benchCase.target === undefined ? '' : ratio >= benchCase.target ? 'reached' : 'missed'
+    return [
+      benchCase.name,
+      perSecond(http),
+      perSecond(floor),
+      ratio.toFixed(2),
+      benchCase.target?.toFixed(2) ?? '',
+      verdict,
+      ...(peer === undefined ? [] : [perSecond(peer), (http / peer).toFixed(2)]),
+    ]
+  })
+  const heads = [
+    'case',
+    'requests/s',
+    'floor/s',
+    'ratio',
+    'target',
+    '',
+    ...(options.peer === undefined ? [] : ['peer/s', 'to peer']),
+  ]
+  const widths = heads.map((_, column) =>
+    Math.max(...[heads, ...rows].map((row) => row[column]?.length ?? 0)),
+  )
+  const format = (row: readonly string[]) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ')
+  process.stdout.write(
+    `${[heads, widths.map((width) => '-'.repeat(width)), ...rows].map(format).join('\n')}\n`,
+  )
+  const single = results.find(({ benchCase }) => benchCase.name === 'create')
+  const batch = results.find(
+    ({ benchCase }) => benchCase.records === 50 && benchCase.name.startsWith('batch'),
+  )
+  if (single !== undefined && batch !== undefined) {
+    const times = (batch.http * 50) / single.http
+    process.stdout.write(
+      `A batch of 50 does ${times.toFixed(1)} times as many records a second as single creates (target 10).\n`,
+    )
+  }
+}
+
+function perSecond(rate: number): string {
+  return Math.round(rate).toLocaleString('en')
+}

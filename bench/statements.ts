@@ -1,0 +1,66 @@
+import type { LiveCatalog } from '../packages/server/src/database/catalog/live-catalog.ts'
+import { loadCatalog } from '../packages/server/src/database/catalog/load.ts'
+import { silentChangeLog } from '../packages/server/src/database/change-log.ts'
+import type { Connection } from '../packages/server/src/database/connection.ts'
+import type { Call } from '../packages/server/src/database/message.ts'
+import type { Pool, Work } from '../packages/server/src/database/pool.ts'
+import { inTransaction } from '../packages/server/src/database/system-database.ts'
+import { UserDatabase } from '../packages/server/src/database/user-database.ts'
+import { createCollectionService } from '../packages/server/src/features/collections/service.ts'
+import { type BenchRequest, ownerId } from './cases.ts'
+
+const scope = {
+  kind: 'caller',
+  userId: ownerId,
+  email: 'bench@example.com',
+  aal: 'aal1',
+  isAnonymous: false,
+  sessionId: '',
+} as const
+
+/** Tells which message the server sends to Postgres for a request, by asking its own code. */
+export async function createPlanner(
+  connection: Connection,
+): Promise<(request: BenchRequest) => Promise<readonly Call[]>> {
+  const catalog = await inTransaction(connection, (queryable) =>
+    loadCatalog(queryable, ['public'], new Date()),
+  )
+  let message: readonly Call[] = []
+  const record = (calls: readonly Call[]) => {
+    message = calls
+    return Promise.reject(new Recorded())
+  }
+  const recorder = {
+    send: record,
+    sendEach: (messages: readonly (readonly Call[])[]) => messages.map(record),
+  } as unknown as Connection
+  const pool = { use: <Result>({ run }: Work<Result>) => run(recorder) } as unknown as Pool
+  const service = createCollectionService({
+    catalog: { current: catalog } as unknown as LiveCatalog,
+    database: new UserDatabase(pool, {}),
+    changes: silentChangeLog,
+  })
+  const caller = { scope, isAbandoned: () => false }
+
+  return async ({ method, path, body = '' }) => {
+    const { pathname, search } = new URL(path, 'http://localhost')
+    const [, , , table = '', id] = pathname.split('/')
+    const query = search.slice(1)
+    const work =
+      method === 'PATCH'
+        ? service.update(caller, table, id ?? '', body)
+        : method === 'POST'
+          ? id === 'batch'
+            ? service.batch(caller, table, body)
+            : service.create(caller, table, body)
+          : id === undefined
+            ? service.list(caller, table, query)
+            : service.get(caller, table, id, query)
+    await work.catch((error) => {
+      if (!(error instanceof Recorded)) throw error
+    })
+    return message
+  }
+}
+
+class Recorded extends Error {}

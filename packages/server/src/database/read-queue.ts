@@ -1,0 +1,132 @@
+import type { Connection } from './connection.ts'
+import { ConnectionLost } from './failures.ts'
+import type { Answer, Call } from './message.ts'
+import type { Pool } from './pool.ts'
+
+type IsAbandoned = (() => boolean) | undefined
+
+/** A read that waits for its answer; it may be sent twice, the first answer counts. */
+interface Read {
+  readonly message: readonly Call[]
+  readonly isAbandoned: IsAbandoned
+  readonly resolve: (answers: readonly Answer[]) => void
+  readonly reject: (error: unknown) => void
+  isSettled: boolean
+}
+
+/** Reads that travel together at most. */
+const groupLimit = 8
+/** Reads travel together only while one takes less than this on average. */
+const quickMs = 2
+/** Weight of the newest group in the average. */
+const averageWeight = 0.1
+/** After so long behind a slow one, the rest of a group is sent again elsewhere. */
+const overdueMs = 20
+
+/**
+ * Sends reads, and when they queue for connections, several of them in one packet: Postgres and Node then wake
+ * up once for all of them instead of once for each, which on a busy machine is most of the work of a short read.
+ *
+ * A read never waits for long behind another one: groups form only while reads are quick, and the rest of a
+ * group that gets stuck behind a slow read is sent again on another connection, which a read allows.
+ */
+export class ReadQueue {
+  readonly #pool: Pool
+  #waiting: Read[] = []
+  /** Turns at a connection that have been asked for and not come yet; never more than reads have waited at once. */
+  #turns = 0
+  #gathering: NodeJS.Immediate | undefined
+  /** Average time of one read, in milliseconds; pessimistic until known. */
+  #averageMs = quickMs
+
+  constructor(pool: Pool) {
+    this.#pool = pool
+  }
+
+  send(message: readonly Call[], isAbandoned: IsAbandoned): Promise<readonly Answer[]> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ message, isAbandoned, resolve, reject, isSettled: false })
+    })
+  }
+
+  #enqueue(read: Read): void {
+    this.#waiting.push(read)
+    this.#gathering ??= setImmediate(() => this.#takeTurns())
+  }
+
+  /** After all requests of this turn of the event loop were read: as many groups as they make. */
+  #takeTurns(): void {
+    this.#gathering = undefined
+    const groups = Math.ceil(this.#waiting.length / this.#groupSize())
+    for (let missing = groups - this.#turns; missing > 0; missing -= 1) void this.#takeTurn()
+  }
+
+  #groupSize(): number {
+    return this.#averageMs < quickMs ? groupLimit : 1
+  }
+
+  /** Waits for a connection and sends on it those who wait then, whoever they are. */
+  async #takeTurn(): Promise<void> {
+    this.#turns += 1
+    let group: readonly Read[] = []
+    const isAbandoned = () => group.length > 0 && group.every((read) => read.isAbandoned?.() === true)
+    try {
+      await this.#pool.use({
+        isAbandoned,
+        run: async (connection) => {
+          this.#turns -= 1
+          group = this.#take(this.#groupSize())
+          await this.#sendGroup(connection, group)
+        },
+      })
+    } catch (error) {
+      // Only waiting for a connection fails here, and it fails for whoever has waited longest.
+      this.#turns -= 1
+      const [oldest] = this.#take(1)
+      if (oldest !== undefined) settle(oldest, () => oldest.reject(error))
+    }
+  }
+
+  /** Never throws: each read learns of its own failure. */
+  async #sendGroup(connection: Connection, reads: readonly Read[]): Promise<void> {
+    if (reads.length === 0) return
+    const startedAt = performance.now()
+    const answers = connection.sendEach(reads.map(({ message }) => message))
+    const overdue = reads.length === 1 ? undefined : setTimeout(() => this.#sendAgain(reads), overdueMs)
+    await Promise.all(
+      reads.map(async (read, index) => {
+        try {
+          const answer = await answers[index]
+          settle(read, () => read.resolve(answer ?? []))
+        } catch (error) {
+          settle(read, () => read.reject(error))
+        }
+      }),
+    )
+    clearTimeout(overdue)
+    this.#averageMs += averageWeight * ((performance.now() - startedAt) / reads.length - this.#averageMs)
+  }
+
+  /** The first unanswered read is the slow one; those behind it have not begun. */
+  #sendAgain(reads: readonly Read[]): void {
+    for (const read of reads.filter(({ isSettled }) => !isSettled).slice(1)) this.#enqueue(read)
+  }
+
+  #take(limit: number): Read[] {
+    const taken: Read[] = []
+    while (taken.length < limit) {
+      const read = this.#waiting.shift()
+      if (read === undefined) break
+      if (read.isAbandoned?.() === true)
+        settle(read, () => read.reject(new ConnectionLost('the caller has gone')))
+      else if (!read.isSettled) taken.push(read)
+    }
+    return taken
+  }
+}
+
+function settle(read: Read, answer: () => void): void {
+  if (read.isSettled) return
+  read.isSettled = true
+  answer()
+}

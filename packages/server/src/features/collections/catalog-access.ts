@@ -1,0 +1,61 @@
+import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
+import type { Catalog, Relation } from '../../database/catalog/model.ts'
+import { translateDatabaseFailure } from '../../database/errors.ts'
+import { StatementFailed } from '../../database/message.ts'
+import { AppError } from '../../lib/errors.ts'
+import { collectionErrors } from './errors.ts'
+
+export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) => Promise<Result>
+
+/** Under constant DDL a new snapshot can be outdated again. */
+const attemptLimit = 4
+
+/**
+ * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column has gone), or the
+ * request names what is not in it, the catalog is looked at again and a new snapshot gives the work another
+ * chance.
+ */
+export function createCatalogAccess(live: LiveCatalog): WithCatalog {
+  return async (work) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work(live.current)
+      } catch (error) {
+        if (attempt < attemptLimit && mayBeOutdated(error) && (await live.refresh())) continue
+        throw error instanceof StatementFailed ? (translateDatabaseFailure(error) ?? error) : error
+      }
+    }
+  }
+}
+
+/** Whether the failure can come from a snapshot that is behind the database. */
+export function mayBeOutdated(error: unknown): boolean {
+  if (error instanceof StatementFailed) return outdatedCodes.has(error.error.code ?? '')
+  return error instanceof AppError && outdatedKinds.has(error.kind)
+}
+
+/**
+ * An object has gone (42P01, 42703, 42704, 3F000), has another type (42804, 42883, 0A000), or went while the
+ * statement was looked at (XX000).
+ */
+const outdatedCodes = new Set(['42P01', '42703', '42704', '3F000', '42804', '42883', '0A000', 'XX000'])
+/** The request names what the snapshot does not have. */
+const outdatedKinds = new Set([
+  'collection_not_found',
+  'unknown_column',
+  'unknown_filter_column',
+  'unknown_relation',
+])
+
+export function requireRelation(catalog: Catalog, collection: string): Relation {
+  const relation = catalog.relations.get(collection)
+  if (relation === undefined) throw collectionErrors.collectionNotFound(collection)
+  return relation
+}
+
+export function requireWritable(catalog: Catalog, collection: string): Relation {
+  const relation = requireRelation(catalog, collection)
+  if (relation.kind === 'table' || relation.kind === 'partitioned_table') return relation
+  const error = collectionErrors.writeNotAllowed(relation.kind.replace('_', ' '))
+  throw error.with({ headers: { allow: 'GET, HEAD' } })
+}
