@@ -2,7 +2,7 @@ import type { LiveCatalog } from '../packages/server/src/database/catalog/live-c
 import { loadCatalog } from '../packages/server/src/database/catalog/load.ts'
 import { silentChangeLog } from '../packages/server/src/database/change-log.ts'
 import type { Connection } from '../packages/server/src/database/connection.ts'
-import type { Call } from '../packages/server/src/database/message.ts'
+import type { Call, Receiver } from '../packages/server/src/database/message.ts'
 import type { Pool, Work } from '../packages/server/src/database/pool.ts'
 import { inTransaction } from '../packages/server/src/database/system-database.ts'
 import { UserDatabase } from '../packages/server/src/database/user-database.ts'
@@ -26,13 +26,15 @@ export async function createPlanner(
     loadCatalog(queryable, ['public'], new Date()),
   )
   let message: readonly Call[] = []
-  const record = (calls: readonly Call[]) => {
-    message = calls
-    return Promise.reject(new Recorded())
-  }
   const recorder = {
-    send: record,
-    sendEach: (messages: readonly (readonly Call[])[]) => messages.map(record),
+    send(calls: readonly Call[]) {
+      message = calls
+      return Promise.reject(new Recorded())
+    },
+    sendEach([first]: readonly [Receiver & { calls: readonly Call[] }]) {
+      message = first.calls
+      first.fail(new Recorded())
+    },
   } as unknown as Connection
   const pool = { use: <Result>({ run }: Work<Result>) => run(recorder) } as unknown as Pool
   const service = createCollectionService({
@@ -44,19 +46,14 @@ export async function createPlanner(
 
   return async ({ method, path, body = '' }) => {
     const { pathname, search } = new URL(path, 'http://localhost')
-    const [, , , table = '', id] = pathname.split('/')
+    const [, , , table = '', id = ''] = pathname.split('/')
     const query = search.slice(1)
-    const work =
-      method === 'PATCH'
-        ? service.update(caller, table, id ?? '', body)
-        : method === 'POST'
-          ? id === 'batch'
-            ? service.batch(caller, table, body)
-            : service.create(caller, table, body)
-          : id === undefined
-            ? service.list(caller, table, query)
-            : service.get(caller, table, id, query)
-    await work.catch((error) => {
+    const ask = {
+      GET: () => (id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query)),
+      POST: () => (id === 'batch' ? service.batch(caller, table, body) : service.create(caller, table, body)),
+      PATCH: () => service.update(caller, table, id, body),
+    }
+    await ask[method]().catch((error) => {
       if (!(error instanceof Recorded)) throw error
     })
     return message

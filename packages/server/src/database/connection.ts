@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { ConnectionLost } from './failures.ts'
-import { type Answer, type Call, Message } from './message.ts'
+import { type Answer, type Call, Message, type Receiver } from './message.ts'
 import { type RenderedSql, render, type Sql } from './sql.ts'
 
 /** How to reach a database and what every session starts with. */
@@ -68,18 +68,15 @@ export class Connection {
 
   /** Runs the calls in one message and one transaction. */
   send(calls: readonly Call[]): Promise<readonly Answer[]> {
-    const message = new Message(calls, this.#prepare)
-    this.#client.query(message)
-    return message.answers
+    return new Promise((receive, fail) => this.sendEach([{ calls, receive, fail }]))
   }
 
   /** Runs several messages, sent together and answered one after the other, each in its own transaction. */
-  sendEach(messages: readonly (readonly Call[])[]): readonly Promise<readonly Answer[]>[] {
-    const [first, ...followers] = messages.map((calls) => new Message(calls, this.#prepare))
-    if (first === undefined) return []
-    first.leads(followers, (next) => void this.#client.query(next))
+  sendEach(outgoing: readonly (Receiver & { readonly calls: readonly Call[] })[]): void {
+    const [first, ...followers] = outgoing.map((each) => new Message(each.calls, this.#prepare, each))
+    if (first === undefined) return
+    if (followers.length > 0) first.leads(followers, (next) => void this.#client.query(next))
     this.#client.query(first)
-    return [first, ...followers].map(({ answers }) => answers)
   }
 
   /** Runs one statement of our own and answers its rows, parsed by type. */

@@ -23,6 +23,13 @@ export interface Answer {
   readonly count: number
 }
 
+/** Learns how a message ended; exactly one of the two is called, once. */
+export interface Receiver {
+  readonly receive: (answers: readonly Answer[]) => void
+  /** @param error a StatementFailed or a ConnectionLost */
+  readonly fail: (error: unknown) => void
+}
+
 export function statement(text: string): Statement {
   return { text, name: `b${createHash('sha256').update(text).digest('base64url').slice(0, 22)}` }
 }
@@ -44,26 +51,21 @@ const syncBytes = serialize.sync()
  * error of any part undoes all of it (PostgreSQL, Extended Query, Pipelining). Submitted to an ordinary client.
  */
 export class Message implements Submittable {
-  readonly answers: Promise<readonly Answer[]>
   readonly #calls: readonly Call[]
   readonly #prepare: boolean
   readonly #parsed: { name: string; index: number }[] = []
   readonly #finished: Answer[] = []
+  readonly #receiver: Receiver
   #rows: (string | null)[][] = []
-  #resolve!: (answers: readonly Answer[]) => void
-  #reject!: (error: unknown) => void
   #isSent = false
   #followers: readonly Message[] = []
   #submitNext: ((next: Message) => void) | undefined
 
   /** @param prepare false where named statements do not survive, as behind a transaction pooler. */
-  constructor(calls: readonly Call[], prepare: boolean) {
+  constructor(calls: readonly Call[], prepare: boolean, receiver: Receiver) {
     this.#calls = calls
     this.#prepare = prepare
-    this.answers = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
+    this.#receiver = receiver
   }
 
   /**
@@ -130,7 +132,7 @@ export class Message implements Submittable {
     const index = this.#finished.length
     if (!(error instanceof pg.DatabaseError)) {
       for (const message of [this, ...this.#followers]) {
-        message.#reject(
+        message.#receiver.fail(
           new ConnectionLost('the database connection broke during a statement', { cause: error }),
         )
       }
@@ -140,13 +142,13 @@ export class Message implements Submittable {
     const prepared = preparedNamesOf(wire)
     for (const parsed of this.#parsed) if (parsed.index >= index) prepared.delete(parsed.name)
     if (error.code === missingStatement) prepared.delete(this.#calls[index]?.statement.name ?? '')
-    this.#reject(new StatementFailed(error, index))
+    this.#receiver.fail(new StatementFailed(error, index))
     this.#expectNext()
   }
 
   handleReadyForQuery(): void {
     // Only now has the transaction committed: a deferred constraint fails after the last CommandComplete.
-    this.#resolve(this.#finished)
+    this.#receiver.receive(this.#finished)
     this.#expectNext()
   }
 

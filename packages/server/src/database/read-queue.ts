@@ -1,16 +1,14 @@
 import type { Connection } from './connection.ts'
 import { ConnectionLost } from './failures.ts'
-import type { Answer, Call } from './message.ts'
+import type { Answer, Call, Receiver } from './message.ts'
 import type { Pool } from './pool.ts'
 
 type IsAbandoned = (() => boolean) | undefined
 
 /** A read that waits for its answer; it may be sent twice, the first answer counts. */
-interface Read {
-  readonly message: readonly Call[]
+interface Read extends Receiver {
+  readonly calls: readonly Call[]
   readonly isAbandoned: IsAbandoned
-  readonly resolve: (answers: readonly Answer[]) => void
-  readonly reject: (error: unknown) => void
   isSettled: boolean
 }
 
@@ -24,8 +22,9 @@ const averageWeight = 0.1
 const overdueMs = 20
 
 /**
- * Sends reads, and when they queue for connections, several of them in one packet: Postgres and Node then wake
- * up once for all of them instead of once for each, which on a busy machine is most of the work of a short read.
+ * Sends reads; those that arrive in the same turn of the event loop, or queue for connections, travel several in
+ * one packet. Postgres and Node then wake up once for all of them instead of once for each, which on a busy
+ * machine is most of the work of a short read.
  *
  * A read never waits for long behind another one: groups form only while reads are quick, and the rest of a
  * group that gets stuck behind a slow read is sent again on another connection, which a read allows.
@@ -33,7 +32,7 @@ const overdueMs = 20
 export class ReadQueue {
   readonly #pool: Pool
   #waiting: Read[] = []
-  /** Turns at a connection that have been asked for and not come yet; never more than reads have waited at once. */
+  /** Turns at a connection that have been asked for and not come yet. */
   #turns = 0
   #gathering: NodeJS.Immediate | undefined
   /** Average time of one read, in milliseconds; pessimistic until known. */
@@ -43,10 +42,11 @@ export class ReadQueue {
     this.#pool = pool
   }
 
-  send(message: readonly Call[], isAbandoned: IsAbandoned): Promise<readonly Answer[]> {
-    return new Promise((resolve, reject) => {
-      this.#enqueue({ message, isAbandoned, resolve, reject, isSettled: false })
-    })
+  /** Runs the calls in one transaction. @throws StatementFailed, ConnectionLost, PoolExhausted */
+  send(calls: readonly Call[], isAbandoned: IsAbandoned): Promise<readonly Answer[]> {
+    return new Promise((receive, fail) =>
+      this.#enqueue({ calls, isAbandoned, receive, fail, isSettled: false }),
+    )
   }
 
   #enqueue(read: Read): void {
@@ -69,21 +69,20 @@ export class ReadQueue {
   async #takeTurn(): Promise<void> {
     this.#turns += 1
     let group: readonly Read[] = []
-    const isAbandoned = () => group.length > 0 && group.every((read) => read.isAbandoned?.() === true)
     try {
       await this.#pool.use({
-        isAbandoned,
-        run: async (connection) => {
+        isAbandoned: () => group.length > 0 && group.every((read) => read.isAbandoned?.() === true),
+        run: (connection) => {
           this.#turns -= 1
           group = this.#take(this.#groupSize())
-          await this.#sendGroup(connection, group)
+          return this.#sendGroup(connection, group)
         },
       })
     } catch (error) {
       // Only waiting for a connection fails here, and it fails for whoever has waited longest.
       this.#turns -= 1
       const [oldest] = this.#take(1)
-      if (oldest !== undefined) settle(oldest, () => oldest.reject(error))
+      if (oldest !== undefined) settle(oldest, 'fail', error)
     }
   }
 
@@ -91,18 +90,22 @@ export class ReadQueue {
   async #sendGroup(connection: Connection, reads: readonly Read[]): Promise<void> {
     if (reads.length === 0) return
     const startedAt = performance.now()
-    const answers = connection.sendEach(reads.map(({ message }) => message))
     const overdue = reads.length === 1 ? undefined : setTimeout(() => this.#sendAgain(reads), overdueMs)
-    await Promise.all(
-      reads.map(async (read, index) => {
-        try {
-          const answer = await answers[index]
-          settle(read, () => read.resolve(answer ?? []))
-        } catch (error) {
-          settle(read, () => read.reject(error))
-        }
-      }),
-    )
+    await new Promise<void>((resolve) => {
+      let open = reads.length
+      const finish = (read: Read, outcome: 'receive' | 'fail', value: unknown): void => {
+        settle(read, outcome, value)
+        open -= 1
+        if (open === 0) resolve()
+      }
+      connection.sendEach(
+        reads.map((read) => ({
+          calls: read.calls,
+          receive: (answers) => finish(read, 'receive', answers),
+          fail: (error) => finish(read, 'fail', error),
+        })),
+      )
+    })
     clearTimeout(overdue)
     this.#averageMs += averageWeight * ((performance.now() - startedAt) / reads.length - this.#averageMs)
   }
@@ -117,16 +120,18 @@ export class ReadQueue {
     while (taken.length < limit) {
       const read = this.#waiting.shift()
       if (read === undefined) break
-      if (read.isAbandoned?.() === true)
-        settle(read, () => read.reject(new ConnectionLost('the caller has gone')))
-      else if (!read.isSettled) taken.push(read)
+      if (read.isSettled) continue
+      if (read.isAbandoned?.() === true) settle(read, 'fail', new ConnectionLost('the caller has gone'))
+      else taken.push(read)
     }
     return taken
   }
 }
 
-function settle(read: Read, answer: () => void): void {
+function settle(read: Read, outcome: 'receive' | 'fail', value: unknown): void {
   if (read.isSettled) return
   read.isSettled = true
-  answer()
+  // The outcome says what the value is: answers, or an error.
+  if (outcome === 'receive') read.receive(value as readonly Answer[])
+  else read.fail(value)
 }

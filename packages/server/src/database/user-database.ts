@@ -82,28 +82,22 @@ export class UserDatabase {
    * @throws StatementFailed with the index of the failing call
    * @throws ConnectionLost, PoolExhausted
    */
-  async run(scope: CallerScope, calls: readonly Call[], options: RunOptions): Promise<readonly Answer[]> {
-    const message = [this.#contextOf(scope), ...calls]
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#send(message, options)
-      } catch (error) {
-        if (!isWorthAnotherAttempt(error, attempt, options)) throw error
-        // Those who collided must not meet again at once.
-        if (!options.isRead || attempt > 1) await delay(Math.random() * 20 * attempt)
-      }
-    }
+  run(scope: CallerScope, calls: readonly Call[], options: RunOptions): Promise<readonly Answer[]> {
+    return this.#attempt([this.#contextOf(scope), ...calls], options, 1)
   }
 
-  async #send(message: readonly Call[], { isRead, isAbandoned }: RunOptions): Promise<readonly Answer[]> {
-    try {
-      const answers = isRead
-        ? await this.#reads.send(message, isAbandoned)
-        : await this.#pool.use({ run: (connection) => connection.send(message), isAbandoned })
-      return answers.slice(1)
-    } catch (error) {
-      throw error instanceof StatementFailed ? new StatementFailed(error.error, error.index - 1) : error
-    }
+  #attempt(message: readonly Call[], options: RunOptions, attempt: number): Promise<readonly Answer[]> {
+    return this.#send(message, options).then(withoutContext, async (error) => {
+      if (!isWorthAnotherAttempt(error, attempt, options)) throw locateFailure(error)
+      // Those who collided must not meet again at once.
+      if (!options.isRead || attempt > 1) await delay(Math.random() * 20 * attempt)
+      return await this.#attempt(message, options, attempt + 1)
+    })
+  }
+
+  #send(message: readonly Call[], { isRead, isAbandoned }: RunOptions): Promise<readonly Answer[]> {
+    if (isRead) return this.#reads.send(message, isAbandoned)
+    return this.#pool.use({ run: (connection) => connection.send(message), isAbandoned })
   }
 
   #contextOf(scope: CallerScope): Call {
@@ -121,6 +115,17 @@ const callerVariables = [
   'basalt.is_anonymous',
   'basalt.session_id',
 ]
+
+function withoutContext(answers: readonly Answer[]): readonly Answer[] {
+  return answers.slice(1)
+}
+
+/** The failure with its index among the caller's calls; in the context, a failure counts as the first call's. */
+function locateFailure(error: unknown): unknown {
+  return error instanceof StatementFailed
+    ? new StatementFailed(error.error, Math.max(0, error.index - 1))
+    : error
+}
 
 function isWorthAnotherAttempt(
   error: unknown,
