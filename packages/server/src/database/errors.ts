@@ -141,7 +141,6 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '23514': constraintError('check_violation', databaseErrors.checkViolation),
   '23P01': constraintError('exclusion_violation', databaseErrors.exclusionViolation),
   '23001': constraintError('restrict_violation', databaseErrors.restrictViolation),
-  '22P02': (error) => databaseErrors.invalidValue(describeInvalidText(error.message)),
   '25006': () => databaseErrors.readOnlyDatabase().with({ headers: { 'retry-after': '5' } }),
   '428C9': (error) => databaseErrors.readOnlyColumn(error.message),
   '42501': () => databaseErrors.insufficientPermissions(),
@@ -165,7 +164,7 @@ const bySqlState: Readonly<Record<string, Translation>> = {
 
 const byClass: Readonly<Record<string, Translation>> = {
   '08': unavailable,
-  '22': (error) => databaseErrors.invalidValue(`invalid value: ${error.message}`),
+  '22': (error) => databaseErrors.invalidValue(describeInvalidValue(error.message)),
   '23': constraintError('integrity_constraint_violation', databaseErrors.integrityViolation),
   '53': () => databaseErrors.databaseFull().with({ headers: { 'retry-after': '5' } }),
   '58': unavailable,
@@ -181,12 +180,13 @@ function constraintError(code: string, create: () => AppError): Translation {
 }
 
 /** `invalid input syntax for type integer: "abc"` → `invalid integer value "abc" — expected a whole number, …` */
-function describeInvalidText(message: string): string {
-  const found = /^invalid input syntax for type ([^:]+): (.*)$/s.exec(message)
+function describeInvalidValue(message: string): string {
+  const found = /^invalid input syntax for type ([^:]+)(: .*)?$/s.exec(message)
   if (found === null) return `invalid value: ${message}`
-  const [, type = '', value = ''] = found
+  const [, type = '', value] = found
+  const what = `invalid ${type} value${value === undefined ? '' : ` ${value.slice(2)}`}`
   const hint = valueHints[type]
-  return hint === undefined ? `invalid ${type} value ${value}` : `invalid ${type} value ${value} — ${hint}`
+  return hint === undefined ? what : `${what} — ${hint}`
 }
 
 const wholeNumber = 'expected a whole number, e.g. 42'

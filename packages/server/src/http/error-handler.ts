@@ -28,7 +28,7 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
     const error = toAppError(thrown, options)
     if (error.status >= 500) logFailure(options.log, request, error, thrown)
-    sendError(reply, error, options)
+    sendError(reply, error, options.referenceUrl())
   })
   app.setNotFoundHandler((request, reply) => {
     const [path = ''] = request.url.split('?', 1)
@@ -39,7 +39,7 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
         : httpErrors
             .methodNotAllowed(request.method, allowed.join(', '))
             .with({ headers: { allow: allowed.join(', ') } })
-    sendError(reply, error, options)
+    sendError(reply, error, options.referenceUrl())
   })
 }
 
@@ -54,12 +54,12 @@ export function errorEnvelope(error: AppError, referenceUrl: string): ErrorEnvel
   }
 }
 
-function sendError(reply: FastifyReply, error: AppError, { referenceUrl }: ErrorHandlerOptions): void {
+export function sendError(reply: FastifyReply, error: AppError, referenceUrl: string): void {
   void reply
     .code(error.status)
     .headers(error.extras.headers ?? {})
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(errorEnvelope(error, referenceUrl())))
+    .send(JSON.stringify(errorEnvelope(error, referenceUrl)))
 }
 
 function toAppError(thrown: FastifyError, { bodyLimit }: ErrorHandlerOptions): AppError {

@@ -14,7 +14,7 @@ import type { AppError } from '../lib/errors.ts'
 import { type AuthenticationOptions, addAuthentication } from './authentication.ts'
 import { acceptJson } from './body.ts'
 import { addCors } from './cors.ts'
-import { addErrorHandling, errorEnvelope } from './error-handler.ts'
+import { addErrorHandling, errorEnvelope, sendError } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
 import { addApiDocument } from './plugins/api-document.ts'
@@ -61,12 +61,17 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     // A primary key can be a long text, percent-encoded.
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 8192, onBadUrl: badUrl },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 8192 },
     http: {
       maxHeaderSize: headerLimitBytes,
       headersTimeout: server.header_timeout * 1000,
       // Node looks for slow clients only this often.
       connectionsCheckingInterval: 1000,
+    },
+    // A path that is not valid percent-encoding never reaches a route.
+    frameworkErrors: (_error, request, reply) => {
+      void reply.header('x-request-id', request.id)
+      sendError(reply, httpErrors.malformedRequest(), referenceUrl())
     },
     clientErrorHandler: (error, socket) => answerClientError(error, socket, referenceUrl()),
   }).withTypeProvider<TypeBoxTypeProvider>()
@@ -85,10 +90,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addErrorHandling(app, { log: options.log, referenceUrl, bodyLimit: server.body_limit, allowedMethods })
   addAuthentication(app, options.authentication)
   return app
-}
-
-function badUrl(): void {
-  throw httpErrors.malformedRequest()
 }
 
 /** What Node's parser refuses never becomes a request: the envelope is written by hand. */

@@ -60,10 +60,10 @@ export function parseListQuery(queryString: string): ListQuery {
   if (!Number.isSafeInteger(page * perPage)) {
     throw collectionErrors.invalidParameter('page: expected a smaller number')
   }
-  const filter = parameters.filter?.trim()
+  const { filter } = parameters
   return {
     ...readRecordQuery(parameters),
-    filter: filter === undefined || filter === '' ? undefined : parseFilter(filter),
+    filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
     sort: parseSort(parameters.sort ?? ''),
     perPage,
     paging:

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { type Logger, pino } from 'pino'
+import { inject } from 'vitest'
+import { type App, createApp } from '../src/app.ts'
+import type { ChangeLog } from '../src/database/change-log.ts'
+import { type AccessTokenClaims, signAccessToken } from '../src/features/accounts/index.ts'
+import { type Clock, systemClock } from '../src/lib/clock.ts'
+import { templateDatabase } from './global-setup.ts'
+import { testAdminPassword, testConfig, testSecret } from './test-config.ts'
+
+/** A database of its own, copied from the migrated template. */
+export interface TestDatabase extends AsyncDisposable {
+  readonly url: string
+  /** Runs SQL as superuser and answers the rows. */
+  sql<Row extends pg.QueryResultRow = pg.QueryResultRow>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<Row[]>
+}
+
+export interface TestAppOptions {
+  readonly config?: Readonly<Record<string, string>>
+  readonly clock?: Clock
+  readonly changes?: ChangeLog
+  /** Use this database instead of a new one; for several nodes on one. */
+  readonly database?: TestDatabase
+  /** SQL that runs before the app starts. */
+  readonly setup?: string
+}
+
+export interface TestResponse {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON; throws when it is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: assertions name what they expect of it
+  readonly json: any
+}
+
+export interface RequestOptions {
+  readonly token?: string | undefined
+  /** A text is sent as it is, anything else as JSON. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface TestApp extends AsyncDisposable {
+  readonly app: App
+  readonly url: string
+  readonly database: TestDatabase
+  readonly sql: TestDatabase['sql']
+  /** Lines the server logged. */
+  readonly log: readonly string[]
+  request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>
+  adminToken(): Promise<string>
+}
+
+/** Starts a whole server on a free port, against a database of its own. */
+export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const database = options.database ?? (await createTestDatabase())
+  if (options.setup !== undefined) await database.sql(options.setup)
+  const log: string[] = []
+  const app = await createApp({
+    config: testConfig({ 'database.url': database.url, ...options.config }),
+    log: capturingLogger(log),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(options.changes === undefined ? {} : { changes: options.changes }),
+  })
+  await app.listen()
+  const url = app.publicBaseUrl()
+  let admin: string | undefined
+  const request = (method: string, path: string, requestOptions: RequestOptions = {}) =>
+    send(url, method, path, requestOptions)
+  return {
+    app,
+    url,
+    database,
+    sql: database.sql,
+    log,
+    request,
+    async adminToken() {
+      admin ??= (await request('POST', '/api/admin/auth', { body: { password: testAdminPassword } })).json
+        .token
+      if (admin === undefined) throw new Error('no admin token')
+      return admin
+    },
+    async [Symbol.asyncDispose]() {
+      await app.close()
+      if (options.database === undefined) await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const clusterUrl = inject('clusterUrl')
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await withClient(`${clusterUrl}/postgres`, (client) =>
+    client.query(`create database ${name} template ${templateDatabase}`),
+  )
+  const url = `${clusterUrl}/${name}`
+  const pool = new pg.Pool({ connectionString: url, max: 3 })
+  // A test that restarts Postgres cuts idle connections.
+  pool.on('error', () => undefined)
+  return {
+    url,
+    sql: async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => {
+      const result = await pool.query<Row>(text, [...values])
+      return result.rows ?? []
+    },
+    async [Symbol.asyncDispose]() {
+      await pool.end()
+      await withClient(`${clusterUrl}/postgres`, (client) =>
+        client.query(`drop database ${name} with (force)`),
+      )
+    },
+  }
+}
+
+/** An access token as the server itself would sign it. */
+export function userToken(
+  claims: Partial<AccessTokenClaims> & { readonly sub: string },
+  seconds = 900,
+): string {
+  const whole = { email: '', aal: 'aal1', amr: ['password'], is_anonymous: false, ...claims } as const
+  return signAccessToken(whole, seconds, { secret: testSecret, clock: systemClock })
+}
+
+/** The error envelope without the parts that differ between runs. */
+export function envelope(response: TestResponse): Record<string, unknown> {
+  const { doc_url: docUrl, ...rest } = response.json
+  if (typeof docUrl !== 'string' || !docUrl.endsWith(`/api/docs/errors#${rest.error}`)) {
+    throw new Error(`doc_url does not point at the error: ${docUrl}`)
+  }
+  return rest
+}
+
+async function send(
+  base: string,
+  method: string,
+  path: string,
+  options: RequestOptions,
+): Promise<TestResponse> {
+  const { token, body, headers = {} } = options
+  const response = await fetch(base + path, {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    get json() {
+      return JSON.parse(text)
+    },
+  }
+}
+
+async function withClient<Result>(
+  url: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+function capturingLogger(lines: string[]): Logger {
+  return pino({ level: 'info' }, { write: (line: string) => lines.push(line) })
+}

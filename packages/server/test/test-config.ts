@@ -1,0 +1,20 @@
+import { tmpdir } from 'node:os'
+import { loadConfig } from '../src/config/load.ts'
+import type { Config } from '../src/config/schema.ts'
+
+/** Key of the access tokens in tests. */
+export const testSecret = 'test-secret-of-at-least-thirty-two-characters'
+export const testAdminPassword = 'correct horse battery staple'
+
+/** A configuration for tests; keys as in the file, values as in the environment. */
+export function testConfig(overrides: Readonly<Record<string, string>>): Config {
+  const flags = {
+    'server.port': '0',
+    'auth.jwt_secret': testSecret,
+    'admin.password': testAdminPassword,
+    'logging.level': 'error',
+    'database.max_conns': '10',
+    ...overrides,
+  }
+  return loadConfig({ directory: tmpdir(), env: {}, flags }).config
+}

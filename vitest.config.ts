@@ -1,0 +1,45 @@
+import { defineConfig } from 'vitest/config'
+
+const server = 'packages/server'
+const database = { globalSetup: [`${server}/test/global-setup.ts`] }
+
+/**
+ * Three kinds of tests, by name: pure (`.test.ts`), with a database (`.db.test.ts`), and those that start whole
+ * processes or break things (`.process.test.ts`).
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'pure',
+          include: [`${server}/{src,test}/**/*.test.ts`],
+          exclude: [`${server}/**/*.{db,process,architecture}.test.ts`],
+        },
+      },
+      {
+        test: { name: 'architecture', include: [`${server}/test/**/*.architecture.test.ts`] },
+      },
+      {
+        test: {
+          name: 'database',
+          include: [`${server}/{src,test}/**/*.db.test.ts`],
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+          ...database,
+        },
+      },
+      {
+        test: {
+          name: 'process',
+          include: [`${server}/test/**/*.process.test.ts`],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          // Each starts servers of its own: side by side they would measure each other.
+          fileParallelism: false,
+          ...database,
+        },
+      },
+    ],
+  },
+})
