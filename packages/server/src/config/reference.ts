@@ -1,0 +1,34 @@
+import { listSettings, type Setting } from './schema.ts'
+
+/** The configuration reference as Markdown: every key with its type, default and names. */
+export function describeConfiguration(): string {
+  const sections = Map.groupBy(listSettings(), ({ section }) => section)
+  return `# Configuration
+
+Precedence, the later wins: defaults, file, environment, flags. \`basalt config\` prints every value in force and
+where it comes from.
+
+- File: \`basalt.toml\` in the working directory, or \`--config PATH\`. A key \`section.name\` is \`name\` in the table
+  \`[section]\`.
+- Environment: \`BASALT_SECTION_NAME\`. A list is separated by commas. A secret may also be in a file that
+  \`BASALT_SECTION_NAME_FILE\` names.
+- Flags: \`--section-name VALUE\`, of every command that reads the configuration.
+
+An unknown key or an unusable value stops the start, with all faults at once.
+${[...sections].map(([section, settings]) => describeSection(section, settings)).join('')}`
+}
+
+function describeSection(section: string, settings: readonly Setting[]): string {
+  return `
+## ${section}
+
+| key | environment | default | |
+|---|---|---|---|
+${settings.map(describeSetting).join('')}`
+}
+
+function describeSetting({ key, env, default: fallback, description, expects, secret }: Setting): string {
+  const remarks = [`${description} Expects ${expects}.`, ...(secret ? ['Secret.'] : [])]
+  const cells = [`\`${key}\``, `\`${env}\``, `\`${JSON.stringify(fallback)}\``, remarks.join(' ')]
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`
+}

@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const source = join(import.meta.dirname, '..', 'src')
+
+/** Who may import whom: a part only what stands in an earlier row, and itself. */
+const layers: readonly (readonly string[])[] = [
+  ['lib'],
+  ['config'],
+  ['database'],
+  ['http'],
+  ['feature.ts'],
+  ['features/*'],
+  ['log.ts', 'secrets.ts', 'version.ts', 'error-catalog.ts'],
+  ['app.ts'],
+  ['cli'],
+  ['main.ts'],
+]
+
+/** Which feature may use which other; kept small and without cycles. */
+const featurePairs: Readonly<Record<string, readonly string[]>> = {
+  admin: ['audit', 'passwords', 'throttle'],
+}
+
+/** Packages that only one part may use. */
+const confined: Readonly<Record<string, readonly string[]>> = {
+  // The command runs several statements at once, which only the driver's own interface does.
+  pg: ['database', 'cli'],
+  'pg-protocol': ['database'],
+  commander: ['cli', 'main.ts'],
+  'smol-toml': ['config'],
+  'prom-client': ['http'],
+}
+
+interface Import {
+  readonly file: string
+  readonly target: string
+}
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  name.endsWith('.ts'),
+)
+const imports = files.filter((file) => !file.endsWith('.test.ts')).flatMap(readImports)
+const local = imports.filter(({ target }) => !isPackage(target))
+
+function readImports(file: string): Import[] {
+  const text = readFileSync(join(source, file), 'utf8')
+  const specifiers = [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map(([, name = '']) => name)
+  return specifiers.map((specifier) => ({
+    file,
+    target: specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : specifier,
+  }))
+}
+
+function isPackage(target: string): boolean {
+  return !files.includes(target) && !target.startsWith('.') && !target.endsWith('.json')
+}
+
+/** `features/admin/routes.ts` → `features/*`; `lib/lru.ts` → `lib`. */
+function partOf(file: string): string {
+  const [first = '', ...rest] = file.split('/')
+  return first === 'features' && rest.length > 0 ? 'features/*' : first
+}
+
+function featureOf(file: string): string | undefined {
+  return /^features\/([^/]+)\//.exec(file)?.[1]
+}
+
+function rankOf(file: string): number {
+  return layers.findIndex((parts) => parts.includes(partOf(file)))
+}
+
+function show({ file, target }: Import): string {
+  return `${file} → ${target}`
+}
+
+describe('imports', () => {
+  test('are found', () => {
+    expect(local.length).toBeGreaterThan(200)
+    expect(relative(source, join(source, 'app.ts'))).toBe('app.ts')
+  })
+
+  test('every file belongs to a layer', () => {
+    expect(files.filter((file) => rankOf(file) === -1)).toEqual([])
+  })
+
+  test('never point upward', () => {
+    const upward = local.filter(({ file, target }) => {
+      const [from, to] = [rankOf(file), rankOf(target)]
+      return to > from || (to === from && partOf(file) !== partOf(target))
+    })
+    expect(upward.map(show)).toEqual([])
+  })
+
+  test('from one feature to another go through its index and along an allowed pair', () => {
+    const wrong = local.filter(({ file, target }) => {
+      const [from, to] = [featureOf(file), featureOf(target)]
+      if (to === undefined || from === to) return false
+      if (!target.endsWith('/index.ts')) return true
+      return from !== undefined && featurePairs[from]?.includes(to) !== true
+    })
+    expect(wrong.map(show)).toEqual([])
+  })
+
+  test('pairs of features have no cycle and are all used', () => {
+    const reach = (name: string): string[] =>
+      (featurePairs[name] ?? []).flatMap((next) => [next, ...reach(next)])
+    for (const name of Object.keys(featurePairs)) expect(reach(name)).not.toContain(name)
+    const used = new Set(local.map(({ file, target }) => `${featureOf(file)} ${featureOf(target)}`))
+    const pairs = Object.entries(featurePairs).flatMap(([from, targets]) =>
+      targets.map((to) => `${from} ${to}`),
+    )
+    expect(pairs.filter((pair) => !used.has(pair))).toEqual([])
+  })
+
+  test('of a confined package come from the part that wraps it', () => {
+    const strays = imports.filter(({ file, target }) => {
+      const parts = confined[target]
+      return parts !== undefined && !parts.includes(partOf(file))
+    })
+    expect(strays.map(show)).toEqual([])
+  })
+})
+
+describe('the collections', () => {
+  test('reach Postgres only as the caller', () => {
+    const strays = local.filter(
+      ({ file, target }) => featureOf(file) === 'collections' && target === 'database/system-database.ts',
+    )
+    expect(strays.map(show)).toEqual([])
+  })
+
+  test('parse, plan and compile do no input or output', () => {
+    const pure = /^features\/collections\/(parse|plan|compile)\//
+    const strays = imports.filter(
+      ({ file, target }) =>
+        pure.test(file) && /^(node:(fs|net|http|https|timers|child_process|process)|fastify|pg)/.test(target),
+    )
+    expect(strays.map(show)).toEqual([])
+  })
+})
+
+describe('tests', () => {
+  test('replace none of our own code', () => {
+    const tests = files.filter((file) => file.endsWith('.test.ts'))
+    const mocking = tests.filter((file) =>
+      /\bvi\.(mock|spyOn|stub)/.test(readFileSync(join(source, file), 'utf8')),
+    )
+    expect(mocking).toEqual([])
+  })
+})

@@ -1,0 +1,77 @@
+/**
+ * Writes docs/generated from the code: `npm run generate`. With `--check` it only compares, and fails when a file
+ * is not what the code says.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { createApp } from '../packages/server/src/app.ts'
+import { loadConfig } from '../packages/server/src/config/load.ts'
+import { describeConfiguration } from '../packages/server/src/config/reference.ts'
+import { listErrors } from '../packages/server/src/error-catalog.ts'
+
+const folder = join(import.meta.dirname, '..', 'docs', 'generated')
+
+const files: Readonly<Record<string, string>> = {
+  'configuration.md': note('config/schema.ts', describeConfiguration()),
+  'errors.md': note('the errors.ts files', describeErrors()),
+  'openapi.json': await readApiDocument(),
+}
+
+if (process.argv.includes('--check')) {
+  const stale = Object.entries(files).filter(([name, text]) => readExisting(name) !== text)
+  for (const [name] of stale)
+    console.error(`docs/generated/${name} is not what the code says: npm run generate`)
+  process.exitCode = stale.length === 0 ? 0 : 1
+} else {
+  mkdirSync(folder, { recursive: true })
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+}
+
+function note(source: string, text: string): string {
+  return `<!-- Generated from ${source} by \`npm run generate\`. -->\n\n${text}`
+}
+
+function describeErrors(): string {
+  const areas = Map.groupBy(listErrors(), ({ area }) => area)
+  const tables = [...areas].map(([area, errors]) => {
+    const rows = errors.map(
+      ({ kind, status, message, help }) =>
+        `| \`${kind}\` | ${status} | ${escapeCell(message)} | ${escapeCell(help)} |`,
+    )
+    return `\n## ${area}\n\n| error | status | message | |\n|---|---|---|---|\n${rows.join('\n')}\n`
+  })
+  return `# Errors
+
+Every error is \`{code, message, error, doc_url, data?}\`: the HTTP status, a sentence for people, the stable name
+below, this page as the server itself serves it (\`/api/docs/errors\`), and details where there are any.
+${tables.join('')}`
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+}
+
+/** The document as a server with everything switched on answers it. */
+async function readApiDocument(): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'basalt-generate-'))
+  const flags = { 'server.data_dir': directory, 'server.public_base_url': 'http://127.0.0.1:8090' }
+  const { config } = loadConfig({ directory, env: {}, flags })
+  const app = await createApp({ config, log: pino({ level: 'silent' }), embeddedSettings: { fsync: 'off' } })
+  try {
+    const response = await app.http.inject('/api/openapi.json')
+    return `${JSON.stringify(response.json(), undefined, 2)}\n`
+  } finally {
+    await app.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+function readExisting(name: string): string | undefined {
+  try {
+    return readFileSync(join(folder, name), 'utf8')
+  } catch {
+    return undefined
+  }
+}
