@@ -135,7 +135,8 @@ describe('the collections', () => {
     const pure = /^features\/collections\/(parse|plan|compile)\//
     const strays = imports.filter(
       ({ file, target }) =>
-        pure.test(file) && /^(node:(fs|net|http|https|timers|child_process|process)|fastify|pg)/.test(target),
+        pure.test(file) &&
+        /^(node:(fs|net|http|https|timers|child_process|process)|fastify|pg)\b/.test(target),
     )
     expect(strays.map(show)).toEqual([])
   })
