@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { listSettings } from '../config/schema.ts'
+import { listSettings, settingOf } from '../config/schema.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
 
@@ -9,8 +9,8 @@ export function configCommand(terminal: Terminal): Command {
     .option('--json', 'print an object of {value, source} by key')
   return withConfigFlags(command).action((options: { json?: boolean }) => {
     const { config, sources } = loadCommandConfig(terminal, command)
-    const entries = listSettings().map(({ key, section, name, secret }) => {
-      const value = (config as Record<string, Record<string, unknown>>)[section]?.[name]
+    const entries = listSettings().map(({ key, secret }) => {
+      const value = settingOf(config, key)
       return {
         key,
         value: secret && value !== '' ? '[redacted]' : value,

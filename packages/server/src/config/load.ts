@@ -49,7 +49,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   ]
   for (const layer of layers) for (const [key, candidate] of layer) candidates.set(key, candidate)
 
-  const config: Record<string, Record<string, unknown>> = {}
+  const config: Group = {}
   const sources = new Map<string, Source>()
   for (const setting of settings) {
     const candidate = candidates.get(setting.key)
@@ -58,7 +58,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
       const shown = setting.secret ? 'the value' : JSON.stringify(candidate.value)
       faults.push(`${setting.key} (${candidate.source}): ${shown} is not ${setting.expects}`)
     }
-    config[setting.section] = { ...config[setting.section], [setting.name]: value }
+    place(config, setting.key.split('.'), value)
     sources.set(setting.key, candidate?.source ?? 'default')
   }
   // Every leaf was checked against its schema above; with faults the value is never returned.
@@ -104,16 +104,35 @@ function readFileLayer(
   }
   const source = `file ${name}`
   const keys = settings.map((setting) => setting.key)
-  for (const [section, table] of Object.entries(tables)) {
-    const isTable = typeof table === 'object' && table !== null && !Array.isArray(table)
-    const entries = isTable ? Object.entries(table) : [['', table] as const]
-    for (const [entry, value] of entries) {
-      const key = entry === '' ? section : `${section}.${entry}`
-      if (keys.includes(key)) layer.set(key, { value, source })
-      else faults.push(`${key} (${source}): unknown key${suggestion(key, keys)}`)
-    }
+  for (const [key, value] of listEntries(tables)) {
+    if (keys.includes(key)) layer.set(key, { value, source })
+    else faults.push(`${key} (${source}): unknown key${suggestion(key, keys)}`)
   }
   return layer
+}
+
+interface Group {
+  [name: string]: unknown
+}
+
+/** What stands in the file by dotted key; tables within tables are taken apart. */
+function listEntries(table: Group, prefix = ''): (readonly [string, unknown])[] {
+  return Object.entries(table).flatMap(([name, value]) => {
+    const isTable =
+      typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+    return isTable ? listEntries(value as Group, `${prefix}${name}.`) : [[`${prefix}${name}`, value] as const]
+  })
+}
+
+function place(group: Group, path: readonly string[], value: unknown): void {
+  const [name = '', ...rest] = path
+  if (rest.length === 0) {
+    group[name] = value
+    return
+  }
+  const inner = (group[name] ?? {}) as Group
+  group[name] = inner
+  place(inner, rest, value)
 }
 
 function readEnvironment(

@@ -66,6 +66,110 @@ export const configSchema = Type.Object({
       pattern: '^(.{32,})?$',
       expects: 'at least 32 characters',
     }),
+    token_duration: integer(900, 'Seconds an access token is valid.', 10, 86_400),
+    refresh_token_duration: integer(604_800, 'Seconds a session lives without being used.', 60, 31_536_000),
+    min_password_length: integer(8, 'Fewest characters of a password.', 8, 64),
+    site_url: text('', 'Site whose pages mailed links lead to. Empty: the pages of this server.', {
+      pattern: '^(https?://[^?#\\s]+)?$',
+      expects: 'an http or https URL, such as https://app.example.com',
+    }),
+    magic_link_enabled: flag(false, 'Whether users may sign in by a mailed link.'),
+    magic_link_duration: integer(600, 'Seconds a mailed sign-in link is valid.', 30, 86_400),
+    anonymous_auth_enabled: flag(false, 'Whether users may sign in without telling who they are.'),
+    totp_enabled: flag(false, 'Whether an authenticator app may be a second factor.'),
+    email_mfa_enabled: flag(false, 'Whether a mailed code may be a second factor.'),
+    webauthn_enabled: flag(false, 'Whether passkeys may be used.'),
+    sms_enabled: flag(
+      false,
+      'Whether users may sign in by a code sent to their phone, and use it as second factor.',
+    ),
+    sms_provider: choice(
+      'log',
+      ['log', 'webhook', 'twilio', 'plivo', 'telnyx', 'msg91', 'sns', 'vonage'],
+      'What sends text messages.',
+    ),
+    sms_code_length: integer(6, 'Digits of a code sent to a phone.', 4, 8),
+    sms_code_expiry: integer(300, 'Seconds a code sent to a phone is valid.', 60, 600),
+    sms_max_attempts: integer(3, 'Wrong codes after which a code sent to a phone is void.', 1, 10),
+    sms_daily_limit: integer(1000, 'Text messages a day for signing in; 0 means no limit.', 0, 10_000_000),
+    sms_allowed_countries: list(['US', 'CA'], 'Countries that codes are sent to; empty means all.', {
+      pattern: '^[A-Z]{2}$',
+      expects: 'a list of two-letter country codes (ISO 3166-1)',
+    }),
+    sms_test_phone_numbers: list([], 'Numbers with a fixed code, to which nothing is sent.', {
+      pattern: '^\\+[0-9]{4,20}=[0-9]{4,8}$',
+      expects: 'a list such as +15005550006=123456',
+    }),
+    sms_webhook_url: webAddress('Address that the webhook provider posts text messages to.'),
+    sms_webhook_secret: secret('Key that signs what the webhook provider posts.'),
+    twilio_sid: plain('Account SID of Twilio.'),
+    twilio_token: secret('Auth token of Twilio.'),
+    twilio_from: plain('Number that Twilio sends from.'),
+    plivo_auth_id: plain('Auth ID of Plivo.'),
+    plivo_auth_token: secret('Auth token of Plivo.'),
+    plivo_from: plain('Number that Plivo sends from.'),
+    telnyx_api_key: secret('API key of Telnyx.'),
+    telnyx_from: plain('Number that Telnyx sends from.'),
+    msg91_auth_key: secret('Auth key of MSG91.'),
+    msg91_template_id: plain('Template of MSG91.'),
+    aws_region: plain('AWS region of SNS.'),
+    aws_access_key_id: plain('AWS access key of SNS.'),
+    aws_secret_access_key: secret('AWS secret key of SNS.'),
+    vonage_api_key: plain('API key of Vonage.'),
+    vonage_api_secret: secret('API secret of Vonage.'),
+    vonage_from: plain('Sender that Vonage shows.'),
+    sms_api_base_url: webAddress(
+      "Address of the SMS provider, when it is not the provider's own (a stand-in or a region).",
+    ),
+    limits: Type.Object({
+      login_failures: integer(10, 'Failed sign-ins per account and address within 15 minutes.', 1, 100_000),
+      login_failures_per_address: integer(
+        100,
+        'Failed sign-ins per address within 15 minutes.',
+        1,
+        1_000_000,
+      ),
+      registrations_per_hour: integer(100, 'Registrations per address and hour.', 1, 1_000_000),
+      mails_per_hour: integer(10, 'Mails to one address that callers can cause per hour.', 1, 10_000),
+      mail_requests_per_hour: integer(100, 'Requests for mails per client address and hour.', 1, 1_000_000),
+      sms_per_hour: integer(5, 'Text messages to one number per hour.', 1, 1000),
+      sms_requests_per_hour: integer(
+        30,
+        'Requests for text messages per client address and hour.',
+        1,
+        1_000_000,
+      ),
+      anonymous_per_hour: integer(30, 'Anonymous sign-ins per client address and hour.', 1, 1_000_000),
+    }),
+  }),
+  email: Type.Object({
+    backend: choice('log', ['log', 'smtp', 'webhook'], 'What sends mail.'),
+    from: text('Basalt <no-reply@localhost>', 'Sender of mail.', {
+      pattern: '^[^\\r\\n]*[^\\s@]+@[^\\s@]+$',
+      expects: 'an address such as Shop <no-reply@example.com>',
+    }),
+    app_name: text('Basalt', 'Name of the application in mail.', { minLength: 1, expects: 'a name' }),
+    webhook: Type.Object({
+      url: webAddress('Address that the webhook backend posts mail to.'),
+      secret: secret('Key that signs what the webhook backend posts.'),
+      timeout: integer(10, 'Seconds the webhook has to answer.', 1, 120),
+    }),
+    smtp: Type.Object({
+      host: plain('Mail server.'),
+      port: integer(587, 'Port of the mail server.', 1, 65_535),
+      username: plain('User name at the mail server. Empty: no sign-in.'),
+      password: secret('Password at the mail server.'),
+      security: choice(
+        'starttls',
+        ['starttls', 'tls', 'none'],
+        'starttls: refuse servers without it; tls: from the first byte (port 465); none: only for a server nearby.',
+      ),
+      max_connections: integer(5, 'Connections to the mail server, per node.', 1, 100),
+    }),
+  }),
+  jobs: Type.Object({
+    enabled: flag(true, 'Whether this node works on jobs. Mail is sent by jobs.'),
+    concurrency: integer(10, 'Jobs of one type that this node works on at once.', 1, 1000),
   }),
   admin: Type.Object({
     password: text(
@@ -103,8 +207,8 @@ export type Config = Static<typeof configSchema>
 export interface Setting {
   /** Dotted name, `server.port`. */
   readonly key: string
+  /** First part of the key. */
   readonly section: string
-  readonly name: string
   /** `BASALT_SERVER_PORT`. */
   readonly env: string
   /** `--server-port`. */
@@ -128,25 +232,36 @@ interface Annotations {
 
 /** All keys in the order of the schema. */
 export function listSettings(): readonly Setting[] {
-  return Object.entries(configSchema.properties).flatMap(([section, group]) =>
-    Object.entries(group.properties).map(([name, schema]) => {
-      // Every leaf was made by one of the helpers below, which set these annotations.
-      const annotations = schema as unknown as Annotations
-      return {
-        key: `${section}.${name}`,
-        section,
-        name,
-        env: `BASALT_${section}_${name}`.toUpperCase(),
-        flag: `--${section}-${name}`.replaceAll('_', '-'),
-        type: annotations.type === 'array' ? 'list' : (annotations.type as Setting['type']),
-        schema: schema as TSchema,
-        default: annotations.default,
-        description: annotations.description,
-        expects: annotations.expects,
-        secret: annotations.secret === true,
-      }
-    }),
-  )
+  return listLeaves([], configSchema)
+}
+
+/** The value of a key in force. */
+export function settingOf(config: Config, key: string): unknown {
+  return key.split('.').reduce<unknown>((group, name) => (group as Record<string, unknown>)[name], config)
+}
+
+function listLeaves(path: readonly string[], schema: TSchema): readonly Setting[] {
+  if ('properties' in schema) {
+    const properties = Object.entries(schema.properties as Record<string, TSchema>)
+    return properties.flatMap(([name, property]) => listLeaves([...path, name], property))
+  }
+  // Every leaf was made by one of the helpers below, which set these annotations.
+  const annotations = schema as unknown as Annotations
+  const dashed = path.join('-').replaceAll('_', '-')
+  return [
+    {
+      key: path.join('.'),
+      section: path[0] ?? '',
+      env: `BASALT_${path.join('_')}`.toUpperCase(),
+      flag: `--${dashed}`,
+      type: annotations.type === 'array' ? 'list' : (annotations.type as Setting['type']),
+      schema,
+      default: annotations.default,
+      description: annotations.description,
+      expects: annotations.expects,
+      secret: annotations.secret === true,
+    },
+  ]
 }
 
 function text(
@@ -155,6 +270,22 @@ function text(
   options: { expects: string; pattern?: string; minLength?: number; secret?: boolean },
 ) {
   return Type.String({ default: fallback, description, ...options })
+}
+
+/** A text without further form, empty unless set. */
+function plain(description: string) {
+  return text('', description, { expects: 'a text' })
+}
+
+function secret(description: string) {
+  return text('', description, { expects: 'a text', secret: true })
+}
+
+function webAddress(description: string) {
+  return text('', description, {
+    pattern: '^(https?://[^\\s]+)?$',
+    expects: 'an http or https URL',
+  })
 }
 
 function integer(fallback: number, description: string, minimum: number, maximum: number) {
