@@ -8,9 +8,12 @@ export interface RuleViolation {
 
 /** Rules that span several keys; each key by itself has already been checked. */
 export function configRules(config: Config): RuleViolation[] {
-  return [openDataNeedsLoopback, externalDatabaseNeedsSecret, systemSchemasStayHidden].flatMap(
-    (rule) => rule(config) ?? [],
-  )
+  return [
+    openDataNeedsLoopback,
+    externalDatabaseNeedsSecret,
+    systemSchemasStayHidden,
+    smsProviderNeedsItsKeys,
+  ].flatMap((rule) => rule(config) ?? [])
 }
 
 /** Without auth everyone who reaches the port owns the data (decisions, Configuration). */
@@ -34,4 +37,26 @@ function systemSchemasStayHidden({ database }: Config): RuleViolation | undefine
   )
   if (hidden === undefined) return undefined
   return { key: 'database.schemas', problem: `"${hidden}" is a system schema and cannot be served` }
+}
+
+/** What each provider of text messages cannot do without. */
+const smsProviderKeys = {
+  log: [],
+  webhook: ['sms_webhook_url', 'sms_webhook_secret'],
+  twilio: ['twilio_sid', 'twilio_token', 'twilio_from'],
+  plivo: ['plivo_auth_id', 'plivo_auth_token', 'plivo_from'],
+  telnyx: ['telnyx_api_key', 'telnyx_from'],
+  msg91: ['msg91_auth_key', 'msg91_template_id'],
+  sns: ['aws_region', 'aws_access_key_id', 'aws_secret_access_key'],
+  vonage: ['vonage_api_key', 'vonage_api_secret', 'vonage_from'],
+} as const satisfies Record<Config['auth']['sms_provider'], readonly (keyof Config['auth'])[]>
+
+/** Also while auth.sms_enabled is false: it can be switched on while the server runs. */
+function smsProviderNeedsItsKeys({ auth }: Config): RuleViolation[] {
+  return smsProviderKeys[auth.sms_provider]
+    .filter((key) => auth[key].trim() === '')
+    .map((key) => ({
+      key: `auth.${key}`,
+      problem: `required with auth.sms_provider = "${auth.sms_provider}"`,
+    }))
 }

@@ -1,0 +1,63 @@
+import { createRequire } from 'node:module'
+
+type PhoneLibrary = typeof import('libphonenumber-js/max')
+
+export interface ParsedPhone {
+  /** E.164: `+14155550132`. */
+  readonly number: string
+  /** ISO 3166-1 alpha-2; none for numbers of no country, such as +800, and for unreal test numbers. */
+  readonly country: string | undefined
+}
+
+const require = createRequire(import.meta.url)
+let library: PhoneLibrary | undefined
+
+/** Loaded with the first number: a server without text messages need not carry the numbering plans. */
+function loadLibrary(): PhoneLibrary {
+  library ??= require('libphonenumber-js/max') as PhoneLibrary
+  return library
+}
+
+/** The longest number has 15 digits; the rest is room for separators. */
+const maxLength = 64
+
+/**
+ * Reads a number in international form and checks it against the numbering plan of its country. It may hold one
+ * leading `+`, ASCII digits and ` -().` only; anything else, and a number that nobody can have, is `undefined`.
+ *
+ * @param testNumbers numbers that count as valid whatever the plan says
+ */
+export function parsePhone(
+  text: string,
+  testNumbers: ReadonlyMap<string, string> = new Map(),
+): ParsedPhone | undefined {
+  if (text.length > maxLength) return undefined
+  const compact = text.replace(/[ ().-]/g, '')
+  if (!/^\+[0-9]+$/.test(compact)) return undefined
+  const phone = loadLibrary().parsePhoneNumberFromString(compact)
+  const isValid = phone?.isValid() === true
+  if (testNumbers.has(compact)) return { number: compact, country: isValid ? phone.country : undefined }
+  return isValid ? { number: phone.number, country: phone.country } : undefined
+}
+
+/** `+14155550132` → `+*******0132`. */
+export function maskPhone(number: string): string {
+  const plus = number.startsWith('+') ? '+' : ''
+  const digits = number.slice(plus.length)
+  return plus + digits.slice(-4).padStart(digits.length, '*')
+}
+
+/** Whether codes may be sent to a country; an empty list allows all. */
+export function isCountryAllowed(country: string | undefined, allowed: readonly string[]): boolean {
+  return allowed.length === 0 || (country !== undefined && allowed.includes(country))
+}
+
+/** `['+15005550006=123456']` → number → code. The form of the items is checked by the configuration. */
+export function parseTestNumbers(list: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    list.map((item) => {
+      const [number = '', code = ''] = item.split('=')
+      return [number, code] as const
+    }),
+  )
+}

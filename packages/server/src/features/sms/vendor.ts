@@ -1,0 +1,95 @@
+import type { OutgoingRequest, Reply } from './exchange.ts'
+import type { TextMessage } from './provider.ts'
+
+/** What a reply says of the message. */
+export type Outcome =
+  | { readonly isAccepted: true }
+  | {
+      readonly isAccepted: false
+      /** Whether the provider will never take this message. */
+      readonly isFinal: boolean
+      /** For the operator; may repeat what the provider said and is cleaned before anybody sees it. */
+      readonly reason: string
+    }
+
+/** One provider: its documented request, and how its reply tells success from failure. */
+export interface Vendor {
+  /** Values that must never show in an error. */
+  readonly secrets: readonly string[]
+  /** @param id the same for every attempt to send one message */
+  request(message: TextMessage, id: string | undefined): OutgoingRequest | Promise<OutgoingRequest>
+  read(reply: Reply): Outcome
+}
+
+export const accepted: Outcome = { isAccepted: true }
+
+/** What the status of HTTP says where the provider says nothing better. */
+export function rejected({ status }: Reply, detail?: string): Outcome {
+  const isFinal = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
+  return { isAccepted: false, isFinal, reason: withDetail(`HTTP ${status}`, detail) }
+}
+
+/** A provider's own verdict, sent with a status that says otherwise. */
+export function rejectedBy({ status }: Reply, isFinal: boolean, detail?: string): Outcome {
+  return { isAccepted: false, isFinal, reason: withDetail(`HTTP ${status}`, detail) }
+}
+
+/** A success without the provider's receipt, such as a page of some proxy: whether it was sent is not known. */
+export function notUnderstood({ status }: Reply): Outcome {
+  return {
+    isAccepted: false,
+    isFinal: false,
+    reason: `HTTP ${status} with a reply that is not the provider's`,
+  }
+}
+
+export function isSuccess({ status }: Reply): boolean {
+  return status >= 200 && status < 300
+}
+
+/** The reply as JSON, `undefined` when it is not. */
+export function jsonOf({ text }: Reply): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The member at a path when it is there. */
+export function memberAt(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)
+        ? (inner as Record<string | number, unknown>)[name]
+        : undefined,
+    value,
+  )
+}
+
+/** The texts and numbers among what a provider says, in one line. */
+export function joinDetail(...parts: readonly unknown[]): string {
+  return parts
+    .filter((part) => (typeof part === 'string' && part !== '') || typeof part === 'number')
+    .join(' ')
+}
+
+/** An address of the provider, or of what stands in for it. */
+export function addressOf(base: string, configured: string, path: string): string {
+  return (configured === '' ? base : configured).replace(/\/+$/, '') + path
+}
+
+/** RFC 7617, in UTF-8. */
+export function basicAuthorization(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`
+}
+
+export function encodeForm(fields: Readonly<Record<string, string>>): string {
+  return new URLSearchParams(fields).toString()
+}
+
+export const formType = 'application/x-www-form-urlencoded'
+
+function withDetail(text: string, detail = ''): string {
+  return detail === '' ? text : `${text}: ${detail}`
+}
