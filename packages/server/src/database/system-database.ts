@@ -1,7 +1,7 @@
 import type { QueryResultRow } from 'pg'
 import type { Connection } from './connection.ts'
 import type { Pool } from './pool.ts'
-import { type Sql, sql } from './sql.ts'
+import { type RenderedSql, type Sql, sql } from './sql.ts'
 
 /** What runs one statement of our own; rows come parsed by type. */
 export interface Queryable {
@@ -12,6 +12,8 @@ export interface Queryable {
   many<Row extends QueryResultRow>(statement: Sql): Promise<Row[]>
   /** The number of rows returned or changed. */
   count(statement: Sql): Promise<number>
+  /** Runs a statement that a library wrote. */
+  execute(statement: RenderedSql): Promise<{ rows: QueryResultRow[] }>
 }
 
 /**
@@ -39,6 +41,10 @@ export class SystemDatabase implements Queryable {
 
   count(statement: Sql): Promise<number> {
     return this.#use((queryable) => queryable.count(statement))
+  }
+
+  execute(statement: RenderedSql): Promise<{ rows: QueryResultRow[] }> {
+    return this.#use((queryable) => queryable.execute(statement))
   }
 
   /** Runs the work in one transaction: committed when it returns, rolled back when it throws. */
@@ -86,6 +92,9 @@ export function queryableOn(connection: Connection): Queryable {
     },
     async count(statement: Sql) {
       return (await connection.query(statement)).rowCount ?? 0
+    },
+    async execute(statement) {
+      return await connection.query(statement)
     },
   }
 }

@@ -11,15 +11,25 @@ const checksumLength = 6 // CRC-sized: 62^6 > 2^32
 
 /** A new token of 256 random bits. */
 export function createToken(prefix: string): string {
-  const body = prefix + encode(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)
+  return sealToken(prefix, encode(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength))
+}
+
+/** A token of a content of one's own. */
+export function sealToken(prefix: string, content: string): string {
+  const body = prefix + content
   return body + checksum(body)
+}
+
+/** The content of a token with this prefix; undefined when the checksum says that it was mistyped. */
+export function openToken(prefix: string, text: string): string | undefined {
+  if (!text.startsWith(prefix) || text.length <= prefix.length + checksumLength) return undefined
+  const body = text.slice(0, -checksumLength)
+  return checksum(body) === text.slice(-checksumLength) ? body.slice(prefix.length) : undefined
 }
 
 /** Whether the text has the form and the checksum of a token with this prefix. Says nothing of its validity. */
 export function isToken(prefix: string, text: string): boolean {
-  if (!text.startsWith(prefix) || text.length !== prefix.length + secretLength + checksumLength) return false
-  const body = text.slice(0, -checksumLength)
-  return checksum(body) === text.slice(-checksumLength)
+  return openToken(prefix, text)?.length === secretLength
 }
 
 /** SHA-256 of a token: what the database stores. A 256-bit random token needs no salt or stretching. */

@@ -1,6 +1,50 @@
+import type { Feature } from '../../feature.ts'
+import { adminUserRoutes } from './admin-users.ts'
+import { deleteExpired } from './clean-up.ts'
+import type { AccountContext } from './context.ts'
+import { mailJob } from './mails.ts'
+import { accountPages } from './pages.ts'
+import { accountRoutes } from './routes.ts'
+import { smsCodeJob } from './sms-sign-in.ts'
+
 export {
   type AccessTokenClaims,
-  type AccessTokenKeys,
   createAccessTokenVerifier,
   signAccessToken,
 } from './access-token.ts'
+export type { AccountContext } from './context.ts'
+export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'
+export { accountErrorTable } from './errors.ts'
+export { deriveKeys } from './keys.ts'
+
+const cleanUpIntervalMs = 10 * 60 * 1000
+
+/** People: how they sign up, sign in and stay signed in. */
+export function accounts(context: AccountContext): Feature {
+  const { jobs, endedSessions, database, config } = context
+  jobs.define(mailJob(context))
+  jobs.define(smsCodeJob(context))
+  let timer: NodeJS.Timeout | undefined
+  return {
+    name: 'accounts',
+    routes(app) {
+      void app.register(async (scope) => {
+        accountRoutes(scope, context)
+        adminUserRoutes(scope, context)
+      })
+      accountPages(app)
+    },
+    async start() {
+      await endedSessions.start()
+      // A run that fails is made up for by the next one.
+      timer = setInterval(
+        () => void deleteExpired(database, config.token_duration).catch(() => undefined),
+        cleanUpIntervalMs,
+      ).unref()
+    },
+    stop() {
+      endedSessions.stop()
+      clearInterval(timer)
+    },
+  }
+}

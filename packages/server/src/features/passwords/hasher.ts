@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineErrors } from '../../lib/errors.ts'
-import { hashPassword, verifyPassword } from './password-hash.ts'
+import { hashPassword, isOutdated, verifyPassword } from './password-hash.ts'
 
 export const passwordErrorTable = {
   tooManySignIns: {
@@ -16,8 +16,15 @@ export const passwordErrors = defineErrors(passwordErrorTable)
 export interface PasswordHasher {
   /** @throws AppError too_many_sign_ins */
   hash(password: string): Promise<string>
-  /** @throws AppError too_many_sign_ins */
-  verify(password: string, hash: string): Promise<boolean>
+  /**
+   * Checks a password against a stored hash. Without a hash it takes as long and answers false, so that nobody learns
+   * from the time whether there is one.
+   *
+   * @throws AppError too_many_sign_ins
+   */
+  verify(password: string, hash: string | undefined): Promise<boolean>
+  /** Whether a hash that verifies should be replaced: another algorithm or a lower cost than today's. */
+  isOutdated(hash: string): boolean
 }
 
 /** Waiting longer than this many hashes take, about two seconds per core, helps nobody. */
@@ -27,6 +34,8 @@ export function createPasswordHasher(): PasswordHasher {
   const concurrency = Math.max(1, availableParallelism() - 1)
   const waiting: (() => void)[] = []
   let running = 0
+  /** A hash of nobody's password. */
+  let decoy: Promise<string> | undefined
 
   async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     if (running >= concurrency) {
@@ -49,6 +58,12 @@ export function createPasswordHasher(): PasswordHasher {
 
   return {
     hash: (password) => inTurn(() => hashPassword(password)),
-    verify: (password, hash) => inTurn(() => verifyPassword(password, hash)),
+    async verify(password, hash) {
+      decoy ??= hashPassword('')
+      const stored = hash ?? (await decoy)
+      const isRight = await inTurn(() => verifyPassword(password, stored))
+      return isRight && hash !== undefined
+    },
+    isOutdated,
   }
 }

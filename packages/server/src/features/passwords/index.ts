@@ -1,1 +1,2 @@
+export { isCommonPassword } from './common-passwords.ts'
 export { createPasswordHasher, type PasswordHasher, passwordErrorTable } from './hasher.ts'

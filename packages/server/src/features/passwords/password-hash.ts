@@ -1,5 +1,6 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { verify as verifyBcrypt } from '@node-rs/bcrypt'
 
 /**
  * Passwords as Argon2id in the PHC string form. The cost is OWASP's first recommendation (Password Storage Cheat
@@ -18,6 +19,8 @@ const keyBytes = 32
 
 const phc = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
+const bcryptForm = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/
+
 /** Runs on libuv's threads, not on the event loop. */
 const derive = promisify(argon2)
 
@@ -28,8 +31,15 @@ export async function hashPassword(password: string, cost: Argon2Cost = defaultC
   return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${encode(salt)}$${encode(key)}`
 }
 
-/** @throws Error when the stored hash is not one of ours */
+/** Whether the hash is of another algorithm or cheaper than today's. */
+export function isOutdated(hash: string): boolean {
+  const [, memory = '0', passes = '0'] = phc.exec(hash) ?? []
+  return Number(memory) < defaultCost.memoryKib || Number(passes) < defaultCost.passes
+}
+
+/** Argon2id, or bcrypt of accounts that came from elsewhere. @throws Error when the stored hash is neither */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
+  if (bcryptForm.test(hash)) return await verifyBcrypt(password, hash)
   const [, memory = '', passes = '', lanes = '', salt = '', key = ''] = phc.exec(hash) ?? []
   if (key === '') throw new Error('unknown password hash')
   const expected = Buffer.from(key, 'base64')

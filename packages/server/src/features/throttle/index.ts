@@ -21,6 +21,8 @@ export interface Throttle {
    * Counts one attempt before it is made, so that concurrent ones cannot all slip through.
    */
   attempt(limit: AttemptLimit, key: string): Promise<AttemptVerdict>
+  /** Takes one attempt back that turned out to be none. */
+  release(limit: AttemptLimit, key: string): Promise<void>
   /** Forgets the attempts of a key, as after a success. */
   reset(limit: AttemptLimit, key: string): Promise<void>
 }
@@ -37,6 +39,11 @@ export function createThrottle(database: SystemDatabase): Throttle {
         returning count, ceil(extract(epoch from window_ends_at - now()))::int as retry_after`)
       if (count <= limit.attempts) return { isAllowed: true }
       return { isAllowed: false, retryAfterSeconds: Math.max(1, retry_after) }
+    },
+    async release(limit, key) {
+      await database.count(
+        sql`update basalt.attempts set count = count - 1 where key = ${fullKey(limit, key)} and count > 0`,
+      )
     },
     async reset(limit, key) {
       await database.count(sql`delete from basalt.attempts where key = ${fullKey(limit, key)}`)

@@ -1,0 +1,66 @@
+import type { UserIdentity } from '../../http/identity.ts'
+import { codeOf } from '../../lib/errors.ts'
+import type { AccountContext } from './context.ts'
+import { requireEmail, requireNewPassword } from './credentials.ts'
+import { accountErrors } from './errors.ts'
+import { accountLimits, requireAttempt } from './limits.ts'
+import { requestMail } from './mails.ts'
+import type { Credentials } from './register.ts'
+import type { Client } from './sessions.ts'
+import { type AuthenticationResponse, startSession } from './sign-in.ts'
+import { findUserByEmail, insertUser, linkEmail } from './users.ts'
+
+/** A new user without credentials. @throws AppError anonymous_disabled, too_many_requests */
+export async function signInAnonymously(
+  context: AccountContext,
+  client: Client,
+  address: string,
+): Promise<AuthenticationResponse> {
+  const { settings, throttle, config, database } = context
+  if (!settings.current.anonymous_auth_enabled) throw accountErrors.anonymousDisabled()
+  await requireAttempt(throttle, accountLimits(config).anonymous, address)
+  return await database.transaction(async (transaction) => {
+    const user = await insertUser(transaction, { isAnonymous: true })
+    const response =
+      user === undefined ? undefined : await startSession(context, transaction, user, 'anonymous', client)
+    if (response === undefined) throw new Error('a new anonymous user cannot sign in')
+    return response
+  })
+}
+
+/**
+ * Gives an anonymous user an address and a password; the id stays.
+ *
+ * @throws AppError only_anonymous, already_linked, email_of_another, field_required, …
+ */
+export async function linkEmailTo(
+  context: AccountContext,
+  caller: UserIdentity,
+  credentials: Credentials,
+  client: Client,
+  address: string,
+): Promise<AuthenticationResponse> {
+  const { config, database, passwords, throttle, jobs } = context
+  if (!caller.isAnonymous) throw accountErrors.onlyAnonymous()
+  const email = requireEmail(credentials.email)
+  const password = await requireNewPassword(credentials.password, config.min_password_length)
+  await requireAttempt(throttle, accountLimits(config).register, address)
+  const passwordHash = await passwords.hash(password)
+  const response = await database.transaction(async (transaction) => {
+    const owner = await findUserByEmail(transaction, email)
+    if (owner !== undefined && owner.id !== caller.userId) throw accountErrors.emailOfAnother()
+    const user = await linkEmail(transaction, caller.userId, { email, passwordHash, isVerified: false }).catch(
+      (error) => {
+        // Somebody took the address between the two statements.
+        if (codeOf(error) === '23505') throw accountErrors.emailOfAnother()
+        throw error
+      },
+    )
+    if (user === undefined) throw accountErrors.alreadyLinked()
+    await requestMail(jobs, { purpose: 'email_verification', email }, transaction)
+    return await startSession(context, transaction, user, 'password', client)
+  })
+  jobs.wake()
+  if (response === undefined) throw accountErrors.alreadyLinked()
+  return response
+}

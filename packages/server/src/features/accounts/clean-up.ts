@@ -1,0 +1,13 @@
+import { sql } from '../../database/sql.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
+
+/** Removes what has expired and counts for nothing. */
+export async function deleteExpired(database: SystemDatabase, accessTokenSeconds: number): Promise<void> {
+  await database.count(sql`delete from basalt.mailed_tokens where expires_at < now()`)
+  await database.count(sql`delete from basalt.phone_codes where expires_at < now()`)
+  await database.count(sql`delete from basalt.sessions where expires_at < now()`)
+  // A session that ended longer ago than an access token lives has none left. Clocks of nodes may differ a little.
+  await database.count(sql`
+    delete from basalt.ended_sessions
+    where ended_at < now() - make_interval(secs => ${accessTokenSeconds + 3600}::int)`)
+}

@@ -1,0 +1,29 @@
+import type { Config } from '../../config/schema.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { AuthSettings } from '../auth-settings/index.ts'
+import type { JobQueue } from '../jobs/index.ts'
+import type { MailBackend, MailTemplates } from '../mail/index.ts'
+import type { PasswordHasher } from '../passwords/index.ts'
+import type { SmsProvider } from '../sms/index.ts'
+import type { Throttle } from '../throttle/index.ts'
+import type { EndedSessions } from './ended-sessions.ts'
+import type { AccountKeys } from './keys.ts'
+
+/** What the use cases work with. */
+export interface AccountContext {
+  readonly config: Config['auth']
+  readonly appName: string
+  readonly database: SystemDatabase
+  readonly keys: AccountKeys
+  readonly clock: Clock
+  readonly passwords: PasswordHasher
+  readonly throttle: Throttle
+  readonly settings: AuthSettings
+  readonly jobs: JobQueue
+  readonly mail: { readonly backend: MailBackend; readonly templates: MailTemplates }
+  readonly sms: SmsProvider
+  readonly endedSessions: EndedSessions
+  /** Where mailed links lead; never made from a request's headers. */
+  readonly siteUrl: () => string
+}

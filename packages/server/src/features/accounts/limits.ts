@@ -1,0 +1,36 @@
+import type { Config } from '../../config/schema.ts'
+import { httpErrors } from '../../http/errors.ts'
+import type { AttemptLimit, Throttle } from '../throttle/index.ts'
+
+const hour = 3600
+const quarter = 15 * 60
+
+/** What callers may do how often; per account, address or number, on all nodes together. */
+export function accountLimits({ limits }: Config['auth']) {
+  const limit = (name: string, attempts: number, windowSeconds: number): AttemptLimit => ({
+    name: `accounts.${name}`,
+    attempts,
+    windowSeconds,
+  })
+  return {
+    /** Failed sign-ins to one account from one address. */
+    signIn: limit('sign_in', limits.login_failures, quarter),
+    /** Failed sign-ins to one account from anywhere (NIST SP 800-63B §3.2.2). */
+    signInToAccount: limit('sign_in_to_account', 100, hour),
+    signInFromAddress: limit('sign_in_from_address', limits.login_failures_per_address, quarter),
+    register: limit('register', limits.registrations_per_hour, hour),
+    anonymous: limit('anonymous', limits.anonymous_per_hour, hour),
+    mailTo: limit('mail_to', limits.mails_per_hour, hour),
+    mailFromAddress: limit('mail_from_address', limits.mail_requests_per_hour, hour),
+    smsTo: limit('sms_to', limits.sms_per_hour, hour),
+    smsFromAddress: limit('sms_from_address', limits.sms_requests_per_hour, hour),
+    codeFromAddress: limit('code_from_address', limits.login_failures_per_address, quarter),
+  }
+}
+
+/** Counts an attempt. @throws AppError too_many_requests with Retry-After */
+export async function requireAttempt(throttle: Throttle, limit: AttemptLimit, key: string): Promise<void> {
+  const verdict = await throttle.attempt(limit, key)
+  if (verdict.isAllowed) return
+  throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+}

@@ -1,0 +1,87 @@
+import type { Queryable } from '../../database/system-database.ts'
+import { JobRefused, type JobQueue, type JobType } from '../jobs/index.ts'
+import { MailRefused } from '../mail/index.ts'
+import type { AccountContext } from './context.ts'
+import { issueMailedToken, type MailPurpose } from './mailed-tokens.ts'
+import { findUserByEmail } from './users.ts'
+
+/**
+ * Mail with a link. The request only adds a job: it does the same for every address, in the same time, and does not wait
+ * for a mail server. The token is made when the mail is sent, so no queue and no table ever holds it.
+ */
+export interface MailRequest {
+  readonly purpose: MailPurpose
+  /** Normalized. */
+  readonly email: string
+}
+
+const jobName = 'accounts.send_mail'
+
+const hour = 3600
+
+/** Adds the job; in a transaction it is there exactly when what it tells of is. */
+export async function requestMail(jobs: JobQueue, request: MailRequest, transaction?: Queryable): Promise<void> {
+  await jobs.enqueue(jobName, request, transaction)
+}
+
+interface MailKind {
+  readonly template: string
+  readonly path: string
+  readonly lifetimeSeconds: (context: AccountContext) => number
+}
+
+const kinds: Readonly<Record<MailPurpose, MailKind>> = {
+  password_reset: {
+    template: 'auth.password_reset',
+    path: '/auth/reset-password',
+    lifetimeSeconds: () => hour,
+  },
+  email_verification: {
+    template: 'auth.email_verification',
+    path: '/auth/verify',
+    lifetimeSeconds: () => 24 * hour,
+  },
+  magic_link: {
+    template: 'auth.magic_link',
+    path: '/auth/magic-link',
+    lifetimeSeconds: ({ config }) => config.magic_link_duration,
+  },
+}
+
+export function mailJob(context: AccountContext): JobType<MailRequest> {
+  return {
+    name: jobName,
+    retries: 10,
+    retryDelay: 5,
+    retryDelayMax: 900,
+    timeout: 60,
+    async handle({ purpose, email }, { id }) {
+      const { database, appName, siteUrl, mail } = context
+      const { template, path, lifetimeSeconds } = kinds[purpose]
+      const user = await findUserByEmail(database, email)
+      if (!isWanted(purpose, user)) return
+      const token = await database.transaction((transaction) =>
+        issueMailedToken(transaction, purpose, {
+          email,
+          userId: user?.id,
+          lifetimeSeconds: lifetimeSeconds(context),
+        }),
+      )
+      const variables = { AppName: appName, ActionURL: `${siteUrl()}${path}?token=${token}` }
+      const rendered = await mail.templates.render(template, variables)
+      try {
+        await mail.backend.send({ to: email, ...rendered }, { id })
+      } catch (error) {
+        if (error instanceof MailRefused) throw new JobRefused(error.message)
+        throw error
+      }
+    },
+  }
+}
+
+/** A sign-in link may make the account; the others need one, and a verified address needs no verification. */
+function isWanted(purpose: MailPurpose, user: Awaited<ReturnType<typeof findUserByEmail>>): boolean {
+  if (user === undefined) return purpose === 'magic_link'
+  if (user.disabled_at !== null) return false
+  return purpose !== 'email_verification' || user.email_verified_at === null
+}

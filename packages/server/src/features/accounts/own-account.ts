@@ -1,0 +1,60 @@
+import { httpErrors } from '../../http/errors.ts'
+import type { UserIdentity } from '../../http/identity.ts'
+import type { AccountContext } from './context.ts'
+import { requireNewPassword, requireText } from './credentials.ts'
+import { accountErrors } from './errors.ts'
+import { accountLimits, requireAttempt } from './limits.ts'
+import { endSessionsOf } from './sessions.ts'
+import { deleteUser, describeUser, findUserById, setPassword, type User, type UserObject } from './users.ts'
+
+/** The caller as stored now; a deleted one is no longer signed in. @throws AppError invalid_token */
+async function requireSelf({ database }: AccountContext, { userId }: UserIdentity): Promise<User> {
+  const user = await findUserById(database, userId)
+  if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
+  return user
+}
+
+export async function describeSelf(context: AccountContext, identity: UserIdentity): Promise<UserObject> {
+  return describeUser(await requireSelf(context, identity))
+}
+
+/**
+ * Replaces the caller's password, or sets the first one; every other session ends. A user who has a password must give
+ * it: a borrowed token is not enough.
+ *
+ * @throws AppError field_required, wrong_password, password_too_short, …
+ */
+export async function changePassword(
+  context: AccountContext,
+  identity: UserIdentity,
+  given: { currentPassword?: string | undefined; newPassword?: string | undefined },
+): Promise<void> {
+  const { config, database, passwords, throttle, endedSessions } = context
+  const user = await requireSelf(context, identity)
+  if (user.is_anonymous) throw accountErrors.emailRequired()
+  if (user.password_hash !== null) {
+    const current = requireText(given.currentPassword, 'currentPassword')
+    const limit = accountLimits(config).signIn
+    await requireAttempt(throttle, limit, user.id)
+    if (!(await passwords.verify(current, user.password_hash))) throw accountErrors.wrongPassword()
+    await throttle.reset(limit, user.id)
+  }
+  const password = await requireNewPassword(requireText(given.newPassword, 'newPassword'), config.min_password_length)
+  const hash = await passwords.hash(password)
+  const ended = await database.transaction(async (transaction) => {
+    await setPassword(transaction, user.id, hash)
+    return await endSessionsOf(transaction, user.id, identity.sessionId)
+  })
+  for (const id of ended) endedSessions.add(id)
+}
+
+/** Deletes the caller with sessions, tokens and codes. @throws AppError invalid_token */
+export async function deleteSelf(context: AccountContext, identity: UserIdentity): Promise<void> {
+  const { database, endedSessions } = context
+  const ended = await database.transaction(async (transaction) => {
+    const sessions = await endSessionsOf(transaction, identity.userId)
+    return (await deleteUser(transaction, identity.userId)) ? sessions : undefined
+  })
+  if (ended === undefined) throw httpErrors.invalidToken()
+  for (const id of ended) endedSessions.add(id)
+}

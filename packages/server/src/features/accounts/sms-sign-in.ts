@@ -1,0 +1,125 @@
+import { httpErrors } from '../../http/errors.ts'
+import { JobRefused, type JobType } from '../jobs/index.ts'
+import { isCountryAllowed, parsePhone, parseTestNumbers, SmsRefused } from '../sms/index.ts'
+import type { AccountContext } from './context.ts'
+import { requireText } from './credentials.ts'
+import { accountErrors } from './errors.ts'
+import { hashCode } from './keys.ts'
+import { accountLimits, requireAttempt } from './limits.ts'
+import { consumePhoneCode, countPhoneCodeAttempt, createCode, storePhoneCode } from './phone-codes.ts'
+import type { Client } from './sessions.ts'
+import { type AuthenticationResponse, startSession } from './sign-in.ts'
+import { findUserByPhone, insertUser } from './users.ts'
+
+const jobName = 'accounts.send_sms_code'
+const purpose = 'sign_in'
+
+interface CodeRequest {
+  /** E.164. */
+  readonly phone: string
+}
+
+/**
+ * Asks for a code. The answer is the same for every text: it tells neither whether the number has an account nor whether
+ * anything was sent.
+ *
+ * @throws AppError sms_disabled, field_required, too_many_requests
+ */
+export async function requestSmsCode(
+  context: AccountContext,
+  given: string | undefined,
+  address: string,
+): Promise<void> {
+  const { config, throttle, database, jobs, keys } = context
+  requireEnabled(context)
+  const limits = accountLimits(config)
+  const text = requireText(given?.trim(), 'phone')
+  await requireAttempt(throttle, limits.smsFromAddress, address)
+  const fixed = parseTestNumbers(config.sms_test_phone_numbers).get(text)
+  if (fixed !== undefined) {
+    const code = hashCode(keys, purpose, text, fixed)
+    await storePhoneCode(database, { phone: text, purpose }, code, config.sms_code_expiry)
+    return
+  }
+  const phone = parsePhone(text)
+  if (phone === undefined || !isCountryAllowed(phone.country, config.sms_allowed_countries)) return
+  if (!(await throttle.attempt(limits.smsTo, phone.number)).isAllowed) return
+  if (!(await isWithinDailyLimit(context))) return
+  await jobs.enqueue(jobName, { phone: phone.number } satisfies CodeRequest)
+}
+
+async function isWithinDailyLimit({ config, throttle }: AccountContext): Promise<boolean> {
+  if (config.sms_daily_limit === 0) return true
+  const limit = { name: 'accounts.sms_daily', attempts: config.sms_daily_limit, windowSeconds: 24 * 3600 }
+  return (await throttle.attempt(limit, 'all')).isAllowed
+}
+
+/** Makes the code when it is sent, so no queue holds it. */
+export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
+  return {
+    name: jobName,
+    retries: 2,
+    retryDelay: 5,
+    retryDelayMax: 60,
+    timeout: 30,
+    async handle({ phone }, { id }) {
+      const { config, database, keys, sms } = context
+      const code = createCode(config.sms_code_length)
+      await storePhoneCode(
+        database,
+        { phone, purpose },
+        hashCode(keys, purpose, phone, code),
+        config.sms_code_expiry,
+      )
+      try {
+        await sms.send({ to: phone, body: `Your code is: ${code}` }, { id })
+      } catch (error) {
+        if (error instanceof SmsRefused) throw new JobRefused(error.message)
+        throw error
+      }
+    },
+  }
+}
+
+/**
+ * Signs in by a code; makes the account when the number has none.
+ *
+ * @throws AppError sms_disabled, field_required, invalid_sms_code, too_many_requests
+ */
+export async function confirmSmsCode(
+  context: AccountContext,
+  given: { phone?: string | undefined; code?: string | undefined },
+  client: Client,
+  address: string,
+): Promise<AuthenticationResponse> {
+  const { config, database, throttle, keys } = context
+  requireEnabled(context)
+  const text = requireText(given.phone?.trim(), 'phone')
+  const code = requireText(given.code?.trim(), 'code')
+  const isTestNumber = parseTestNumbers(config.sms_test_phone_numbers).has(text)
+  const phone = isTestNumber ? text : parsePhone(text)?.number
+  if (phone === undefined) throw accountErrors.invalidSmsCode()
+  await requireAttempt(throttle, accountLimits(config).codeFromAddress, address)
+  // Counted and committed before the code is looked at: attempts made together cannot all slip through.
+  if (!(await countPhoneCodeAttempt(database, { phone, purpose }, config.sms_max_attempts))) {
+    throw accountErrors.invalidSmsCode()
+  }
+  const response = await database.transaction(async (transaction) => {
+    const codeHash = hashCode(keys, purpose, phone, code)
+    if (!(await consumePhoneCode(transaction, { phone, purpose }, codeHash))) throw accountErrors.invalidSmsCode()
+    const user =
+      (await findUserByPhone(transaction, phone)) ??
+      (await insertUser(transaction, { phone })) ??
+      (await findUserByPhone(transaction, phone))
+    if (user === undefined) throw httpErrors.internalError()
+    const session = await startSession(context, transaction, user, 'sms', client)
+    if (session === undefined) throw accountErrors.invalidSmsCode()
+    return session
+  })
+  await throttle.release(accountLimits(config).codeFromAddress, address)
+  return response
+}
+
+function requireEnabled({ settings }: AccountContext): void {
+  if (!settings.current.sms_enabled) throw accountErrors.smsDisabled()
+}

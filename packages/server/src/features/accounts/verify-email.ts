@@ -1,0 +1,30 @@
+import type { AccountContext } from './context.ts'
+import { requireText } from './credentials.ts'
+import { accountErrors } from './errors.ts'
+import { accountLimits, requireAttempt } from './limits.ts'
+import { consumeMailedToken } from './mailed-tokens.ts'
+import { requestMail } from './mails.ts'
+import { findUserById, markEmailVerified } from './users.ts'
+import { httpErrors } from '../../http/errors.ts'
+
+/** @throws AppError field_required, invalid_verification_token */
+export async function verifyEmail({ database }: AccountContext, given: string | undefined): Promise<void> {
+  const token = requireText(given, 'token')
+  await database.transaction(async (transaction) => {
+    const used = await consumeMailedToken(transaction, 'email_verification', token)
+    if (used === undefined || used.user_id === null) throw accountErrors.invalidVerificationToken()
+    if (!(await markEmailVerified(transaction, used.user_id, used.email))) {
+      throw accountErrors.invalidVerificationToken()
+    }
+  })
+}
+
+/** Asks for another verification mail. @throws AppError too_many_requests, invalid_token */
+export async function resendVerification(context: AccountContext, userId: string): Promise<void> {
+  const { database, config, throttle, jobs } = context
+  const user = await findUserById(database, userId)
+  if (user === undefined) throw httpErrors.invalidToken()
+  if (user.email === null || user.email_verified_at !== null) return
+  await requireAttempt(throttle, accountLimits(config).mailTo, `email_verification ${user.email}`)
+  await requestMail(jobs, { purpose: 'email_verification', email: user.email })
+}

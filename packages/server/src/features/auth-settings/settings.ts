@@ -1,0 +1,85 @@
+import type { Logger } from 'pino'
+import type { Config } from '../../config/schema.ts'
+import { sql } from '../../database/sql.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
+import { messageOf } from '../../lib/errors.ts'
+import { recordAudit } from '../audit/index.ts'
+
+/** The ways to sign in that can be switched at run time (interface, PATCH /api/admin/auth-settings). */
+export const toggleNames = [
+  'magic_link_enabled',
+  'sms_enabled',
+  'email_mfa_enabled',
+  'anonymous_auth_enabled',
+  'totp_enabled',
+  'webauthn_enabled',
+] as const
+
+export type AuthToggles = Readonly<Record<(typeof toggleNames)[number], boolean>>
+
+/** In force on every node within a second (decisions, Auth). */
+const pollMs = 400
+const key = 'auth'
+
+/** The stored switches; where none are stored, those of the configuration. */
+export class AuthSettings {
+  readonly #database: SystemDatabase
+  readonly #configured: AuthToggles
+  readonly #log: Logger
+  #current: AuthToggles
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(database: SystemDatabase, config: Config['auth'], log: Logger) {
+    this.#database = database
+    this.#configured = pickToggles((name) => config[name])
+    this.#current = this.#configured
+    this.#log = log
+  }
+
+  get current(): AuthToggles {
+    return this.#current
+  }
+
+  /** Replaces all switches. */
+  async replace(toggles: AuthToggles, address: string): Promise<AuthToggles> {
+    await this.#database.transaction(async (transaction) => {
+      await transaction.count(sql`
+        insert into basalt.settings (key, value) values (${key}, ${JSON.stringify(toggles)}::jsonb)
+        on conflict (key) do update set value = excluded.value, updated_at = now()`)
+      await recordAudit(transaction, { actor: 'admin', action: 'auth_settings.replace', detail: toggles, address })
+    })
+    this.#current = toggles
+    return toggles
+  }
+
+  async start(): Promise<void> {
+    await this.#read()
+    this.#schedule()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  #schedule(): void {
+    if (this.#isStopped) return
+    this.#timer = setTimeout(() => {
+      this.#read()
+        .catch((error) => this.#log.warn({ reason: messageOf(error) }, 'cannot read the auth settings'))
+        .finally(() => this.#schedule())
+    }, pollMs).unref()
+  }
+
+  async #read(): Promise<void> {
+    const row = await this.#database.maybeOne<{ value: Partial<Record<string, unknown>> }>(
+      sql`select value from basalt.settings where key = ${key}`,
+    )
+    this.#current = row === undefined ? this.#configured : pickToggles((name) => row.value[name] === true)
+  }
+}
+
+export function pickToggles(valueOf: (name: keyof AuthToggles) => boolean): AuthToggles {
+  return Object.fromEntries(toggleNames.map((name) => [name, valueOf(name)])) as unknown as AuthToggles
+}

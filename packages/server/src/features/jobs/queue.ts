@@ -1,0 +1,116 @@
+import { type Db, PgBoss } from 'pg-boss'
+import type { Logger } from 'pino'
+import { sql } from '../../database/sql.ts'
+import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { JobType } from './job-type.ts'
+import { JobWorker } from './worker.ts'
+
+/** Schema of the queue's own tables. */
+const queueSchema = 'basalt_jobs'
+
+/** A job whose worker has not been heard of for so long goes to another one. */
+const leaseSeconds = 30
+const keepFinishedSeconds = 7 * 24 * 3600
+
+export interface JobQueue {
+  /** Declares a kind of job; before the start. */
+  define<Payload extends object>(type: JobType<Payload>): void
+  /**
+   * Adds a job.
+   *
+   * @param transaction makes the job part of it: there when it commits, never there when it does not
+   * @returns the job's id
+   */
+  enqueue(name: string, payload: object, transaction?: Queryable): Promise<string>
+  /** Looks for jobs at once instead of at the next poll; after a transaction that added some. */
+  wake(): void
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface JobQueueOptions {
+  readonly database: SystemDatabase
+  /** Whether this node works on jobs, or only adds them. */
+  readonly isWorking: boolean
+  /** Jobs of one kind at once on this node. */
+  readonly concurrency: number
+  /** Seconds that running jobs may take when the server stops. */
+  readonly stopTimeout: number
+  readonly log: Logger
+}
+
+/** A queue in the database, shared by all nodes: pg-boss, behind the few things we ask of it. */
+export function createJobQueue(options: JobQueueOptions): JobQueue {
+  const { database, isWorking, concurrency, stopTimeout, log } = options
+  const types = new Map<string, JobType<object>>()
+  let worker: JobWorker | undefined
+  const boss = new PgBoss({
+    db: executorOf(database),
+    schema: queueSchema,
+    supervise: isWorking,
+    schedule: false,
+    // How soon a lease that has run out is noticed.
+    monitorIntervalSeconds: 15,
+    superviseIntervalSeconds: 15,
+    reindex: false,
+    monitorVacuum: false,
+  })
+  boss.on('error', (error: unknown) => log.warn({ reason: messageOf(error) }, 'job queue'))
+
+  return {
+    define(type) {
+      // A payload was made by the feature that defines the type.
+      types.set(type.name, type as JobType<object>)
+    },
+
+    async enqueue(name, payload, transaction) {
+      const id = await boss.send(
+        name,
+        payload,
+        transaction === undefined ? {} : { db: executorOf(transaction) },
+      )
+      if (id === null) throw new Error(`job ${name} was not accepted`)
+      if (transaction === undefined) worker?.wake()
+      return id
+    },
+
+    wake: () => worker?.wake(),
+
+    async start() {
+      await boss.start()
+      for (const { name, ...type } of types.values()) {
+        const queue = {
+          retryLimit: type.retries,
+          retryDelay: type.retryDelay,
+          retryDelayMax: type.retryDelayMax,
+          retryBackoff: true,
+          expireInSeconds: type.timeout,
+          heartbeatSeconds: leaseSeconds,
+          deleteAfterSeconds: keepFinishedSeconds,
+        }
+        await boss.createQueue(name, queue)
+        await boss.updateQueue(name, queue)
+      }
+      if (!isWorking) return
+      const giveUp = async ({ id }: { id: string }) => {
+        await database.count(sql`
+          update ${sql.id(queueSchema, 'job')} set retry_limit = retry_count where id = ${id}::uuid and state = 'active'`)
+      }
+      worker = new JobWorker({ boss, types: [...types.values()], concurrency, giveUp, log })
+      worker.start()
+    },
+
+    async stop() {
+      await worker?.stop(stopTimeout * 1000)
+      await boss.stop({ graceful: false, close: false })
+    },
+  }
+}
+
+/** Runs the library's statements as ours. */
+function executorOf(database: Queryable): Db {
+  return {
+    executeSql: (text: string, values: unknown[] = []) => database.execute({ text, values }),
+  }
+}

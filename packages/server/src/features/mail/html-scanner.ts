@@ -1,0 +1,151 @@
+/** Where in HTML a placeholder stands, which decides how its value is written. */
+export interface HtmlPlace {
+  /** `markup`: inside a tag but no value, or in a script or style sheet, where no escaping makes a value safe. */
+  readonly kind: 'text' | 'quoted' | 'unquoted' | 'markup'
+  /** Name of the attribute in lower case; empty outside a value. */
+  readonly attribute: string
+  /** Whether the value of the attribute begins here. */
+  readonly isStart: boolean
+}
+
+/** Follows HTML through pieces of text with placeholders between them. */
+export interface HtmlScanner {
+  read(text: string): void
+  /** Where a placeholder would stand that follows what was read; reading goes on behind it. */
+  place(): HtmlPlace
+  /** Start and end tags so far. */
+  readonly tags: number
+}
+
+type State =
+  | 'text'
+  | 'open'
+  | 'end-open'
+  | 'declaration'
+  | 'comment'
+  | 'tag-name'
+  | 'between'
+  | 'attribute-name'
+  | 'after-name'
+  | 'before-value'
+  | 'double-quoted'
+  | 'single-quoted'
+  | 'unquoted'
+  | 'raw'
+
+const blank = /[\t\n\f\r ]/
+const letter = /[a-zA-Z]/
+
+/** The tokenizer of HTML §13.2.5, as far as it matters for where a value may stand. One step per character. */
+export function createHtmlScanner(): HtmlScanner {
+  let state: State = 'text'
+  let tags = 0
+  /** The last start tag, whose content may be raw. */
+  let tag = ''
+  let attribute = ''
+  /** The last few characters of a comment or of raw text, in which its end is looked for. */
+  let tail = ''
+
+  function openTag(name: string): State {
+    tags += 1
+    tag = name
+    return 'tag-name'
+  }
+
+  function closeTag(): State {
+    tail = ''
+    return tag === 'script' || tag === 'style' ? 'raw' : 'text'
+  }
+
+  const steps: Record<State, (character: string) => State> = {
+    text: (c) => (c === '<' ? 'open' : 'text'),
+    open(c) {
+      if (c === '/') return 'end-open'
+      if (letter.test(c)) return openTag(c.toLowerCase())
+      tail = c === '!' ? '' : c
+      if (c === '!' || c === '?') return 'declaration'
+      return c === '<' ? 'open' : 'text'
+    },
+    'end-open'(c) {
+      if (letter.test(c)) return openTag('/')
+      tail = '/'
+      return c === '>' ? 'text' : 'declaration'
+    },
+    // Only what follows `<!` can be a comment: the tail holds the first two characters.
+    declaration(c) {
+      tail = (tail + c).slice(0, 2)
+      if (tail === '--') return 'comment'
+      return c === '>' ? 'text' : 'declaration'
+    },
+    // `<!-->` and `<!--->` are whole comments, which the two dashes left in the tail see to.
+    comment(c) {
+      tail = (tail + c).slice(-4)
+      return tail.endsWith('-->') || tail.endsWith('--!>') ? 'text' : 'comment'
+    },
+    'tag-name'(c) {
+      if (c === '>') return closeTag()
+      if (blank.test(c) || c === '/') return 'between'
+      tag += c.toLowerCase()
+      return 'tag-name'
+    },
+    between(c) {
+      if (c === '>') return closeTag()
+      if (blank.test(c) || c === '/') return 'between'
+      attribute = c.toLowerCase()
+      return 'attribute-name'
+    },
+    'attribute-name'(c) {
+      if (c === '>') return closeTag()
+      if (c === '=') return 'before-value'
+      if (c === '/') return 'between'
+      if (blank.test(c)) return 'after-name'
+      attribute += c.toLowerCase()
+      return 'attribute-name'
+    },
+    'after-name': (c) => (c === '=' ? 'before-value' : blank.test(c) ? 'after-name' : steps.between(c)),
+    'before-value'(c) {
+      if (blank.test(c)) return 'before-value'
+      if (c === '"') return 'double-quoted'
+      if (c === "'") return 'single-quoted'
+      return c === '>' ? closeTag() : 'unquoted'
+    },
+    'double-quoted': (c) => (c === '"' ? 'between' : 'double-quoted'),
+    'single-quoted': (c) => (c === "'" ? 'between' : 'single-quoted'),
+    unquoted: (c) => (c === '>' ? closeTag() : blank.test(c) ? 'between' : 'unquoted'),
+    raw(c) {
+      tail = (tail + c.toLowerCase()).slice(-(tag.length + 3))
+      const isEnd = tail.startsWith(`</${tag}`) && /[\t\n\f\r />]/.test(c)
+      if (!isEnd) return 'raw'
+      tag = '/'
+      tags += 1
+      return c === '>' ? 'text' : 'between'
+    },
+  }
+
+  /** Whether nothing of the value has been read yet. */
+  let isStart = false
+
+  return {
+    get tags() {
+      return tags
+    },
+    read(text) {
+      for (let index = 0; index < text.length; index += 1) {
+        const before = state
+        state = steps[state](text.charAt(index))
+        isStart = state !== before && state.endsWith('-quoted')
+      }
+    },
+    place() {
+      const begins = isStart || state === 'before-value'
+      isStart = false
+      // What follows without quotes is the rest of the same value.
+      if (state === 'before-value') state = 'unquoted'
+      // A comment is text to some readers, and no escaped value can end it.
+      if (state === 'text' || state === 'comment') return { kind: 'text', attribute: '', isStart: false }
+      if (state === 'unquoted') return { kind: 'unquoted', attribute, isStart: begins }
+      if (state.endsWith('-quoted')) return { kind: 'quoted', attribute, isStart: begins }
+      return { kind: 'markup', attribute: '', isStart: false }
+    },
+  }
+}

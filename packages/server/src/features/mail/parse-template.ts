@@ -1,0 +1,93 @@
+import { mailErrors } from './errors.ts'
+import { createHtmlScanner, type HtmlPlace } from './html-scanner.ts'
+
+/** Limits of a template, in characters. */
+export const subjectLimit = 1000
+export const htmlLimit = 256_000
+
+/** Turning HTML into text takes the square of the depth of its tags; a large newsletter has about 5,000. */
+const tagLimit = 10_000
+
+/** As it was written. */
+export interface TemplateSource {
+  readonly subjectTemplate: string
+  readonly htmlTemplate: string
+}
+
+/** Ready to be filled in. */
+export interface Template {
+  readonly subject: readonly (string | Placeholder)[]
+  readonly html: readonly (string | PlacedPlaceholder)[]
+  /** Names of the placeholders, each once. */
+  readonly variables: readonly string[]
+}
+
+export interface Placeholder {
+  readonly name: string
+}
+
+export interface PlacedPlaceholder extends Placeholder {
+  readonly place: HtmlPlace
+}
+
+/** @throws AppError template_too_large, template_parse_error */
+export function parseTemplate({ subjectTemplate, htmlTemplate }: TemplateSource): Template {
+  requireLength('subject', subjectTemplate, subjectLimit)
+  requireLength('html', htmlTemplate, htmlLimit)
+  const subject = split('subject', subjectTemplate)
+  const html = placePlaceholders(split('html', htmlTemplate))
+  const names = [...subject, ...html].flatMap((part) => (typeof part === 'string' ? [] : [part.name]))
+  return { subject, html, variables: [...new Set(names)] }
+}
+
+function requireLength(part: string, text: string, limit: number): void {
+  if (text.length <= limit) return
+  // What a person counts as one character may be two units of the text.
+  if (text.length <= 2 * limit && [...text].length <= limit) return
+  throw mailErrors.templateTooLarge(`${part} exceeds ${limit} characters`)
+}
+
+const placeholder = /\{\{[ \t\r\n]*\.([\p{L}_][\p{L}\p{N}_]*)[ \t\r\n]*\}\}/uy
+
+/** One pass: each placeholder is matched where it begins, and the first that is none ends it. */
+function split(part: string, text: string): (string | Placeholder)[] {
+  if (!text.isWellFormed() || text.includes('\0')) {
+    throw mailErrors.templateParseError(`${part}: not valid Unicode text`)
+  }
+  const parts: (string | Placeholder)[] = []
+  let end = 0
+  for (let start = text.indexOf('{{'); start !== -1; start = text.indexOf('{{', end)) {
+    placeholder.lastIndex = start
+    const [whole, name] = placeholder.exec(text) ?? []
+    if (whole === undefined || name === undefined) {
+      const found = JSON.stringify(text.slice(start, start + 20))
+      throw mailErrors.templateParseError(
+        `${part}: expected a placeholder such as {{.Name}} at character ${start + 1}, found ${found}`,
+      )
+    }
+    if (start > end) parts.push(text.slice(end, start))
+    parts.push({ name })
+    end = start + whole.length
+  }
+  if (end < text.length) parts.push(text.slice(end))
+  return parts
+}
+
+function placePlaceholders(parts: readonly (string | Placeholder)[]): (string | PlacedPlaceholder)[] {
+  const scanner = createHtmlScanner()
+  const placed = parts.map((part) => {
+    if (typeof part === 'string') {
+      scanner.read(part)
+      return part
+    }
+    const place = scanner.place()
+    if (place.kind === 'markup' || /^on/.test(place.attribute)) {
+      throw mailErrors.templateParseError(
+        `html: {{.${part.name}}} may stand in text or in the value of an attribute, not in a tag, a script or a style sheet`,
+      )
+    }
+    return { ...part, place }
+  })
+  if (scanner.tags > tagLimit) throw mailErrors.templateTooLarge(`html exceeds ${tagLimit} tags`)
+  return placed
+}

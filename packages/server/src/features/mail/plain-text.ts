@@ -1,0 +1,16 @@
+import { compile } from 'html-to-text'
+
+/** Nothing a person reads is nested deeper; the conversion calls itself for each level. */
+const deepest = 200
+
+/** The text part of a mail: what the HTML says, with the addresses of links behind their words. */
+export const toPlainText: (html: string) => string = compile({
+  wordwrap: false,
+  limits: { maxDepth: deepest },
+  selectors: [
+    // Brackets would stick to an address that is copied or made clickable.
+    { selector: 'a', options: { linkBrackets: false, hideLinkHrefIfSameAsText: true } },
+    { selector: 'img', format: 'skip' },
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
+  ],
+})
