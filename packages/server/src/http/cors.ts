@@ -18,7 +18,7 @@ export function createOriginPolicy(origins: readonly string[]): AllowOrigin {
     if (!isOpen) reply.header('vary', 'Origin')
     if (origin === undefined || !(isOpen || allowed.has(origin))) return false
     reply.header('access-control-allow-origin', isOpen ? '*' : origin)
-    reply.header('access-control-expose-headers', 'X-Request-Id, Retry-After')
+    if (request.method !== 'OPTIONS') reply.header('access-control-expose-headers', exposedHeaders)
     return true
   }
 }
@@ -35,6 +35,8 @@ export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
     done()
   })
 }
+
+const exposedHeaders = 'X-Request-Id, Retry-After'
 
 const preflightHeaders = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RawRequestDefaultEx
 /** The id of the request: the client's own when it looks like one, so that logs of both sides meet. */
 export function requestId(request: RawRequestDefaultExpression): string {
   const given = request.headers['x-request-id']
-  return typeof given === 'string' && /^[\w.:-]{8,128}$/.test(given) ? given : randomUUID()
+  return typeof given === 'string' && /^[\w.:=+/@-]{8,128}$/.test(given) ? given : randomUUID()
 }
 
 /** Headers of every response. */
