@@ -4,6 +4,7 @@ import type { Config } from './config/schema.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import { type ChangeLog, silentChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
+import { translateDatabaseFailure } from './database/errors.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { listErrors } from './error-catalog.ts'
 import type { Feature } from './feature.ts'
@@ -23,6 +24,7 @@ import { schema } from './features/schema/index.ts'
 import { createThrottle, throttle } from './features/throttle/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
+import { closeServer, seeOffClients } from './http/shutdown.ts'
 import { httpOrigin } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
@@ -49,6 +51,10 @@ export interface App {
   publicBaseUrl(): string
   /** @throws OperatorError when the address is taken */
   listen(): Promise<void>
+  /** Tells load balancers and clients to go elsewhere, and gives them a moment for it. Requests are still answered. */
+  drain(): Promise<void>
+  /** Cuts off requests under way, which lets a {@link App.close} that waits for them finish. */
+  cutOff(): void
   /** Answers what is under way, then closes everything. */
   close(): Promise<void>
 }
@@ -61,11 +67,21 @@ export async function createApp(options: AppOptions): Promise<App> {
     log: (message, detail = {}) => log.warn(detail, message),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
   })
+  let catalog: LiveCatalog | undefined
   try {
-    return await wire(config, log, clock, changes, database)
+    catalog = await LiveCatalog.open({
+      database: database.system,
+      schemas: config.database.schemas,
+      clock,
+      log: (message, detail = {}) => log.error(detail, message),
+    })
+    return await wire(config, log, clock, changes, database, catalog)
   } catch (error) {
+    catalog?.close()
     await database.close()
-    throw error
+    // The database went away or filled up in the middle of the start.
+    const failure = translateDatabaseFailure(error)
+    throw failure?.status === 503 ? new OperatorError(`${failure.message}: ${messageOf(error)}`) : error
   }
 }
 
@@ -75,14 +91,9 @@ async function wire(
   clock: Clock,
   changes: ChangeLog,
   database: Database,
+  catalog: LiveCatalog,
 ): Promise<App> {
   let isStopping = false
-  const catalog = await LiveCatalog.open({
-    database: database.system,
-    schemas: config.database.schemas,
-    clock,
-    log: (message, detail = {}) => log.error(detail, message),
-  })
   const throttling = createThrottle(database.system)
   const adminService = createAdminService({
     database: database.system,
@@ -127,9 +138,14 @@ async function wire(
     firstSignIn,
     publicBaseUrl,
     listen: () => listen(http, config),
+    async drain() {
+      isStopping = true
+      await seeOffClients(http.server)
+    },
+    cutOff: () => http.server.closeAllConnections(),
     async close() {
       isStopping = true
-      await closeHttp(http, config.server.shutdown_timeout)
+      await closeServer(http.server, () => http.close(), config.server.shutdown_timeout)
       for (const feature of features) await feature.stop?.()
       catalog.close()
       await database.close()
@@ -153,10 +169,4 @@ async function listen(http: HttpServer, { server }: Config): Promise<void> {
     }
     throw new OperatorError(`cannot listen on ${where}: ${messageOf(error)}`)
   }
-}
-
-async function closeHttp(http: HttpServer, timeoutSeconds: number): Promise<void> {
-  const timer = setTimeout(() => http.server.closeAllConnections(), timeoutSeconds * 1000)
-  await http.close()
-  clearTimeout(timer)
 }

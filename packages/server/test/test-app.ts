@@ -68,7 +68,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     ...(options.changes === undefined ? {} : { changes: options.changes }),
   })
   await app.listen()
-  const url = app.publicBaseUrl()
+  const url = app.http.listeningOrigin
   let admin: string | undefined
   const request = (method: string, path: string, requestOptions: RequestOptions = {}) =>
     send(url, method, path, requestOptions)

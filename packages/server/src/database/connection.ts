@@ -1,4 +1,6 @@
+import type { Socket } from 'node:net'
 import pg from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
 import { ConnectionLost } from './failures.ts'
 import { type Answer, type Call, Message, type Receiver } from './message.ts'
 import { type RenderedSql, render, type Sql } from './sql.ts'
@@ -15,6 +17,21 @@ export interface ConnectionTarget {
   readonly prepare: boolean
   readonly connectTimeoutMs: number
 }
+
+/** What node-postgres has and its types do not list. */
+interface ClientInternals {
+  /** From BackendKeyData. */
+  readonly processID: number
+  /** Whether the last thing Postgres sent was ReadyForQuery. */
+  readonly readyForQuery: boolean
+  readonly connection: { readonly stream: Socket }
+}
+
+/** How what is under way ends: with ReadyForQuery and nothing queued, or with the connection. */
+const settlingEvents = ['drain', 'error', 'end'] as const
+
+/** Time for a goodbye; a half-open connection never answers it. */
+const closeTimeoutMs = 2000
 
 /** One connection to Postgres that does one thing at a time. */
 export class Connection {
@@ -54,8 +71,34 @@ export class Connection {
 
   /** Process id of the backend as it told us at connect; a transaction pooler invents one. */
   get backendPid(): number {
-    // node-postgres sets it from BackendKeyData; its types do not list it.
-    return (this.#client as unknown as { processID: number }).processID
+    return this.#internals.processID
+  }
+
+  /**
+   * Whether nothing is under way. After an error the rest of the message is still to come, and after a fatal one
+   * (the backend was terminated) the end of the connection.
+   */
+  get isReady(): boolean {
+    return this.#closed || this.#internals.readyForQuery
+  }
+
+  /** Resolves when nothing is under way, or the connection is closed. */
+  async whenReady(): Promise<void> {
+    if (this.isReady) return
+    await new Promise<void>((resolve) => {
+      const client = this.#client
+      const finish = () => {
+        for (const event of settlingEvents) client.off(event, finish)
+        resolve()
+      }
+      for (const event of settlingEvents) client.on(event, finish)
+    })
+  }
+
+  /** Bytes read and written so far. */
+  get traffic(): number {
+    const { bytesRead, bytesWritten } = this.#internals.connection.stream
+    return bytesRead + bytesWritten
   }
 
   onClose(listener: () => void): void {
@@ -101,14 +144,18 @@ export class Connection {
 
   /** Says goodbye and waits until the socket is closed. */
   async close(): Promise<void> {
+    const timer = setTimeout(() => this.destroy(), closeTimeoutMs)
     await this.#client.end().catch(() => undefined)
+    clearTimeout(timer)
   }
 
   /** Cuts the socket; what is under way fails with {@link ConnectionLost}. */
   destroy(): void {
-    const wire = (this.#client as unknown as { connection: { stream: { destroy(error?: Error): void } } })
-      .connection
-    wire.stream.destroy(new Error('connection destroyed'))
+    this.#internals.connection.stream.destroy(new Error('connection destroyed'))
+  }
+
+  get #internals(): ClientInternals {
+    return this.#client as unknown as ClientInternals
   }
 
   async #reportLoss<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -131,14 +178,17 @@ function clientConfig(target: ConnectionTarget): pg.ClientConfig {
   }
   if (target.socket !== undefined) {
     const { directory, user, database } = target.socket
-    return { ...common, host: directory, user, database, options: settings.join(' ') }
+    // Whatever is left out or empty would come from PGPORT, PGSSLMODE and PGOPTIONS, which mean another server.
+    const options = settings.join(' ') || ' '
+    return { ...common, host: directory, user, database, port: socketPort, ssl: false, options }
   }
-  const url = new URL(target.url ?? '')
-  const options = [url.searchParams.get('options') ?? '', ...settings].join(' ').trim()
-  // node-postgres prefers what the URL says, so the combined options must stand there.
-  if (options !== '') url.searchParams.set('options', options)
-  return { ...common, connectionString: url.href }
+  const server = parseIntoClientConfig(target.url ?? '')
+  const options = [server.options ?? '', ...settings].join(' ').trim()
+  return { ...common, ...server, ...(options === '' ? {} : { options }) }
 }
+
+/** Names the socket's file. */
+const socketPort = 5432
 
 /** Blanks and backslashes are escaped by a backslash in the startup packet's `options`. */
 function escapeOption(value: string): string {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Submittable, Connection as WireConnection } from 'pg'
 import pg from 'pg'
 import { serialize } from 'pg-protocol'
-import { Lru } from '../lib/lru.ts'
 import { ConnectionLost } from './failures.ts'
+import { PreparedNames } from './prepared-names.ts'
 
 /** A statement by text; the name under which a connection prepares it follows from the text. */
 export interface Statement {
@@ -37,8 +37,7 @@ export function statement(text: string): Statement {
 /** Prepared statements kept per connection; one costs Postgres some ten kilobytes. */
 const preparedLimit = 200
 
-/** Names of the statements a connection has prepared. */
-const preparedNames = new WeakMap<WireConnection, Lru<string, true>>()
+const preparedNames = new WeakMap<WireConnection, PreparedNames>()
 
 /** SQLSTATE of a prepared statement that does not exist: its Parse failed, or someone shares the session. */
 export const missingStatement = '26000'
@@ -84,23 +83,24 @@ export class Message implements Submittable {
 
   submit(wire: WireConnection): undefined {
     if (this.#isSent) return undefined
-    const parts: Buffer[] = []
-    for (const message of [this, ...this.#followers]) message.#write(preparedNamesOf(wire), parts)
+    const prepared = preparedNamesOf(wire)
+    // At the head of the packet, where no error can make Postgres skip them.
+    const parts = prepared.takeSurplus().map(closeStatement)
+    for (const message of [this, ...this.#followers]) message.#write(prepared, parts)
     wire.stream.write(Buffer.concat(parts))
     return undefined
   }
 
-  #write(prepared: Lru<string, true>, parts: Buffer[]): void {
+  #write(prepared: PreparedNames, parts: Buffer[]): void {
     this.#isSent = true
     this.#calls.forEach(({ statement, values }, index) => {
       const name = this.#prepare ? statement.name : ''
-      if (prepared.get(name) === undefined) {
+      if (!prepared.has(name)) {
         if (this.#prepare) {
-          // An earlier message may have failed between this name's Parse and our learning of it, or before the
-          // Close of a name that was pushed out. Closing a statement that does not exist is no error.
+          // It exists when its Parse went well and the Bind after it failed. Closing a statement that does not
+          // exist is no error.
           parts.push(closeStatement(name))
-          const pushedOut = prepared.set(name, true)
-          if (pushedOut !== undefined) parts.push(closeStatement(pushedOut))
+          prepared.add(name)
           this.#parsed.push({ name, index })
         }
         parts.push(serialize.parse({ name, text: statement.text }))
@@ -140,8 +140,8 @@ export class Message implements Submittable {
     }
     // What was parsed before the error stays prepared; the rest was skipped up to the Sync.
     const prepared = preparedNamesOf(wire)
-    for (const parsed of this.#parsed) if (parsed.index >= index) prepared.delete(parsed.name)
-    if (error.code === missingStatement) prepared.delete(this.#calls[index]?.statement.name ?? '')
+    for (const parsed of this.#parsed) if (parsed.index >= index) prepared.doubt(parsed.name)
+    if (error.code === missingStatement) prepared.doubt(this.#calls[index]?.statement.name ?? '')
     this.#receiver.fail(new StatementFailed(error, index))
     this.#expectNext()
   }
@@ -178,10 +178,10 @@ export class StatementFailed extends Error {
   }
 }
 
-function preparedNamesOf(wire: WireConnection): Lru<string, true> {
+function preparedNamesOf(wire: WireConnection): PreparedNames {
   let names = preparedNames.get(wire)
   if (names === undefined) {
-    names = new Lru(preparedLimit)
+    names = new PreparedNames(preparedLimit)
     preparedNames.set(wire, names)
   }
   return names

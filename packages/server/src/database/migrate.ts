@@ -28,6 +28,8 @@ const migrationLock = 0x6261_736c_0001n // "basl", 1
 export async function migrate(connection: Connection): Promise<string[]> {
   const migrations = readMigrations()
   return await inTransaction(connection, async (transaction) => {
+    // Whatever the database's default: who has waited for the lock must see what its holder did.
+    await transaction.count(sql`set transaction isolation level read committed, read write`)
     await transaction.count(sql`select pg_advisory_xact_lock(${String(migrationLock)}::bigint)`)
     const { ledger } = await transaction.one<{ ledger: boolean }>(
       sql`select to_regclass('basalt.migrations') is not null as ledger`,

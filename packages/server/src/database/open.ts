@@ -1,10 +1,13 @@
+import pg from 'pg'
 import type { Config } from '../config/schema.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { prepareAccess } from './access.ts'
 import { Connection, type ConnectionTarget } from './connection.ts'
+import { describeUrl, requireUrl } from './database-url.ts'
 import type { ClusterSettings } from './embedded/cluster.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import { ConnectionLost } from './failures.ts'
+import { findDead } from './half-open.ts'
 import { migrate } from './migrate.ts'
 import { Pool } from './pool.ts'
 import { type EngineProbe, probeEngine } from './probe.ts'
@@ -59,6 +62,7 @@ const connectTimeoutMs = 3000
  * @throws OperatorError in one line when the database is unreachable, too old or not to be prepared
  */
 export async function openDatabase(config: Config, options: OpenOptions): Promise<Database> {
+  requireUrl(config.database.url)
   const embedded =
     config.database.url === '' ? await openEmbedded(config, options, options.asServer ?? true) : undefined
   try {
@@ -68,13 +72,10 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       prepare: false,
     }
     const first = await openFirst(bare, config)
-    const engine = await probeEngine(first)
-    const migrated = await migrate(first)
-    await prepareAccess(first, config.database.schemas)
-    await first.close()
+    const { engine, migrated } = await prepare(first, config)
     const settings = sessionSettings(config.database)
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
-    const pools = createPools(target, config.database)
+    const pools = createPools(target, config.database, engine)
     return {
       mode: embedded === undefined ? 'external' : 'embedded',
       location: embedded?.directory ?? describeUrl(config.database.url),
@@ -83,7 +84,9 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       system: new SystemDatabase(pools.system),
       user: new UserDatabase(pools.user, engine.isPooled ? settings : {}),
       async close() {
-        await Promise.all([pools.user.close(), pools.system.close()])
+        // In this order: statements of callers that have gone are cancelled through the other pool.
+        await pools.user.close()
+        await pools.system.close()
         await embedded?.close()
       },
     }
@@ -93,11 +96,34 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
   }
 }
 
+/** Makes the database fit to serve, and closes the connection. */
+async function prepare(
+  connection: Connection,
+  config: Config,
+): Promise<{ engine: EngineProbe; migrated: readonly string[] }> {
+  try {
+    const engine = await probeEngine(connection)
+    const migrated = await migrate(connection)
+    await prepareAccess(connection, config.database.schemas)
+    return { engine, migrated }
+  } catch (error) {
+    // What the database says no to is the operator's to mend: rights, space.
+    const refusal = error instanceof ConnectionLost ? error.cause : error
+    if (!(error instanceof ConnectionLost || error instanceof pg.DatabaseError)) throw error
+    throw new OperatorError(`cannot prepare the database at ${locate(config)}: ${messageOf(refusal)}`, {
+      cause: error,
+    })
+  } finally {
+    await connection.close()
+  }
+}
+
 /** One connection to the configured database, for commands that work beside a server or without one. */
 export async function openConnection(
   config: Config,
   options: OpenOptions,
 ): Promise<{ connection: Connection; close(): Promise<void> }> {
+  requireUrl(config.database.url)
   const embedded = config.database.url === '' ? await openEmbedded(config, options, false) : undefined
   try {
     const target = { ...reach(config, embedded, options.purpose), settings: {}, prepare: false }
@@ -135,8 +161,7 @@ async function openFirst(target: ConnectionTarget, config: Config): Promise<Conn
     return await Connection.open(target)
   } catch (error) {
     if (!(error instanceof ConnectionLost)) throw error
-    const where = config.database.url === '' ? 'the embedded PostgreSQL' : describeUrl(config.database.url)
-    throw new OperatorError(`cannot reach the database at ${where}: ${reasonOf(error.cause)}`, {
+    throw new OperatorError(`cannot reach the database at ${locate(config)}: ${reasonOf(error.cause)}`, {
       cause: error,
     })
   }
@@ -148,11 +173,8 @@ function reasonOf(cause: unknown): string {
   return messageOf(cause)
 }
 
-/** `host:port/database` of a URL. */
-function describeUrl(text: string): string {
-  const url = new URL(text)
-  const host = url.hostname || url.searchParams.get('host') || 'localhost'
-  return `${host}:${url.port || '5432'}${url.pathname}`
+function locate({ database }: Config): string {
+  return database.url === '' ? 'the embedded PostgreSQL' : describeUrl(database.url)
 }
 
 /** Connections kept apart for sign-in, health and housekeeping, whatever the data requests do. */
@@ -160,13 +182,18 @@ function systemShare(maxConns: number): number {
   return Math.max(2, Math.floor(maxConns / 5))
 }
 
-function createPools(target: ConnectionTarget, config: Config['database']): { user: Pool; system: Pool } {
+function createPools(
+  target: ConnectionTarget,
+  config: Config['database'],
+  { isPooled }: EngineProbe,
+): { user: Pool; system: Pool } {
   const open = () => Connection.open(target)
   const common = {
     open,
     acquireTimeoutMs: config.acquire_timeout_ms,
     workTimeoutMs: config.statement_timeout_ms + transactionSlackMs,
     waitingLimit: 10_000,
+    findDead: (suspects: readonly Connection[]) => findDead(suspects, open, !isPooled),
   }
   const system = new Pool({ ...common, size: systemShare(config.max_conns), cancel: async () => undefined })
   const systemDatabase = new SystemDatabase(system)
@@ -174,7 +201,8 @@ function createPools(target: ConnectionTarget, config: Config['database']): { us
     ...common,
     size: config.max_conns - systemShare(config.max_conns),
     async cancel(connection) {
-      // Behind a pooler the process id is not ours to know; the statement timeout ends the work there.
+      // A pooler makes up the process id, and it could be that of anybody; the statement timeout ends the work.
+      if (isPooled) return
       await systemDatabase
         .count(sql`select pg_cancel_backend(${connection.backendPid}::int)`)
         .catch(() => undefined)

@@ -11,8 +11,10 @@ export interface PoolOptions {
   readonly waitingLimit: number
   /** Milliseconds after which work that has not answered is given up and its connection cut. */
   readonly workTimeoutMs: number
-  /** Stops the statement that runs on a connection whose caller has gone. */
+  /** Stops the statement that runs on a connection whose caller has gone; never rejects. */
   readonly cancel: (connection: Connection) => Promise<void>
+  /** Of connections that have been silent for seconds, those that will never answer; never rejects. */
+  readonly findDead: (suspects: readonly Connection[]) => Promise<readonly Connection[]>
 }
 
 export interface Work<Result> {
@@ -34,8 +36,10 @@ interface Busy {
   readonly isAbandoned: (() => boolean) | undefined
   /** Set once the statement was told to stop; the connection is reused only after that call returned. */
   cancelled: Promise<void> | undefined
-  /** When Postgres was last known to be reachable although this connection stayed silent. */
-  knownReachableAt: number
+  /** Bytes the connection had carried when it was last looked at. */
+  traffic: number
+  /** When it last carried any, or was known to be alive although it did not. */
+  knownAliveAt: number
 }
 
 interface CheckedOut {
@@ -51,9 +55,11 @@ interface CheckedOut {
 const eagerSize = 6
 const patienceMs = 1
 
-/** Silence on a busy connection after which we ask, on another one, whether Postgres still answers. */
+/** Silence on a busy connection after which we ask whether it is alive. */
 const suspicionMs = 4000
 const sweepMs = 250
+/** While some connections work, a new one that could not be opened is not tried again at once. */
+const openAgainMs = 100
 
 /**
  * A bounded set of connections. Unlike a general pool it fails fast: waiting is bounded in number and time, a
@@ -67,7 +73,8 @@ export class Pool {
   readonly #waiting: Waiter[] = []
   readonly #sweeper: NodeJS.Timeout
   #opening = 0
-  #isProbing = false
+  #openFailedAt = Number.NEGATIVE_INFINITY
+  #isLooking = false
   #patience: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
   #drained: (() => void) | undefined
@@ -75,6 +82,11 @@ export class Pool {
   constructor(options: PoolOptions) {
     this.#options = options
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref()
+  }
+
+  /** Callers that may wait. */
+  get waitingLimit(): number {
+    return this.#options.waitingLimit
   }
 
   get stats(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
@@ -94,6 +106,8 @@ export class Pool {
     try {
       return await run(connection)
     } finally {
+      // After an error the end of the message is still to come, or that of the connection.
+      if (!connection.isReady) await connection.whenReady()
       if (busy.cancelled !== undefined) await busy.cancelled
       this.#busy.delete(connection)
       this.#release(connection)
@@ -107,13 +121,17 @@ export class Pool {
   }
 
   async #drain(): Promise<void> {
-    clearInterval(this.#sweeper)
-    if (this.#busy.size > 0 || this.#waiting.length > 0) {
+    if (!this.#isUnused()) {
       await new Promise<void>((resolve) => {
         this.#drained = resolve
       })
     }
+    clearInterval(this.#sweeper)
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()))
+  }
+
+  #isUnused(): boolean {
+    return this.#busy.size === 0 && this.#waiting.length === 0 && this.#opening === 0
   }
 
   #takeIdle(): Connection | undefined {
@@ -125,7 +143,13 @@ export class Pool {
 
   #checkOut(connection: Connection, isAbandoned: (() => boolean) | undefined): CheckedOut {
     const now = performance.now()
-    const busy: Busy = { since: now, isAbandoned, cancelled: undefined, knownReachableAt: now }
+    const busy: Busy = {
+      since: now,
+      isAbandoned,
+      cancelled: undefined,
+      traffic: connection.traffic,
+      knownAliveAt: now,
+    }
     this.#busy.set(connection, busy)
     return { connection, busy }
   }
@@ -139,6 +163,7 @@ export class Pool {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
         reject(new PoolExhausted('no database connection became free in time'))
+        this.#noticeUnused()
       }, this.#options.acquireTimeoutMs)
       const waiter: Waiter = { since: performance.now(), isAbandoned, resolve, reject, timer }
       this.#waiting.push(waiter)
@@ -164,6 +189,7 @@ export class Pool {
   #grow(): boolean {
     if (this.#opening >= this.#waiting.length) return false
     if (this.#busy.size + this.#idle.length + this.#opening >= this.#options.size) return false
+    if (this.#busy.size > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
     this.#opening += 1
     this.#options.open().then(
       (connection) => {
@@ -173,12 +199,14 @@ export class Pool {
       },
       (error) => {
         this.#opening -= 1
+        this.#openFailedAt = performance.now()
         // While other connections work, this may be a momentary limit: those who wait get one of them.
         if (this.#busy.size > 0) return
         for (const waiter of this.#waiting.splice(0)) {
           clearTimeout(waiter.timer)
           waiter.reject(error)
         }
+        this.#noticeUnused()
       },
     )
     return true
@@ -192,7 +220,11 @@ export class Pool {
       if (waiter !== undefined) waiter.resolve(this.#checkOut(connection, waiter.isAbandoned))
       else this.#idle.push(connection)
     }
-    if (this.#busy.size === 0 && this.#waiting.length === 0) this.#drained?.()
+    this.#noticeUnused()
+  }
+
+  #noticeUnused(): void {
+    if (this.#isUnused()) this.#drained?.()
   }
 
   /** Whether more than enough connections work already and nobody has waited for long. */
@@ -217,27 +249,27 @@ export class Pool {
 
   #sweep(): void {
     const now = performance.now()
-    let hasSuspects = false
+    const suspects: Connection[] = []
     for (const [connection, busy] of this.#busy) {
       if (now - busy.since > this.#options.workTimeoutMs) connection.destroy()
       else if (busy.isAbandoned?.() === true) busy.cancelled ??= this.#options.cancel(connection)
-      hasSuspects ||= now - busy.knownReachableAt > suspicionMs
+      const { traffic } = connection
+      if (traffic !== busy.traffic || connection.isReady) Object.assign(busy, { traffic, knownAliveAt: now })
+      if (now - busy.knownAliveAt > suspicionMs) suspects.push(connection)
     }
-    if (hasSuspects && !this.#isProbing) void this.#probe(now)
+    if (suspects.length > 0 && !this.#isLooking) void this.#lookAfter(suspects)
   }
 
-  /** A half-open TCP connection looks like a slow statement; a fresh one tells them apart. */
-  async #probe(startedAt: number): Promise<void> {
-    this.#isProbing = true
-    const reachable = await this.#options.open().then(
-      (connection) => connection.close().then(() => true),
-      () => false,
-    )
-    this.#isProbing = false
-    for (const [connection, busy] of this.#busy) {
-      if (startedAt - busy.knownReachableAt <= suspicionMs) continue
-      if (reachable) busy.knownReachableAt = performance.now()
-      else connection.destroy()
+  async #lookAfter(suspects: readonly Connection[]): Promise<void> {
+    this.#isLooking = true
+    const checkedOut = suspects.map((connection) => ({ connection, busy: this.#busy.get(connection) }))
+    const dead = new Set(await this.#options.findDead(suspects))
+    this.#isLooking = false
+    for (const { connection, busy } of checkedOut) {
+      // It may have answered in the meantime and serve somebody else.
+      if (busy === undefined || this.#busy.get(connection) !== busy) continue
+      if (dead.has(connection)) connection.destroy()
+      else busy.knownAliveAt = performance.now()
     }
   }
 }

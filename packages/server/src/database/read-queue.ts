@@ -1,5 +1,5 @@
 import type { Connection } from './connection.ts'
-import { ConnectionLost } from './failures.ts'
+import { ConnectionLost, PoolExhausted } from './failures.ts'
 import type { Answer, Call, Receiver } from './message.ts'
 import type { Pool } from './pool.ts'
 
@@ -9,6 +9,7 @@ type IsAbandoned = (() => boolean) | undefined
 interface Read extends Receiver {
   readonly calls: readonly Call[]
   readonly isAbandoned: IsAbandoned
+  readonly since: number
   isSettled: boolean
 }
 
@@ -44,19 +45,24 @@ export class ReadQueue {
 
   /** Runs the calls in one transaction. @throws StatementFailed, ConnectionLost, PoolExhausted */
   send(calls: readonly Call[], isAbandoned: IsAbandoned): Promise<readonly Answer[]> {
+    if (this.#waiting.length >= this.#pool.waitingLimit) {
+      return Promise.reject(new PoolExhausted('too many requests wait for the database'))
+    }
     return new Promise((receive, fail) =>
-      this.#enqueue({ calls, isAbandoned, receive, fail, isSettled: false }),
+      this.#enqueue({ calls, isAbandoned, receive, fail, since: performance.now(), isSettled: false }),
     )
   }
 
   #enqueue(read: Read): void {
     this.#waiting.push(read)
-    this.#gathering ??= setImmediate(() => this.#takeTurns())
+    this.#gathering ??= setImmediate(() => {
+      this.#gathering = undefined
+      this.#takeTurns()
+    })
   }
 
-  /** After all requests of this turn of the event loop were read: as many groups as they make. */
+  /** As many groups as those who wait make, each with a turn; again whenever a turn took fewer than it might. */
   #takeTurns(): void {
-    this.#gathering = undefined
     const groups = Math.ceil(this.#waiting.length / this.#groupSize())
     for (let missing = groups - this.#turns; missing > 0; missing -= 1) void this.#takeTurn()
   }
@@ -68,21 +74,25 @@ export class ReadQueue {
   /** Waits for a connection and sends on it those who wait then, whoever they are. */
   async #takeTurn(): Promise<void> {
     this.#turns += 1
+    const since = performance.now()
     let group: readonly Read[] = []
     try {
       await this.#pool.use({
-        isAbandoned: () => group.length > 0 && group.every((read) => read.isAbandoned?.() === true),
+        isAbandoned: () => group.length > 0 && group.every(isUnwanted),
         run: (connection) => {
           this.#turns -= 1
           group = this.#take(this.#groupSize())
+          this.#takeTurns()
           return this.#sendGroup(connection, group)
         },
       })
     } catch (error) {
-      // Only waiting for a connection fails here, and it fails for whoever has waited longest.
+      // Only waiting for a connection fails here, and it fails for all who have waited as long.
       this.#turns -= 1
-      const [oldest] = this.#take(1)
-      if (oldest !== undefined) settle(oldest, 'fail', error)
+      const [late, early] = partition(this.#waiting, (read) => read.since > since)
+      this.#waiting = late
+      for (const read of early) settle(read, 'fail', error)
+      this.#takeTurns()
     }
   }
 
@@ -126,6 +136,15 @@ export class ReadQueue {
     }
     return taken
   }
+}
+
+function partition<Value>(values: readonly Value[], test: (value: Value) => boolean): [Value[], Value[]] {
+  return [values.filter(test), values.filter((value) => !test(value))]
+}
+
+/** Answered elsewhere, or nobody is there to hear the answer. */
+function isUnwanted(read: Read): boolean {
+  return read.isSettled || read.isAbandoned?.() === true
 }
 
 function settle(read: Read, outcome: 'receive' | 'fail', value: unknown): void {

@@ -69,7 +69,9 @@ function createGuard(
       settle({ identity: openIdentity })
       return
     }
-    const token = bearerToken(request.headers.authorization)
+    const token = hasOneAuthorization(request.raw.rawHeaders)
+      ? bearerToken(request.headers.authorization)
+      : undefined
     if (token === undefined) {
       done(challenge(guard === 'admin' ? httpErrors.adminRequired() : httpErrors.missingAuthorization()))
       return
@@ -98,6 +100,16 @@ function bearerToken(header: string | undefined): string | undefined {
   if (header === undefined || !header.startsWith('Bearer ')) return undefined
   const token = header.slice('Bearer '.length).trim()
   return token === '' ? undefined : token
+}
+
+/** Of two headers a proxy before us may have judged the other one (RFC 9110 §5.3: only lists may repeat). */
+function hasOneAuthorization(rawHeaders: readonly string[]): boolean {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 13 && name.toLowerCase() === 'authorization') count += 1
+  }
+  return count === 1
 }
 
 /** RFC 9110 §11.6.1: a 401 names the scheme. */

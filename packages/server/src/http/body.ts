@@ -8,11 +8,12 @@ export function acceptJson(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
       const text = decodeBody(body)
-      done(null, text === '' ? undefined : JSON.parse(text, dropPrototype))
+      done(null, text === '' ? undefined : parseJson(text))
     } catch {
       done(httpErrors.invalidJson())
     }
   })
+  acceptNothingElse(app)
 }
 
 /** JSON bodies as the text that was sent, for Postgres to read: no digit is lost on the way. */
@@ -25,6 +26,16 @@ export function acceptJsonText(app: FastifyInstance): void {
       done(error as Error)
     }
   })
+  acceptNothingElse(app)
+}
+
+/** Without content its type does not matter: `fetch` names `text/plain` for an empty text. */
+function acceptNothingElse(app: FastifyInstance): void {
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
+    const isEmpty = length === '0' && coding === undefined
+    done(isEmpty || request.is404 ? null : httpErrors.unsupportedMediaType())
+  })
 }
 
 /** @throws AppError when the bytes are not UTF-8 (RFC 8259 §8.1). */
@@ -32,6 +43,12 @@ function decodeBody(body: string | Buffer): string {
   if (typeof body === 'string') return body
   if (!isUtf8(body)) throw httpErrors.invalidJson()
   return body.toString('utf8')
+}
+
+/** The slow way is taken only where a member may have that name, in plain letters or in escapes. */
+function parseJson(text: string): unknown {
+  const isSuspect = text.includes('__proto__') || text.includes('\\u')
+  return isSuspect ? JSON.parse(text, dropPrototype) : JSON.parse(text)
 }
 
 /** A member named `__proto__` must not become a prototype when the value is copied. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { translateDatabaseFailure } from '../database/errors.ts'
 import { AppError, codeOf } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
+import { sendEarly } from './linger.ts'
 
 export interface ErrorHandlerOptions {
   readonly log: Logger
@@ -28,25 +29,33 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
     const error = toAppError(thrown, options)
     if (error.status >= 500) logFailure(options.log, request, error, thrown)
-    sendError(reply, error, options.referenceUrl())
+    sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
   })
   app.setNotFoundHandler((request, reply) => {
     const [path = ''] = request.url.split('?', 1)
     const allowed = options.allowedMethods(path)
+    if (request.method === 'OPTIONS' && allowed.length > 0) {
+      // RFC 9110 §9.3.7.
+      void reply
+        .code(204)
+        .header('allow', [...allowed, 'OPTIONS'].join(', '))
+        .send()
+      return
+    }
     const error =
       allowed.length === 0
         ? httpErrors.routeNotFound(request.method, path)
         : httpErrors
             .methodNotAllowed(request.method, allowed.join(', '))
             .with({ headers: { allow: allowed.join(', ') } })
-    sendError(reply, error, options.referenceUrl())
+    sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
   })
 }
 
 export function errorEnvelope(error: AppError, referenceUrl: string): ErrorEnvelope {
   return {
     code: error.status,
-    message: error.message,
+    message: shorten(error.message),
     error: error.kind,
     ...(error.extras.data === undefined ? {} : { data: error.extras.data }),
     ...error.extras.members,
@@ -54,12 +63,26 @@ export function errorEnvelope(error: AppError, referenceUrl: string): ErrorEnvel
   }
 }
 
-export function sendError(reply: FastifyReply, error: AppError, referenceUrl: string): void {
+/** A message may quote what the client sent, and that may be long. */
+function shorten(message: string): string {
+  return message.length <= messageLimit ? message : `${message.slice(0, messageLimit)}…`
+}
+
+const messageLimit = 1000
+
+export interface ErrorReply {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly referenceUrl: string
+  readonly bodyLimit: number
+}
+
+export function sendError(error: AppError, { request, reply, referenceUrl, bodyLimit }: ErrorReply): void {
   void reply
     .code(error.status)
     .headers(error.extras.headers ?? {})
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(errorEnvelope(error, referenceUrl)))
+  sendEarly(request, reply, JSON.stringify(errorEnvelope(error, referenceUrl)), bodyLimit)
 }
 
 function toAppError(thrown: FastifyError, { bodyLimit }: ErrorHandlerOptions): AppError {

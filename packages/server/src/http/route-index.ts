@@ -5,7 +5,10 @@ import createRouter, { type HTTPMethod } from 'find-my-way'
  * Remembers every route so that a path with the wrong method can be answered 405 with `Allow`; Fastify itself
  * only knows "not found".
  */
-export function indexRoutes(app: FastifyInstance): (path: string) => readonly string[] {
+export function indexRoutes(
+  app: FastifyInstance,
+  maxParamLength: number,
+): (path: string) => readonly string[] {
   const methods = new Set<string>()
   const routes: { method: string; url: string }[] = []
   let router: ReturnType<typeof createRouter> | undefined
@@ -22,7 +25,7 @@ export function indexRoutes(app: FastifyInstance): (path: string) => readonly st
         if (!built.hasRoute(method as HTTPMethod, url)) built.on(method as HTTPMethod, url, () => undefined)
         return built
       },
-      createRouter({ ignoreTrailingSlash: true, maxParamLength: 8192 }),
+      createRouter({ ignoreTrailingSlash: true, maxParamLength }),
     )
     return [...methods].filter((method) => router?.find(method as HTTPMethod, path) != null).sort()
   }

@@ -1,5 +1,3 @@
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
 import { type TypeBoxTypeProvider, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import createFastify, {
   type FastifyBaseLogger,
@@ -10,16 +8,16 @@ import createFastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config/schema.ts'
-import type { AppError } from '../lib/errors.ts'
 import { type AuthenticationOptions, addAuthentication } from './authentication.ts'
 import { acceptJson } from './body.ts'
-import { addCors } from './cors.ts'
-import { addErrorHandling, errorEnvelope, sendError } from './error-handler.ts'
+import { addCors, createOriginPolicy } from './cors.ts'
+import { addErrorHandling, sendError } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
-import { addApiDocument } from './plugins/api-document.ts'
+import { collectApiDocument, serveApiDocument } from './plugins/api-document.ts'
+import { addProtocolErrors, answerClientError } from './protocol-errors.ts'
 import { addRequestLog } from './request-log.ts'
-import { addResponseHeaders, requestId } from './response-headers.ts'
+import { addResponseHeaders, createHeaderSetter, requestId, securityHeaders } from './response-headers.ts'
 import { indexRoutes } from './route-index.ts'
 import './route-config.ts'
 
@@ -50,6 +48,9 @@ const headerLimitBytes = 16_384
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { server } = options.config
   const referenceUrl = () => `${options.publicBaseUrl()}/api/docs/errors`
+  const headers = securityHeaders(server.public_base_url.startsWith('https:'))
+  const setHeaders = createHeaderSetter(headers)
+  const allowOrigin = createOriginPolicy(server.cors_allowed_origins)
   const app = createFastify({
     logger: false,
     genReqId: requestId,
@@ -60,20 +61,26 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // A primary key can be a long text, percent-encoded.
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 8192 },
+    // A primary key can be a long text, percent-encoded: as long as the request line may be.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: headerLimitBytes },
     http: {
+      // Refused by a hook instead, in our own words.
+      requireHostHeader: false,
       maxHeaderSize: headerLimitBytes,
       headersTimeout: server.header_timeout * 1000,
+      // Stated here too: Node compares the two when the server is made.
+      requestTimeout: server.request_timeout * 1000,
       // Node looks for slow clients only this often.
       connectionsCheckingInterval: 1000,
     },
-    // A path that is not valid percent-encoding never reaches a route.
+    // A path that is not valid percent-encoding never reaches a route or a hook.
     frameworkErrors: (_error, request, reply) => {
-      void reply.header('x-request-id', request.id)
-      sendError(reply, httpErrors.malformedRequest(), referenceUrl())
+      setHeaders(request, reply)
+      allowOrigin(request, reply)
+      const where = { request, reply, referenceUrl: referenceUrl(), bodyLimit: server.body_limit }
+      sendError(httpErrors.malformedRequest(), where)
     },
-    clientErrorHandler: (error, socket) => answerClientError(error, socket, referenceUrl()),
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, headers, referenceUrl()),
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.server.maxConnections = server.max_connections
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
@@ -81,36 +88,16 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.setSerializerCompiler(() => (payload) => JSON.stringify(payload))
   acceptJson(app)
 
-  const allowedMethods = indexRoutes(app)
-  addResponseHeaders(app, { isHttps: server.public_base_url.startsWith('https:') })
-  addCors(app, server.cors_allowed_origins)
-  await addApiDocument(app, { version: options.version, publicBaseUrl: options.publicBaseUrl })
+  const allowedMethods = indexRoutes(app, headerLimitBytes)
+  addResponseHeaders(app, setHeaders)
+  addCors(app, allowOrigin)
+  addProtocolErrors(app, headers, referenceUrl)
   addMetrics(app, options.metrics)
   addRequestLog(app, options.log, options.config.logging.requests)
   addErrorHandling(app, { log: options.log, referenceUrl, bodyLimit: server.body_limit, allowedMethods })
+  const apiDocument = { version: options.version, publicBaseUrl: options.publicBaseUrl }
+  await collectApiDocument(app, apiDocument)
   addAuthentication(app, options.authentication)
+  await serveApiDocument(app, apiDocument)
   return app
-}
-
-/** What Node's parser refuses never becomes a request: the envelope is written by hand. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket, referenceUrl: string): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const refusal = clientErrors[error.code ?? ''] ?? httpErrors.malformedRequest()
-  const body = JSON.stringify(errorEnvelope(refusal, referenceUrl))
-  const head = [
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${crypto.randomUUID()}`,
-    'Connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-}
-
-const clientErrors: Readonly<Record<string, AppError>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: httpErrors.requestTimeout(),
-  HPE_HEADER_OVERFLOW: httpErrors.headersTooLarge(),
 }

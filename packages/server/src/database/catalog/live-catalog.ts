@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { messageOf } from '../../lib/errors.ts'
 import type { SystemDatabase } from '../system-database.ts'
 import { loadCatalog } from './load.ts'
 import type { Catalog } from './model.ts'
@@ -21,7 +22,9 @@ const pollIntervalMs = 1000
 export class LiveCatalog {
   readonly #options: LiveCatalogOptions
   #current: Catalog
-  #refreshing: Promise<boolean> | undefined
+  #refreshing: Promise<void> | undefined
+  /** Begins when {@link #refreshing} ends, for those who came too late for it. */
+  #refreshingNext: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #isBroken = false
 
@@ -41,12 +44,32 @@ export class LiveCatalog {
     return this.#current
   }
 
-  /** Looks whether definitions have changed; answers whether there is a new snapshot. */
-  refresh(): Promise<boolean> {
-    this.#refreshing ??= this.#refresh().finally(() => {
-      this.#refreshing = undefined
-    })
-    return this.#refreshing
+  /**
+   * Looks whether definitions have changed.
+   *
+   * @param seen the snapshot that proved outdated; without it, the current one
+   * @returns whether there is a newer snapshot than that
+   */
+  async refresh(seen: Catalog = this.#current): Promise<boolean> {
+    if (this.#current === seen) await this.#refreshFromNow()
+    return this.#current !== seen
+  }
+
+  /** A look that is already under way may have read the definitions before the caller's reason came about. */
+  #refreshFromNow(): Promise<void> {
+    if (this.#refreshing === undefined) {
+      this.#refreshing = this.#refresh().finally(() => {
+        this.#refreshing = undefined
+      })
+      return this.#refreshing
+    }
+    this.#refreshingNext ??= this.#refreshing
+      .catch(() => undefined)
+      .then(() => {
+        this.#refreshingNext = undefined
+        return this.#refreshFromNow()
+      })
+    return this.#refreshingNext
   }
 
   close(): void {
@@ -54,14 +77,12 @@ export class LiveCatalog {
     this.#timer = undefined
   }
 
-  async #refresh(): Promise<boolean> {
+  async #refresh(): Promise<void> {
     const { database, schemas } = this.#options
     const { fingerprint } = await database.one<FingerprintRow & Record<string, unknown>>(
       fingerprintQuery(schemas),
     )
-    if (fingerprint === this.#current.fingerprint) return false
-    this.#current = await load(this.#options)
-    return true
+    if (fingerprint !== this.#current.fingerprint) this.#current = await load(this.#options)
   }
 
   #schedule(): void {
@@ -70,8 +91,10 @@ export class LiveCatalog {
         await this.refresh()
         this.#isBroken = false
       } catch (error) {
-        if (!this.#isBroken)
-          this.#options.log('the catalog cannot be read; the last snapshot stays', { err: error })
+        if (!this.#isBroken && this.#timer !== undefined)
+          this.#options.log('the catalog cannot be read; the last snapshot stays', {
+            reason: messageOf(error),
+          })
         this.#isBroken = true
       }
       if (this.#timer !== undefined) this.#schedule()

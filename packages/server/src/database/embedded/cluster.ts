@@ -7,6 +7,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -16,8 +17,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { codeOf, OperatorError } from '../../lib/errors.ts'
+import { OperatorError } from '../../lib/errors.ts'
 import { type Binaries, locateBinaries, sharedDirectory } from './binaries.ts'
+import { disownLockFile, isProcessAlive, isServed } from './lock-file.ts'
 import { canReach, findUnprivilegedUser, type OsUser } from './os-user.ts'
 
 /** The database and its superuser; the socket's directory keeps everybody else out. */
@@ -45,6 +47,18 @@ export async function prepareCluster(
   dataDirectory: string,
   settings: ClusterSettings = {},
 ): Promise<Cluster> {
+  try {
+    return await findOrCreate(dataDirectory, settings)
+  } catch (error) {
+    // Whatever the system says no to: permissions, a full disk, a file in the way.
+    if (!isSystemError(error)) throw error
+    throw new OperatorError(`cannot use ${dataDirectory} as data directory: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+async function findOrCreate(dataDirectory: string, settings: ClusterSettings): Promise<Cluster> {
   mkdirSync(dataDirectory, { recursive: true })
   const user = findUnprivilegedUser(dataDirectory)
   const home = chooseHome(realpathSync(dataDirectory), user)
@@ -61,8 +75,13 @@ export async function prepareCluster(
   return cluster
 }
 
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error
+}
+
 /** Starts the server and waits until it accepts connections. @throws OperatorError with Postgres' own reason. */
 export async function startCluster(cluster: Cluster): Promise<void> {
+  disownLockFile(cluster.directory)
   rotateLog(cluster)
   const logged = existsSync(cluster.logFile) ? statSync(cluster.logFile).size : 0
   const { code, output } = await runAs(cluster.user, cluster.binaries.pgCtl, [
@@ -94,15 +113,9 @@ export async function stopCluster(cluster: Cluster): Promise<void> {
   ])
 }
 
-/** Whether the process that Postgres noted as its own is alive. */
+/** Whether Postgres runs. */
 export function isClusterRunning(cluster: Cluster): boolean {
-  try {
-    const [pid] = readFileSync(join(cluster.directory, 'postmaster.pid'), 'utf8').split('\n')
-    process.kill(Number(pid), 0)
-    return true
-  } catch (error) {
-    return codeOf(error) === 'EPERM'
-  }
+  return isServed(cluster.directory)
 }
 
 /** The data directory itself, or, where Postgres' account cannot pass, a directory of its own elsewhere. */
@@ -133,6 +146,7 @@ function prepareSocketDirectory(home: string, user: OsUser | undefined): string 
 }
 
 async function initialize(cluster: Cluster, home: string): Promise<void> {
+  removeUnfinished(home)
   const unfinished = join(home, `postgres.${process.pid}`)
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(unfinished, { mode: 0o700 })
@@ -155,6 +169,14 @@ async function initialize(cluster: Cluster, home: string): Promise<void> {
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
     if (!existsSync(join(cluster.directory, 'PG_VERSION'))) throw error
+  }
+}
+
+/** What creations that were killed left behind. */
+function removeUnfinished(home: string): void {
+  for (const name of readdirSync(home)) {
+    const [, pid] = /^postgres\.(\d+)$/.exec(name) ?? []
+    if (pid !== undefined && !isProcessAlive(Number(pid))) rmSync(join(home, name), { recursive: true })
   }
 }
 

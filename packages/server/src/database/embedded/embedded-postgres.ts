@@ -13,6 +13,7 @@ import {
   startCluster,
   stopCluster,
 } from './cluster.ts'
+import { isProcessAlive } from './lock-file.ts'
 
 export interface EmbeddedOptions {
   readonly dataDirectory: string
@@ -42,14 +43,14 @@ export class EmbeddedPostgres {
   readonly #options: EmbeddedOptions
   #keeper: Connection
   #watcher: NodeJS.Timeout | undefined
-  #isRecovering = false
+  #recovery: Promise<void> | undefined
   #isClosing = false
 
   private constructor(cluster: Cluster, options: EmbeddedOptions, keeper: Connection) {
     this.#cluster = cluster
     this.#options = options
     this.#keeper = keeper
-    if (options.asServer) this.#watcher = setInterval(() => void this.#watch(), watchIntervalMs).unref()
+    if (options.asServer) this.#watcher = setInterval(() => this.#watch(), watchIntervalMs).unref()
   }
 
   /** @throws OperatorError when another server holds the directory or Postgres cannot start. */
@@ -71,40 +72,61 @@ export class EmbeddedPostgres {
   async close(): Promise<void> {
     this.#isClosing = true
     clearInterval(this.#watcher)
-    const isLast = await lock(this.#keeper, 'pg_advisory_unlock_shared', userLock)
-      .then(() => lock(this.#keeper, 'pg_try_advisory_lock', userLock))
-      .catch(() => false)
-    if (isLast) await stopCluster(this.#cluster)
+    await this.#recovery
+    if (await this.#isLast()) await stopCluster(this.#cluster)
     await this.#keeper.close()
   }
 
-  async #watch(): Promise<void> {
-    if (this.#isRecovering || this.#isClosing) return
+  /** Whether nobody else uses Postgres; nobody can while it is down or recovering. */
+  async #isLast(): Promise<boolean> {
+    if (!this.#keeper.isOpen) {
+      if (!isClusterRunning(this.#cluster)) return false
+      const keeper = await connect(this.#cluster, this.#options, embeddedDatabase).catch(() => undefined)
+      if (keeper === undefined) return true
+      this.#keeper = keeper
+    } else {
+      await lock(this.#keeper, 'pg_advisory_unlock_shared', userLock).catch(() => false)
+    }
+    return await lock(this.#keeper, 'pg_try_advisory_lock', userLock).catch(() => false)
+  }
+
+  #watch(): void {
+    if (this.#recovery !== undefined) return
     if (isClusterRunning(this.#cluster) && this.#keeper.isOpen) return
-    this.#isRecovering = true
+    this.#recovery = this.#recover().finally(() => {
+      this.#recovery = undefined
+    })
+  }
+
+  async #recover(): Promise<void> {
     this.#options.log('the embedded PostgreSQL has stopped; starting it again')
     try {
-      this.#keeper = await join(this.#cluster, this.#options)
+      this.#keeper = await join(this.#cluster, this.#options, () => !this.#isClosing)
       this.#options.log('the embedded PostgreSQL runs again')
     } catch (error) {
       this.#options.log('the embedded PostgreSQL cannot be started; trying again', {
         reason: messageOf(error),
       })
     }
-    this.#isRecovering = false
   }
 }
 
 /** Connects, starting Postgres if need be, and takes this process's locks. */
-async function join(cluster: Cluster, options: EmbeddedOptions): Promise<Connection> {
+async function join(
+  cluster: Cluster,
+  options: EmbeddedOptions,
+  isWanted: () => boolean = () => true,
+): Promise<Connection> {
   const deadline = performance.now() + openTimeoutMs
   for (;;) {
     try {
       const keeper = await connectOrStart(cluster, options)
       if (keeper !== undefined) return keeper
+      if (performance.now() > deadline)
+        throw new DirectoryTaken(`${options.dataDirectory} is held by a process that does not end`)
     } catch (error) {
       // Anything else passes: Postgres goes down under another process, or comes up after a crash.
-      if (isFinal(error) || performance.now() > deadline) throw error
+      if (isFinal(error) || !isWanted() || performance.now() > deadline) throw error
     }
     await delay(100)
   }
@@ -133,19 +155,33 @@ async function connectOrStart(cluster: Cluster, options: EmbeddedOptions): Promi
   if (options.asServer && !(await lock(keeper, 'pg_try_advisory_lock', serverLock))) {
     const holder = await holderOfServerLock(keeper)
     await keeper.close()
+    // Postgres has yet to notice that a killed one is gone.
+    if (holder === undefined || !isAlive(holder)) return undefined
     throw new DirectoryTaken(`${options.dataDirectory} is already served by ${holder}`)
   }
   return keeper
 }
 
+/** Whether the process that the name of its connection tells is there. */
+function isAlive(holder: string): boolean {
+  const [, pid] = /\(process (\d+)\)$/.exec(holder) ?? []
+  return pid === undefined || isProcessAlive(Number(pid))
+}
+
 /** Another server holds the data directory: waiting would not help. */
 class DirectoryTaken extends OperatorError {}
 
-/** What keeps Postgres from starting is final, unless another process is just starting or stopping it. */
+/**
+ * What keeps Postgres from starting is final, unless another process is just starting or stopping it, backends of
+ * a killed one are still there, or recovery takes its time.
+ */
 function isFinal(error: unknown): boolean {
   if (error instanceof DirectoryTaken) return true
-  return error instanceof OperatorError && !/lock file|shared memory|another server/.test(error.message)
+  return error instanceof OperatorError && !passingReasons.test(error.message)
 }
+
+const passingReasons =
+  /lock file "[^"]*" (already exists|is empty)|pre-existing shared memory|another server|did not start in time/
 
 async function createDatabase(cluster: Cluster, options: EmbeddedOptions): Promise<void> {
   const connection = await connect(cluster, options, 'postgres')
@@ -178,13 +214,13 @@ async function lock(connection: Connection, operation: LockOperation, key: numbe
 
 type LockOperation = 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared' | 'pg_advisory_unlock_shared'
 
-async function holderOfServerLock(connection: Connection): Promise<string> {
+async function holderOfServerLock(connection: Connection): Promise<string | undefined> {
   const { rows } = await connection.query<{ application_name: string }>(sql`
     select a.application_name
     from pg_locks l
     join pg_stat_activity a using (pid)
     where l.locktype = 'advisory' and l.classid = ${lockSpace} and l.objid = ${serverLock} and l.granted`)
-  return rows[0]?.application_name ?? 'another process'
+  return rows[0]?.application_name
 }
 
 function causeCode(error: unknown): string | undefined {

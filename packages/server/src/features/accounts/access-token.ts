@@ -9,7 +9,7 @@ import { Lru } from '../../lib/lru.ts'
  */
 
 export interface AccessTokenClaims {
-  /** User id. */
+  /** User id, a uuid in lower case. */
   readonly sub: string
   readonly email: string
   readonly aal: 'aal1' | 'aal2'
@@ -117,7 +117,8 @@ function judge(claims: Claims): Verdict {
   const { sub, email = '', sid, aal = 'aal1', amr = [], is_anonymous = false, mfa_pending = false } = claims
   if (typeof mfa_pending !== 'boolean') return refuse
   if (mfa_pending) return { refusal: 'pending' }
-  if (!isText(sub) || sub === '' || !isText(email) || (sid !== undefined && !isText(sid))) return refuse
+  // Policies compare it with uuid columns, and as text with how Postgres prints those.
+  if (!isText(sub) || !uuid.test(sub) || !isText(email) || (sid !== undefined && !isText(sid))) return refuse
   if ((aal !== 'aal1' && aal !== 'aal2') || typeof is_anonymous !== 'boolean') return refuse
   if (!Array.isArray(amr) || !amr.every(isText)) return refuse
   const identity: UserIdentity = {
@@ -132,6 +133,8 @@ function judge(claims: Claims): Verdict {
   }
   return { identity }
 }
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** What can stand in a setting of Postgres. */
 function isText(value: unknown): value is string {

@@ -6,6 +6,14 @@ export async function findPasswordHash(database: Queryable): Promise<string | un
   return row?.password_hash
 }
 
+/**
+ * Whether this is still the password's hash. Until the transaction ends nobody can replace it: a session that
+ * begins while the password is being reset is either ended by the reset or never begins.
+ */
+export async function holdPasswordHash(transaction: Queryable, hash: string): Promise<boolean> {
+  return (await transaction.count(sql`select from basalt.admin where password_hash = ${hash} for share`)) > 0
+}
+
 /** Sets the first password; answers whether there was none yet. Of several nodes one succeeds. */
 export async function insertPassword(database: Queryable, hash: string): Promise<boolean> {
   return (

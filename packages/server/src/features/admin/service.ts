@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { SystemDatabase } from '../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import { httpErrors } from '../../http/errors.ts'
 import { createToken, hashToken } from '../../lib/tokens.ts'
-import { recordAudit } from '../audit/index.ts'
+import { type AuditEntry, recordAudit } from '../audit/index.ts'
 import type { PasswordHasher } from '../passwords/index.ts'
 import type { AttemptLimit, Throttle } from '../throttle/index.ts'
 import { adminErrors } from './errors.ts'
@@ -62,13 +62,11 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
     throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
   }
 
-  function startSession(actor: string, action: string, address?: string): Promise<AdminSession> {
+  async function startSession(transaction: Queryable, entry: AuditEntry): Promise<AdminSession> {
     const token = createToken(adminTokenPrefix)
-    return database.transaction(async (transaction) => {
-      const { expires_at } = await queries.insertSession(transaction, hashToken(token), sessionSeconds)
-      await recordAudit(transaction, { actor, action, ...(address === undefined ? {} : { address }) })
-      return { token, expiresAt: expires_at }
-    })
+    const { expires_at } = await queries.insertSession(transaction, hashToken(token), sessionSeconds)
+    await recordAudit(transaction, entry)
+    return { token, expiresAt: expires_at }
   }
 
   async function replacePassword(password: string, actor: string): Promise<void> {
@@ -100,6 +98,7 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
       return await database.transaction(async (transaction) => {
         if (!(await queries.insertPassword(transaction, hash))) return undefined
         await queries.insertSignInCode(transaction, hashToken(code), signInCodeSeconds)
+        await recordAudit(transaction, { actor: 'first start', action: 'admin.create_password' })
         return { password, code }
       })
     },
@@ -112,16 +111,23 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
       await requireAttempt(address)
       const hash = await queries.findPasswordHash(database)
       if (hash === undefined || !(await passwords.verify(password, hash))) throw adminErrors.invalidPassword()
+      const session = await database.transaction(async (transaction) => {
+        if (!(await queries.holdPasswordHash(transaction, hash))) throw adminErrors.invalidPassword()
+        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in', address })
+      })
       await throttle.reset(failedSignIns, address)
-      return await startSession('admin', 'admin.sign_in', address)
+      return session
     },
 
     async signInByCode(code, address) {
       await requireAttempt(address)
-      const isValid = await queries.consumeSignInCode(database, hashToken(code))
-      if (!isValid) throw adminErrors.invalidSignInCode()
+      const session = await database.transaction(async (transaction) => {
+        const isValid = await queries.consumeSignInCode(transaction, hashToken(code))
+        if (!isValid) throw adminErrors.invalidSignInCode()
+        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in_by_link', address })
+      })
       await throttle.reset(failedSignIns, address)
-      return await startSession('admin', 'admin.sign_in_by_link', address)
+      return session
     },
 
     signOut: (sessionId, address) =>
@@ -136,7 +142,10 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
       return password
     },
 
-    createSession: (actor) => startSession(actor, 'admin.create_token'),
+    createSession: (actor) =>
+      database.transaction((transaction) =>
+        startSession(transaction, { actor, action: 'admin.create_token' }),
+      ),
   }
 }
 

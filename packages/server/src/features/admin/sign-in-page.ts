@@ -26,11 +26,18 @@ history.replaceState(null, '', location.pathname)
 if (!code) { say.textContent = 'This link carries no code. Use the one that was printed at the first start.'; go.disabled = true }
 go.addEventListener('click', async () => {
   go.disabled = true
-  const response = await fetch('/api/admin/auth', {
-    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }),
-  })
-  const answer = await response.json()
-  if (!response.ok) { say.textContent = answer.message; return }
+  let response, answer
+  try {
+    response = await fetch('/api/admin/auth', {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }),
+    })
+    answer = await response.json()
+  } catch {
+    say.textContent = 'The server does not answer. Try again.'
+    go.disabled = false
+    return
+  }
+  if (!response.ok) { say.textContent = answer.message; go.disabled = response.status === 401; return }
   say.textContent = 'You are signed in.'
   document.getElementById('token').value = answer.token
   document.getElementById('until').textContent = new Date(answer.expiresAt).toLocaleString()

@@ -21,6 +21,8 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
   >(1000)
 
   async function look(token: string): Promise<Verdict> {
+    // From before the question: the session may end while the answer is under way.
+    const at = performance.now()
     const session = await findSession(database, hashToken(token))
     if (session === undefined) {
       believed.delete(token)
@@ -29,7 +31,7 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
     const verdict: Verdict = {
       identity: { kind: 'admin', sessionId: session.id, scope: { kind: 'unrestricted' } },
     }
-    believed.set(token, { verdict, sessionId: session.id, at: performance.now() })
+    believed.set(token, { verdict, sessionId: session.id, at })
     return verdict
   }
 

@@ -7,17 +7,14 @@ export interface ApiDocumentOptions {
   readonly publicBaseUrl: () => string
 }
 
-/**
- * Collects the schemas of every route added later into an OpenAPI 3.1 document, and serves it as
- * `/api/openapi.json` and as a page at `/api/docs`. Both come from this server alone.
- */
-export async function addApiDocument(app: HttpServer, options: ApiDocumentOptions): Promise<void> {
+/** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
+export async function collectApiDocument(app: HttpServer, { version }: ApiDocumentOptions): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
         title: 'Basalt',
-        version: options.version,
+        version,
         description:
           'The REST API over the tables of the database, and the administration of the server. ' +
           '`GET /api/schema` tells which tables there are. Every error has the same envelope; ' +
@@ -32,20 +29,41 @@ export async function addApiDocument(app: HttpServer, options: ApiDocumentOption
       ],
     },
   })
-  let document: string | undefined
-  app.get('/api/openapi.json', { schema: { hide: true } }, (_request, reply) => {
-    document ??= JSON.stringify({ ...app.swagger(), servers: [{ url: options.publicBaseUrl() }] })
-    void reply.type('application/json; charset=utf-8').send(document)
+  // Clients generated from the document find each operation under the name that logs and metrics have.
+  app.addHook('onRoute', (route) => {
+    const { operation } = route.config ?? {}
+    if (operation !== undefined && route.method !== 'HEAD') {
+      route.schema = { operationId: operation, ...route.schema }
+    }
   })
-  await app.register(swaggerUi, {
-    routePrefix: '/api/docs',
-    staticCSP: true,
-    uiConfig: {
-      url: '/api/openapi.json',
-      deepLinking: true,
-      persistAuthorization: false,
-      tryItOutEnabled: true,
+  // The page's own routes come from a plugin that knows nothing of guards.
+  app.addHook('onRoute', (route) => {
+    if (route.url.startsWith(pagePath)) {
+      route.config = { guard: 'public', operation: 'reference.page', ...route.config }
+    }
+  })
+}
+
+const pagePath = '/api/docs'
+
+/** Serves the document as `/api/openapi.json` and as a page at `/api/docs`, both from this server alone. */
+export async function serveApiDocument(app: HttpServer, options: ApiDocumentOptions): Promise<void> {
+  let document: string | undefined
+  app.get(
+    '/api/openapi.json',
+    { config: { guard: 'public', operation: 'reference.openapi' }, schema: { hide: true } },
+    (_request, reply) => {
+      document ??= JSON.stringify({ ...app.swagger(), servers: [{ url: options.publicBaseUrl() }] })
+      void reply.type('application/json; charset=utf-8').send(document)
     },
+  )
+  await app.register(swaggerUi, {
+    routePrefix: pagePath,
+    // Swagger UI asks nobody but this server, and sets its styles through the DOM.
+    staticCSP:
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+      "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    uiConfig: { deepLinking: true, persistAuthorization: false, tryItOutEnabled: true },
     theme: { title: 'Basalt API' },
   })
 }

@@ -1,11 +1,12 @@
 import { type Sql, sql } from '../../sql.ts'
+import { caller } from './caller.ts'
 
 /** First object id that `initdb` does not use (access/transam.h, FirstNormalObjectId). */
 const firstUserOid = sql.integer(16384)
 
 /**
  * A short text that changes with every definition the catalog shows: the row versions (`xmin`) of all catalogue
- * rows involved, folded together. VACUUM and ANALYZE do not change it.
+ * rows involved, folded together. VACUUM, ANALYZE and temporary tables do not change it.
  */
 export function fingerprintQuery(schemas: readonly string[]): Sql {
   return sql`
@@ -14,6 +15,8 @@ export function fingerprintQuery(schemas: readonly string[]): Sql {
       from pg_class c
       where c.relnamespace = any (select oid from pg_namespace where nspname = any (${schemas}))
         and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    ), passing as (
+      select oid from pg_namespace where nspname like 'pg\\_temp\\_%' or nspname like 'pg\\_toast%'
     )
     select concat_ws('/',
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from exposed),
@@ -21,16 +24,21 @@ export function fingerprintQuery(schemas: readonly string[]): Sql {
        from exposed e join pg_attribute a on a.attrelid = e.oid and a.attnum > 0),
       (select bit_xor(hash_record_extended(row(d.oid, d.xmin), 0))
        from exposed e join pg_attrdef d on d.adrelid = e.oid),
-      (select bit_xor(hash_record_extended(row(i.indexrelid, i.xmin), 0))
-       from exposed e join pg_index i on i.indrelid = e.oid),
-      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_constraint where oid >= ${firstUserOid}),
+      (select bit_xor(hash_record_extended(row(x.oid, x.xmin, i.xmin), 0))
+       from exposed e join pg_index i on i.indrelid = e.oid join pg_class x on x.oid = i.indexrelid),
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_constraint
+       where oid >= ${firstUserOid} and connamespace not in (select oid from passing)),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_policy),
-      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_type where oid >= ${firstUserOid}),
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_type
+       where oid >= ${firstUserOid} and typnamespace not in (select oid from passing)),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_enum),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_proc where oid >= ${firstUserOid}),
       (select bit_xor(hash_record_extended(row(objoid, classoid, objsubid, xmin), 0))
        from pg_description where objoid >= ${firstUserOid}),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_extension),
+      (select bit_xor(hash_record_extended(row(roleid, member, xmin), 0))
+       from pg_auth_members
+       where pg_has_role(${caller}, roleid, 'member')),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_namespace where nspname = any (${schemas}))
     ) as fingerprint`
 }

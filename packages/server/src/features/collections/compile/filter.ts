@@ -1,3 +1,4 @@
+import type { Column } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Literal } from '../parse/filter.ts'
 import type { Operator } from '../parse/tokens.ts'
@@ -23,7 +24,7 @@ export function compileFilter(filter: FilterPlan, alias: string): Sql {
       return sql`(${sql.join(terms, filter.kind === 'and' ? sql` and ` : sql` or `)})`
     }
     case 'compare':
-      return sql`${sql.id(alias, filter.column.name)} ${operators[filter.operator]} ${filter.value}`
+      return sql`${sql.id(alias, filter.column.name)} ${operators[filter.operator]} ${bind(filter.column, filter.value)}`
     case 'null':
       return compileNullTest(filter, alias)
     case 'in':
@@ -42,14 +43,27 @@ function compileNullTest({ column, isNegated }: FilterPlan & { kind: 'null' }, a
 
 function compileMembership({ column, values }: FilterPlan & { kind: 'in' }, alias: string): Sql {
   const target = sql.id(alias, column.name)
-  // An array of arrays is one array of more dimensions, so those are compared one by one.
-  if (column.type.isArray || column.type.isComposite) {
+  // An array of arrays is one array of more dimensions, and one of boxes is written with semicolons.
+  if (column.type.isArray || column.type.base === 'box' || needsCast(column)) {
     return sql`(${sql.join(
-      values.map((value) => sql`${target} = ${value}`),
+      values.map((value) => sql`${target} = ${bind(column, value)}`),
       sql` or `,
     )})`
   }
   return sql`${target} = any (${arrayLiteral(values)})`
+}
+
+/** A value as a parameter that takes the column's type. */
+export function bind(column: Column, value: Literal): Sql {
+  return needsCast(column) ? sql`${value}::${sql.type(column.type.name)}` : sql`${value}`
+}
+
+/**
+ * Beside a column a parameter takes the type of the operator: for a row that is the row of no particular type, and
+ * for `regclass` and kin a number, neither of which can be read from the text of a value.
+ */
+function needsCast({ type }: Column): boolean {
+  return type.isComposite || type.base.startsWith('reg')
 }
 
 /** One parameter whatever the number of values, so that the statement stays the same. */

@@ -1,22 +1,21 @@
+import type { Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
+import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { ListPlan, OrderKey } from '../plan/list.ts'
-import { compileFilter } from './filter.ts'
+import { bind, compileFilter } from './filter.ts'
 import { compileSelectList, neededColumns, relationName } from './record.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'
-/** Column beside those of the collection; a name nobody gives one. */
-const cursorKey = 'basalt cursor key'
-
 /** One row with one column: the page as a JSON array. */
 export function compileOffsetPage(plan: ListPlan, page: number): Sql {
   const offset = (page - 1) * plan.perPage
   return sql`
-    select coalesce(json_agg(r), '[]')
+    select coalesce(json_agg(r.*), '[]')
     from (
       select ${compileSelectList(plan.record, row)}
-      from (${compileRows(plan, undefined, sql.empty)}
+      from (${compileRows(plan, undefined, [])}
         limit ${sql.integer(plan.perPage)}
         ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}
       ) ${sql.id(row)}
@@ -24,21 +23,26 @@ export function compileOffsetPage(plan: ListPlan, page: number): Sql {
 }
 
 /**
- * One row: the page as a JSON array, and the sort-key values of its last record as a JSON array of texts when
- * more records follow.
+ * One row: the page as a JSON array, and its end as the JSON of a {@link Cursor} when more records follow.
+ *
+ * @throws AppError invalid_cursor when it does not belong to this sort
  */
 export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sql {
-  const keys = sql.join(plan.order.map((key) => sql`${keyOf(key)}::text`))
+  requireSameOrder(plan.order, after)
+  const cursorName = unusedName(plan.record.relation)
+  const keys = plan.order.map(
+    (key) => sql`json_build_object('key', ${sql.literal(describeKey(key))}, 'value', ${columnOf(key)}::text)`,
+  )
   return sql`
     select coalesce(json_agg(r.record) filter (where r.place <= ${sql.integer(plan.perPage)}), '[]'),
       case when count(*) > ${sql.integer(plan.perPage)}
-        then (array_agg(r.key))[${sql.integer(plan.perPage)}]
+        then (array_agg(r.cursor))[${sql.integer(plan.perPage)}]
       end
     from (
-      select (select row_to_json(s) from (select ${compileSelectList(plan.record, row)}) s) as record,
-        ${sql.id(row, cursorKey)} as key,
+      select (select row_to_json(s.*) from (select ${compileSelectList(plan.record, row)}) s) as record,
+        ${sql.id(row, cursorName)} as cursor,
         row_number() over () as place
-      from (${compileRows(plan, after, sql`, json_build_array(${keys}) as ${sql.id(cursorKey)}`)}
+      from (${compileRows(plan, after, [sql`json_build_array(${sql.join(keys)}) as ${sql.id(cursorName)}`])}
         limit ${sql.integer(plan.perPage + 1)}
       ) ${sql.id(row)}
     ) r`
@@ -55,60 +59,98 @@ export function compileEstimate(plan: ListPlan): Sql {
     select from ${relationName(plan.record.relation)} ${sql.id(row)} ${compileWhere(plan, undefined)}`
 }
 
-function compileRows(plan: ListPlan, after: Cursor | undefined, extra: Sql): Sql {
+function compileRows(plan: ListPlan, after: Cursor | undefined, extra: readonly Sql[]): Sql {
   const columns = neededColumns(plan.record).map((column) => sql.id(row, column.name))
-  const order = plan.order.map((key) => (key.descending ? sql`${keyOf(key)} desc` : keyOf(key)))
+  const order = plan.order.map((key) => (key.descending ? sql`${columnOf(key)} desc` : columnOf(key)))
   return sql`
-    select ${sql.join(columns)}${extra}
+    select ${sql.join([...columns, ...extra])}
     from ${relationName(plan.record.relation)} ${sql.id(row)}
     ${compileWhere(plan, after)}
     ${order.length === 0 ? sql.empty : sql`order by ${sql.join(order)}`}`
 }
 
-function compileWhere({ filter, order }: ListPlan, after: Cursor | undefined): Sql {
+function compileWhere({ filter, order, record }: ListPlan, after: Cursor | undefined): Sql {
   const conditions = [
     ...(filter === undefined ? [] : [compileFilter(filter, row)]),
-    ...(after === undefined ? [] : [compileAfter(order, after)]),
+    ...(after === undefined ? [] : [compileAfter(pairKeys(record.relation, order, after))]),
   ]
   return conditions.length === 0 ? sql.empty : sql`where ${sql.join(conditions, sql` and `)}`
+}
+
+/** A sort key with the value it had in the last row of the page before. */
+interface KeyValue extends OrderKey {
+  /** As a parameter; undefined stands for NULL. */
+  readonly value: Sql | undefined
+}
+
+function pairKeys(relation: Relation, order: readonly OrderKey[], after: Cursor): KeyValue[] {
+  return order.map((key, index) => {
+    const value = after[index]?.value ?? null
+    const column = relation.column.get(key.name)
+    if (value === null) return { ...key, value: undefined }
+    // What is no column of the relation is a system column.
+    return { ...key, value: column === undefined ? sql`${value}` : bind(column, value) }
+  })
 }
 
 /**
  * The rows behind those key values in the order of the keys, where NULLs come last ascending and first
  * descending: the first key is behind, or equal and the second is behind, and so on.
  */
-function compileAfter(order: readonly OrderKey[], after: Cursor): Sql {
-  const alternatives = order.flatMap((key, index) => {
-    const behind = compileBehind(key, after[index] ?? null)
+function compileAfter(keys: readonly KeyValue[]): Sql {
+  const alternatives = keys.flatMap((key, index) => {
+    const behind = compileBehind(key)
     if (behind === undefined) return []
-    const equal = order.slice(0, index).map((earlier, place) => compileEqual(earlier, after[place] ?? null))
-    return [sql`(${sql.join([...equal, behind], sql` and `)})`]
+    return [sql`(${sql.join([...keys.slice(0, index).map(compileEqual), behind], sql` and `)})`]
   })
   if (alternatives.length === 0) return sql`false`
   const condition = sql`(${sql.join(alternatives, sql` or `)})`
-  const bound = compileBound(order, after)
+  const bound = compileBound(keys)
   return bound === undefined ? condition : sql`${bound} and ${condition}`
 }
 
 /** Follows from the alternatives, but only as one comparison can it be answered by an index. */
-function compileBound([first]: readonly OrderKey[], [value = null]: Cursor): Sql | undefined {
-  if (first === undefined || value === null || (first.nullable && !first.descending)) return undefined
-  return first.descending ? sql`${keyOf(first)} <= ${value}` : sql`${keyOf(first)} >= ${value}`
+function compileBound([first]: readonly KeyValue[]): Sql | undefined {
+  if (first?.value === undefined || (first.nullable && !first.descending)) return undefined
+  return first.descending
+    ? sql`${columnOf(first)} <= ${first.value}`
+    : sql`${columnOf(first)} >= ${first.value}`
 }
 
 /** Undefined when nothing can be behind: NULLs come last. */
-function compileBehind(key: OrderKey, value: string | null): Sql | undefined {
-  if (key.descending) return value === null ? sql`${keyOf(key)} is not null` : sql`${keyOf(key)} < ${value}`
-  if (value === null) return undefined
+function compileBehind(key: KeyValue): Sql | undefined {
+  if (key.descending) {
+    return key.value === undefined ? sql`${columnOf(key)} is not null` : sql`${columnOf(key)} < ${key.value}`
+  }
+  if (key.value === undefined) return undefined
   return key.nullable
-    ? sql`(${keyOf(key)} > ${value} or ${keyOf(key)} is null)`
-    : sql`${keyOf(key)} > ${value}`
+    ? sql`(${columnOf(key)} > ${key.value} or ${columnOf(key)} is null)`
+    : sql`${columnOf(key)} > ${key.value}`
 }
 
-function compileEqual(key: OrderKey, value: string | null): Sql {
-  return value === null ? sql`${keyOf(key)} is null` : sql`${keyOf(key)} = ${value}`
+function compileEqual(key: KeyValue): Sql {
+  return key.value === undefined ? sql`${columnOf(key)} is null` : sql`${columnOf(key)} = ${key.value}`
 }
 
-function keyOf(key: OrderKey): Sql {
+function columnOf(key: OrderKey): Sql {
   return sql.id(row, key.name)
+}
+
+/** A key as {@link Cursor} names it. */
+function describeKey({ name, descending }: OrderKey): string {
+  return descending ? `-${name}` : name
+}
+
+/** The values of another sort would be compared with the wrong columns. */
+function requireSameOrder(order: readonly OrderKey[], after: Cursor | undefined): void {
+  if (after === undefined) return
+  const isSame = order.every((key, index) => describeKey(key) === after[index]?.key)
+  if (!isSame) throw collectionErrors.invalidCursor('it belongs to another sort')
+}
+
+/** A name for a column beside those of the relation. */
+function unusedName(relation: Relation): string {
+  let name = 'cursor'
+  while (relation.column.has(name)) name += '_'
+  return name
 }

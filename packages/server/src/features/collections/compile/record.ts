@@ -42,7 +42,7 @@ function compileExpand(expand: readonly ExpandPlan[], alias: string): Sql {
   )`
 }
 
-function compileRelated({ relationship, record }: ExpandPlan, parent: string): Sql {
+function compileRelated({ relationship, record, order }: ExpandPlan, parent: string): Sql {
   const child = `${parent}x`
   const condition = sql.join(
     relationship.pairs.map(({ from, to }) => sql`${sql.id(child, to)} = ${sql.id(parent, from)}`),
@@ -52,12 +52,13 @@ function compileRelated({ relationship, record }: ExpandPlan, parent: string): S
     select ${compileSelectList(record, child)}
     from ${relationName(record.relation)} ${sql.id(child)}
     where ${condition}`
-  if (relationship.kind === 'many-to-one') return sql`(select row_to_json(r) from (${rows}) r)`
-  const order = record.relation.rowKey.map((column) => sql.id(child, column.name))
+  // A table that others inherit from can hold a key more than once.
+  if (relationship.kind === 'many-to-one') return sql`(select row_to_json(r) from (${rows} limit 1) r)`
+  const keys = order.map((column) => sql.id(child, column.name))
   return sql`(
     select json_agg(r)
     from (${rows}
-      ${order.length === 0 ? sql.empty : sql`order by ${sql.join(order)}`}
+      ${keys.length === 0 ? sql.empty : sql`order by ${sql.join(keys)}`}
       limit ${sql.integer(oneToManyLimit)}
     ) r
   )`

@@ -1,7 +1,16 @@
 import { collectionErrors } from '../errors.ts'
 
-/** The sort-key values of the last row of a page, as Postgres writes them; `undefined` before the first page. */
-export type Cursor = readonly (string | null)[]
+/**
+ * Where a page ends: of its last row the sort keys, each with its value as Postgres writes it. `undefined` stands
+ * for the place before the first page.
+ */
+export type Cursor = readonly CursorKey[]
+
+export interface CursorKey {
+  /** The column, with `-` in front when it sorts descending. */
+  readonly key: string
+  readonly value: string | null
+}
 
 const lengthLimit = 4096
 
@@ -13,19 +22,54 @@ const lengthLimit = 4096
 export function parseCursor(token: string): Cursor | undefined {
   if (token === '') return undefined
   if (token.length > lengthLimit) throw collectionErrors.invalidCursor('cursor too long')
+  const { k: keys, v: values } = decode(token)
+  if (!isListOf(isText, keys) || !isListOf(isValue, values) || keys.length !== values.length) {
+    throw collectionErrors.invalidCursor('')
+  }
+  return keys.map((key, index) => ({ key, value: values[index] ?? null }))
+}
+
+/**
+ * Unpadded base64url of `{"v": […], "k": […]}`: values and keys (facts, List).
+ *
+ * @throws AppError invalid_parameter when the values are too long to travel in a URL
+ */
+export function formatCursor(cursor: Cursor): string {
+  const token = encode({ v: cursor.map(({ value }) => value), k: cursor.map(({ key }) => key) })
+  if (token.length > lengthLimit) {
+    throw collectionErrors.invalidParameter(
+      'sort: the values of the last record are too long for a cursor; sort by shorter ones, or use page',
+    )
+  }
+  return token
+}
+
+function encode(content: unknown): string {
+  return Buffer.from(JSON.stringify(content)).toString('base64url')
+}
+
+function decode(token: string): { readonly k?: unknown; readonly v?: unknown } {
   let decoded: unknown
   try {
     decoded = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'))
   } catch {
     throw collectionErrors.invalidCursor('')
   }
-  const values = typeof decoded === 'object' && decoded !== null && 'v' in decoded ? decoded.v : undefined
-  const isKey = (value: unknown) => value === null || typeof value === 'string'
-  if (!Array.isArray(values) || !values.every(isKey)) throw collectionErrors.invalidCursor('')
-  return values
+  // The decoder skips what is no base64url; a token of ours comes out as it went in.
+  if (typeof decoded !== 'object' || decoded === null || encode(decoded) !== token) {
+    throw collectionErrors.invalidCursor('')
+  }
+  return decoded
 }
 
-/** Unpadded base64url of `{"v": […]}` (facts, List). */
-export function formatCursor(values: Cursor): string {
-  return Buffer.from(JSON.stringify({ v: values })).toString('base64url')
+function isListOf<Item>(isItem: (value: unknown) => value is Item, value: unknown): value is Item[] {
+  return Array.isArray(value) && value.every(isItem)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function isValue(value: unknown): value is string | null {
+  return value === null || isText(value)
 }

@@ -2,7 +2,7 @@ import { parse as parseQueryString } from 'node:querystring'
 import { collectionErrors } from '../errors.ts'
 import { type Cursor, parseCursor } from './cursor.ts'
 import { type Filter, parseFilter } from './filter.ts'
-import { parseNames, parsePrefixedNames } from './names.ts'
+import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
 export interface ListQuery extends RecordQuery {
@@ -61,15 +61,14 @@ export function parseListQuery(queryString: string): ListQuery {
     throw collectionErrors.invalidParameter('page: expected a smaller number')
   }
   const { filter } = parameters
+  const total = parseTotal(parameters)
   return {
     ...readRecordQuery(parameters),
     filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
     sort: parseSort(parameters.sort ?? ''),
     perPage,
     paging:
-      cursor === undefined
-        ? { kind: 'offset', page, total: parseTotal(parameters) }
-        : { kind: 'cursor', after: parseCursor(cursor) },
+      cursor === undefined ? { kind: 'offset', page, total } : { kind: 'cursor', after: parseCursor(cursor) },
   }
 }
 
@@ -94,7 +93,7 @@ function readParameters(queryString: string): Parameters {
 
 function readRecordQuery(parameters: Parameters): RecordQuery {
   const fields = parseNames(parameters.fields ?? '', 'fields')
-  const expand = parseNames(parameters.expand ?? '', 'expand').map((path) => path.split('.'))
+  const expand = parsePaths(parameters.expand ?? '', 'expand')
   if (expand.length > maxExpandPaths) {
     throw collectionErrors.invalidParameter(`expand: expected at most ${maxExpandPaths} relations`)
   }

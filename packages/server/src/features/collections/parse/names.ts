@@ -1,7 +1,16 @@
 import { collectionErrors } from '../errors.ts'
 
-/** One item: names in double quotes may hold anything (`""` is a quote), bare ones anything but comma and quote. */
-const item = /\s*([+-]?)(?:"((?:[^"]|"")+)"|([^",]+?))\s*(?:,|$)/y
+/** Each consumes what it can from one position; none can match the same text in two ways. */
+const patterns = {
+  space: /\s*/y,
+  sign: /[+-]?/y,
+  /** Names in double quotes may hold anything; `""` is a quote. */
+  quoted: /"((?:[^"]|"")+)"(?!")/y,
+  /** Bare ones anything but comma and quote. */
+  bare: /[^",]+/y,
+  /** Of a path, between its dots. */
+  segment: /[^",.]+/y,
+}
 
 export interface PrefixedName {
   readonly prefix: '' | '+' | '-'
@@ -14,30 +23,96 @@ export interface PrefixedName {
  * @throws AppError invalid_parameter
  */
 export function parsePrefixedNames(text: string, parameter: string): PrefixedName[] {
-  if (text.trim() === '') return []
-  const names: PrefixedName[] = []
-  for (item.lastIndex = 0; item.lastIndex < text.length; ) {
-    const start = item.lastIndex
-    const match = item.exec(text)
-    if (match === null) {
-      throw collectionErrors.invalidParameter(
-        `${parameter}: expected comma-separated names, at position ${start}`,
-      )
-    }
-    const [, prefix = '', quoted, bare] = match
-    // The pattern allows exactly these prefixes.
-    names.push({
-      prefix: prefix as PrefixedName['prefix'],
-      name: quoted?.replaceAll('""', '"') ?? bare ?? '',
-    })
-  }
-  if (/,\s*$/.test(text)) {
-    throw collectionErrors.invalidParameter(`${parameter}: expected a name after the last comma`)
-  }
-  return names
+  return parseList(text, parameter, (reader) => {
+    // The pattern matches exactly these prefixes.
+    const prefix = reader.take(patterns.sign) as PrefixedName['prefix']
+    return { prefix, name: reader.takeName(patterns.bare) }
+  })
 }
 
 /** The same without signs. */
 export function parseNames(text: string, parameter: string): string[] {
   return parsePrefixedNames(text, parameter).map(({ prefix, name }) => prefix + name)
+}
+
+/**
+ * Splits a comma-separated list of paths, whose names are joined by dots; a name with a dot goes in quotes.
+ *
+ * @throws AppError invalid_parameter
+ */
+export function parsePaths(text: string, parameter: string): string[][] {
+  return parseList(text, parameter, (reader) => {
+    const path = [reader.takeName(patterns.segment)]
+    while (reader.takeIf('.')) path.push(reader.takeName(patterns.segment))
+    return path
+  })
+}
+
+function parseList<Item>(text: string, parameter: string, readItem: (reader: NameReader) => Item): Item[] {
+  if (text.trim() === '') return []
+  const reader = new NameReader(text, parameter)
+  const items: Item[] = []
+  do {
+    reader.startItem()
+    items.push(readItem(reader))
+  } while (reader.takeIf(','))
+  if (!reader.isAtEnd) throw reader.fault()
+  return items
+}
+
+class NameReader {
+  readonly #text: string
+  readonly #parameter: string
+  #position = 0
+  #itemStart = 0
+
+  constructor(text: string, parameter: string) {
+    this.#text = text
+    this.#parameter = parameter
+  }
+
+  get isAtEnd(): boolean {
+    return this.#position === this.#text.length
+  }
+
+  startItem(): void {
+    this.#itemStart = this.#position
+    this.take(patterns.space)
+    if (this.#itemStart > 0 && this.isAtEnd) {
+      throw collectionErrors.invalidParameter(`${this.#parameter}: expected a name after the last comma`)
+    }
+  }
+
+  take(pattern: RegExp): string {
+    return this.#match(pattern)?.[0] ?? ''
+  }
+
+  takeIf(character: string): boolean {
+    if (this.#text[this.#position] !== character) return false
+    this.#position += 1
+    return true
+  }
+
+  /** A name with the blanks around it. */
+  takeName(bare: RegExp): string {
+    this.take(patterns.space)
+    const quoted = this.#match(patterns.quoted)?.[1]
+    const name = quoted?.replaceAll('""', '"') ?? this.take(bare).trim()
+    this.take(patterns.space)
+    if (name === '') throw this.fault()
+    return name
+  }
+
+  fault(): Error {
+    return collectionErrors.invalidParameter(
+      `${this.#parameter}: expected comma-separated names, at position ${this.#itemStart}`,
+    )
+  }
+
+  #match(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.#position
+    const match = pattern.exec(this.#text)
+    if (match !== null) this.#position = pattern.lastIndex
+    return match
+  }
 }

@@ -23,8 +23,9 @@ const keywords: ReadonlySet<string> = new Set<Keyword>(['and', 'or', 'in', 'true
 const patterns = {
   space: /\s+/y,
   name: /[\p{L}_][\p{L}\p{M}\p{N}_.$]*/uy,
-  quotedName: /"((?:[^"]|"")+)"/y,
-  string: /'((?:[^'\\]|''|\\[\s\S])*)'/y,
+  quotedName: /"((?:[^"]|"")+)"(?!")/y,
+  // Without the look-ahead half of a doubled quote would end a string that never ends.
+  string: /'((?:[^'\\]|''|\\[\s\S])*)'(?!')/y,
   number: /-?\d[\w.]*(?:(?<=[eE])[+-]\d+)?/y,
   operator: /!=|>=|<=|!~|=|>|<|~/y,
   connective: /&&|\|\|/y,
@@ -97,6 +98,8 @@ function readToken(
   if (punctuation !== undefined) return { kind: punctuation as '(' | ')' | ',', position, text: punctuation }
   const character = String.fromCodePoint(text.codePointAt(position) ?? 0)
   if (character === "'") throw filterFault(position, 'unterminated string')
-  if (character === '"') throw filterFault(position, 'unterminated name')
+  if (character === '"') {
+    throw filterFault(position, /^""(?!")/.test(text.slice(position)) ? 'empty name' : 'unterminated name')
+  }
   throw filterFault(position, `unexpected character '${character}'`)
 }

@@ -14,6 +14,8 @@ export interface RecordPlan {
 export interface ExpandPlan {
   readonly relationship: Relationship
   readonly record: RecordPlan
+  /** What related records are sorted by, where they are many. */
+  readonly order: readonly Column[]
 }
 
 /** A record with all its columns and nothing expanded: what a write answers. */
@@ -65,10 +67,12 @@ function planExpand(
   }
   return [...byRelationship].flatMap(([relationship, inner]) => {
     const target = catalog.relations.get(relationship.target)
-    // A relation the caller has no right to read is left out, like one without records (facts, Sort and expand).
-    if (target === undefined || (reader === 'caller' && !target.callers.select)) return []
+    if (target === undefined) return []
     const record = planRecord(catalog, target, { fields: undefined, expand: inner }, reader)
-    return [{ relationship, record }]
+    // A relation the caller has no right to follow is left out, like one without records (facts, Sort and expand).
+    if (reader === 'caller' && !mayFollow(relation, relationship, target)) return []
+    const order = target.rowKey.filter((column) => reader === 'unrestricted' || column.callersMaySelect)
+    return [{ relationship, record, order }]
   })
 }
 
@@ -78,6 +82,18 @@ function findRelationship(relation: Relation, name: string): Relationship | unde
     relation.relationships.get(name) ??
     [...relation.relationships.values()].find(
       ({ kind, pairs }) => kind === 'many-to-one' && pairs.length === 1 && pairs[0]?.from === name,
+    )
+  )
+}
+
+/** Whether callers may read the key on both sides; without any readable column there is no readable key. */
+function mayFollow(relation: Relation, { pairs }: Relationship, target: Relation): boolean {
+  return (
+    target.callers.select &&
+    pairs.every(
+      ({ from, to }) =>
+        relation.column.get(from)?.callersMaySelect === true &&
+        target.column.get(to)?.callersMaySelect === true,
     )
   )
 }

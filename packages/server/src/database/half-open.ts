@@ -1,0 +1,62 @@
+import pg from 'pg'
+import type { Connection } from './connection.ts'
+import { ConnectionLost } from './failures.ts'
+import { sql } from './sql.ts'
+
+/** Time Postgres has to show, on a new connection, that it is there. */
+const answerTimeoutMs = 3000
+
+/** A backend may have ended its statement and its answer still be on the way. */
+const transitSeconds = 2
+
+/**
+ * Of connections that have been silent for long, those that will stay so: a firewall has forgotten them, or the
+ * machine behind them is gone, which TCP alone notices after minutes. A new connection tells that from a slow
+ * statement: either Postgres cannot be reached, or its backends do not work on what we wait for.
+ *
+ * @param suspects connections that owe an answer
+ * @param knowsBackends false behind a pooler, which makes up the process ids
+ */
+export async function findDead(
+  suspects: readonly Connection[],
+  open: () => Promise<Connection>,
+  knowsBackends: boolean,
+): Promise<readonly Connection[]> {
+  let probe: Connection
+  try {
+    probe = await open()
+  } catch (error) {
+    return isRefusal(error) ? [] : suspects
+  }
+  const timer = setTimeout(() => probe.destroy(), answerTimeoutMs)
+  try {
+    if (!knowsBackends) return []
+    const working = await listWorking(
+      probe,
+      suspects.map(({ backendPid }) => backendPid),
+    )
+    return suspects.filter(({ backendPid }) => !working.has(backendPid))
+  } catch (error) {
+    return error instanceof pg.DatabaseError ? [] : suspects
+  } finally {
+    clearTimeout(timer)
+    void probe.close()
+  }
+}
+
+/** Process ids whose backends work, have just finished, or do not say. */
+async function listWorking(probe: Connection, pids: readonly number[]): Promise<ReadonlySet<number>> {
+  const { rows } = await probe.query<{ pid: number }>(sql`
+    select pid
+    from pg_stat_activity
+    where pid = any (${pids}::int[])
+      and (state is null or state not like 'idle%'
+        or state_change > clock_timestamp() - make_interval(secs => ${transitSeconds}))`)
+  return new Set(rows.map(({ pid }) => pid))
+}
+
+/** Postgres answered, if only to say no: too many connections. It says 57P… while it starts or stops. */
+function isRefusal(error: unknown): boolean {
+  const cause = error instanceof ConnectionLost ? error.cause : error
+  return cause instanceof pg.DatabaseError && !cause.code?.startsWith('57P')
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { tokenize } from './tokens.ts'
+
+/** Kind and value of each token before the end. */
+function read(text: string): unknown[] {
+  const tokens = tokenize(text)
+  expect(tokens.at(-1)).toEqual({ kind: 'end', position: text.length, text: '' })
+  return tokens.slice(0, -1).map(({ position: _, text: __, ...token }) => Object.values(token))
+}
+
+describe('tokens', () => {
+  test.each([
+    ['id', [['name', 'id']]],
+    ['_a.b$1', [['name', '_a.b$1']]],
+    ['Größe', [['name', 'Größe']]],
+    ['e\u0301te\u0301', [['name', 'e\u0301te\u0301']]],
+    ['andy', [['name', 'andy']]],
+    ['"and"', [['name', 'and']]],
+    ['"a ""b"" c"', [['name', 'a "b" c']]],
+    ['""""', [['name', '"']]],
+    ['AND', [['keyword', 'and']]],
+    ['Or', [['keyword', 'or']]],
+    ['&&', [['keyword', 'and']]],
+    ['||', [['keyword', 'or']]],
+    ['In', [['keyword', 'in']]],
+    ['TRUE', [['keyword', 'true']]],
+    ['fAlse', [['keyword', 'false']]],
+    ['nULL', [['keyword', 'null']]],
+    // A dotted capital İ lowers to more than an i.
+    ['İn', [['name', 'İn']]],
+    ["'it''s'", [['string', "it's"]]],
+    [String.raw`'it\'s'`, [['string', "it's"]]],
+    [String.raw`'a\\b\nc'`, [['string', String.raw`a\bnc`]]],
+    ["''", [['string', '']]],
+    ["''''", [['string', "'"]]],
+    ["'a\nb'", [['string', 'a\nb']]],
+    ["'😀'", [['string', '😀']]],
+    ['0', [['number', '0']]],
+    ['-0', [['number', '-0']]],
+    ['007', [['number', '007']]],
+    ['1.50', [['number', '1.50']]],
+    ['1e400', [['number', '1e400']]],
+    ['-1.5E-3', [['number', '-1.5E-3']]],
+    ['2e+5', [['number', '2e+5']]],
+  ])('%s', (text, tokens) => {
+    expect(read(text)).toEqual(tokens)
+  })
+
+  test('need no blanks where they cannot be confused', () => {
+    expect(read("(a>=-1)&&b!~'x'||c IN(1,2)")).toEqual([
+      ['('],
+      ['name', 'a'],
+      ['operator', '>='],
+      ['number', '-1'],
+      [')'],
+      ['keyword', 'and'],
+      ['name', 'b'],
+      ['operator', '!~'],
+      ['string', 'x'],
+      ['keyword', 'or'],
+      ['name', 'c'],
+      ['keyword', 'in'],
+      ['('],
+      ['number', '1'],
+      [','],
+      ['number', '2'],
+      [')'],
+    ])
+  })
+
+  test('know where they stand', () => {
+    const tokens = tokenize("  a \t= \n'b'")
+    expect(tokens.map(({ position, text }) => [position, text])).toEqual([
+      [2, 'a'],
+      [5, '='],
+      [8, "'b'"],
+      [11, ''],
+    ])
+  })
+
+  test.each(['1.', '1..2', '1e', '1_000', '0x1F', '1.2.3', '12abc', '1e5e5', '-1a'])(
+    'are no number: %s',
+    (text) => {
+      expect(() => tokenize(text)).toThrow(`invalid number: ${text} at position 0`)
+    },
+  )
+
+  test.each(['.5', '+1', '-', '--1', '!', '#', '@a', '{', '[1]', '`a`', '’a’', '\ufffd', '\u202ea'])(
+    'cannot begin with %j',
+    (text) => {
+      expect(() => tokenize(text)).toThrow(/unexpected character '.' at position 0$/)
+    },
+  )
+})

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, notes } from '../../test/fixtures.ts'
+import { forgeJwt } from '../../test/jwt.ts'
+import { examplePath, listRoutes, type ServedRoute } from '../../test/routes.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../test/test-app.ts'
+
+let app: TestApp
+let admin: string
+let loggedOut: string
+let expiredAdmin: string
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: notes })
+  const signIn = async () => {
+    const body = { password: 'correct horse battery staple' }
+    return (await app.request('POST', '/api/admin/auth', { body })).json.token as string
+  }
+  expiredAdmin = await signIn()
+  await app.sql(`update basalt.admin_sessions set expires_at = now() - interval '1 second'`)
+  loggedOut = await signIn()
+  await app.request('POST', '/api/admin/auth/logout', { token: loggedOut })
+  admin = await signIn()
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+/** Every route that answers without a token. A route missing here must be guarded: adding one is a decision. */
+const publicRoutes = new Set([
+  'GET /health',
+  'GET /metrics',
+  'GET /api/openapi.json',
+  'GET /api/docs',
+  'GET /api/docs/static/index.html',
+  'GET /api/docs/static/swagger-initializer.js',
+  'GET /api/docs*',
+  'GET /api/docs/json',
+  'GET /api/docs/yaml',
+  'GET /api/docs/errors',
+  'GET /api/admin/status',
+  'POST /api/admin/auth',
+  'GET /admin/sign-in',
+])
+
+type Access = 'public' | 'admin' | 'data'
+
+function accessOf({ method, url }: ServedRoute): Access {
+  if (publicRoutes.has(`${method === 'HEAD' ? 'GET' : method} ${url}`)) return 'public'
+  return url.startsWith('/api/admin/') ? 'admin' : 'data'
+}
+
+function guarded(access: Access): ServedRoute[] {
+  return listRoutes(app).filter((route) => accessOf(route) === access && !route.url.endsWith('/logout'))
+}
+
+function ask({ method, url }: ServedRoute, headers: Record<string, string>, query = '') {
+  const body = ['GET', 'HEAD', 'DELETE'].includes(method) ? undefined : {}
+  return app.request(method, examplePath(url) + query, { headers, body })
+}
+
+const seconds = Math.floor(Date.now() / 1000)
+const claims = { sub: alice, email: '', aal: 'aal1', amr: ['password'], iat: seconds, exp: seconds + 900 }
+const user = forgeJwt({ payload: claims })
+
+const refusedTokens = {
+  garbage: 'x',
+  'an expired one': forgeJwt({ payload: { ...claims, exp: seconds - 1 } }),
+  'one that is not valid yet': forgeJwt({ payload: { ...claims, nbf: seconds + 300 } }),
+  'one of another server': forgeJwt({ payload: claims, secret: 'another-secret-of-more-than-32-characters' }),
+  'an unsigned one': user.replace(/[^.]*$/, ''),
+  'an admin token with a wrong checksum': `basalt_admin_${'0'.repeat(49)}`,
+  'an API key': `basalt_key_${'0'.repeat(49)}`,
+  'two words': `${user} ${user}`,
+} as const
+
+const refusedHeaders: Readonly<Record<string, Record<string, string>>> = {
+  nothing: {},
+  'an empty header': { authorization: '' },
+  'the scheme alone': { authorization: 'Bearer' },
+  'the scheme and blanks': { authorization: 'Bearer    ' },
+  'another scheme': { authorization: `Basic ${Buffer.from('admin:admin').toString('base64')}` },
+  'the scheme in lower case': { authorization: `bearer ${user}` },
+  'no scheme': { authorization: user },
+  'a cookie': { cookie: `token=${user}; access_token=${user}; basalt_token=${user}` },
+  'headers of others': { 'x-api-key': user, apikey: user, 'x-access-token': user, 'x-basalt-user-id': alice },
+}
+
+test('every route is either known to be public or guarded', () => {
+  const found = listRoutes(app).filter((route) => accessOf(route) === 'public' && route.method !== 'HEAD')
+  expect(new Set(found.map(({ method, url }) => `${method} ${url}`))).toEqual(publicRoutes)
+  expect(guarded('data').length).toBeGreaterThan(5)
+})
+
+describe('a route for everybody', () => {
+  test('answers without a token and does not look at one', async () => {
+    for (const route of guarded('public')) {
+      for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${user}` }]) {
+        const { status } = await ask(route, headers)
+        // Signing in without a password is a bad request, and nothing else.
+        expect([route.url, route.url === '/api/admin/auth' ? 400 : 200]).toEqual([
+          route.url,
+          status === 302 ? 200 : status,
+        ])
+      }
+    }
+  })
+})
+
+describe('a route for callers', () => {
+  test.each(Object.entries(refusedHeaders))('refuses %s', async (_what, headers) => {
+    for (const route of guarded('data')) {
+      const response = await ask(route, headers, '?token=x&access_token=x')
+      expect([route, response.status]).toEqual([route, 401])
+      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      if (route.method === 'HEAD') continue
+      expect(envelope(response)).toEqual({
+        code: 401,
+        message: 'missing or invalid authorization header',
+        error: 'missing_authorization',
+      })
+    }
+  })
+
+  test.each(Object.entries(refusedTokens))('refuses %s', async (_what, token) => {
+    for (const route of guarded('data')) {
+      const response = await ask(route, { authorization: `Bearer ${token}` })
+      expect([route, response.status]).toEqual([route, 401])
+      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      if (route.method === 'HEAD') continue
+      expect(envelope(response)).toEqual({
+        code: 401,
+        message: 'invalid or expired token',
+        error: 'invalid_token',
+      })
+    }
+  })
+
+  test.each([
+    ['that was logged out', () => loggedOut],
+    ['that has expired', () => expiredAdmin],
+  ])('refuses an admin token %s', async (_what, token) => {
+    for (const route of guarded('data')) {
+      const response = await ask(route, { authorization: `Bearer ${token()}` })
+      expect([route, response.status]).toEqual([route, 401])
+    }
+  })
+
+  test('refuses a token whose second factor is due, and says so', async () => {
+    const token = forgeJwt({ payload: { ...claims, mfa_pending: true } })
+    for (const route of guarded('data')) {
+      const response = await ask(route, { authorization: `Bearer ${token}` })
+      expect([route, response.status]).toEqual([route, 401])
+      if (route.method === 'HEAD') continue
+      expect(envelope(response)).toEqual({
+        code: 401,
+        message: 'MFA verification required',
+        error: 'mfa_required',
+      })
+    }
+  })
+
+  test.each([
+    ['a user', () => user],
+    ['an anonymous user', () => forgeJwt({ payload: { ...claims, amr: ['anonymous'], is_anonymous: true } })],
+    ['a user of two factors', () => userToken({ sub: alice, aal: 'aal2', amr: ['password', 'totp'] })],
+    ['the administrator', () => admin],
+  ])('lets %s in', async (_who, token) => {
+    for (const route of guarded('data')) {
+      const response = await ask(route, { authorization: `Bearer ${token()}` })
+      expect([route, response.status < 500 && response.status !== 401]).toEqual([route, true])
+    }
+  })
+
+  test('lets a token in that several blanks follow the scheme', async () => {
+    const response = await app.request('GET', '/api/collections/note', {
+      headers: { authorization: `Bearer   ${user}` },
+    })
+    expect(response.status).toBe(200)
+  })
+
+  test('refuses before it reads the body or looks at the path', async () => {
+    const options = { body: 'x'.repeat(2_000_000), headers: { 'content-type': 'text/plain' } }
+    expect((await app.request('POST', '/api/collections/nothing', options)).status).toBe(401)
+    expect((await app.request('GET', '/api/collections/nothing/1?fields=x')).status).toBe(401)
+  })
+})
+
+describe('a route for the administrator', () => {
+  const route: ServedRoute = { method: 'POST', url: '/api/admin/auth/logout' }
+  const routes = () => [...guarded('admin'), route]
+
+  test.each([
+    ...Object.entries(refusedHeaders),
+    ...Object.entries({ ...refusedTokens, 'a user': user }).map(
+      ([what, token]) => [what, { authorization: `Bearer ${token}` }] as const,
+    ),
+  ])('refuses %s', async (_what, headers) => {
+    for (const each of routes()) {
+      const response = await ask(each, headers)
+      expect([each, response.status]).toEqual([each, 401])
+      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      if (each.method === 'HEAD') continue
+      expect(envelope(response)).toEqual({
+        code: 401,
+        message: 'admin authentication required',
+        error: 'admin_required',
+      })
+    }
+  })
+
+  test.each([
+    ['of a user of two factors', () => userToken({ sub: alice, aal: 'aal2' })],
+    [
+      'whose claims say admin',
+      () => forgeJwt({ payload: { ...claims, role: 'admin', admin: true, is_admin: true } }),
+    ],
+    ['whose second factor is due', () => forgeJwt({ payload: { ...claims, mfa_pending: true } })],
+    ['that was logged out', () => loggedOut],
+    ['that has expired', () => expiredAdmin],
+  ])('refuses a token %s', async (_what, token) => {
+    for (const each of routes()) {
+      const response = await ask(each, { authorization: `Bearer ${token()}` })
+      expect([each, response.status]).toEqual([each, 401])
+    }
+  })
+
+  test('lets the administrator in', async () => {
+    const response = await ask(route, { authorization: `Bearer ${admin}` })
+    expect([response.status, response.text]).toEqual([204, ''])
+  })
+})
+
+describe('with auth.enabled = false', () => {
+  test('data is open to everybody, tokens are not looked at, the administration stays closed', async () => {
+    await using open = await createTestApp({
+      database: app.database,
+      config: { 'auth.enabled': 'false' },
+    })
+    for (const token of [undefined, 'x', user]) {
+      expect((await open.request('GET', '/api/collections/note', { token })).status).toBe(200)
+      expect((await open.request('GET', '/api/schema', { token })).status).toBe(200)
+      expect((await open.request('POST', '/api/admin/auth/logout', { token })).status).toBe(401)
+    }
+  })
+})

@@ -1,0 +1,108 @@
+import { createServer, type Socket } from 'node:net'
+
+/** A server that speaks just enough of Postgres' protocol to greet a client and answer its first question. */
+export interface FakePostgres extends AsyncDisposable {
+  readonly port: number
+}
+
+export interface FakePostgresOptions {
+  /** Answered to whatever is asked first: texts by column name. */
+  readonly row?: Readonly<Record<string, string>>
+  /** Refuses every password. */
+  readonly refusesPasswords?: boolean
+  /** Accepts connections and never says a word. */
+  readonly isSilent?: boolean
+}
+
+export async function startFakePostgres(options: FakePostgresOptions): Promise<FakePostgres> {
+  const sockets = new Set<Socket>()
+  const listener = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+    let isGreeted = false
+    socket.on('data', (chunk) => {
+      if (options.isSilent === true) return
+      if (!isGreeted) {
+        isGreeted = true
+        socket.write(options.refusesPasswords === true ? askForPassword() : greet())
+      } else if (options.refusesPasswords === true) {
+        socket.end(fail('28P01', 'password authentication failed for user "app"'))
+      } else if (chunk[0] === 'Q'.charCodeAt(0)) {
+        socket.write(answer(options.row ?? {}))
+      }
+    })
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const address = listener.address()
+  if (typeof address !== 'object' || address === null) throw new Error('the server has no port')
+  return {
+    port: address.port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => listener.close(resolve))
+    },
+  }
+}
+
+function greet(): Buffer {
+  const authenticationOk = message('R', int32(0))
+  const backendKey = message('K', Buffer.concat([int32(1), int32(2)]))
+  return Buffer.concat([authenticationOk, backendKey, ready()])
+}
+
+function askForPassword(): Buffer {
+  const clearText = 3
+  return message('R', int32(clearText))
+}
+
+function answer(row: Readonly<Record<string, string>>): Buffer {
+  const columns = Object.entries(row)
+  const description = columns.map(([name, value]) =>
+    Buffer.concat([text(name), int32(0), int16(0), int32(typeOf(value)), int16(-1), int32(-1), int16(0)]),
+  )
+  const values = columns.map(([, value]) =>
+    Buffer.concat([int32(Buffer.byteLength(value)), Buffer.from(value)]),
+  )
+  return Buffer.concat([
+    message('T', Buffer.concat([int16(columns.length), ...description])),
+    message('D', Buffer.concat([int16(columns.length), ...values])),
+    message('C', text('SELECT 1')),
+    ready(),
+  ])
+}
+
+/** Object ids of bool, int4 and text. */
+function typeOf(value: string): number {
+  if (value === 't' || value === 'f') return 16
+  return /^\d+$/.test(value) ? 23 : 25
+}
+
+function fail(code: string, reason: string): Buffer {
+  const fields = [`SFATAL`, `C${code}`, `M${reason}`].map(text)
+  return message('E', Buffer.concat([...fields, Buffer.from([0])]))
+}
+
+function ready(): Buffer {
+  return message('Z', Buffer.from('I'))
+}
+
+function message(type: string, body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(type), int32(body.length + 4), body])
+}
+
+function text(value: string): Buffer {
+  return Buffer.from(`${value}\0`)
+}
+
+function int32(value: number): Buffer {
+  const buffer = Buffer.alloc(4)
+  buffer.writeInt32BE(value)
+  return buffer
+}
+
+function int16(value: number): Buffer {
+  const buffer = Buffer.alloc(2)
+  buffer.writeInt16BE(value)
+  return buffer
+}

@@ -1,0 +1,215 @@
+import fc from 'fast-check'
+import type { Filter, Literal } from '../src/features/collections/parse/filter.ts'
+import type { Operator } from '../src/features/collections/parse/tokens.ts'
+import { anyUnits } from './any-text.ts'
+
+/** Filters as trees, and the many ways to write one: what the grammar allows, not what the parser happens to do. */
+
+/** A filter without the positions that only a text has. */
+export type Tree =
+  | { readonly kind: 'and' | 'or'; readonly terms: readonly Tree[] }
+  | {
+      readonly kind: 'compare'
+      readonly column: string
+      readonly operator: Operator
+      readonly value: Literal
+    }
+  | { readonly kind: 'in'; readonly column: string; readonly values: readonly Literal[] }
+
+export type Condition = Exclude<Tree, { terms: unknown }>
+
+export function withoutPositions(filter: Filter): Tree {
+  if ('terms' in filter) return { kind: filter.kind, terms: filter.terms.map(withoutPositions) }
+  const { position: _, ...condition } = filter
+  return condition
+}
+
+/** Every condition of a tree, in the order they are written. */
+export function conditionsOf(tree: Tree): Condition[] {
+  return 'terms' in tree ? tree.terms.flatMap(conditionsOf) : [tree]
+}
+
+/** Trees over such conditions: up to four levels, two to four terms each. */
+export function treeOf(condition: fc.Arbitrary<Condition>): fc.Arbitrary<Tree> {
+  const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      { weight: 2, arbitrary: condition },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          kind: fc.constantFrom('and', 'or'),
+          terms: fc.array(tie('tree'), { minLength: 2, maxLength: 4 }),
+        }),
+      },
+    ),
+  }))
+  return tree
+}
+
+/** Conditions with any names and any literals, for a parser that knows no table. */
+export const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
+  fc
+    .record({
+      column: anyName(),
+      operator: fc.constantFrom<Operator>('=', '!=', '>', '>=', '<', '<=', '~', '!~'),
+      value: anyLiteral(),
+    })
+    .filter(({ operator, value }) => value !== null || operator === '=' || operator === '!=')
+    .map((condition) => ({ kind: 'compare' as const, ...condition })),
+  fc
+    .record({ column: anyName(), values: fc.array(anyLiteral(), { minLength: 1, maxLength: 5 }) })
+    .map((condition) => ({ kind: 'in' as const, ...condition })),
+)
+
+function anyName(): fc.Arbitrary<string> {
+  return fc.oneof(
+    fc.constantFrom('id', 'Größe', '_x', 'a.b', 'a$1', 'and', 'IN', 'null', 'a b', 'a"b', '"', '$1', '-- x'),
+    fc.string({ minLength: 1, maxLength: 20 }),
+    anyUnits({ minLength: 1, maxLength: 10 }),
+  )
+}
+
+function anyLiteral(): fc.Arbitrary<Literal> {
+  return fc.oneof(
+    fc.constantFrom(null, 'true', 'false', '', "'", '\\', "''", "\\'", '$1', '--', '0', '-0', '1e400', '١'),
+    fc.integer().map(String),
+    fc.double().map(String),
+    fc.string({ maxLength: 30 }),
+    anyUnits({ maxLength: 15 }),
+  )
+}
+
+/** Decides between ways to write the same: answers a number below the limit. */
+export type Choose = (limit: number) => number
+
+/** Arbitrary decisions, the same each time a counterexample is tried. */
+export const choices: fc.Arbitrary<() => Choose> = fc
+  .array(fc.nat(999), { minLength: 7, maxLength: 40 })
+  .map((numbers) => () => {
+    let index = 0
+    return (limit) => (numbers[index++ % numbers.length] ?? 0) % limit
+  })
+
+/** Writes the tree in one of its spellings. */
+export function printTree(tree: Tree, choose: Choose): string {
+  return blank(choose) + print(tree, choose) + blank(choose)
+}
+
+function print(tree: Tree, choose: Choose): string {
+  if (!('terms' in tree)) return perhapsGrouped(printCondition(tree, choose), choose)
+  const connective = tree.kind === 'and' ? oneOf(['AND', 'and', 'aNd', '&&'], choose) : orConnective(choose)
+  // Words need blanks, symbols do not.
+  const space = () => (/\w/.test(connective) ? someBlank(choose) : blank(choose))
+  const terms = tree.terms.map((term) => {
+    // An AND may stand beside OR as it is; what is grouped stays a term of its own.
+    const needsGroup = 'terms' in term && !(tree.kind === 'or' && term.kind === 'and')
+    const text = print(term, choose)
+    return needsGroup ? group(text, choose) : text
+  })
+  return terms.reduce((text, term) => text + space() + connective + space() + term)
+}
+
+function printCondition(condition: Condition, choose: Choose): string {
+  const name = printName(condition.column, choose)
+  if (condition.kind === 'in') {
+    const values = condition.values.map(
+      (value) => blank(choose) + printLiteral(value, choose) + blank(choose),
+    )
+    return `${name}${someBlank(choose)}${oneOf(['IN', 'in', 'In'], choose)}${blank(choose)}(${values.join(',')})`
+  }
+  const value = printLiteral(condition.value, choose)
+  return `${name}${blank(choose)}${condition.operator}${blank(choose)}${value}`
+}
+
+const keywords = /^(and|or|in|true|false|null)$/i
+
+function printName(name: string, choose: Choose): string {
+  const isPlain = /^[\p{L}_][\p{L}\p{M}\p{N}_.$]*$/u.test(name) && !keywords.test(name)
+  return isPlain && choose(2) === 0 ? name : `"${name.replaceAll('"', '""')}"`
+}
+
+function printLiteral(value: Literal, choose: Choose): string {
+  if (value === null) return oneOf(['null', 'NULL', 'Null'], choose)
+  const bare = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(value)
+  if (bare && choose(2) === 0) return value
+  if ((value === 'true' || value === 'false') && choose(2) === 0) {
+    return oneOf([value, value.toUpperCase()], choose)
+  }
+  const inner = Array.from({ length: value.length }, (_, index) => printUnit(value.charAt(index), choose))
+  return `'${inner.join('')}'`
+}
+
+function printUnit(unit: string, choose: Choose): string {
+  if (unit === "'") return oneOf(["''", "\\'"], choose)
+  if (unit === '\\') return '\\\\'
+  return choose(9) === 0 ? `\\${unit}` : unit
+}
+
+function perhapsGrouped(text: string, choose: Choose): string {
+  return choose(4) === 0 ? group(text, choose) : text
+}
+
+function group(text: string, choose: Choose): string {
+  return `(${blank(choose)}${text}${blank(choose)})`
+}
+
+function orConnective(choose: Choose): string {
+  return oneOf(['OR', 'or', 'oR', '||'], choose)
+}
+
+function blank(choose: Choose): string {
+  return oneOf(['', ' ', '  ', '\t', '\n', '\u00a0'], choose)
+}
+
+function someBlank(choose: Choose): string {
+  return oneOf([' ', '  ', '\t', '\r\n'], choose)
+}
+
+function oneOf(options: readonly string[], choose: Choose): string {
+  return options[choose(options.length)] ?? ''
+}
+
+/** What a filter is made of, and what has broken parsers before. */
+const fragments = [
+  ...["'", "''", "\\'", '\\', '"', '""', '(', ')', ',', '--', '/*', '*/', ';', '$1', '$$', '%', '&', '|'],
+  ...['&&', '||', 'AND', 'or', 'NOT', 'IN', 'in (', 'null', 'TRUE', '=', '!=', '<>', '==', '<=', '!~', '~*'],
+  ...['\0', '\u2019', '\ufeff', '\u202e', '\ud800', '😀', '١', '1e400', '-0', '0x1F', '1_000', '1.', '.5'],
+  ...[
+    '+1',
+    '1e',
+    '99999999999999999999',
+    'id',
+    ' id ',
+    'id=1',
+    "s='x'",
+    '::int',
+    '(select 1)',
+    'now()',
+    '{}',
+  ],
+]
+
+/** Texts that hardly are filters. */
+export const anyText: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ maxLength: 60 }),
+  anyUnits({ maxLength: 30 }),
+  fc.string({ maxLength: 30, unit: 'grapheme' }),
+  fc.array(fc.constantFrom(...fragments), { maxLength: 12 }).map((parts) => parts.join('')),
+  fc.array(fc.constantFrom(...fragments), { maxLength: 12 }).map((parts) => parts.join(' ')),
+)
+
+/** Texts that were filters before something happened to them. */
+export function mutated(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const edit = fc.record({
+    at: fc.nat(400),
+    remove: fc.nat(6),
+    insert: fc.oneof(fc.constantFrom(...fragments), fc.string({ maxLength: 3 })),
+  })
+  return fc.tuple(text, fc.array(edit, { minLength: 1, maxLength: 3 })).map(([start, edits]) =>
+    edits.reduce((current, { at, remove, insert }) => {
+      const position = at % (current.length + 1)
+      return current.slice(0, position) + insert + current.slice(position + remove)
+    }, start),
+  )
+}

@@ -1,0 +1,148 @@
+import { Agent } from 'node:http'
+import { codeOf } from '../src/lib/errors.ts'
+import { ask, type Reply } from './ask.ts'
+
+/** Table that {@link startLoad} works on. Nothing keeps a key from coming twice, so that a write done twice shows. */
+export const loadTable = `
+create table item (
+  id bigint generated always as identity primary key,
+  key text not null,
+  counter int not null default 0
+);
+create index on item (key);
+insert into item (key) select 'seed-' || n from generate_series(1, 100) n;
+`
+
+export interface LoadOptions {
+  /** Servers; a client that is refused goes to the next one. */
+  readonly urls: readonly string[]
+  readonly token: string
+  /** Clients, each with one request at a time on a connection that it keeps. */
+  readonly clients: number
+  /** What the keys of its creates begin with; for several loads on one table. */
+  readonly prefix?: string
+}
+
+/** What came of a create. Unknown: it may have happened or not. */
+type Fate = 'acknowledged' | 'refused' | 'unknown'
+
+export interface Load {
+  readonly answered: number
+  /** Answers with this status so far. */
+  count(status: number): number
+  stop(): Promise<History>
+}
+
+export interface History {
+  /** Answers by status. */
+  readonly statuses: ReadonlyMap<number, number>
+  /** Requests that got no answer, by the code of their error; refused connections are none. */
+  readonly failures: ReadonlyMap<string, number>
+  /** Answers from 500 on that do not look as documented. */
+  readonly malformed: readonly string[]
+  readonly creates: ReadonlyMap<string, Fate>
+}
+
+/** Lists, reads, creates and updates until it is stopped, and remembers what came of it. */
+export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions): Load {
+  const statuses = new Map<number, number>()
+  const failures = new Map<string, number>()
+  const malformed: string[] = []
+  const creates = new Map<string, Fate>()
+  let isStopped = false
+  let answered = 0
+
+  async function run(client: number): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    let target = client
+    for (let turn = 0; !isStopped; turn += 1) {
+      const key = `${prefix}-${client}-${turn}`
+      const [method, path, body] = requests[(turn + client) % requests.length]?.(key) ?? ['GET', '/health']
+      for (;;) {
+        try {
+          const answer = await ask(method, `${urls[target % urls.length]}${path}`, { agent, token, body })
+          answered += 1
+          statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+          if (answer.status >= 500 && !isAsDocumented(answer)) malformed.push(describe(method, path, answer))
+          if (method === 'POST') creates.set(key, fateOf(answer.status))
+          break
+        } catch (error) {
+          const code = codeOf(error) ?? String(error)
+          if (code === 'ECONNREFUSED') {
+            // Nothing was sent, so trying elsewhere is always right.
+            target += 1
+            if (isStopped) break
+            await new Promise((resolve) => setTimeout(resolve, 5))
+            continue
+          }
+          failures.set(code, (failures.get(code) ?? 0) + 1)
+          if (method === 'POST') creates.set(key, 'unknown')
+          break
+        }
+      }
+    }
+    agent.destroy()
+  }
+
+  const running = Array.from({ length: clients }, (_, client) => run(client))
+  return {
+    get answered() {
+      return answered
+    },
+    count: (status) => statuses.get(status) ?? 0,
+    async stop() {
+      isStopped = true
+      await Promise.all(running)
+      return { statuses, failures, malformed, creates }
+    },
+  }
+}
+
+type LoadRequest = readonly [method: string, path: string, body?: unknown]
+
+const requests: readonly ((key: string) => LoadRequest)[] = [
+  () => ['GET', '/api/collections/item?perPage=10&sort=-id'],
+  () => ['GET', '/api/collections/item/7'],
+  (key) => ['POST', '/api/collections/item', { key }],
+  () => ['PATCH', '/api/collections/item/11', { counter: 1 }],
+]
+
+function fateOf(status: number): Fate {
+  if (status === 201) return 'acknowledged'
+  return status < 500 ? 'refused' : 'unknown'
+}
+
+/** 503 and 504 in the envelope, 503 with the time to wait. */
+function isAsDocumented({ status, headers, text }: Reply): boolean {
+  if (status !== 503 && status !== 504) return false
+  if (status === 503 && !/^\d+$/.test(headers['retry-after'] ?? '')) return false
+  try {
+    const parsed = JSON.parse(text)
+    return parsed.code === status && typeof parsed.message === 'string' && typeof parsed.error === 'string'
+  } catch {
+    return false
+  }
+}
+
+function describe(method: string, path: string, { status, headers, text }: Reply): string {
+  return `${method} ${path}: ${status} ${JSON.stringify(headers)} ${text}`
+}
+
+/**
+ * Compares what clients were told with what is there.
+ *
+ * @param present how often each key is there
+ * @returns what does not fit: an acknowledged create that is missing, a refused one that is there, one done twice
+ */
+export function contradictions(
+  { creates }: History,
+  present: ReadonlyMap<string, number>,
+): readonly string[] {
+  return [...creates].flatMap(([key, fate]) => {
+    const count = present.get(key) ?? 0
+    if (fate === 'acknowledged' && count === 0) return [`${key}: acknowledged, but missing`]
+    if (fate === 'refused' && count > 0) return [`${key}: refused, but present`]
+    if (count > 1) return [`${key}: there ${count} times`]
+    return []
+  })
+}

@@ -1,0 +1,75 @@
+import { buildCatalog } from '../src/database/catalog/build.ts'
+import type { Relation } from '../src/database/catalog/model.ts'
+import type { TypeName } from '../src/database/sql.ts'
+
+/** A table of text columns as the catalog would describe it, for tests without a database. */
+export function relationOf(columns: readonly string[], primaryKey: readonly string[]): Relation {
+  const relation = {
+    oid: '1',
+    schema: 'public',
+    name: 'sample',
+    kind: 'r',
+    comment: null,
+    rls_enabled: false,
+    schema_usable: true,
+    can_select: true,
+    can_insert: true,
+    can_update: true,
+    can_delete: true,
+    policies_look_around: false,
+  } as const
+  const text = {
+    oid: '25',
+    name: 'text',
+    full_name: 'text' as TypeName,
+    kind: 'b',
+    category: 'S',
+    base_oid: '0',
+    element_oid: '0',
+    has_equality: true,
+    has_order: true,
+    labels: null,
+  } as const
+  const key = {
+    relation_oid: '1',
+    name: 'sample_pkey',
+    kind: 'p',
+    columns: primaryKey.map((name) => columns.indexOf(name) + 1),
+    referenced_oid: '0',
+    referenced_columns: null,
+    on_update: ' ',
+    on_delete: ' ',
+    definition: '',
+    is_inherited: false,
+  } as const
+  const { relations } = buildCatalog(
+    {
+      fingerprint: '',
+      relations: [relation],
+      columns: columns.map((name, index) => ({
+        relation_oid: '1',
+        name,
+        position: index + 1,
+        type: 'text',
+        type_oid: '25',
+        nullable: !primaryKey.includes(name),
+        default: null,
+        identity: '',
+        generated: '',
+        comment: null,
+        can_select: true,
+      })),
+      types: [text],
+      constraints: primaryKey.length === 0 ? [] : [key],
+      indexes: [],
+      policies: [],
+      functions: [],
+      extensions: [],
+    },
+    ['public'],
+    new Date(0),
+  )
+  const found = relations.get('sample')
+  if (found === undefined) throw new Error('the sample is missing')
+  return found
+}

@@ -1,0 +1,44 @@
+import type { TestApp } from './test-app.ts'
+
+export interface ServedRoute {
+  readonly method: string
+  /** As it is declared: `/api/collections/:table`. */
+  readonly url: string
+}
+
+/** Every route of the running server, read from Fastify's own tree so that none can hide. */
+export function listRoutes({ app }: TestApp): ServedRoute[] {
+  const parents: string[] = []
+  return app.http
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const found = /^((?:[│ ] {3}|[├└]── )*)(.*?)(?: \(([A-Z, ]+)\))?$/.exec(line)
+      const [, indent = '', part = '', methods] = found ?? []
+      if (part === '') return []
+      const depth = Math.max(0, indent.length / 4 - 1)
+      const url = (parents[depth - 1] ?? '') + part
+      parents.length = depth
+      parents[depth] = url
+      return (methods ?? '').split(', ').flatMap((method) => (method === '' ? [] : [{ method, url }]))
+    })
+}
+
+/** A path the route matches. */
+export function examplePath(url: string): string {
+  // The tree leaves out the folder of the reference page's files.
+  return url
+    .replace(/:table/g, 'note')
+    .replace(/:\w+/g, '1')
+    .replace(/\*$/, '/static/index.css')
+}
+
+/** The methods of all routes that match the path, sorted: `/api/collections/note/batch` is also a record. */
+export function methodsOf(routes: readonly ServedRoute[], path: string): string[] {
+  const methods = routes.filter(({ url }) => toPattern(url).test(path)).map(({ method }) => method)
+  return [...new Set(methods)].sort()
+}
+
+function toPattern(url: string): RegExp {
+  return new RegExp(`^${url.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+').replace(/\*$/, '/.+')}$`)
+}

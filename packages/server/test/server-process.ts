@@ -1,0 +1,188 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { testAdminPassword, testSecret } from './test-config.ts'
+import { waitFor } from './wait-for.ts'
+
+const command = fileURLToPath(new URL('../bin/basalt.js', import.meta.url))
+
+export const isRoot = process.getuid?.() === 0
+
+/** An account without rights, for tests that run as root. */
+export const nobody = { uid: 65_534, gid: 65_534 }
+
+export interface Account {
+  readonly uid: number
+  readonly gid: number
+}
+
+export interface ProcessOptions {
+  /** Configuration by key, as in the file: `server.port`. */
+  readonly config?: Readonly<Record<string, string>>
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly account?: Account | undefined
+}
+
+/** How a process ended. */
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** `basalt start` in a process of its own. */
+export interface ServerProcess extends AsyncDisposable {
+  /** Empty until it listens. */
+  readonly url: string
+  readonly pid: number
+  /** Everything it has written so far. */
+  output(): string
+  /** What it has logged so far. */
+  log(): readonly Readonly<Record<string, unknown>>[]
+  signal(signal: NodeJS.Signals): void
+  /** Sends the signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<Ending>
+  readonly ended: Promise<Ending>
+}
+
+/** What a command wrote that ended by itself. */
+export interface FinishedCommand extends Ending {
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A directory for a test, which the given account owns. */
+export function createDirectory(account?: Account): { readonly path: string } & AsyncDisposable {
+  const path = mkdtempSync(join(tmpdir(), 'basalt-process-'))
+  if (account === undefined) chmodSync(path, 0o755)
+  else chownSync(path, account.uid, account.gid)
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      await stopPostgres(path)
+      rmSync(path, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The process id of the embedded Postgres of a data directory, if it runs. */
+export function postmasterOf(dataDirectory: string): number | undefined {
+  try {
+    const [line] = readFileSync(join(dataDirectory, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
+    const pid = Number(line)
+    process.kill(pid, 0)
+    return pid
+  } catch {
+    return undefined
+  }
+}
+
+/** Whatever a test that kills servers has left running. */
+async function stopPostgres(dataDirectory: string): Promise<void> {
+  const pid = postmasterOf(dataDirectory)
+  if (pid === undefined) return
+  process.kill(pid, 'SIGQUIT')
+  await waitFor('Postgres to end', () => postmasterOf(dataDirectory) === undefined)
+}
+
+/** Starts a server and waits until it listens. Its port is free unless configured. */
+export async function startServer(options: ProcessOptions = {}): Promise<ServerProcess> {
+  const server = launchServer(options)
+  await Promise.race([
+    waitFor('the server to listen', () => server.url !== '', 60_000),
+    server.ended.then(({ code, signal }) => {
+      throw new Error(`the server ended (${signal ?? code}) before it listened:\n${server.output()}`)
+    }),
+  ])
+  return server
+}
+
+/** Starts a server without waiting for it. */
+export function launchServer(options: ProcessOptions = {}): ServerProcess {
+  const child = spawnServer(options)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
+  const ended = endOf(child)
+  const log = () => parseLog(output)
+  return {
+    get url() {
+      return String(log().find(({ msg }) => msg === 'listening')?.url ?? '')
+    },
+    pid: child.pid ?? 0,
+    output: () => output,
+    log,
+    ended,
+    signal: (signal) => child.kill(signal),
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      return await ended
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
+      await ended
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Runs a start that is expected to end by itself. */
+export function failToStart(options: ProcessOptions = {}): Promise<FinishedCommand> {
+  return runCommand(['start'], options)
+}
+
+/** Runs a command to its end: `basalt sql …`. */
+export async function runCommand(
+  args: readonly string[],
+  options: ProcessOptions = {},
+): Promise<FinishedCommand> {
+  const child = spawnServer(options, args)
+  let stdout = ''
+  let stderr = ''
+  child.stdout?.on('data', (chunk) => (stdout += chunk))
+  child.stderr?.on('data', (chunk) => (stderr += chunk))
+  const timer = setTimeout(() => child.kill('SIGKILL'), 30_000)
+  const ending = await endOf(child)
+  clearTimeout(timer)
+  return { ...ending, stdout, stderr }
+}
+
+function spawnServer(
+  { config = {}, env = {}, account }: ProcessOptions,
+  args: readonly string[] = ['start'],
+): ChildProcess {
+  const settings = {
+    'server.port': '0',
+    'auth.jwt_secret': testSecret,
+    'admin.password': testAdminPassword,
+    ...config,
+  }
+  const variables = Object.entries(settings).map(([key, value]) => [
+    `BASALT_${key.replaceAll('.', '_').toUpperCase()}`,
+    value,
+  ])
+  return spawn(process.execPath, [command, ...args], {
+    cwd: tmpdir(),
+    env: { PATH: process.env.PATH ?? '', ...Object.fromEntries(variables), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(account ?? {}),
+  })
+}
+
+function endOf(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    // "close" comes after all output has arrived.
+    child.on('close', (code, signal) => resolve({ code, signal }))
+  })
+}
+
+function parseLog(output: string): Record<string, unknown>[] {
+  return output.split('\n').flatMap((line) => {
+    if (!line.startsWith('{') || !line.endsWith('}')) return []
+    return [JSON.parse(line) as Record<string, unknown>]
+  })
+}

@@ -1,0 +1,96 @@
+import { Agent } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask, type Reply } from './ask.ts'
+import { alice } from './fixtures.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { createTestDatabase, type TestDatabase, userToken } from './test-app.ts'
+import { waitFor } from './wait-for.ts'
+
+const token = userToken({ sub: alice })
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql(`
+    create view nap as select 'rested' as state from pg_sleep(1.5);
+    create view hibernation as select 'awake' as state from pg_sleep(60)`)
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+function start(config: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+  return startServer({ config: { 'database.url': database.url, ...config } })
+}
+
+/** Asks for a view that takes its time; answers the code of the error when there is no reply. */
+function askSlowly({ url }: ServerProcess, view: string): Promise<Reply | string> {
+  return ask('GET', `${url}/api/collections/${view}?skipTotal=true`, { token }).catch((error) => error.code)
+}
+
+async function running(view: string): Promise<number> {
+  const [row] = await database.sql<{ count: number }>(
+    `select count(*)::int from pg_stat_activity
+     where datname = current_database() and state = 'active' and query like $1 and pid <> pg_backend_pid()`,
+    [`%"${view}"%`],
+  )
+  return row?.count ?? 0
+}
+
+async function sessions(): Promise<number> {
+  const [row] = await database.sql<{ count: number }>(
+    `select count(*)::int from pg_stat_activity
+     where datname = current_database() and application_name = 'basalt start'`,
+  )
+  return row?.count ?? 0
+}
+
+test('a stop answers what is under way, tells load balancers, and leaves no session', async () => {
+  await using server = await start()
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  expect((await ask('GET', `${server.url}/health`, { agent })).headers.connection).toBe('keep-alive')
+  const slow = askSlowly(server, 'nap')
+  await waitFor('the query', async () => (await running('nap')) === 1)
+
+  // As a terminal and npm do it together.
+  server.signal('SIGINT')
+  server.signal('SIGINT')
+  await waitFor('the stop to begin', () => server.log().some(({ msg }) => msg === 'stopping'))
+  const health = await ask('GET', `${server.url}/health`, { agent })
+  expect({ status: health.status, body: health.json, connection: health.headers.connection }).toEqual({
+    status: 503,
+    body: { status: 'stopping', database: 'ok' },
+    connection: 'close',
+  })
+
+  expect(await slow).toMatchObject({ status: 200, json: { items: [{ state: 'rested' }] } })
+  expect(await server.ended).toEqual({ code: 0, signal: null })
+  expect(server.log().map(({ msg }) => msg)).toContain('stopped')
+  expect(await sessions()).toBe(0)
+  agent.destroy()
+})
+
+test('a stop cuts off what takes longer than server.shutdown_timeout, also in Postgres', async () => {
+  await using server = await start({ 'server.shutdown_timeout': '1' })
+  const slow = askSlowly(server, 'hibernation')
+  await waitFor('the query', async () => (await running('hibernation')) === 1)
+  expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(await slow).toBe('ECONNRESET')
+  expect(await sessions()).toBe(0)
+})
+
+test('asked again, a stop does not wait for what is under way', async () => {
+  await using server = await start()
+  const slow = askSlowly(server, 'hibernation')
+  await waitFor('the query', async () => (await running('hibernation')) === 1)
+  let hasEnded = false
+  void server.ended.then(() => {
+    hasEnded = true
+  })
+  await waitFor('the end', () => {
+    if (!hasEnded) server.signal('SIGINT')
+    return hasEnded
+  })
+  expect(await server.ended).toEqual({ code: 1, signal: null })
+  expect(server.log().at(-1)).toMatchObject({ msg: 'stopped' })
+  expect(await slow).toBe('ECONNRESET')
+  expect(await sessions()).toBe(0)
+})

@@ -1,0 +1,119 @@
+import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** A TCP proxy on loopback whose connections tests break. */
+export interface TcpProxy extends AsyncDisposable {
+  readonly port: number
+  /** Connections that are open. */
+  readonly connections: number
+  /** Stops forwarding, in both directions, with the sockets left open; new connections are accepted and left alone. */
+  freeze(): void
+  /** Freezes the connections that are open now, for good; new ones work. */
+  freezePresent(): void
+  thaw(): void
+  /** Milliseconds every piece is held back in each direction. */
+  setDelay(ms: number): void
+  /** Cuts a connection instead of forwarding the first reply that the test picks; once. */
+  cutReply(picks: (reply: Buffer) => boolean): Promise<void>
+  /** Cuts every connection. */
+  cut(): void
+}
+
+interface Link {
+  readonly client: Socket
+  readonly server: Socket
+  isFrozen: boolean
+}
+
+/** @param target port on loopback */
+export async function createTcpProxy(target: number): Promise<TcpProxy> {
+  const links = new Set<Link>()
+  let isFrozen = false
+  let delayMs = 0
+  let cutter: { picks: (reply: Buffer) => boolean; done: () => void } | undefined
+  const held: (() => void)[] = []
+
+  function forward(link: Link, from: Socket, to: Socket, isReply: boolean): void {
+    let last = Promise.resolve()
+    from.on('data', (chunk) => {
+      if (isReply && cutter?.picks(chunk) === true) {
+        const { done } = cutter
+        cutter = undefined
+        link.client.destroy()
+        link.server.destroy()
+        done()
+        return
+      }
+      if (link.isFrozen) return
+      if (isFrozen) {
+        held.push(() => to.write(chunk))
+        return
+      }
+      if (delayMs === 0) {
+        to.write(chunk)
+        return
+      }
+      const ms = delayMs
+      last = last.then(async () => {
+        await delay(ms)
+        to.write(chunk)
+      })
+    })
+  }
+
+  const listener = createServer((client) => {
+    const server = connect(target, '127.0.0.1')
+    const link: Link = { client, server, isFrozen: false }
+    links.add(link)
+    forward(link, client, server, false)
+    forward(link, server, client, true)
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on('error', () => undefined)
+      one.on('close', () => {
+        links.delete(link)
+        other.destroy()
+      })
+    }
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const address = listener.address()
+  if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port')
+
+  const cut = () => {
+    for (const { client, server } of links) {
+      client.destroy()
+      server.destroy()
+    }
+  }
+  return {
+    port: address.port,
+    get connections() {
+      return links.size
+    },
+    freeze() {
+      isFrozen = true
+    },
+    freezePresent() {
+      for (const link of links) link.isFrozen = true
+    },
+    thaw() {
+      isFrozen = false
+      for (const release of held.splice(0)) release()
+    },
+    setDelay(ms) {
+      delayMs = ms
+    },
+    cutReply: (picks) =>
+      new Promise((done) => {
+        cutter = { picks, done }
+      }),
+    cut,
+    async [Symbol.asyncDispose]() {
+      cut()
+      await new Promise((resolve) => listener.close(resolve))
+    },
+  }
+}
