@@ -20,7 +20,10 @@ const layers: readonly (readonly string[])[] = [
 
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
+  accounts: ['audit', 'auth-settings', 'jobs', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'passwords', 'throttle'],
+  'auth-settings': ['audit'],
+  mail: ['audit', 'throttle'],
 }
 
 /** Packages that only one part may use. */
@@ -31,6 +34,9 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'main.ts'],
   'smol-toml': ['config'],
   'prom-client': ['http'],
+  'pg-boss': ['features/*'],
+  nodemailer: ['features/*'],
+  'html-to-text': ['features/*'],
 }
 
 interface Import {

@@ -1,4 +1,6 @@
 import { isLoopback } from '../lib/addresses.ts'
+import { isEmailAddress } from '../lib/email-address.ts'
+import { parseSender } from '../lib/mail-sender.ts'
 import type { Config } from './schema.ts'
 
 export interface RuleViolation {
@@ -13,6 +15,8 @@ export function configRules(config: Config): RuleViolation[] {
     externalDatabaseNeedsSecret,
     systemSchemasStayHidden,
     smsProviderNeedsItsKeys,
+    emailBackendNeedsItsKeys,
+    emailNeedsSender,
   ].flatMap((rule) => rule(config) ?? [])
 }
 
@@ -59,4 +63,29 @@ function smsProviderNeedsItsKeys({ auth }: Config): RuleViolation[] {
       key: `auth.${key}`,
       problem: `required with auth.sms_provider = "${auth.sms_provider}"`,
     }))
+}
+
+function emailBackendNeedsItsKeys({ email }: Config): RuleViolation[] {
+  const because = `email.backend = "${email.backend}"`
+  if (email.backend === 'webhook' && email.webhook.url === '') {
+    return [{ key: 'email.webhook.url', problem: `required with ${because}` }]
+  }
+  if (email.backend !== 'smtp') return []
+  const { host, username, password } = email.smtp
+  return [
+    ...(host.trim() === '' ? [{ key: 'email.smtp.host', problem: `required with ${because}` }] : []),
+    ...(username !== '' && password === ''
+      ? [{ key: 'email.smtp.password', problem: 'required with email.smtp.username' }]
+      : []),
+  ]
+}
+
+/** Mail from nowhere is refused or taken for spam; a server on this machine is there to try things out. */
+function emailNeedsSender({ email }: Config): RuleViolation | undefined {
+  const { address } = parseSender(email.from)
+  if (email.backend !== 'smtp' || isLoopback(email.smtp.host) || isEmailAddress(address)) return undefined
+  return {
+    key: 'email.from',
+    problem: `"${address}" is no address mail can come from; with email.backend = "smtp" it must be one, such as Shop <no-reply@example.com>`,
+  }
 }

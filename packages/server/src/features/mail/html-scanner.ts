@@ -4,7 +4,7 @@ export interface HtmlPlace {
   readonly kind: 'text' | 'quoted' | 'unquoted' | 'markup'
   /** Name of the attribute in lower case; empty outside a value. */
   readonly attribute: string
-  /** Whether the value of the attribute begins here. */
+  /** Whether nothing but blanks and other placeholders comes before it in the value. */
   readonly isStart: boolean
 }
 
@@ -122,7 +122,7 @@ export function createHtmlScanner(): HtmlScanner {
     },
   }
 
-  /** Whether nothing of the value has been read yet. */
+  /** Whether nothing but blanks and placeholders has been read of the value. */
   let isStart = false
 
   return {
@@ -132,19 +132,22 @@ export function createHtmlScanner(): HtmlScanner {
     read(text) {
       for (let index = 0; index < text.length; index += 1) {
         const before = state
-        state = steps[state](text.charAt(index))
-        isStart = state !== before && state.endsWith('-quoted')
+        const character = text.charAt(index)
+        state = steps[state](character)
+        const isOpened = state !== before && state.endsWith('-quoted')
+        isStart = isOpened || (isStart && state === before && blank.test(character))
       }
     },
     place() {
-      const begins = isStart || state === 'before-value'
-      isStart = false
-      // What follows without quotes is the rest of the same value.
-      if (state === 'before-value') state = 'unquoted'
+      if (state === 'before-value') {
+        // What follows without quotes is the rest of the same value.
+        state = 'unquoted'
+        isStart = true
+      }
       // A comment is text to some readers, and no escaped value can end it.
       if (state === 'text' || state === 'comment') return { kind: 'text', attribute: '', isStart: false }
-      if (state === 'unquoted') return { kind: 'unquoted', attribute, isStart: begins }
-      if (state.endsWith('-quoted')) return { kind: 'quoted', attribute, isStart: begins }
+      if (state === 'unquoted') return { kind: 'unquoted', attribute, isStart }
+      if (state.endsWith('-quoted')) return { kind: 'quoted', attribute, isStart }
       return { kind: 'markup', attribute: '', isStart: false }
     },
   }

@@ -1,10 +1,9 @@
-import { compile } from 'html-to-text'
+import { compile, type HtmlToTextOptions } from 'html-to-text'
 
 /** Nothing a person reads is nested deeper; the conversion calls itself for each level. */
 const deepest = 200
 
-/** The text part of a mail: what the HTML says, with the addresses of links behind their words. */
-export const toPlainText: (html: string) => string = compile({
+const options: HtmlToTextOptions = {
   wordwrap: false,
   limits: { maxDepth: deepest },
   selectors: [
@@ -13,4 +12,12 @@ export const toPlainText: (html: string) => string = compile({
     { selector: 'img', format: 'skip' },
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
   ],
-})
+}
+
+let convert: ((html: string) => string) | undefined
+
+/** The text part of a mail: what the HTML says, with the addresses of links behind their words. */
+export function toPlainText(html: string): string {
+  convert ??= compile(options)
+  return convert(html)
+}

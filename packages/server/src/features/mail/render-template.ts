@@ -19,10 +19,10 @@ const renderedLimit = 1_000_000
 /** @throws AppError template_render_error */
 export function renderTemplate(template: Template, variables: Variables): RenderedMail {
   const subject = fill('subject', template.subject, subjectLimit, ({ name }) =>
-    plainLine(valueOf(variables, name)),
+    plainLine(requireValue(variables, name)),
   )
   const html = fill('html', template.html, renderedLimit, (placeholder) =>
-    escapeValue(placeholder, printable(valueOf(variables, placeholder.name))),
+    escapeValue(placeholder, printable(requireValue(variables, placeholder.name))),
   )
   return { subject: plainLine(subject).trim(), html, text: toPlainText(html) }
 }
@@ -43,7 +43,7 @@ function fill<Part extends object>(
   return filled
 }
 
-function valueOf(variables: Variables, name: string): string {
+function requireValue(variables: Variables, name: string): string {
   const value = Object.hasOwn(variables, name) ? variables[name] : undefined
   if (value === undefined) throw mailErrors.templateRenderError(`no value for {{.${name}}}`)
   return value
@@ -56,7 +56,7 @@ function plainLine(text: string): string {
 
 /** Without what HTML cannot carry. */
 function printable(text: string): string {
-  return text.toWellFormed().replace(/[\0-\x08\x0b\x0e-\x1f\x7f]/g, '')
+  return text.toWellFormed().replace(/[^\P{Cc}\t\n\r]/gu, '')
 }
 
 function escapeValue({ name, place }: PlacedPlaceholder, value: string): string {
@@ -82,6 +82,6 @@ const linkAttributes = new Set(['href', 'xlink:href', 'src', 'action', 'formacti
 /** Whether following the value would run something: readers ignore blanks and control characters in the scheme. */
 function isActiveLink(attribute: string, value: string): boolean {
   if (!linkAttributes.has(attribute)) return false
-  const bare = value.replace(/[\0-\x20\x7f]/g, '')
+  const bare = value.replace(/[\p{Cc}\p{Z}]/gu, '')
   return /^(?:javascript|vbscript|data(?!:image\/(?:png|gif|jpeg|webp)[;,])):/i.test(bare)
 }
