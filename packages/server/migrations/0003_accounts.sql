@@ -2,8 +2,8 @@
 -- server is needed to make it from.
 create table basalt.users (
   id uuid primary key default gen_random_uuid(),
-  -- Trimmed and in lower case; null when there is none.
-  email text,
+  -- Normalized before it gets here; compared as it stands, byte for byte. Null when there is none.
+  email text collate "C" unique,
   email_verified_at timestamptz,
   -- E.164.
   phone text unique,
@@ -15,7 +15,6 @@ create table basalt.users (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
-create unique index users_email on basalt.users (lower(email));
 create index users_created_at on basalt.users (created_at);
 
 create table basalt.sessions (

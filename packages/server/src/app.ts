@@ -8,24 +8,34 @@ import { translateDatabaseFailure } from './database/errors.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { listErrors } from './error-catalog.ts'
 import type { Feature } from './feature.ts'
-import { createAccessTokenVerifier } from './features/accounts/index.ts'
+import {
+  accounts,
+  createAccessTokenVerifier,
+  deriveKeys,
+  EndedSessions,
+  refuseEndedSessions,
+} from './features/accounts/index.ts'
 import {
   admin,
   createAdminService,
   createAdminTokenVerifier,
   type FirstSignIn,
 } from './features/admin/index.ts'
+import { AuthSettings, authSettings } from './features/auth-settings/index.ts'
 import { collections } from './features/collections/index.ts'
 import { health } from './features/health/index.ts'
+import { createJobQueue, jobs } from './features/jobs/index.ts'
+import { createMailBackend, createMailTemplates, mail } from './features/mail/index.ts'
 import { metrics } from './features/metrics/index.ts'
 import { createPasswordHasher } from './features/passwords/index.ts'
 import { reference } from './features/reference/index.ts'
 import { schema } from './features/schema/index.ts'
+import { createSmsProvider } from './features/sms/index.ts'
 import { createThrottle, throttle } from './features/throttle/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { closeServer, seeOffClients } from './http/shutdown.ts'
-import { httpOrigin } from './lib/addresses.ts'
+import { httpOrigin, isLoopback } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { resolveJwtSecret } from './secrets.ts'
@@ -94,30 +104,69 @@ async function wire(
   catalog: LiveCatalog,
 ): Promise<App> {
   let isStopping = false
-  const throttling = createThrottle(database.system)
-  const adminService = createAdminService({
-    database: database.system,
-    passwords: createPasswordHasher(),
-    throttle: throttling,
-  })
-  const adminTokens = createAdminTokenVerifier(database.system)
-  const accessTokens = config.auth.enabled
-    ? [createAccessTokenVerifier({ secret: resolveJwtSecret(config), clock })]
-    : []
+  const { system } = database
+  const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
+  const throttling = createThrottle(system)
+  const passwords = createPasswordHasher()
+  const adminService = createAdminService({ database: system, passwords, throttle: throttling })
+  const adminTokens = createAdminTokenVerifier(system)
   const measurements = new Metrics()
   measurements.watchPool(() => database.user.stats)
+  const jobQueue = createJobQueue({
+    database: system,
+    isWorking: config.jobs.enabled,
+    concurrency: config.jobs.concurrency,
+    stopTimeout: config.server.shutdown_timeout,
+    log,
+  })
+  const mailBackend = createMailBackend({
+    config: config.email,
+    isDevelopment: isDevelopment(config),
+    log,
+    clock,
+  })
+  const mailTemplates = createMailTemplates({ database: system, appName: config.email.app_name, log })
+  const endedSessions = new EndedSessions(system, config.auth.token_duration, log)
+  const settings = new AuthSettings(system, config.auth, log)
+  const keys = config.auth.enabled ? deriveKeys(resolveJwtSecret(config)) : undefined
+  const accessTokens =
+    keys === undefined
+      ? []
+      : [refuseEndedSessions(createAccessTokenVerifier({ secret: keys.access, clock }), endedSessions)]
 
   const features: readonly Feature[] = [
-    health({ database: database.system, isStopping: () => isStopping }),
+    health({ database: system, isStopping: () => isStopping }),
     collections({ catalog, database: database.user, changes }),
     schema(catalog),
     admin(adminService, adminTokens),
-    throttle(database.system),
+    throttle(system),
     reference(listErrors()),
     ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
+    mail({ database: system, templates: mailTemplates, backend: mailBackend, log }),
+    ...(keys === undefined
+      ? []
+      : [
+          authSettings(settings),
+          accounts({
+            config: config.auth,
+            appName: config.email.app_name,
+            database: system,
+            keys,
+            clock,
+            passwords,
+            throttle: throttling,
+            settings,
+            jobs: jobQueue,
+            mail: { backend: mailBackend, templates: mailTemplates },
+            sms: createSmsProvider({ config: config.auth, isDevelopment: isDevelopment(config), log, clock }),
+            endedSessions,
+            siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
+          }),
+        ]),
+    // Last: the others have said what jobs there are.
+    jobs(jobQueue),
   ]
 
-  const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
   const http: HttpServer = await createHttpServer({
     config,
     authentication: { isRequired: config.auth.enabled, verifiers: [adminTokens, ...accessTokens] },
@@ -151,6 +200,14 @@ async function wire(
       await database.close()
     },
   }
+}
+
+/** On somebody's own machine, where codes and links may stand in the log (decisions, Configuration). */
+function isDevelopment({ database, server }: Config): boolean {
+  if (database.url === '') return true
+  return server.public_base_url === ''
+    ? isLoopback(server.host)
+    : isLoopback(new URL(server.public_base_url).hostname)
 }
 
 /** Before the server listens on a free port of the system's choice, the port is not known. */

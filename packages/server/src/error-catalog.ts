@@ -1,6 +1,8 @@
 import { databaseErrorTable } from './database/errors.ts'
+import { accountErrorTable } from './features/accounts/index.ts'
 import { adminErrorTable } from './features/admin/index.ts'
 import { collectionErrorTable } from './features/collections/index.ts'
+import { mailErrorTable } from './features/mail/index.ts'
 import { passwordErrorTable } from './features/passwords/index.ts'
 import { httpErrorTable } from './http/errors.ts'
 import { type ErrorSpec, type ErrorTable, errorKind } from './lib/errors.ts'
@@ -20,7 +22,9 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Database: databaseErrorTable,
   Collections: collectionErrorTable,
   Administration: adminErrorTable,
+  Accounts: accountErrorTable,
   Passwords: passwordErrorTable,
+  Mail: mailErrorTable,
 }
 
 /** Every error the API can answer, by area. */

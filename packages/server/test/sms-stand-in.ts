@@ -16,27 +16,17 @@ export type Answer = (response: ServerResponse, request: ReceivedRequest) => voi
 /** Plays a provider of text messages on a port of its own: keeps every request and answers as told. */
 export interface SmsStandIn extends AsyncDisposable {
   readonly url: string
-  /** `127.0.0.1:port`. */
-  readonly host: string
   readonly requests: readonly ReceivedRequest[]
-  /** Bytes of all replies that have left. */
-  sentBytes(): number
-  /** Forgets earlier requests. */
+  /** How to answer from now on; forgets earlier requests. */
   answerWith(answer: Answer): void
-  /** The only request since the last answer was set. */
+  /** The only request since then. */
   onlyRequest(): ReceivedRequest
 }
 
 export async function startSmsStandIn(): Promise<SmsStandIn> {
   const requests: ReceivedRequest[] = []
-  let sent = 0
   let answer: Answer = (response) => response.end()
   const server = createServer((message, response) => {
-    const { socket } = message
-    const before = socket.bytesWritten
-    response.once('close', () => {
-      sent += socket.bytesWritten - before
-    })
     void receive(message).then((request) => {
       requests.push(request)
       answer(response, request)
@@ -48,12 +38,9 @@ export async function startSmsStandIn(): Promise<SmsStandIn> {
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    host: `127.0.0.1:${port}`,
     requests,
-    sentBytes: () => sent,
     answerWith(next) {
       requests.length = 0
-      sent = 0
       answer = next
     },
     onlyRequest() {

@@ -45,6 +45,11 @@ export function userOf(request: FastifyRequest): UserIdentity {
   return identity
 }
 
+/** The caller of a route with the guard `optional`, if it is a signed-in user. */
+export function optionalUserOf({ identity }: FastifyRequest): UserIdentity | undefined {
+  return identity?.kind === 'user' ? identity : undefined
+}
+
 /** The caller of a route with the guard `admin`. */
 export function adminOf(request: FastifyRequest): AdminIdentity {
   const identity = identityOf(request)
@@ -67,6 +72,10 @@ function createGuard(
     }
     if (guard === 'data' && !isRequired) {
       settle({ identity: openIdentity })
+      return
+    }
+    if (guard === 'optional' && request.headers.authorization === undefined) {
+      done()
       return
     }
     const token = hasOneAuthorization(request.raw.rawHeaders)

@@ -4,11 +4,12 @@ import type { Identity } from './identity.ts'
 /**
  * Who may call a route.
  * - `public`: everybody; a token is not looked at
+ * - `optional`: everybody; a token that is sent must be good
  * - `bearer`: a signed-in user
  * - `admin`: an administrator
  * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false
  */
-export type Guard = 'public' | 'bearer' | 'admin' | 'data'
+export type Guard = 'public' | 'optional' | 'bearer' | 'admin' | 'data'
 
 // Every route states its guard and operation; `authentication.ts` refuses to start without. The identity is set
 // by the guard before a handler runs.

@@ -59,7 +59,8 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
         offset: (page - 1) * perPage,
         ...(search === undefined || search.trim() === '' ? {} : { search: search.trim() }),
       })
-      const totalItems = found[0] === undefined ? await countUsers(context, search?.trim()) : Number(found[0].total)
+      const totalItems =
+        found[0] === undefined ? await countUsers(context, search?.trim()) : Number(found[0].total)
       const totalPages = Math.ceil(totalItems / perPage)
       return reply.send({ items: found.map(describeListed), page, perPage, totalItems, totalPages })
     },

@@ -49,13 +49,15 @@ export async function linkEmailTo(
   const response = await database.transaction(async (transaction) => {
     const owner = await findUserByEmail(transaction, email)
     if (owner !== undefined && owner.id !== caller.userId) throw accountErrors.emailOfAnother()
-    const user = await linkEmail(transaction, caller.userId, { email, passwordHash, isVerified: false }).catch(
-      (error) => {
-        // Somebody took the address between the two statements.
-        if (codeOf(error) === '23505') throw accountErrors.emailOfAnother()
-        throw error
-      },
-    )
+    const user = await linkEmail(transaction, caller.userId, {
+      email,
+      passwordHash,
+      isVerified: false,
+    }).catch((error) => {
+      // Somebody took the address between the two statements.
+      if (codeOf(error) === '23505') throw accountErrors.emailOfAnother()
+      throw error
+    })
     if (user === undefined) throw accountErrors.alreadyLinked()
     await requestMail(jobs, { purpose: 'email_verification', email }, transaction)
     return await startSession(context, transaction, user, 'password', client)

@@ -65,7 +65,9 @@ export class EndedSessions {
     if (this.#isStopped) return
     this.#timer = setTimeout(() => {
       this.#read()
-        .catch((error) => this.#log.warn({ reason: messageOf(error) }, 'cannot read which sessions have ended'))
+        .catch((error) =>
+          this.#log.warn({ reason: messageOf(error) }, 'cannot read which sessions have ended'),
+        )
         .finally(() => this.#schedule())
     }, pollMs).unref()
   }

@@ -17,5 +17,7 @@ export function deriveKeys(secret: string): AccountKeys {
 
 /** What is stored of a short code, bound to what it is for. */
 export function hashCode(keys: AccountKeys, purpose: string, subject: string, code: string): Buffer {
-  return createHmac('sha256', keys.codes).update(JSON.stringify([purpose, subject, code])).digest()
+  return createHmac('sha256', keys.codes)
+    .update(JSON.stringify([purpose, subject, code]))
+    .digest()
 }

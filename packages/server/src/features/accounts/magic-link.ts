@@ -7,7 +7,14 @@ import { consumeMailedToken } from './mailed-tokens.ts'
 import { requestMailTo } from './password-reset.ts'
 import { type Client, endSessionsOf } from './sessions.ts'
 import { type AuthenticationResponse, startSession } from './sign-in.ts'
-import { findUserByEmail, insertUser, linkEmail, markEmailVerified, takeOverUnverified, type User } from './users.ts'
+import {
+  findUserByEmail,
+  insertUser,
+  linkEmail,
+  markEmailVerified,
+  takeOverUnverified,
+  type User,
+} from './users.ts'
 
 /** Asks for a sign-in link; the same for every address. @throws AppError magic_link_disabled, too_many_requests */
 export async function requestMagicLink(
@@ -67,7 +74,8 @@ async function findOrMakeUser(
   }
   const user =
     owner === undefined
-      ? ((await insertUser(database, { email, isEmailVerified: true })) ?? (await findUserByEmail(database, email)))
+      ? ((await insertUser(database, { email, isEmailVerified: true })) ??
+        (await findUserByEmail(database, email)))
       : await findUserByEmail(database, email)
   if (user === undefined) throw accountErrors.invalidMagicLinkToken()
   return user

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../database/system-database.ts'
-import { JobRefused, type JobQueue, type JobType } from '../jobs/index.ts'
+import { type JobQueue, JobRefused, type JobType } from '../jobs/index.ts'
 import { MailRefused } from '../mail/index.ts'
 import type { AccountContext } from './context.ts'
 import { issueMailedToken, type MailPurpose } from './mailed-tokens.ts'
@@ -20,7 +20,11 @@ const jobName = 'accounts.send_mail'
 const hour = 3600
 
 /** Adds the job; in a transaction it is there exactly when what it tells of is. */
-export async function requestMail(jobs: JobQueue, request: MailRequest, transaction?: Queryable): Promise<void> {
+export async function requestMail(
+  jobs: JobQueue,
+  request: MailRequest,
+  transaction?: Queryable,
+): Promise<void> {
   await jobs.enqueue(jobName, request, transaction)
 }
 

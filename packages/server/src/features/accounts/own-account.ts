@@ -39,7 +39,10 @@ export async function changePassword(
     if (!(await passwords.verify(current, user.password_hash))) throw accountErrors.wrongPassword()
     await throttle.reset(limit, user.id)
   }
-  const password = await requireNewPassword(requireText(given.newPassword, 'newPassword'), config.min_password_length)
+  const password = await requireNewPassword(
+    requireText(given.newPassword, 'newPassword'),
+    config.min_password_length,
+  )
   const hash = await passwords.hash(password)
   const ended = await database.transaction(async (transaction) => {
     await setPassword(transaction, user.id, hash)

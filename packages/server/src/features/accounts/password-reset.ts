@@ -56,7 +56,8 @@ export async function confirmPasswordReset(
   const { ended, email } = await database.transaction(async (transaction) => {
     const used = await consumeMailedToken(transaction, 'password_reset', token)
     if (used === undefined || used.user_id === null) throw accountErrors.invalidResetToken()
-    if (!(await markEmailVerified(transaction, used.user_id, used.email))) throw accountErrors.invalidResetToken()
+    if (!(await markEmailVerified(transaction, used.user_id, used.email)))
+      throw accountErrors.invalidResetToken()
     await setPassword(transaction, used.user_id, hash)
     return { ended: await endSessionsOf(transaction, used.user_id), email: used.email }
   })

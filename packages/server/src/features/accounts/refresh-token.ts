@@ -27,7 +27,8 @@ export function readRefreshToken(token: string, key: Buffer): RefreshTokenConten
   const content = openToken(prefix, token)
   if (content === undefined) return undefined
   const bytes = Buffer.from(content, 'base64url')
-  if (bytes.length !== idBytes + generationBytes + macBytes || bytes.toString('base64url') !== content) return undefined
+  if (bytes.length !== idBytes + generationBytes + macBytes || bytes.toString('base64url') !== content)
+    return undefined
   const head = bytes.subarray(0, idBytes + generationBytes)
   if (!timingSafeEqual(mac(head, key), bytes.subarray(head.length))) return undefined
   return { sessionId: formatUuid(head.subarray(0, idBytes)), generation: head.readUInt32BE(idBytes) }

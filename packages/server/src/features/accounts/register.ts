@@ -1,5 +1,5 @@
-import { requireEmail, requireNewPassword } from './credentials.ts'
 import type { AccountContext } from './context.ts'
+import { requireEmail, requireNewPassword } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, requireAttempt } from './limits.ts'
 import { requestMail } from './mails.ts'

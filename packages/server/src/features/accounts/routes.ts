@@ -32,12 +32,14 @@ export function accountRoutes(app: HttpServer, context: AccountContext): void {
   app.post(
     '/api/auth/login',
     { config: { guard: 'public', operation: 'accounts.logIn' }, schema: schemas.logInSchema },
-    async (request, reply) => reply.send(await logIn(context, request.body, clientOf(request), addressKey(request))),
+    async (request, reply) =>
+      reply.send(await logIn(context, request.body, clientOf(request), addressKey(request))),
   )
   app.post(
     '/api/auth/refresh',
     { config: { guard: 'public', operation: 'accounts.refresh' }, schema: schemas.refreshSchema },
-    async (request, reply) => reply.send(await refresh(context, request.body.refreshToken, clientOf(request))),
+    async (request, reply) =>
+      reply.send(await refresh(context, request.body.refreshToken, clientOf(request))),
   )
   app.post(
     '/api/auth/logout',
@@ -63,7 +65,10 @@ export function accountRoutes(app: HttpServer, context: AccountContext): void {
   )
   app.post(
     '/api/auth/change-password',
-    { config: { guard: 'bearer', operation: 'accounts.changePassword' }, schema: schemas.changePasswordSchema },
+    {
+      config: { guard: 'bearer', operation: 'accounts.changePassword' },
+      schema: schemas.changePasswordSchema,
+    },
     async (request, reply) => {
       await changePassword(context, userOf(request), request.body)
       return reply.send({ message: 'password has been changed' })
@@ -88,7 +93,10 @@ export function accountRoutes(app: HttpServer, context: AccountContext): void {
   )
   app.delete(
     '/api/auth/sessions',
-    { config: { guard: 'bearer', operation: 'accounts.revokeOtherSessions' }, schema: schemas.revokeOthersSchema },
+    {
+      config: { guard: 'bearer', operation: 'accounts.revokeOtherSessions' },
+      schema: schemas.revokeOthersSchema,
+    },
     async (request, reply) => {
       if (request.query.all_except_current !== 'true') throw accountErrors.allExceptCurrentRequired()
       await revokeOtherSessions(context, userOf(request))
@@ -98,7 +106,10 @@ export function accountRoutes(app: HttpServer, context: AccountContext): void {
 
   app.post(
     '/api/auth/password-reset',
-    { config: { guard: 'public', operation: 'accounts.requestPasswordReset' }, schema: schemas.passwordResetSchema },
+    {
+      config: { guard: 'public', operation: 'accounts.requestPasswordReset' },
+      schema: schemas.passwordResetSchema,
+    },
     async (request, reply) => {
       await requestPasswordReset(context, request.body.email, addressKey(request))
       return reply.send({ message: 'if that email exists, a reset link has been sent' })
@@ -142,9 +153,14 @@ export function accountRoutes(app: HttpServer, context: AccountContext): void {
   )
   app.post(
     '/api/auth/magic-link/confirm',
-    { config: { guard: 'optional', operation: 'accounts.confirmMagicLink' }, schema: schemas.magicLinkConfirmSchema },
+    {
+      config: { guard: 'optional', operation: 'accounts.confirmMagicLink' },
+      schema: schemas.magicLinkConfirmSchema,
+    },
     async (request, reply) =>
-      reply.send(await confirmMagicLink(context, request.body.token, optionalUserOf(request), clientOf(request))),
+      reply.send(
+        await confirmMagicLink(context, request.body.token, optionalUserOf(request), clientOf(request)),
+      ),
   )
   app.post(
     '/api/auth/sms',

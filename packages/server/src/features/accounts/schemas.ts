@@ -173,7 +173,10 @@ export const smsSchema = {
 export const smsConfirmSchema = {
   tags,
   summary: 'Sign in by a code from SMS',
-  body: Type.Object({ phone: optionalText('The number the code was sent to.', 64), code: optionalText('Digits.', 64) }),
+  body: Type.Object({
+    phone: optionalText('The number the code was sent to.', 64),
+    code: optionalText('Digits.', 64),
+  }),
   response: responses({ 200: authentication }),
 }
 
@@ -208,7 +211,9 @@ export const listUsersSchema = {
   querystring: Type.Object({
     page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
     perPage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
-    search: Type.Optional(Type.String({ maxLength: 320, description: 'Part of an email, or a phone number or id.' })),
+    search: Type.Optional(
+      Type.String({ maxLength: 320, description: 'Part of an email, or a phone number or id.' }),
+    ),
   }),
   response: responses({
     200: Type.Object({

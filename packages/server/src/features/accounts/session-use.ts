@@ -79,7 +79,11 @@ export async function describeSessions(
 }
 
 /** @throws AppError invalid_session_id, session_not_found, foreign_session */
-export async function revokeSession(context: AccountContext, { userId }: UserIdentity, id: string): Promise<void> {
+export async function revokeSession(
+  context: AccountContext,
+  { userId }: UserIdentity,
+  id: string,
+): Promise<void> {
   const { database, endedSessions } = context
   if (!isUuid(id)) throw accountErrors.invalidSessionId()
   const owner = await findSessionOwner(database, id)

@@ -27,7 +27,10 @@ export interface SessionStart {
  * Undefined when the user is gone or disabled, or the password has been replaced since it was checked. Whoever replaces
  * a password ends the sessions after it; the lock puts this session before that or refuses it.
  */
-export async function insertSession(database: Queryable, start: SessionStart): Promise<{ id: string } | undefined> {
+export async function insertSession(
+  database: Queryable,
+  start: SessionStart,
+): Promise<{ id: string } | undefined> {
   const { userId, aal, amr, lifetimeSeconds, client, passwordHash = null } = start
   return await database.maybeOne<{ id: string }>(sql`
     insert into basalt.sessions (user_id, aal, amr, user_agent, ip_address, expires_at)
@@ -89,7 +92,11 @@ export async function findJustRotated(
 }
 
 /** Ends the session when an old token of it comes back: it is in two hands, and one of them stole it. */
-export async function endReplayedSession(database: Queryable, sessionId: string, generation: number): Promise<boolean> {
+export async function endReplayedSession(
+  database: Queryable,
+  sessionId: string,
+  generation: number,
+): Promise<boolean> {
   const ended = await database.count(sql`
     delete from basalt.sessions s where s.id = ${sessionId} and s.generation > ${generation}
       and coalesce(${rotationOf(generation)} <= now() - make_interval(secs => ${graceSeconds}::int), true)`)
@@ -127,7 +134,11 @@ export async function endSession(database: Queryable, id: string): Promise<boole
 }
 
 /** Ends the sessions of a user, all or all but one; answers the ids of those that ended. */
-export async function endSessionsOf(database: Queryable, userId: string, exceptId?: string): Promise<string[]> {
+export async function endSessionsOf(
+  database: Queryable,
+  userId: string,
+  exceptId?: string,
+): Promise<string[]> {
   if (!isUuid(userId)) return []
   const ended = await database.many<{ id: string }>(sql`
     delete from basalt.sessions

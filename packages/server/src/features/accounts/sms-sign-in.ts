@@ -106,7 +106,8 @@ export async function confirmSmsCode(
   }
   const response = await database.transaction(async (transaction) => {
     const codeHash = hashCode(keys, purpose, phone, code)
-    if (!(await consumePhoneCode(transaction, { phone, purpose }, codeHash))) throw accountErrors.invalidSmsCode()
+    if (!(await consumePhoneCode(transaction, { phone, purpose }, codeHash)))
+      throw accountErrors.invalidSmsCode()
     const user =
       (await findUserByPhone(transaction, phone)) ??
       (await insertUser(transaction, { phone })) ??

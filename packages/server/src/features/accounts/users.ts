@@ -50,7 +50,7 @@ export async function findUserById(database: Queryable, id: string): Promise<Use
 
 /** @param email normalized */
 export async function findUserByEmail(database: Queryable, email: string): Promise<User | undefined> {
-  return await database.maybeOne<User>(sql`select * from basalt.users where lower(email) = ${email}`)
+  return await database.maybeOne<User>(sql`select * from basalt.users where email = ${email}`)
 }
 
 /** @param phone E.164 */
@@ -82,12 +82,21 @@ export async function setPassword(database: Queryable, userId: string, hash: str
 }
 
 /** Puts a hash in the place of exactly the one it was made from. */
-export async function upgradePasswordHash(database: Queryable, userId: string, from: string, to: string): Promise<void> {
+export async function upgradePasswordHash(
+  database: Queryable,
+  userId: string,
+  from: string,
+  to: string,
+): Promise<void> {
   await database.count(sql`
     update basalt.users set password_hash = ${to} where id = ${userId} and password_hash = ${from}`)
 }
 
-export async function markEmailVerified(database: Queryable, userId: string, email: string): Promise<boolean> {
+export async function markEmailVerified(
+  database: Queryable,
+  userId: string,
+  email: string,
+): Promise<boolean> {
   const changed = await database.count(sql`
     update basalt.users set email_verified_at = coalesce(email_verified_at, now()), updated_at = now()
     where id = ${userId} and email = ${email}`)

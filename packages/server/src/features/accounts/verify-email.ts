@@ -1,3 +1,4 @@
+import { httpErrors } from '../../http/errors.ts'
 import type { AccountContext } from './context.ts'
 import { requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
@@ -5,7 +6,6 @@ import { accountLimits, requireAttempt } from './limits.ts'
 import { consumeMailedToken } from './mailed-tokens.ts'
 import { requestMail } from './mails.ts'
 import { findUserById, markEmailVerified } from './users.ts'
-import { httpErrors } from '../../http/errors.ts'
 
 /** @throws AppError field_required, invalid_verification_token */
 export async function verifyEmail({ database }: AccountContext, given: string | undefined): Promise<void> {

@@ -31,7 +31,10 @@ export function authSettings(settings: AuthSettings): Feature {
         app.route({
           method,
           url: '/api/admin/auth-settings',
-          config: { guard: 'admin', operation: method === 'PUT' ? 'authSettings.replace' : 'authSettings.update' },
+          config: {
+            guard: 'admin',
+            operation: method === 'PUT' ? 'authSettings.replace' : 'authSettings.update',
+          },
           schema: {
             ...common,
             summary: 'Open and close ways to sign in',

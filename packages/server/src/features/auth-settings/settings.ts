@@ -47,7 +47,12 @@ export class AuthSettings {
       await transaction.count(sql`
         insert into basalt.settings (key, value) values (${key}, ${JSON.stringify(toggles)}::jsonb)
         on conflict (key) do update set value = excluded.value, updated_at = now()`)
-      await recordAudit(transaction, { actor: 'admin', action: 'auth_settings.replace', detail: toggles, address })
+      await recordAudit(transaction, {
+        actor: 'admin',
+        action: 'auth_settings.replace',
+        detail: toggles,
+        address,
+      })
     })
     this.#current = toggles
     return toggles
@@ -80,6 +85,6 @@ export class AuthSettings {
   }
 }
 
-export function pickToggles(valueOf: (name: keyof AuthToggles) => boolean): AuthToggles {
-  return Object.fromEntries(toggleNames.map((name) => [name, valueOf(name)])) as unknown as AuthToggles
+export function pickToggles(isOn: (name: keyof AuthToggles) => boolean): AuthToggles {
+  return Object.fromEntries(toggleNames.map((name) => [name, isOn(name)])) as unknown as AuthToggles
 }
