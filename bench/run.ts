@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type BenchCase, cases, ownerId, seedScript } from './cases.ts'
+import { basalt, runScript, type Server, startServer } from './server.ts'
 
 /**
  * Requests per second over HTTP on loopback, token and row-level security on, against the floor: the same
@@ -23,7 +22,6 @@ const { values: options } = parseArgs({
   },
 })
 
-const basalt = fileURLToPath(new URL('../packages/server/bin/basalt.js', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'basalt-bench-'))
 
 interface Result {
@@ -33,11 +31,11 @@ interface Result {
   readonly peer: number | undefined
 }
 
-const server = await startServer()
+const server = await startServer(directory)
 try {
   writeFileSync(join(directory, 'seed.sql'), seedScript)
-  await run(basalt, ['sql', '--file', 'seed.sql'])
-  const token = await run(basalt, [
+  await runScript(directory, basalt, ['sql', '--file', 'seed.sql'])
+  const token = await runScript(directory, basalt, [
     'admin',
     'token',
     '--user',
@@ -58,28 +56,6 @@ try {
   server.process.kill('SIGTERM')
   await new Promise((resolve) => server.process.once('exit', resolve))
   rmSync(directory, { recursive: true, force: true })
-}
-
-interface Server {
-  readonly process: ChildProcess
-  readonly url: string
-  /** Where Postgres keeps its socket. */
-  readonly socketDirectory: string
-}
-
-/** As a user would: a new directory, one command. */
-function startServer(): Promise<Server> {
-  const child = spawn(process.execPath, [basalt, 'start', '--port', '0'], {
-    cwd: directory,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error('the server did not start')))
-    createInterface(child.stdout).on('line', (line) => {
-      const { msg, url, location } = JSON.parse(line) as { msg: string; url: string; location: string }
-      if (msg === 'listening') resolve({ process: child, url, socketDirectory: join(location, '..', 'run') })
-    })
-  })
 }
 
 async function measure(
@@ -113,23 +89,8 @@ function loadOverHttp(benchCase: BenchCase, url: string, token: string): Promise
 }
 
 async function load(script: string, args: string[]): Promise<number> {
-  const output = await run(fileURLToPath(new URL(script, import.meta.url)), args)
+  const output = await runScript(directory, fileURLToPath(new URL(script, import.meta.url)), args)
   return (JSON.parse(output) as { rate: number }).rate
-}
-
-/** Runs a script of ours in a process of its own and answers what it printed. */
-function run(script: string, args: string[]): Promise<string> {
-  const child = spawn(process.execPath, [script, ...args], {
-    cwd: directory,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let output = ''
-  child.stdout.on('data', (chunk) => {
-    output += chunk
-  })
-  return new Promise((resolve, reject) => {
-    child.once('exit', (code) => (code === 0 ? resolve(output) : reject(new Error(`${script} failed`))))
-  })
 }
 
 function median(rates: readonly number[]): number {

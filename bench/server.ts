@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** The command as a user runs it. */
+export const basalt = fileURLToPath(new URL('../packages/server/bin/basalt.js', import.meta.url))
+
+export interface Server {
+  readonly process: ChildProcess
+  readonly url: string
+  /** Where Postgres keeps its socket. */
+  readonly socketDirectory: string
+}
+
+/** As a user would: a new directory, one command. */
+export function startServer(directory: string, env: Readonly<Record<string, string>> = {}): Promise<Server> {
+  const child = spawn(process.execPath, [basalt, 'start', '--port', '0'], {
+    cwd: directory,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return new Promise((resolve, reject) => {
+    child.once('exit', () => reject(new Error('the server did not start')))
+    createInterface(child.stdout).on('line', (line) => {
+      const { msg, url, location } = JSON.parse(line) as { msg: string; url: string; location: string }
+      if (msg === 'listening') resolve({ process: child, url, socketDirectory: join(location, '..', 'run') })
+    })
+  })
+}
+
+/** Runs a script of ours in a process of its own and answers what it printed. */
+export function runScript(directory: string, script: string, args: string[]): Promise<string> {
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: directory,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => (code === 0 ? resolve(output) : reject(new Error(`${script} failed`))))
+  })
+}
