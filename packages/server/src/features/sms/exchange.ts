@@ -22,19 +22,29 @@ export const replyLimit = 64 * 1024
  *
  * @throws Error whose message names the fault and nothing of the request
  */
-export async function post(request: OutgoingRequest, timeoutMs: number): Promise<Reply> {
+export async function post(outgoing: OutgoingRequest, timeoutMs: number): Promise<Reply> {
+  const request = createRequest(outgoing, AbortSignal.timeout(timeoutMs))
   try {
-    const response = await fetch(request.url, {
-      method: 'POST',
-      headers: { 'user-agent': 'Basalt', ...request.headers },
-      body: request.body,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
-    })
+    const response = await fetch(request)
     return { status: response.status, text: await readStart(response) }
   } catch (error) {
-    // The messages of fetch can contain addresses and header values, so neither they nor the cause are passed on.
+    // As with the request below, what fetch says is not passed on.
     throw new Error(faultOf(error, timeoutMs))
+  }
+}
+
+function createRequest({ url, headers, body }: OutgoingRequest, signal: AbortSignal): Request {
+  try {
+    return new Request(url, {
+      method: 'POST',
+      headers: { 'user-agent': 'Basalt', ...headers },
+      body,
+      redirect: 'manual',
+      signal,
+    })
+  } catch {
+    // The error quotes the address or header it does not like, which may hold a key.
+    throw new Error('the request cannot be made: check the address and the keys in the configuration')
   }
 }
 
@@ -54,6 +64,5 @@ function faultOf(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return 'the connection failed'
   if (error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`
   const code = codeOf(error) ?? codeOf(error.cause)
-  if (code !== undefined) return `the connection failed: ${code}`
-  return 'the request cannot be made: check the address and the keys in the configuration'
+  return code === undefined ? 'the connection failed' : `the connection failed: ${code}`
 }

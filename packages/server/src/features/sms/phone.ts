@@ -14,11 +14,14 @@ let library: PhoneLibrary | undefined
 
 /** Loaded with the first number: a server without text messages need not carry the numbering plans. */
 function loadLibrary(): PhoneLibrary {
-  library ??= require('libphonenumber-js/max') as PhoneLibrary
-  return library
+  const loaded: PhoneLibrary = library ?? require('libphonenumber-js/max')
+  library = loaded
+  return loaded
 }
 
-/** The longest number has 15 digits; the rest is room for separators. */
+/** ITU-T E.164 §6. */
+const maxDigits = 15
+/** The rest is room for separators. */
 const maxLength = 64
 
 /**
@@ -35,7 +38,8 @@ export function parsePhone(
   const compact = text.replace(/[ ().-]/g, '')
   if (!/^\+[0-9]+$/.test(compact)) return undefined
   const phone = loadLibrary().parsePhoneNumberFromString(compact)
-  const isValid = phone?.isValid() === true
+  // The library takes some German numbers that are longer than any network carries.
+  const isValid = phone?.isValid() === true && phone.number.length <= '+'.length + maxDigits
   if (testNumbers.has(compact)) return { number: compact, country: isValid ? phone.country : undefined }
   return isValid ? { number: phone.number, country: phone.country } : undefined
 }

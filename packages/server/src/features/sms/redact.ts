@@ -4,13 +4,18 @@ const maxLength = 200
 /** Replaces the values wherever they occur, plainly or as URLs, forms and JSON write them; one line, cut to size. */
 export function redact(text: string, values: readonly string[]): string {
   const forms = values.flatMap((value) => [
-    value,
+    inOneLine(value),
     encodeURIComponent(value.toWellFormed()),
     new URLSearchParams([['', value]]).toString().slice(1),
-    JSON.stringify(value).slice(1, -1),
+    inOneLine(JSON.stringify(value).slice(1, -1)),
   ])
   // Longest first: a value that contains another must go as a whole.
   const ordered = [...new Set(forms)].filter((form) => form !== '').sort((a, b) => b.length - a.length)
-  const clean = ordered.reduce((rest, form) => rest.replaceAll(form, '[redacted]'), text)
-  return clean.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, maxLength)
+  return ordered
+    .reduce((rest, form) => rest.replaceAll(form, '[redacted]'), inOneLine(text))
+    .slice(0, maxLength)
+}
+
+function inOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }

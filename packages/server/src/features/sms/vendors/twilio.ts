@@ -17,11 +17,14 @@ import {
 /** Twilio, Messages resource of the API of 2010-04-01. Answers 201 with the message's `sid`. */
 export function twilio(config: Config['auth']): Vendor {
   const { twilio_sid: sid, twilio_token: token, twilio_from: from } = config
-  const path = `/2010-04-01/Accounts/${encodeURIComponent(sid)}/Messages.json`
   return {
     secrets: [sid, token],
     request: ({ to, body }) => ({
-      url: addressOf('https://api.twilio.com', config.sms_api_base_url, path),
+      url: addressOf(
+        'https://api.twilio.com',
+        config.sms_api_base_url,
+        `/2010-04-01/Accounts/${encodeURIComponent(sid)}/Messages.json`,
+      ),
       headers: { authorization: basicAuthorization(sid, token), 'content-type': formType },
       body: encodeForm({ To: to, From: from, Body: body }),
     }),

@@ -40,12 +40,16 @@ export function vonage(config: Config['auth']): Vendor {
       if (!isSuccess(reply)) return rejected(reply, joinDetail(memberAt(json, 'title')))
       const parts = memberAt(json, 'messages')
       if (!Array.isArray(parts) || parts.length === 0) return notUnderstood(reply)
-      const failed: unknown = parts.find((part) => memberAt(part, 'status') !== '0')
+      const failed: unknown = parts.find((part) => statusOf(part) !== '0')
       if (failed === undefined) return accepted
-      const status = memberAt(failed, 'status')
-      if (typeof status !== 'string') return notUnderstood(reply)
+      const status = statusOf(failed)
+      if (status === '') return notUnderstood(reply)
       const detail = joinDetail('status', status, memberAt(failed, 'error-text'))
       return rejectedBy(reply, !temporary.includes(status), detail)
     },
   }
+}
+
+function statusOf(part: unknown): string {
+  return joinDetail(memberAt(part, 'status'))
 }
