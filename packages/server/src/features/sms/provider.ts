@@ -10,8 +10,8 @@ export interface SmsProvider {
   /**
    * Hands a message to the provider; its delivery is not awaited.
    *
-   * @param options.id the same for every attempt to send one message, at most 255 letters, digits and `-_:`;
-   *   providers that can then send it once
+   * @param options.id the same for every attempt to send one message, and never for another body: a provider
+   *   that knows the id sends nothing again, or refuses. At most 255 letters, digits and `-_:`.
    * @throws SmsRefused when the provider will never take this message
    * @throws Error when another attempt may succeed: no connection, no answer in time, too many messages, a fault
    *   of the provider
