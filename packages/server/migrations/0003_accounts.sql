@@ -56,17 +56,17 @@ revoke all on function basalt.record_ended_sessions() from public;
 create trigger sessions_ended after delete on basalt.sessions
   referencing old table as ended for each statement execute function basalt.record_ended_sessions();
 
--- What a mailed link carries: used once, by one conditional delete.
+-- What a mailed link carries: used once, by one conditional delete. One live token per address and purpose.
 create table basalt.mailed_tokens (
-  token_hash bytea primary key,
+  token_hash bytea not null unique,
   purpose text not null check (purpose in ('password_reset', 'email_verification', 'magic_link')),
   email text not null,
   -- Null for a magic link, whose account may not exist yet.
   user_id uuid references basalt.users on delete cascade,
   created_at timestamptz not null default now(),
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  primary key (email, purpose)
 );
-create index mailed_tokens_purpose on basalt.mailed_tokens (purpose, email);
 create index mailed_tokens_user_id on basalt.mailed_tokens (user_id);
 create index mailed_tokens_expires_at on basalt.mailed_tokens (expires_at);
 

@@ -8,7 +8,7 @@ import { accountErrors } from './errors.ts'
 import * as schemas from './schemas.ts'
 import { describeSessions } from './session-use.ts'
 import { endSessionsOf } from './sessions.ts'
-import { deleteUser, describeUser, findUserById, type User } from './users.ts'
+import { deleteUser, describeUser, findUserById, lockUser, type User } from './users.ts'
 
 /** A user as the administrator sees it. */
 interface ListedUser extends User {
@@ -122,6 +122,7 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
       const { id } = request.params
       await require(id)
       const ended = await database.transaction(async (transaction) => {
+        await lockUser(transaction, id)
         const sessions = await endSessionsOf(transaction, id)
         if (!(await deleteUser(transaction, id))) throw accountErrors.userNotFound()
         const address = addressKey(request)

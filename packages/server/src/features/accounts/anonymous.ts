@@ -1,5 +1,4 @@
 import type { UserIdentity } from '../../http/identity.ts'
-import { codeOf } from '../../lib/errors.ts'
 import type { AccountContext } from './context.ts'
 import { requireEmail, requireNewPassword } from './credentials.ts'
 import { accountErrors } from './errors.ts'
@@ -8,7 +7,7 @@ import { requestMail } from './mails.ts'
 import type { Credentials } from './register.ts'
 import type { Client } from './sessions.ts'
 import { type AuthenticationResponse, startSession } from './sign-in.ts'
-import { findUserByEmail, insertUser, linkEmail } from './users.ts'
+import { insertUser, linkEmail } from './users.ts'
 
 /** A new user without credentials. @throws AppError anonymous_disabled, too_many_requests */
 export async function signInAnonymously(
@@ -47,17 +46,7 @@ export async function linkEmailTo(
   await requireAttempt(throttle, accountLimits(config).register, address)
   const passwordHash = await passwords.hash(password)
   const response = await database.transaction(async (transaction) => {
-    const owner = await findUserByEmail(transaction, email)
-    if (owner !== undefined && owner.id !== caller.userId) throw accountErrors.emailOfAnother()
-    const user = await linkEmail(transaction, caller.userId, {
-      email,
-      passwordHash,
-      isVerified: false,
-    }).catch((error) => {
-      // Somebody took the address between the two statements.
-      if (codeOf(error) === '23505') throw accountErrors.emailOfAnother()
-      throw error
-    })
+    const user = await linkEmail(transaction, caller.userId, { email, passwordHash, isVerified: false })
     if (user === undefined) throw accountErrors.alreadyLinked()
     await requestMail(jobs, { purpose: 'email_verification', email }, transaction)
     return await startSession(context, transaction, user, 'password', client)

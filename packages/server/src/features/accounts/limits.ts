@@ -28,6 +28,11 @@ export function accountLimits({ limits }: Config['auth']) {
   }
 }
 
+/** What failed sign-ins to one account from one address are counted under. */
+export function signInKey(email: string, address: string): string {
+  return `${email} ${address}`
+}
+
 /** Counts an attempt. @throws AppError too_many_requests with Retry-After */
 export async function requireAttempt(throttle: Throttle, limit: AttemptLimit, key: string): Promise<void> {
   const verdict = await throttle.attempt(limit, key)

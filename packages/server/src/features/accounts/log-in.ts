@@ -1,7 +1,7 @@
 import { normalizeEmail } from '../../lib/email-address.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
-import { accountLimits, requireAttempt } from './limits.ts'
+import { accountLimits, requireAttempt, signInKey } from './limits.ts'
 import type { Credentials } from './register.ts'
 import type { Client } from './sessions.ts'
 import { type AuthenticationResponse, startSession } from './sign-in.ts'
@@ -24,7 +24,7 @@ export async function logIn(
   const email = normalizeEmail(givenEmail)
   if (email === undefined || password === '') throw accountErrors.invalidCredentials()
   const limits = accountLimits(config)
-  const accountKey = `${email} ${address}`
+  const accountKey = signInKey(email, address)
   await requireAttempt(throttle, limits.signInFromAddress, address)
   await requireAttempt(throttle, limits.signIn, accountKey)
   await requireAttempt(throttle, limits.signInToAccount, email)

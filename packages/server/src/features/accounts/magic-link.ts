@@ -3,18 +3,11 @@ import type { UserIdentity } from '../../http/identity.ts'
 import type { AccountContext } from './context.ts'
 import { requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
-import { consumeMailedToken } from './mailed-tokens.ts'
+import { consumeMailedToken, findMailedToken, voidMailedTokens } from './mailed-tokens.ts'
 import { requestMailTo } from './password-reset.ts'
 import { type Client, endSessionsOf } from './sessions.ts'
 import { type AuthenticationResponse, startSession } from './sign-in.ts'
-import {
-  findUserByEmail,
-  insertUser,
-  linkEmail,
-  markEmailVerified,
-  takeOverUnverified,
-  type User,
-} from './users.ts'
+import { insertUser, linkEmail, lockUserByEmail, takeOverUnverified, type User } from './users.ts'
 
 /** Asks for a sign-in link; the same for every address. @throws AppError magic_link_disabled, too_many_requests */
 export async function requestMagicLink(
@@ -43,10 +36,12 @@ export async function confirmMagicLink(
   const token = requireText(given, 'token')
   const ended: string[] = []
   const response = await context.database.transaction(async (transaction) => {
+    const mailed = await findMailedToken(transaction, 'magic_link', token)
+    if (mailed === undefined) throw accountErrors.invalidMagicLinkToken()
+    const anonymousId = caller?.isAnonymous === true ? caller.userId : undefined
+    const user = await findOrMakeUser(transaction, mailed.email, anonymousId, ended)
     const used = await consumeMailedToken(transaction, 'magic_link', token)
     if (used === undefined) throw accountErrors.invalidMagicLinkToken()
-    const anonymousId = caller?.isAnonymous === true ? caller.userId : undefined
-    const user = await findOrMakeUser(transaction, used.email, anonymousId, ended)
     const session = await startSession(context, transaction, user, 'otp', client)
     if (session === undefined) throw accountErrors.invalidMagicLinkToken()
     return session
@@ -61,24 +56,19 @@ async function findOrMakeUser(
   anonymousId: string | undefined,
   ended: string[],
 ): Promise<User> {
-  const owner = await findUserByEmail(database, email)
   if (anonymousId !== undefined) {
-    if (owner !== undefined && owner.id !== anonymousId) throw accountErrors.emailOfAnother()
     const linked = await linkEmail(database, anonymousId, { email, isVerified: true })
     if (linked !== undefined) return linked
   }
-  if (owner !== undefined && owner.email_verified_at === null) {
-    await takeOverUnverified(database, owner.id)
-    ended.push(...(await endSessionsOf(database, owner.id)))
-    await markEmailVerified(database, owner.id, email)
-  }
-  const user =
-    owner === undefined
-      ? ((await insertUser(database, { email, isEmailVerified: true })) ??
-        (await findUserByEmail(database, email)))
-      : await findUserByEmail(database, email)
-  if (user === undefined) throw accountErrors.invalidMagicLinkToken()
-  return user
+  const made = await insertUser(database, { email, isEmailVerified: true })
+  if (made !== undefined) return made
+  // Also whoever registered the address a moment ago.
+  const owner = await lockUserByEmail(database, email)
+  if (owner === undefined) throw accountErrors.invalidMagicLinkToken()
+  if (owner.email_verified_at !== null) return owner
+  await voidMailedTokens(database, email, ['password_reset', 'email_verification'])
+  ended.push(...(await endSessionsOf(database, owner.id)))
+  return await takeOverUnverified(database, owner.id)
 }
 
 function requireEnabled({ settings }: AccountContext): void {

@@ -17,19 +17,32 @@ export interface MailedToken {
   readonly [column: string]: unknown
 }
 
-/** Makes a token; earlier ones of the same purpose and address are void. */
+/** Makes a token; an earlier one of the same purpose and address is void. */
 export async function issueMailedToken(
   database: Queryable,
   purpose: MailPurpose,
   { email, userId, lifetimeSeconds }: { email: string; userId: string | undefined; lifetimeSeconds: number },
 ): Promise<string> {
   const token = createToken(prefixes[purpose])
-  await database.count(sql`delete from basalt.mailed_tokens where purpose = ${purpose} and email = ${email}`)
   await database.count(sql`
     insert into basalt.mailed_tokens (token_hash, purpose, email, user_id, expires_at)
     values (${hashToken(token)}, ${purpose}, ${email}, ${userId ?? null},
-      now() + make_interval(secs => ${lifetimeSeconds}::int))`)
+      now() + make_interval(secs => ${lifetimeSeconds}::int))
+    on conflict (email, purpose) do update set token_hash = excluded.token_hash, user_id = excluded.user_id,
+      created_at = excluded.created_at, expires_at = excluded.expires_at`)
   return token
+}
+
+/** Whom a token belongs to, without using it up: lock the user before {@link consumeMailedToken}. */
+export async function findMailedToken(
+  database: Queryable,
+  purpose: MailPurpose,
+  token: string,
+): Promise<MailedToken | undefined> {
+  if (!isToken(prefixes[purpose], token)) return undefined
+  return await database.maybeOne<MailedToken>(sql`
+    select email, user_id from basalt.mailed_tokens
+    where token_hash = ${hashToken(token)} and purpose = ${purpose} and expires_at > now()`)
 }
 
 /** Uses the token up; of several at once one succeeds. */
@@ -43,4 +56,15 @@ export async function consumeMailedToken(
     delete from basalt.mailed_tokens
     where token_hash = ${hashToken(token)} and purpose = ${purpose} and expires_at > now()
     returning email, user_id`)
+}
+
+/** Makes mailed tokens of an address worthless, as when its account changes hands. */
+export async function voidMailedTokens(
+  database: Queryable,
+  email: string,
+  purposes: readonly MailPurpose[] = ['password_reset', 'email_verification', 'magic_link'],
+): Promise<void> {
+  await database.count(
+    sql`delete from basalt.mailed_tokens where email = ${email} and purpose = any(${purposes}::text[])`,
+  )
 }

@@ -3,7 +3,7 @@ import { type JobQueue, JobRefused, type JobType } from '../jobs/index.ts'
 import { MailRefused } from '../mail/index.ts'
 import type { AccountContext } from './context.ts'
 import { issueMailedToken, type MailPurpose } from './mailed-tokens.ts'
-import { findUserByEmail } from './users.ts'
+import { lockUserByEmail, type User } from './users.ts'
 
 /**
  * Mail with a link. The request only adds a job: it does the same for every address, in the same time, and does not wait
@@ -62,15 +62,13 @@ export function mailJob(context: AccountContext): JobType<MailRequest> {
     async handle({ purpose, email }, { id }) {
       const { database, appName, siteUrl, mail } = context
       const { template, path, lifetimeSeconds } = kinds[purpose]
-      const user = await findUserByEmail(database, email)
-      if (!isWanted(purpose, user)) return
-      const token = await database.transaction((transaction) =>
-        issueMailedToken(transaction, purpose, {
-          email,
-          userId: user?.id,
-          lifetimeSeconds: lifetimeSeconds(context),
-        }),
-      )
+      const token = await database.transaction(async (transaction) => {
+        const user = await lockUserByEmail(transaction, email)
+        if (!isWanted(purpose, user)) return undefined
+        const issue = { email, userId: user?.id, lifetimeSeconds: lifetimeSeconds(context) }
+        return await issueMailedToken(transaction, purpose, issue)
+      })
+      if (token === undefined) return
       const variables = { AppName: appName, ActionURL: `${siteUrl()}${path}?token=${token}` }
       const rendered = await mail.templates.render(template, variables)
       try {
@@ -84,7 +82,7 @@ export function mailJob(context: AccountContext): JobType<MailRequest> {
 }
 
 /** A sign-in link may make the account; the others need one, and a verified address needs no verification. */
-function isWanted(purpose: MailPurpose, user: Awaited<ReturnType<typeof findUserByEmail>>): boolean {
+function isWanted(purpose: MailPurpose, user: User | undefined): boolean {
   if (user === undefined) return purpose === 'magic_link'
   if (user.disabled_at !== null) return false
   return purpose !== 'email_verification' || user.email_verified_at === null

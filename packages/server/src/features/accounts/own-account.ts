@@ -4,8 +4,17 @@ import type { AccountContext } from './context.ts'
 import { requireNewPassword, requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, requireAttempt } from './limits.ts'
-import { endSessionsOf } from './sessions.ts'
-import { deleteUser, describeUser, findUserById, setPassword, type User, type UserObject } from './users.ts'
+import { voidMailedTokens } from './mailed-tokens.ts'
+import { endSessionsOf, findSessionOwner } from './sessions.ts'
+import {
+  deleteUser,
+  describeUser,
+  findUserById,
+  lockUser,
+  setPassword,
+  type User,
+  type UserObject,
+} from './users.ts'
 
 /** The caller as stored now; a deleted one is no longer signed in. @throws AppError invalid_token */
 async function requireSelf({ database }: AccountContext, { userId }: UserIdentity): Promise<User> {
@@ -45,7 +54,17 @@ export async function changePassword(
   )
   const hash = await passwords.hash(password)
   const ended = await database.transaction(async (transaction) => {
+    const current = await lockUser(transaction, user.id)
+    // Meanwhile somebody else may have set another password, or ended this session.
+    if (current === undefined || current.disabled_at !== null) throw httpErrors.invalidToken()
+    if (current.password_hash !== user.password_hash) throw accountErrors.wrongPassword()
+    if (
+      identity.sessionId !== undefined &&
+      (await findSessionOwner(transaction, identity.sessionId)) !== user.id
+    )
+      throw httpErrors.invalidToken()
     await setPassword(transaction, user.id, hash)
+    await voidMailedTokens(transaction, user.email ?? '', ['password_reset', 'magic_link'])
     return await endSessionsOf(transaction, user.id, identity.sessionId)
   })
   for (const id of ended) endedSessions.add(id)
@@ -55,6 +74,7 @@ export async function changePassword(
 export async function deleteSelf(context: AccountContext, identity: UserIdentity): Promise<void> {
   const { database, endedSessions } = context
   const ended = await database.transaction(async (transaction) => {
+    await lockUser(transaction, identity.userId)
     const sessions = await endSessionsOf(transaction, identity.userId)
     return (await deleteUser(transaction, identity.userId)) ? sessions : undefined
   })

@@ -1,11 +1,11 @@
 import type { AccountContext } from './context.ts'
 import { requireEmail, requireNewPassword, requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
-import { accountLimits, requireAttempt } from './limits.ts'
-import { consumeMailedToken } from './mailed-tokens.ts'
+import { accountLimits, requireAttempt, signInKey } from './limits.ts'
+import { consumeMailedToken, findMailedToken, voidMailedTokens } from './mailed-tokens.ts'
 import { requestMail } from './mails.ts'
 import { endSessionsOf } from './sessions.ts'
-import { markEmailVerified, setPassword } from './users.ts'
+import { lockUser, markEmailVerified, setPassword } from './users.ts'
 
 /** Asks for a reset link; the same for every address. @throws AppError field_required, too_many_requests */
 export async function requestPasswordReset(
@@ -48,19 +48,27 @@ function tryEmail(given: string | undefined): string | undefined {
 export async function confirmPasswordReset(
   context: AccountContext,
   given: { token?: string | undefined; password?: string | undefined },
+  address: string,
 ): Promise<void> {
   const { config, database, passwords, endedSessions, throttle } = context
   const token = requireText(given.token, 'token')
   const password = await requireNewPassword(given.password, config.min_password_length)
+  const mailed = await findMailedToken(database, 'password_reset', token)
+  // Before the costly part: nobody can keep the server busy with made-up tokens.
+  if (mailed === undefined) throw accountErrors.invalidResetToken()
+  const { user_id: userId, email } = mailed
   const hash = await passwords.hash(password)
-  const { ended, email } = await database.transaction(async (transaction) => {
+  const ended = await database.transaction(async (transaction) => {
+    const user = await lockUser(transaction, userId ?? '')
     const used = await consumeMailedToken(transaction, 'password_reset', token)
-    if (used === undefined || used.user_id === null) throw accountErrors.invalidResetToken()
-    if (!(await markEmailVerified(transaction, used.user_id, used.email)))
-      throw accountErrors.invalidResetToken()
-    await setPassword(transaction, used.user_id, hash)
-    return { ended: await endSessionsOf(transaction, used.user_id), email: used.email }
+    if (user === undefined || used === undefined) throw accountErrors.invalidResetToken()
+    if (!(await markEmailVerified(transaction, user.id, email))) throw accountErrors.invalidResetToken()
+    await setPassword(transaction, user.id, hash)
+    await voidMailedTokens(transaction, email)
+    return await endSessionsOf(transaction, user.id)
   })
   for (const id of ended) endedSessions.add(id)
-  await throttle.reset(accountLimits(config).signInToAccount, email)
+  const limits = accountLimits(config)
+  await throttle.reset(limits.signInToAccount, email)
+  await throttle.reset(limits.signIn, signInKey(email, address))
 }

@@ -122,7 +122,7 @@ export function accountRoutes(app: HttpServer, context: AccountContext): void {
       schema: schemas.passwordResetConfirmSchema,
     },
     async (request, reply) => {
-      await confirmPasswordReset(context, request.body)
+      await confirmPasswordReset(context, request.body, addressKey(request))
       return reply.send({ message: 'password has been reset' })
     },
   )

@@ -1,6 +1,8 @@
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
+import { codeOf } from '../../lib/errors.ts'
 import { isUuid } from '../../lib/uuid.ts'
+import { accountErrors } from './errors.ts'
 
 /** A row of `basalt.users`. */
 export interface User {
@@ -46,6 +48,20 @@ export function describeUser(user: User): UserObject {
 export async function findUserById(database: Queryable, id: string): Promise<User | undefined> {
   if (!isUuid(id)) return undefined
   return await database.maybeOne<User>(sql`select * from basalt.users where id = ${id}`)
+}
+
+/**
+ * The user, locked until the transaction ends. Whoever changes an account takes this lock first and its tokens and
+ * sessions after it: in one order nobody waits in a circle.
+ */
+export async function lockUser(database: Queryable, id: string): Promise<User | undefined> {
+  if (!isUuid(id)) return undefined
+  return await database.maybeOne<User>(sql`select * from basalt.users where id = ${id} for update`)
+}
+
+/** As {@link lockUser}. @param email normalized */
+export async function lockUserByEmail(database: Queryable, email: string): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`select * from basalt.users where email = ${email} for update`)
 }
 
 /** @param email normalized */
@@ -107,24 +123,33 @@ export async function markEmailVerified(
  * The owner of an address shows up at an account that was registered with it but never verified: whoever registered it
  * loses every way in (pre-hijacking).
  */
-export async function takeOverUnverified(database: Queryable, userId: string): Promise<void> {
-  await database.count(sql`
-    update basalt.users set password_hash = null, phone = null, updated_at = now()
-    where id = ${userId} and email_verified_at is null`)
-  await database.count(sql`delete from basalt.mailed_tokens where user_id = ${userId}`)
+export async function takeOverUnverified(database: Queryable, userId: string): Promise<User> {
+  return await database.one<User>(sql`
+    update basalt.users
+    set password_hash = null, phone = null, email_verified_at = now(), updated_at = now()
+    where id = ${userId} and email_verified_at is null
+    returning *`)
 }
 
-/** Makes an anonymous user one with credentials; undefined when the account is not anonymous or already linked. */
+/**
+ * Makes an anonymous user one with credentials.
+ *
+ * @returns undefined when the account is not anonymous or already linked
+ * @throws AppError email_of_another
+ */
 export async function linkEmail(
   database: Queryable,
   userId: string,
   { email, passwordHash, isVerified }: { email: string; passwordHash?: string; isVerified: boolean },
 ): Promise<User | undefined> {
-  return await database.maybeOne<User>(sql`
+  const update = database.maybeOne<User>(sql`
     update basalt.users set email = ${email}, password_hash = ${passwordHash ?? null}, is_anonymous = false,
       email_verified_at = case when ${isVerified}::bool then now() end, linked_at = now(), updated_at = now()
     where id = ${userId} and is_anonymous and disabled_at is null
     returning *`)
+  return await update.catch((error) => {
+    throw codeOf(error) === '23505' ? accountErrors.emailOfAnother() : error
+  })
 }
 
 /** Sessions, tokens and codes go with the user. */

@@ -3,17 +3,19 @@ import type { AccountContext } from './context.ts'
 import { requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, requireAttempt } from './limits.ts'
-import { consumeMailedToken } from './mailed-tokens.ts'
+import { consumeMailedToken, findMailedToken } from './mailed-tokens.ts'
 import { requestMail } from './mails.ts'
-import { findUserById, markEmailVerified } from './users.ts'
+import { findUserById, lockUser, markEmailVerified } from './users.ts'
 
 /** @throws AppError field_required, invalid_verification_token */
 export async function verifyEmail({ database }: AccountContext, given: string | undefined): Promise<void> {
   const token = requireText(given, 'token')
   await database.transaction(async (transaction) => {
+    const mailed = await findMailedToken(transaction, 'email_verification', token)
+    const user = await lockUser(transaction, mailed?.user_id ?? '')
     const used = await consumeMailedToken(transaction, 'email_verification', token)
-    if (used === undefined || used.user_id === null) throw accountErrors.invalidVerificationToken()
-    if (!(await markEmailVerified(transaction, used.user_id, used.email))) {
+    if (user === undefined || used === undefined) throw accountErrors.invalidVerificationToken()
+    if (!(await markEmailVerified(transaction, user.id, used.email))) {
       throw accountErrors.invalidVerificationToken()
     }
   })
