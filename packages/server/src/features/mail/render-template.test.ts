@@ -227,15 +227,9 @@ describe('values in HTML', () => {
       'template_render_error',
       'template render error: the value of {{.A}} is no address to link to',
     ]
-    for (const template of [
-      '<a href="{{.A}}">',
-      "<img SRC=' {{.A}}'>",
-      '<a href={{.A}}>',
-      '<a href="{{.E}}{{.A}}">',
-    ]) {
-      expect(refusal(() => html(template, { A: value, E: '' }))).toEqual(
-        template.includes('={{.A}}') && value === '' ? undefined : problem,
-      )
+    const links = ['<a href="{{.A}}">', "<img SRC=' {{.A}}'>", '<a href={{.A}}>', '<a href="{{.E}}{{.A}}">']
+    for (const template of links) {
+      expect(refusal(() => html(template, { A: value, E: '' }))).toEqual(problem)
     }
     expect(
       refusal(() => html('<a title="{{.A}}" href="/?q={{.A}}">{{.A}}</a>', { A: value })),
