@@ -9,6 +9,7 @@ import { type Database, openDatabase } from './database/open.ts'
 import { listErrors } from './error-catalog.ts'
 import type { Feature } from './feature.ts'
 import {
+  type AccountContext,
   accounts,
   createAccessTokenVerifier,
   deriveKeys,
@@ -27,6 +28,7 @@ import { health } from './features/health/index.ts'
 import { createJobQueue, jobs } from './features/jobs/index.ts'
 import { createMailBackend, createMailTemplates, mail } from './features/mail/index.ts'
 import { metrics } from './features/metrics/index.ts'
+import { mfa, secondFactors } from './features/mfa/index.ts'
 import { createPasswordHasher } from './features/passwords/index.ts'
 import { reference } from './features/reference/index.ts'
 import { schema } from './features/schema/index.ts'
@@ -38,7 +40,8 @@ import { closeServer, seeOffClients } from './http/shutdown.ts'
 import { httpOrigin, isLoopback } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
-import { resolveJwtSecret } from './secrets.ts'
+import { createSecretBox } from './lib/secret-box.ts'
+import { resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
 export interface AppOptions {
@@ -133,6 +136,22 @@ async function wire(
     keys === undefined
       ? []
       : [refuseEndedSessions(createAccessTokenVerifier({ secret: keys.access, clock }), endedSessions)]
+  const accountContext: AccountContext | undefined = keys && {
+    config: config.auth,
+    appName: config.email.app_name,
+    database: system,
+    keys,
+    clock,
+    passwords,
+    throttle: throttling,
+    settings,
+    jobs: jobQueue,
+    mail: { backend: mailBackend, templates: mailTemplates },
+    sms: createSmsProvider({ config: config.auth, isDevelopment: isDevelopment(config), log, clock }),
+    endedSessions,
+    secondFactors,
+    siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
+  }
 
   const features: readonly Feature[] = [
     health({ database: system, isStopping: () => isStopping }),
@@ -143,25 +162,12 @@ async function wire(
     reference(listErrors()),
     ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
     mail({ database: system, templates: mailTemplates, backend: mailBackend, log }),
-    ...(keys === undefined
+    ...(accountContext === undefined
       ? []
       : [
           authSettings(settings),
-          accounts({
-            config: config.auth,
-            appName: config.email.app_name,
-            database: system,
-            keys,
-            clock,
-            passwords,
-            throttle: throttling,
-            settings,
-            jobs: jobQueue,
-            mail: { backend: mailBackend, templates: mailTemplates },
-            sms: createSmsProvider({ config: config.auth, isDevelopment: isDevelopment(config), log, clock }),
-            endedSessions,
-            siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
-          }),
+          accounts(accountContext),
+          mfa({ accounts: accountContext, secrets: createSecretBox(resolveEncryptionKeys(config)) }),
         ]),
     // Last: the others have said what jobs there are.
     jobs(jobQueue),

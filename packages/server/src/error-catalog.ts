@@ -3,6 +3,7 @@ import { accountErrorTable } from './features/accounts/index.ts'
 import { adminErrorTable } from './features/admin/index.ts'
 import { collectionErrorTable } from './features/collections/index.ts'
 import { mailErrorTable } from './features/mail/index.ts'
+import { mfaErrorTable } from './features/mfa/index.ts'
 import { passwordErrorTable } from './features/passwords/index.ts'
 import { httpErrorTable } from './http/errors.ts'
 import { type ErrorSpec, type ErrorTable, errorKind } from './lib/errors.ts'
@@ -23,6 +24,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Collections: collectionErrorTable,
   Administration: adminErrorTable,
   Accounts: accountErrorTable,
+  'Second factors': mfaErrorTable,
   Passwords: passwordErrorTable,
   Mail: mailErrorTable,
 }

@@ -24,6 +24,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   admin: ['audit', 'passwords', 'throttle'],
   'auth-settings': ['audit'],
   mail: ['audit', 'throttle'],
+  mfa: ['accounts', 'audit', 'jobs', 'mail', 'sms', 'throttle'],
 }
 
 /** Packages that only one part may use. */

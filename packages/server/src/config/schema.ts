@@ -66,6 +66,20 @@ export const configSchema = Type.Object({
       pattern: '^(.{32,})?$',
       expects: 'at least 32 characters',
     }),
+    encryption_key: text(
+      '',
+      'Key of secrets at rest (TOTP). Embedded database: generated when empty; else made from auth.jwt_secret.',
+      {
+        secret: true,
+        pattern: '^([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)?$',
+        expects: '32 bytes in hexadecimal or base64',
+      },
+    ),
+    previous_encryption_keys: text('', 'Earlier keys, separated by commas: still read, never written.', {
+      secret: true,
+      pattern: '^(([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)(,([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?))*)?$',
+      expects: 'keys as auth.encryption_key, separated by commas',
+    }),
     token_duration: integer(900, 'Seconds an access token is valid.', 10, 86_400),
     refresh_token_duration: integer(604_800, 'Seconds a session lives without being used.', 60, 31_536_000),
     min_password_length: integer(8, 'Fewest characters of a password.', 8, 64),

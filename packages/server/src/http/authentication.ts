@@ -5,6 +5,7 @@ import {
   type AdminIdentity,
   type Identity,
   openIdentity,
+  type PendingIdentity,
   type TokenVerifier,
   type UserIdentity,
   type Verdict,
@@ -21,6 +22,7 @@ export interface AuthenticationOptions {
 /** Gives every route its guard, which runs before the body is read. A route without one does not start. */
 export function addAuthentication(app: FastifyInstance, options: AuthenticationOptions): void {
   app.decorateRequest('identity', undefined)
+  app.decorateRequest('pending', undefined)
   app.addHook('onRoute', (route) => {
     const { guard, operation } = route.config ?? {}
     if (guard === undefined || operation === undefined) {
@@ -43,6 +45,12 @@ export function userOf(request: FastifyRequest): UserIdentity {
   const identity = identityOf(request)
   if (identity.kind !== 'user') throw new Error('the route is not guarded for users')
   return identity
+}
+
+/** The caller of a route with the guard `mfa`. */
+export function pendingOf({ pending }: FastifyRequest): PendingIdentity {
+  if (pending === undefined) throw new Error('the route is not guarded for pending sign-ins')
+  return pending
 }
 
 /** The caller of a route with the guard `optional`, if it is a signed-in user. */
@@ -68,6 +76,7 @@ function createGuard(
     const settle = (verdict: Verdict) => {
       const refusal = judge(guard, verdict)
       if (refusal === undefined && 'identity' in verdict) request.identity = verdict.identity
+      if (refusal === undefined && 'pending' in verdict) request.pending = verdict.pending
       done(refusal)
     }
     if (guard === 'data' && !isRequired) {
@@ -82,7 +91,7 @@ function createGuard(
       ? bearerToken(request.headers.authorization)
       : undefined
     if (token === undefined) {
-      done(challenge(guard === 'admin' ? httpErrors.adminRequired() : httpErrors.missingAuthorization()))
+      done(challenge((missing[guard] ?? httpErrors.missingAuthorization)()))
       return
     }
     const verifier = verifiers.find((candidate) => candidate.recognizes(token))
@@ -93,15 +102,25 @@ function createGuard(
   }
 }
 
+/** What a route says to a caller without a token. */
+const missing: Partial<Record<Guard, () => AppError>> = {
+  admin: httpErrors.adminRequired,
+  mfa: httpErrors.noPendingMfa,
+}
+
 function judge(guard: Exclude<Guard, 'public'>, verdict: Verdict): AppError | undefined {
   if ('refusal' in verdict) {
+    if (verdict.refusal === 'pending' && (guard === 'mfa' || guard === 'bearerOrMfa')) return undefined
     if (guard === 'admin') return challenge(httpErrors.adminRequired())
+    if (guard === 'mfa') return challenge(httpErrors.noPendingMfa())
     return challenge(verdict.refusal === 'pending' ? httpErrors.mfaRequired() : httpErrors.invalidToken())
   }
-  const { kind } = verdict.identity
-  if (guard === 'admin' && kind !== 'admin') return challenge(httpErrors.adminRequired())
-  if (guard === 'bearer' && kind !== 'user') return challenge(httpErrors.invalidToken())
-  return undefined
+  const { identity } = verdict
+  if (guard === 'mfa') return challenge(httpErrors.noPendingMfa())
+  if (guard === 'admin') return identity.kind === 'admin' ? undefined : challenge(httpErrors.adminRequired())
+  if (guard === 'data' || guard === 'optional') return undefined
+  if (identity.kind !== 'user') return challenge(httpErrors.invalidToken())
+  return guard === 'aal2' && identity.aal !== 'aal2' ? httpErrors.insufficientAal() : undefined
 }
 
 /** RFC 6750 §2.1; the scheme is matched case-sensitively (facts, Envelope and request handling). */

@@ -32,6 +32,16 @@ export const httpErrorTable = {
     message: 'MFA verification required',
     help: 'The first factor has passed; verify a second one to get an access token.',
   },
+  noPendingMfa: {
+    status: 401,
+    message: 'no MFA challenge pending',
+    help: 'Send the `mfa_token` that the sign-in answered; it lasts five minutes.',
+  },
+  insufficientAal: {
+    status: 403,
+    message: 'MFA verification is required for this action',
+    help: 'The session has passed one factor. Sign in again and verify the second one.',
+  },
   adminRequired: {
     status: 401,
     message: 'admin authentication required',

@@ -17,6 +17,15 @@ export interface UserIdentity {
   readonly scope: CallerScope
 }
 
+/** A caller whose first factor has passed and whose second one is due (interface, MFA-pending response). */
+export interface PendingIdentity {
+  readonly userId: string
+  /** Empty when the user has none. */
+  readonly email: string
+  /** The sign-in that waits to be completed. */
+  readonly pendingId: string
+}
+
 export interface AdminIdentity {
   readonly kind: 'admin'
   readonly sessionId: string
@@ -32,8 +41,8 @@ export interface OpenIdentity {
 /** What a bearer token turned out to be. */
 export type Verdict =
   | { readonly identity: Identity }
-  /** `pending`: the first factor has passed, the second is still due. */
-  | { readonly refusal: 'invalid' | 'pending' }
+  | { readonly refusal: 'invalid' }
+  | { readonly refusal: 'pending'; readonly pending: PendingIdentity }
 
 /** Recognizes the tokens of one kind; features provide one each. */
 export interface TokenVerifier {

@@ -1,15 +1,18 @@
 import 'fastify'
-import type { Identity } from './identity.ts'
+import type { Identity, PendingIdentity } from './identity.ts'
 
 /**
  * Who may call a route.
  * - `public`: everybody; a token is not looked at
  * - `optional`: everybody; a token that is sent must be good
  * - `bearer`: a signed-in user
+ * - `aal2`: a signed-in user whose second factor has passed
+ * - `mfa`: a user whose second factor is due
+ * - `bearerOrMfa`: either
  * - `admin`: an administrator
  * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false
  */
-export type Guard = 'public' | 'optional' | 'bearer' | 'admin' | 'data'
+export type Guard = 'public' | 'optional' | 'bearer' | 'aal2' | 'mfa' | 'bearerOrMfa' | 'admin' | 'data'
 
 // Every route states its guard and operation; `authentication.ts` refuses to start without. The identity is set
 // by the guard before a handler runs.
@@ -21,5 +24,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     identity: Identity | undefined
+    /** Set on routes with the guard `mfa` or `bearerOrMfa`. */
+    pending: PendingIdentity | undefined
   }
 }

@@ -9,9 +9,9 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const secretLength = 43 // 256 bits
 const checksumLength = 6 // CRC-sized: 62^6 > 2^32
 
-/** A new token of 256 random bits. */
-export function createToken(prefix: string): string {
-  return sealToken(prefix, encode(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength))
+/** A new token of 256 bits: random ones, or those of a secret that can be made again. */
+export function createToken(prefix: string, bits: Buffer = randomBytes(32)): string {
+  return sealToken(prefix, encode(BigInt(`0x${bits.toString('hex')}`), secretLength))
 }
 
 /** A token of a content of one's own. */

@@ -17,6 +17,19 @@ export interface AccessTokenClaims {
   readonly is_anonymous: boolean
   /** Session id; absent from tokens that an operator made. */
   readonly sid?: string
+  readonly jti?: string
+}
+
+/** Claims of the token for the second factor (facts-auth, JWT claims). */
+export interface PendingTokenClaims {
+  readonly sub: string
+  readonly email: string
+  readonly aal: 'aal1'
+  /** The first factor. */
+  readonly amr: readonly string[]
+  readonly mfa_pending: true
+  /** The sign-in that waits to be completed. */
+  readonly jti: string
 }
 
 export interface AccessTokenKeys {
@@ -56,7 +69,7 @@ export function createAccessTokenVerifier(keys: AccessTokenKeys): TokenVerifier 
 
 /** @param lifetimeSeconds from the clock's now */
 export function signAccessToken(
-  claims: AccessTokenClaims,
+  claims: AccessTokenClaims | PendingTokenClaims,
   lifetimeSeconds: number,
   keys: AccessTokenKeys,
 ): string {
@@ -116,7 +129,7 @@ function isForUs({ iss, aud }: Readonly<Record<string, unknown>>): boolean {
 function judge(claims: Claims): Verdict {
   const { sub, email = '', sid, aal = 'aal1', amr = [], is_anonymous = false, mfa_pending = false } = claims
   if (typeof mfa_pending !== 'boolean') return refuse
-  if (mfa_pending) return { refusal: 'pending' }
+  if (mfa_pending) return judgePending(claims)
   // Policies compare it with uuid columns, and as text with how Postgres prints those.
   if (!isText(sub) || !uuid.test(sub) || !isText(email) || (sid !== undefined && !isText(sid))) return refuse
   if ((aal !== 'aal1' && aal !== 'aal2') || typeof is_anonymous !== 'boolean') return refuse
@@ -132,6 +145,12 @@ function judge(claims: Claims): Verdict {
     scope: { kind: 'caller', userId: sub, email, aal, isAnonymous: is_anonymous, sessionId: sid ?? '' },
   }
   return { identity }
+}
+
+/** A token that opens nothing but the second factor; it has no session. */
+function judgePending({ sub, email = '', jti }: Claims): Verdict {
+  if (!isText(sub) || !uuid.test(sub) || !isText(email)) return refuse
+  return { refusal: 'pending', pending: { userId: sub, email, pendingId: isText(jti) ? jti : '' } }
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

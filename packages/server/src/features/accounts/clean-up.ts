@@ -5,6 +5,8 @@ import type { SystemDatabase } from '../../database/system-database.ts'
 export async function deleteExpired(database: SystemDatabase, accessTokenSeconds: number): Promise<void> {
   await database.count(sql`delete from basalt.mailed_tokens where expires_at < now()`)
   await database.count(sql`delete from basalt.phone_codes where expires_at < now()`)
+  await database.count(sql`delete from basalt.pending_sign_ins where expires_at < now()`)
+  await database.count(sql`delete from basalt.mfa_challenges where expires_at < now() - interval '1 hour'`)
   await database.count(sql`delete from basalt.sessions where expires_at < now()`)
   // A session that ended longer ago than an access token lives has none left. Clocks of nodes may differ a little.
   await database.count(sql`

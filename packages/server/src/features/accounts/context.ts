@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts'
-import type { SystemDatabase } from '../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AuthSettings } from '../auth-settings/index.ts'
 import type { JobQueue } from '../jobs/index.ts'
@@ -9,6 +9,14 @@ import type { SmsProvider } from '../sms/index.ts'
 import type { Throttle } from '../throttle/index.ts'
 import type { EndedSessions } from './ended-sessions.ts'
 import type { AccountKeys } from './keys.ts'
+
+/** What accounts ask of the second factors. */
+export interface SecondFactors {
+  /** Whether the user has a factor that a sign-in must pass. */
+  isEnrolled(database: Queryable, userId: string): Promise<boolean>
+  /** Removes all factors and what belongs to them, when the account changes hands. */
+  removeAll(database: Queryable, userId: string): Promise<void>
+}
 
 /** What the use cases work with. */
 export interface AccountContext {
@@ -24,6 +32,7 @@ export interface AccountContext {
   readonly mail: { readonly backend: MailBackend; readonly templates: MailTemplates }
   readonly sms: SmsProvider
   readonly endedSessions: EndedSessions
+  readonly secondFactors: SecondFactors
   /** Where mailed links lead; never made from a request's headers. */
   readonly siteUrl: () => string
 }

@@ -2,6 +2,7 @@ import type { Feature } from '../../feature.ts'
 import { adminUserRoutes } from './admin-users.ts'
 import { deleteExpired } from './clean-up.ts'
 import type { AccountContext } from './context.ts'
+import { accountErrors } from './errors.ts'
 import { mailJob } from './mails.ts'
 import { accountPages } from './pages.ts'
 import { accountRoutes } from './routes.ts'
@@ -12,10 +13,23 @@ export {
   createAccessTokenVerifier,
   signAccessToken,
 } from './access-token.ts'
-export type { AccountContext } from './context.ts'
+export type { AccountContext, SecondFactors } from './context.ts'
+export { requireText } from './credentials.ts'
 export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'
 export { accountErrorTable } from './errors.ts'
-export { deriveKeys } from './keys.ts'
+export const userNotFound = accountErrors.userNotFound
+export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
+export { clientOf } from './routes.ts'
+export { authentication as authenticationSchema, message as messageSchema } from './schemas.ts'
+export type { Client } from './sessions.ts'
+export {
+  type AuthenticationResponse,
+  finishFirstFactor,
+  finishSecondFactor,
+  type SecondMethod,
+  startSession,
+} from './sign-in.ts'
+export { findUserByEmail, findUserById, type User } from './users.ts'
 
 const cleanUpIntervalMs = 10 * 60 * 1000
 

@@ -21,3 +21,16 @@ export function hashCode(keys: AccountKeys, purpose: string, subject: string, co
     .update(JSON.stringify([purpose, subject, code]))
     .digest()
 }
+
+/** 256 bits that every attempt of a job makes again: a message that is sent twice carries the same secret. */
+export function deriveJobSecret(keys: AccountKeys, jobId: string): Buffer {
+  return createHmac('sha256', keys.codes)
+    .update(JSON.stringify(['job', jobId]))
+    .digest()
+}
+
+/** The digits of a code that every attempt of a job makes again. */
+export function deriveJobCode(keys: AccountKeys, jobId: string, length: number): string {
+  const number = deriveJobSecret(keys, jobId).readUIntBE(0, 6) % 10 ** length
+  return String(number).padStart(length, '0')
+}

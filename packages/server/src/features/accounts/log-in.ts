@@ -4,7 +4,7 @@ import { accountErrors } from './errors.ts'
 import { accountLimits, requireAttempt, signInKey } from './limits.ts'
 import type { Credentials } from './register.ts'
 import type { Client } from './sessions.ts'
-import { type AuthenticationResponse, startSession } from './sign-in.ts'
+import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from './sign-in.ts'
 import { findUserByEmail, upgradePasswordHash } from './users.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function logIn(
   credentials: Credentials,
   client: Client,
   address: string,
-): Promise<AuthenticationResponse> {
+): Promise<AuthenticationResponse | PendingResponse> {
   const { database, passwords, throttle, config } = context
   const { email: givenEmail = '', password = '' } = credentials
   const email = normalizeEmail(givenEmail)
@@ -32,7 +32,7 @@ export async function logIn(
   const user = await findUserByEmail(database, email)
   const isRight = await passwords.verify(password, user?.password_hash ?? undefined)
   if (user === undefined || user.password_hash === null || !isRight) throw accountErrors.invalidCredentials()
-  const response = await startSession(context, database, user, 'password', client)
+  const response = await finishFirstFactor(context, database, user, 'password', client)
   if (response === undefined) throw accountErrors.invalidCredentials()
 
   await throttle.release(limits.signInFromAddress, address)

@@ -6,7 +6,7 @@ import { accountErrors } from './errors.ts'
 import { consumeMailedToken, findMailedToken, voidMailedTokens } from './mailed-tokens.ts'
 import { requestMailTo } from './password-reset.ts'
 import { type Client, endSessionsOf } from './sessions.ts'
-import { type AuthenticationResponse, startSession } from './sign-in.ts'
+import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from './sign-in.ts'
 import { insertUser, linkEmail, lockUserByEmail, takeOverUnverified, type User } from './users.ts'
 
 /** Asks for a sign-in link; the same for every address. @throws AppError magic_link_disabled, too_many_requests */
@@ -31,7 +31,7 @@ export async function confirmMagicLink(
   given: string | undefined,
   caller: UserIdentity | undefined,
   client: Client,
-): Promise<AuthenticationResponse> {
+): Promise<AuthenticationResponse | PendingResponse> {
   requireEnabled(context)
   const token = requireText(given, 'token')
   const ended: string[] = []
@@ -39,10 +39,10 @@ export async function confirmMagicLink(
     const mailed = await findMailedToken(transaction, 'magic_link', token)
     if (mailed === undefined) throw accountErrors.invalidMagicLinkToken()
     const anonymousId = caller?.isAnonymous === true ? caller.userId : undefined
-    const user = await findOrMakeUser(transaction, mailed.email, anonymousId, ended)
+    const user = await findOrMakeUser(context, transaction, mailed.email, anonymousId, ended)
     const used = await consumeMailedToken(transaction, 'magic_link', token)
     if (used === undefined) throw accountErrors.invalidMagicLinkToken()
-    const session = await startSession(context, transaction, user, 'otp', client)
+    const session = await finishFirstFactor(context, transaction, user, 'otp', client)
     if (session === undefined) throw accountErrors.invalidMagicLinkToken()
     return session
   })
@@ -51,6 +51,7 @@ export async function confirmMagicLink(
 }
 
 async function findOrMakeUser(
+  { secondFactors }: AccountContext,
   database: Queryable,
   email: string,
   anonymousId: string | undefined,
@@ -67,6 +68,7 @@ async function findOrMakeUser(
   if (owner === undefined) throw accountErrors.invalidMagicLinkToken()
   if (owner.email_verified_at !== null) return owner
   await voidMailedTokens(database, email, ['password_reset', 'email_verification'])
+  await secondFactors.removeAll(database, owner.id)
   ended.push(...(await endSessionsOf(database, owner.id)))
   return await takeOverUnverified(database, owner.id)
 }

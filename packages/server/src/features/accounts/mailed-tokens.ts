@@ -17,13 +17,21 @@ export interface MailedToken {
   readonly [column: string]: unknown
 }
 
-/** Makes a token; an earlier one of the same purpose and address is void. */
+export interface MailedTokenRequest {
+  readonly email: string
+  readonly userId: string | undefined
+  readonly lifetimeSeconds: number
+  /** What the token is made of; the same for every attempt to send the mail. */
+  readonly secret: Buffer
+}
+
+/** Puts a token in force; earlier ones of the same purpose and address are void. */
 export async function issueMailedToken(
   database: Queryable,
   purpose: MailPurpose,
-  { email, userId, lifetimeSeconds }: { email: string; userId: string | undefined; lifetimeSeconds: number },
+  { email, userId, lifetimeSeconds, secret }: MailedTokenRequest,
 ): Promise<string> {
-  const token = createToken(prefixes[purpose])
+  const token = createToken(prefixes[purpose], secret)
   await database.count(sql`
     insert into basalt.mailed_tokens (token_hash, purpose, email, user_id, expires_at)
     values (${hashToken(token)}, ${purpose}, ${email}, ${userId ?? null},

@@ -2,12 +2,14 @@ import type { Queryable } from '../../database/system-database.ts'
 import { type JobQueue, JobRefused, type JobType } from '../jobs/index.ts'
 import { MailRefused } from '../mail/index.ts'
 import type { AccountContext } from './context.ts'
+import { deriveJobSecret } from './keys.ts'
 import { issueMailedToken, type MailPurpose } from './mailed-tokens.ts'
 import { lockUserByEmail, type User } from './users.ts'
 
 /**
  * Mail with a link. The request only adds a job: it does the same for every address, in the same time, and does not wait
- * for a mail server. The token is made when the mail is sent, so no queue and no table ever holds it.
+ * for a mail server. The token is made when the mail is sent, so no queue and no table ever holds it; every
+ * attempt of the job makes the same one.
  */
 export interface MailRequest {
   readonly purpose: MailPurpose
@@ -60,13 +62,17 @@ export function mailJob(context: AccountContext): JobType<MailRequest> {
     retryDelayMax: 900,
     timeout: 60,
     async handle({ purpose, email }, { id }) {
-      const { database, appName, siteUrl, mail } = context
+      const { database, appName, siteUrl, mail, keys } = context
       const { template, path, lifetimeSeconds } = kinds[purpose]
       const token = await database.transaction(async (transaction) => {
         const user = await lockUserByEmail(transaction, email)
         if (!isWanted(purpose, user)) return undefined
-        const issue = { email, userId: user?.id, lifetimeSeconds: lifetimeSeconds(context) }
-        return await issueMailedToken(transaction, purpose, issue)
+        return await issueMailedToken(transaction, purpose, {
+          email,
+          userId: user?.id,
+          lifetimeSeconds: lifetimeSeconds(context),
+          secret: deriveJobSecret(keys, id),
+        })
       })
       if (token === undefined) return
       const variables = { AppName: appName, ActionURL: `${siteUrl()}${path}?token=${token}` }

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
 
@@ -8,10 +7,6 @@ export type PhoneCodePurpose = 'sign_in'
 export interface PhoneCode {
   readonly phone: string
   readonly purpose: PhoneCodePurpose
-}
-
-export function createCode(length: number): string {
-  return String(randomInt(10 ** length)).padStart(length, '0')
 }
 
 /** Puts a code in force; an earlier one is void. */

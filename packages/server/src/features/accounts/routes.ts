@@ -193,7 +193,7 @@ export function accountRoutes(app: HttpServer, context: AccountContext): void {
 }
 
 /** What a session remembers of the client, for its user to recognize it by. */
-function clientOf(request: FastifyRequest): Client {
+export function clientOf(request: FastifyRequest): Client {
   const userAgent = request.headers['user-agent'] ?? ''
   return { userAgent: userAgent.slice(0, 512), ipAddress: request.ip }
 }

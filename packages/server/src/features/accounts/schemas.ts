@@ -21,12 +21,18 @@ export const userObject = Type.Object({
   updatedAt: Type.String(),
 })
 
-const authentication = Type.Object({
+export const authentication = Type.Object({
   token: Type.String({ description: 'Access token, a JWT.' }),
   refreshToken: Type.String({ description: 'Opaque; replaced at every refresh.' }),
   user: userObject,
 })
-const message = Type.Object({ message: Type.String() })
+const pending = Type.Object({
+  mfa_pending: Type.Literal(true),
+  mfa_token: Type.String({ description: 'For the endpoints of the second factor; lasts five minutes.' }),
+})
+/** Of a first factor. */
+const authenticationOrPending = Type.Union([authentication, pending])
+export const message = Type.Object({ message: Type.String() })
 
 const session = Type.Object({
   id: Type.String({ format: 'uuid' }),
@@ -50,7 +56,7 @@ export const logInSchema = {
   tags,
   summary: 'Sign in with email and password',
   body: credentials,
-  response: responses({ 200: authentication }),
+  response: responses({ 200: authenticationOrPending }),
 }
 
 export const meSchema = {
@@ -159,7 +165,7 @@ export const magicLinkConfirmSchema = {
   description: 'With the access token of an anonymous user, that account gets the address and keeps its id.',
   security: [{}, ...bearerSecurity],
   body: Type.Object({ token }),
-  response: responses({ 200: authentication }),
+  response: responses({ 200: authenticationOrPending }),
 }
 
 export const smsSchema = {
@@ -177,7 +183,7 @@ export const smsConfirmSchema = {
     phone: optionalText('The number the code was sent to.', 64),
     code: optionalText('Digits.', 64),
   }),
-  response: responses({ 200: authentication }),
+  response: responses({ 200: authenticationOrPending }),
 }
 
 export const anonymousSchema = {

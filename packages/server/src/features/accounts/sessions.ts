@@ -44,6 +44,43 @@ export async function insertSession(
     returning id`)
 }
 
+export interface PendingStart {
+  readonly userId: string
+  /** The first factor. */
+  readonly method: string
+  readonly lifetimeSeconds: number
+  readonly passwordHash?: string
+}
+
+/** A sign-in that waits for the second factor; refused as a session is. */
+export async function insertPendingSignIn(
+  database: Queryable,
+  { userId, method, lifetimeSeconds, passwordHash: hash }: PendingStart,
+): Promise<{ id: string } | undefined> {
+  const passwordHash = hash ?? null
+  return await database.maybeOne<{ id: string }>(sql`
+    insert into basalt.pending_sign_ins (user_id, method, expires_at)
+    select id, ${method}, now() + make_interval(secs => ${lifetimeSeconds}::int)
+    from (
+      select id from basalt.users
+      where id = ${userId} and disabled_at is null
+        and (${passwordHash}::text is null or password_hash = ${passwordHash})
+      for share) as signed_in
+    returning id`)
+}
+
+/** The user and first factor of a sign-in that still waits; locked, so that whoever ends it ends what comes of it. */
+export async function findPendingSignIn(
+  database: Queryable,
+  { userId, pendingId }: { userId: string; pendingId: string },
+): Promise<(User & { readonly method: string }) | undefined> {
+  if (!isUuid(userId) || !isUuid(pendingId)) return undefined
+  return await database.maybeOne<User & { readonly method: string }>(sql`
+    select u.*, p.method from basalt.pending_sign_ins p join basalt.users u on u.id = p.user_id
+    where p.id = ${pendingId} and p.user_id = ${userId} and p.expires_at > now() and u.disabled_at is null
+    for share`)
+}
+
 /** A session with its user, as a refresh needs them. */
 export interface RefreshedSession extends User {
   readonly session_id: string
@@ -133,13 +170,14 @@ export async function endSession(database: Queryable, id: string): Promise<boole
   return (await database.count(sql`delete from basalt.sessions where id = ${id}`)) > 0
 }
 
-/** Ends the sessions of a user, all or all but one; answers the ids of those that ended. */
+/** Ends the sessions of a user, all or all but one, and sign-ins that wait; answers the ids of those that ended. */
 export async function endSessionsOf(
   database: Queryable,
   userId: string,
   exceptId?: string,
 ): Promise<string[]> {
   if (!isUuid(userId)) return []
+  await database.count(sql`delete from basalt.pending_sign_ins where user_id = ${userId}`)
   const ended = await database.many<{ id: string }>(sql`
     delete from basalt.sessions
     where user_id = ${userId} and (${exceptId ?? null}::text is null or id::text <> ${exceptId ?? null}::text)

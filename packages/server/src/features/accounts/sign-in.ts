@@ -1,13 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import type { Queryable } from '../../database/system-database.ts'
+import type { PendingIdentity } from '../../http/identity.ts'
 import { signAccessToken } from './access-token.ts'
 import type { AccountContext } from './context.ts'
 import { createRefreshToken } from './refresh-token.ts'
-import { type Client, insertSession } from './sessions.ts'
+import {
+  type Client,
+  findPendingSignIn,
+  insertPendingSignIn,
+  insertSession,
+  type SessionStart,
+} from './sessions.ts'
 import { describeUser, type User, type UserObject } from './users.ts'
 
 /** What signs a user in: the first factor, or both (interface, Access token claims). */
-export type AuthenticationMethod = 'password' | 'otp' | 'sms' | 'anonymous'
+export type AuthenticationMethod = 'password' | 'otp' | 'sms' | 'anonymous' | 'webauthn'
 
 /** The authentication response of the interface. */
 export interface AuthenticationResponse {
@@ -23,11 +30,62 @@ export interface SessionTokens {
   readonly amr: readonly string[]
 }
 
+/** The MFA-pending response of the interface. */
+export interface PendingResponse {
+  readonly mfa_pending: true
+  /** Opens the endpoints of the second factor and nothing else, for five minutes. */
+  readonly mfa_token: string
+}
+
+/** What verifies a second factor (interface, Access token claims). */
+export type SecondMethod = 'totp' | 'email' | 'sms' | 'webauthn' | 'backup_code'
+
+/** How long a sign-in waits for its second factor (facts-auth, MFA). */
+const pendingSeconds = 300
+
 /**
- * Starts a session for a user whose first factor has passed.
+ * Goes on from a first factor that has passed: to a session, or to the second factor of a user who has one.
  *
  * @returns undefined when the user has meanwhile been deleted or disabled, or has another password
  */
+export async function finishFirstFactor(
+  context: AccountContext,
+  database: Queryable,
+  user: User,
+  method: AuthenticationMethod,
+  client: Client,
+): Promise<AuthenticationResponse | PendingResponse | undefined> {
+  const { secondFactors, keys, clock } = context
+  if (!(await secondFactors.isEnrolled(database, user.id))) {
+    return await startSession(context, database, user, method, client)
+  }
+  const pending = await insertPendingSignIn(database, {
+    userId: user.id,
+    method,
+    lifetimeSeconds: pendingSeconds,
+    ...checkedPassword(user, method),
+  })
+  if (pending === undefined) return undefined
+  const claims = {
+    sub: user.id,
+    email: user.email ?? '',
+    aal: 'aal1',
+    amr: [method],
+    mfa_pending: true,
+    jti: pending.id,
+  } as const
+  return {
+    mfa_pending: true,
+    mfa_token: signAccessToken(claims, pendingSeconds, { secret: keys.access, clock }),
+  }
+}
+
+/** The password hash that a sign-in by password was checked against. */
+function checkedPassword({ password_hash }: User, method: AuthenticationMethod): { passwordHash?: string } {
+  return method === 'password' && password_hash !== null ? { passwordHash: password_hash } : {}
+}
+
+/** Starts a session by a first factor alone. @returns undefined as {@link finishFirstFactor} */
 export async function startSession(
   context: AccountContext,
   database: Queryable,
@@ -35,17 +93,38 @@ export async function startSession(
   method: AuthenticationMethod,
   client: Client,
 ): Promise<AuthenticationResponse | undefined> {
-  const start = {
-    userId: user.id,
-    aal: 'aal1',
-    amr: [method],
-    lifetimeSeconds: context.config.refresh_token_duration,
-    client,
-    ...(method === 'password' && user.password_hash !== null ? { passwordHash: user.password_hash } : {}),
-  } as const
-  const session = await insertSession(database, start)
-  if (session === undefined) return undefined
-  return respond(context, user, { sessionId: session.id, generation: 1, aal: start.aal, amr: start.amr })
+  const amr = [method]
+  return await start(context, database, user, { aal: 'aal1', amr, ...checkedPassword(user, method) }, client)
+}
+
+/**
+ * Completes a sign-in that waited for its second factor. Call it in the transaction that uses the factor up.
+ *
+ * @returns undefined when the sign-in no longer waits
+ */
+export async function finishSecondFactor(
+  context: AccountContext,
+  database: Queryable,
+  pending: PendingIdentity,
+  method: SecondMethod,
+  client: Client,
+): Promise<AuthenticationResponse | undefined> {
+  const user = await findPendingSignIn(database, pending)
+  if (user === undefined) return undefined
+  return await start(context, database, user, { aal: 'aal2', amr: [user.method, method] }, client)
+}
+
+async function start(
+  context: AccountContext,
+  database: Queryable,
+  user: User,
+  session: Pick<SessionStart, 'aal' | 'amr' | 'passwordHash'>,
+  client: Client,
+): Promise<AuthenticationResponse | undefined> {
+  const lifetimeSeconds = context.config.refresh_token_duration
+  const started = await insertSession(database, { userId: user.id, lifetimeSeconds, client, ...session })
+  if (started === undefined) return undefined
+  return respond(context, user, { sessionId: started.id, generation: 1, aal: session.aal, amr: session.amr })
 }
 
 /** Tokens for a session at one of its generations. */

@@ -4,11 +4,11 @@ import { isCountryAllowed, parsePhone, parseTestNumbers, SmsRefused } from '../s
 import type { AccountContext } from './context.ts'
 import { requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
-import { hashCode } from './keys.ts'
+import { deriveJobCode, hashCode } from './keys.ts'
 import { accountLimits, requireAttempt } from './limits.ts'
-import { consumePhoneCode, countPhoneCodeAttempt, createCode, storePhoneCode } from './phone-codes.ts'
+import { consumePhoneCode, countPhoneCodeAttempt, storePhoneCode } from './phone-codes.ts'
 import type { Client } from './sessions.ts'
-import { type AuthenticationResponse, startSession } from './sign-in.ts'
+import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from './sign-in.ts'
 import { findUserByPhone, insertUser } from './users.ts'
 
 const jobName = 'accounts.send_sms_code'
@@ -35,14 +35,16 @@ export async function requestSmsCode(
   const limits = accountLimits(config)
   const text = requireText(given?.trim(), 'phone')
   await requireAttempt(throttle, limits.smsFromAddress, address)
-  const fixed = parseTestNumbers(config.sms_test_phone_numbers).get(text)
+  const testNumbers = parseTestNumbers(config.sms_test_phone_numbers)
+  const phone = parsePhone(text, testNumbers)
+  if (phone === undefined) return
+  const fixed = testNumbers.get(phone.number)
   if (fixed !== undefined) {
-    const code = hashCode(keys, purpose, text, fixed)
-    await storePhoneCode(database, { phone: text, purpose }, code, config.sms_code_expiry)
+    const code = hashCode(keys, purpose, phone.number, fixed)
+    await storePhoneCode(database, { phone: phone.number, purpose }, code, config.sms_code_expiry)
     return
   }
-  const phone = parsePhone(text)
-  if (phone === undefined || !isCountryAllowed(phone.country, config.sms_allowed_countries)) return
+  if (!isCountryAllowed(phone.country, config.sms_allowed_countries)) return
   if (!(await throttle.attempt(limits.smsTo, phone.number)).isAllowed) return
   if (!(await isWithinDailyLimit(context))) return
   await jobs.enqueue(jobName, { phone: phone.number } satisfies CodeRequest)
@@ -54,7 +56,7 @@ async function isWithinDailyLimit({ config, throttle }: AccountContext): Promise
   return (await throttle.attempt(limit, 'all')).isAllowed
 }
 
-/** Makes the code when it is sent, so no queue holds it. */
+/** Makes the code when it is sent, so no queue holds it; every attempt makes the same one. */
 export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
   return {
     name: jobName,
@@ -64,7 +66,7 @@ export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
     timeout: 30,
     async handle({ phone }, { id }) {
       const { config, database, keys, sms } = context
-      const code = createCode(config.sms_code_length)
+      const code = deriveJobCode(keys, id, config.sms_code_length)
       await storePhoneCode(
         database,
         { phone, purpose },
@@ -91,13 +93,12 @@ export async function confirmSmsCode(
   given: { phone?: string | undefined; code?: string | undefined },
   client: Client,
   address: string,
-): Promise<AuthenticationResponse> {
+): Promise<AuthenticationResponse | PendingResponse> {
   const { config, database, throttle, keys } = context
   requireEnabled(context)
   const text = requireText(given.phone?.trim(), 'phone')
   const code = requireText(given.code?.trim(), 'code')
-  const isTestNumber = parseTestNumbers(config.sms_test_phone_numbers).has(text)
-  const phone = isTestNumber ? text : parsePhone(text)?.number
+  const phone = parsePhone(text, parseTestNumbers(config.sms_test_phone_numbers))?.number
   if (phone === undefined) throw accountErrors.invalidSmsCode()
   await requireAttempt(throttle, accountLimits(config).codeFromAddress, address)
   // Counted and committed before the code is looked at: attempts made together cannot all slip through.
@@ -113,7 +114,7 @@ export async function confirmSmsCode(
       (await insertUser(transaction, { phone })) ??
       (await findUserByPhone(transaction, phone))
     if (user === undefined) throw httpErrors.internalError()
-    const session = await startSession(context, transaction, user, 'sms', client)
+    const session = await finishFirstFactor(context, transaction, user, 'sms', client)
     if (session === undefined) throw accountErrors.invalidSmsCode()
     return session
   })

@@ -8,6 +8,8 @@ export interface AttemptLimit {
   readonly name: string
   readonly attempts: number
   readonly windowSeconds: number
+  /** Seconds the key stays locked once the last permitted attempt was made; else until the window ends. */
+  readonly lockSeconds?: number
 }
 
 export type AttemptVerdict =
@@ -35,7 +37,11 @@ export function createThrottle(database: SystemDatabase): Throttle {
         values (${fullKey(limit, key)}, 1, now() + make_interval(secs => ${limit.windowSeconds}::int))
         on conflict (key) do update set
           count = case when a.window_ends_at <= now() then 1 else least(a.count, ${limit.attempts}::int) + 1 end,
-          window_ends_at = case when a.window_ends_at <= now() then excluded.window_ends_at else a.window_ends_at end
+          window_ends_at = case
+            when a.window_ends_at <= now() then excluded.window_ends_at
+            when a.count = ${limit.attempts - 1}::int and ${limit.lockSeconds ?? null}::int is not null
+              then now() + make_interval(secs => ${limit.lockSeconds ?? null}::int)
+            else a.window_ends_at end
         returning count, ceil(extract(epoch from window_ends_at - now()))::int as retry_after`)
       if (count <= limit.attempts) return { isAllowed: true }
       return { isAllowed: false, retryAfterSeconds: Math.max(1, retry_after) }

@@ -1,0 +1,80 @@
+import type { Queryable } from '../../database/system-database.ts'
+import { httpErrors } from '../../http/errors.ts'
+import type { PendingIdentity, UserIdentity } from '../../http/identity.ts'
+import { AppError } from '../../lib/errors.ts'
+import {
+  type AuthenticationResponse,
+  type Client,
+  findUserById,
+  finishSecondFactor,
+  type SecondMethod,
+  type User,
+} from '../accounts/index.ts'
+import type { MfaContext } from './context.ts'
+import { mfaErrors } from './errors.ts'
+import { isEnrolled } from './factors.ts'
+import { forgetFailures, releaseTry, requireTry } from './lockout.ts'
+
+/**
+ * Who may begin an enrolment: a user with an account, and with a factor already only after passing it.
+ *
+ * @throws AppError link_account_first, enrollment_needs_aal2, invalid_token
+ */
+export async function requireEnroller(
+  { accounts }: MfaContext,
+  identity: UserIdentity,
+  { isBeginning }: { readonly isBeginning: boolean },
+): Promise<User> {
+  const user = await findUserById(accounts.database, identity.userId)
+  if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
+  if (identity.isAnonymous || user.is_anonymous) throw mfaErrors.linkAccountFirst()
+  if (isBeginning && identity.aal !== 'aal2' && (await isEnrolled(accounts.database, user.id))) {
+    throw mfaErrors.enrollmentNeedsAal2()
+  }
+  return user
+}
+
+/**
+ * Verifies a second factor and completes the sign-in. The try is counted and committed first; what the factor uses up and
+ * the session are one transaction.
+ *
+ * @param verify throws when the factor is wrong; runs in the transaction
+ * @throws AppError too_many_mfa_failures, no_pending_mfa, what `verify` throws
+ */
+export async function passSecondFactor(
+  { accounts }: MfaContext,
+  pending: PendingIdentity,
+  method: SecondMethod,
+  client: Client,
+  verify: (transaction: Queryable) => Promise<void>,
+): Promise<AuthenticationResponse> {
+  const { database, throttle } = accounts
+  await requireTry(throttle, pending.userId)
+  try {
+    const response = await database.transaction(async (transaction) => {
+      await verify(transaction)
+      const finished = await finishSecondFactor(accounts, transaction, pending, method, client)
+      if (finished === undefined) throw httpErrors.noPendingMfa()
+      return finished
+    })
+    await forgetFailures(throttle, pending.userId)
+    return response
+  } catch (error) {
+    if (!(error instanceof AppError) || !failedTries.has(error.kind))
+      await releaseTry(throttle, pending.userId)
+    throw error
+  }
+}
+
+/** What counts as a failure; an unknown or used challenge tells nothing about the factor. */
+const failedTries = new Set([
+  'invalid_totp_code',
+  'totp_code_used',
+  'invalid_email_mfa_code',
+  'email_mfa_code_expired',
+  'invalid_sms_mfa_code',
+  'invalid_backup_code',
+  'webauthn_assertion_failed',
+  'invalid_assertion_response',
+  'cloned_authenticator',
+])

@@ -1,0 +1,48 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+/** Encrypts small secrets for the database (AES-256-GCM). Keys can be replaced one after the other. */
+export interface SecretBox {
+  /** @param context what the secret belongs to; a box moved to another row does not open */
+  seal(secret: Buffer, context: string): string
+  /** Undefined when none of the keys made it, or for another context. */
+  open(box: string, context: string): Buffer | undefined
+  /** Whether the box was made with an earlier key and should be sealed anew. */
+  isOutdated(box: string): boolean
+}
+
+const nonceBytes = 12
+const tagBytes = 16
+
+/** @param keys 32 bytes each; the first one seals, all of them open */
+export function createSecretBox(keys: readonly [Buffer, ...Buffer[]]): SecretBox {
+  const byId = new Map(keys.map((key) => [keyId(key), key]))
+  const [current] = keys
+  return {
+    seal(secret, context) {
+      const nonce = randomBytes(nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', current, nonce).setAAD(Buffer.from(context))
+      const sealed = Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
+      return `${keyId(current)}.${sealed.toString('base64url')}`
+    },
+    open(box, context) {
+      const [id = '', content = ''] = box.split('.')
+      const key = byId.get(id)
+      const bytes = Buffer.from(content, 'base64url')
+      if (key === undefined || bytes.length < nonceBytes + tagBytes) return undefined
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes))
+        .setAAD(Buffer.from(context))
+        .setAuthTag(bytes.subarray(-tagBytes))
+      try {
+        return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()])
+      } catch {
+        return undefined
+      }
+    },
+    isOutdated: (box) => !box.startsWith(`${keyId(current)}.`),
+  }
+}
+
+/** Names a key without telling anything about it. */
+function keyId(key: Buffer): string {
+  return createHash('sha256').update('basalt key id').update(key).digest('base64url').slice(0, 8)
+}
