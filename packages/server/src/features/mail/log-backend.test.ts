@@ -22,10 +22,9 @@ const message: MailMessage = {
 test('in development the log shows the mail with its links and codes', async () => {
   expect(JSON.parse(await logged(message, true))).toEqual({
     level: 30,
-    msg: 'mail, not sent: email.backend is log',
+    msg: `mail, not sent: email.backend is log\n\n${message.text}\n`,
     to: message.to,
     subject: message.subject,
-    text: message.text,
   })
 })
 

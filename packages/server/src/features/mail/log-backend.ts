@@ -1,12 +1,15 @@
 import type { Logger } from 'pino'
 import type { MailBackend } from './backend.ts'
 
+const notice = 'mail, not sent: email.backend is log'
+
 /** Writes mail to the log instead of sending it. Links and codes let whoever reads them in, so they show only in development. */
 export function createLogBackend(log: Logger, isDevelopment: boolean): MailBackend {
   return {
     async send({ to, subject, text }) {
-      if (isDevelopment) log.info({ to, subject, text }, 'mail, not sent: email.backend is log')
-      else log.info({ to, subject: redact(subject) }, 'mail, not sent: email.backend is log')
+      // As part of the message its lines stay lines on a terminal, and its links can be clicked.
+      if (isDevelopment) log.info({ to, subject }, `${notice}\n\n${text}\n`)
+      else log.info({ to, subject: redact(subject) }, notice)
     },
     async close() {},
   }

@@ -583,3 +583,27 @@ describe('send', () => {
     expect(received()).toHaveLength(2)
   })
 })
+
+test('what the administration changes shows in the next mail of the system', async () => {
+  const email = 'carol@example.com'
+  await app.request('POST', '/api/auth/register', { body: { email, password: 'correct horse battery' } })
+  const nextSubject = async () => {
+    await app.request('POST', '/api/auth/password-reset', { body: { email } })
+    return (await inbox.take(email)).subject
+  }
+  const path = `${base}/auth.password_reset`
+  expect((await inbox.take(email)).subject).toBe('Confirm your email address for Basalt')
+  expect(await nextSubject()).toBe('Reset your Basalt password')
+  await put('auth.password_reset', { subjectTemplate: 'Forgot it?', htmlTemplate: '{{.ActionURL}}' })
+  expect(await nextSubject()).toBe('Forgot it?')
+  await put('auth.password_reset', { subjectTemplate: 'Forgot it, {{.Name}}?', htmlTemplate: 'x' })
+  expect(await nextSubject()).toBe('Reset your Basalt password')
+  await put('auth.password_reset', { subjectTemplate: 'Forgot it again?', htmlTemplate: 'x' })
+  expect(await nextSubject()).toBe('Forgot it again?')
+  await send('PATCH', path, { enabled: false })
+  expect(await nextSubject()).toBe('Reset your Basalt password')
+  await send('PATCH', path, { enabled: true })
+  expect(await nextSubject()).toBe('Forgot it again?')
+  await send('DELETE', path)
+  expect(await nextSubject()).toBe('Reset your Basalt password')
+})
