@@ -1,6 +1,8 @@
 import type { Config } from '../../config/schema.ts'
 import { httpErrors } from '../../http/errors.ts'
+import { AppError } from '../../lib/errors.ts'
 import type { AttemptLimit, Throttle } from '../throttle/index.ts'
+import { accountErrors } from './errors.ts'
 
 const hour = 3600
 const quarter = 15 * 60
@@ -38,4 +40,44 @@ export async function requireAttempt(throttle: Throttle, limit: AttemptLimit, ke
   const verdict = await throttle.attempt(limit, key)
   if (verdict.isAllowed) return
   throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+}
+
+/** What an attempt counts against, and what a success does to the count. */
+export interface CountedFailure {
+  readonly limit: AttemptLimit
+  readonly key: string
+  readonly onSuccess: 'release' | 'reset'
+}
+
+const wrongPasswords: readonly string[] = [
+  accountErrors.invalidCredentials().kind,
+  accountErrors.wrongPassword().kind,
+]
+
+/**
+ * Makes an attempt at a password. It is counted before it is made, so that none slips through, and taken back unless the
+ * password was wrong: what the server cannot answer, and right passwords that arrive together, lock nobody out.
+ *
+ * @throws AppError too_many_requests, and what the attempt throws
+ */
+export async function countFailures<Result>(
+  throttle: Throttle,
+  [counted, ...others]: readonly CountedFailure[],
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  if (counted === undefined) return await attempt()
+  const { limit, key, onSuccess } = counted
+  return await throttle.inTurn(limit, key, async () => {
+    await requireAttempt(throttle, limit, key)
+    try {
+      const result = await countFailures(throttle, others, attempt)
+      await throttle[onSuccess](limit, key)
+      return result
+    } catch (error) {
+      const isFailure = error instanceof AppError && wrongPasswords.includes(error.kind)
+      // A count that cannot be taken back now ends with its window.
+      if (!isFailure) await throttle.release(limit, key).catch(() => undefined)
+      throw error
+    }
+  })
 }

@@ -1,11 +1,11 @@
 import { normalizeEmail } from '../../lib/email-address.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
-import { accountLimits, requireAttempt, signInKey } from './limits.ts'
+import { accountLimits, type CountedFailure, countFailures, signInKey } from './limits.ts'
 import type { Credentials } from './register.ts'
 import type { Client } from './sessions.ts'
 import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from './sign-in.ts'
-import { findUserByEmail, upgradePasswordHash } from './users.ts'
+import { findUserByEmail, type User, upgradePasswordHash } from './users.ts'
 
 /**
  * Signs in by email and password. Unknown address, wrong password, account without one and disabled account answer the
@@ -19,27 +19,46 @@ export async function logIn(
   client: Client,
   address: string,
 ): Promise<AuthenticationResponse | PendingResponse> {
-  const { database, passwords, throttle, config } = context
+  const { throttle, config } = context
   const { email: givenEmail = '', password = '' } = credentials
   const email = normalizeEmail(givenEmail)
   if (email === undefined || password === '') throw accountErrors.invalidCredentials()
   const limits = accountLimits(config)
-  const accountKey = signInKey(email, address)
-  await requireAttempt(throttle, limits.signInFromAddress, address)
-  await requireAttempt(throttle, limits.signIn, accountKey)
-  await requireAttempt(throttle, limits.signInToAccount, email)
+  const counted: readonly CountedFailure[] = [
+    { limit: limits.signInFromAddress, key: address, onSuccess: 'release' },
+    { limit: limits.signIn, key: signInKey(email, address), onSuccess: 'reset' },
+    { limit: limits.signInToAccount, key: email, onSuccess: 'reset' },
+  ]
+  return await countFailures(throttle, counted, async () => {
+    const user = await findUserByEmail(context.database, email)
+    return await checkPassword(context, user, { email, password }, client)
+  })
+}
 
-  const user = await findUserByEmail(database, email)
-  const isRight = await passwords.verify(password, user?.password_hash ?? undefined)
-  if (user === undefined || user.password_hash === null || !isRight) throw accountErrors.invalidCredentials()
+async function checkPassword(
+  context: AccountContext,
+  user: User | undefined,
+  credentials: { readonly email: string; readonly password: string },
+  client: Client,
+): Promise<AuthenticationResponse | PendingResponse> {
+  const { database, passwords } = context
+  const { email, password } = credentials
+  const hash = user?.password_hash ?? undefined
+  const isRight = await passwords.verify(password, hash)
+  if (user === undefined || hash === undefined || !isRight) throw accountErrors.invalidCredentials()
   const response = await finishFirstFactor(context, database, user, 'password', client)
-  if (response === undefined) throw accountErrors.invalidCredentials()
-
-  await throttle.release(limits.signInFromAddress, address)
-  await throttle.reset(limits.signIn, accountKey)
-  await throttle.reset(limits.signInToAccount, email)
-  if (passwords.isOutdated(user.password_hash)) {
-    await upgradePasswordHash(database, user.id, user.password_hash, await passwords.hash(password))
+  if (response === undefined) {
+    // Another sign-in may have put a better hash of the same password in the place of the one that was checked.
+    const present = await findUserByEmail(database, email)
+    if (present?.password_hash === hash) throw accountErrors.invalidCredentials()
+    return await checkPassword(context, present, credentials, client)
+  }
+  if (passwords.isOutdated(hash)) {
+    // The next sign-in makes up for one that fails.
+    await passwords.hash(password).then(
+      (better) => upgradePasswordHash(database, user.id, hash, better),
+      () => undefined,
+    )
   }
   return response
 }

@@ -3,7 +3,7 @@ import type { UserIdentity } from '../../http/identity.ts'
 import type { AccountContext } from './context.ts'
 import { requireNewPassword, requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
-import { accountLimits, requireAttempt } from './limits.ts'
+import { accountLimits, countFailures } from './limits.ts'
 import { voidMailedTokens } from './mailed-tokens.ts'
 import { endSessionsOf, findSessionOwner } from './sessions.ts'
 import {
@@ -43,10 +43,11 @@ export async function changePassword(
   if (user.is_anonymous) throw accountErrors.emailRequired()
   if (user.password_hash !== null) {
     const current = requireText(given.currentPassword, 'currentPassword')
-    const limit = accountLimits(config).signIn
-    await requireAttempt(throttle, limit, user.id)
-    if (!(await passwords.verify(current, user.password_hash))) throw accountErrors.wrongPassword()
-    await throttle.reset(limit, user.id)
+    const { password_hash: hash } = user
+    const counted = { limit: accountLimits(config).signIn, key: user.id, onSuccess: 'reset' } as const
+    await countFailures(throttle, [counted], async () => {
+      if (!(await passwords.verify(current, hash))) throw accountErrors.wrongPassword()
+    })
   }
   const password = await requireNewPassword(
     requireText(given.newPassword, 'newPassword'),

@@ -78,9 +78,12 @@ export class AuthSettings {
   }
 
   async #read(): Promise<void> {
+    const before = this.#current
     const row = await this.#database.maybeOne<{ value: Partial<Record<string, unknown>> }>(
       sql`select value from basalt.settings where key = ${key}`,
     )
+    // What was replaced here in the meantime is newer than what was read.
+    if (this.#current !== before) return
     this.#current = row === undefined ? this.#configured : pickToggles((name) => row.value[name] === true)
   }
 }

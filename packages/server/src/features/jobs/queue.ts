@@ -12,6 +12,8 @@ const queueSchema = 'basalt_jobs'
 /** A job whose worker has not been heard of for so long goes to another one. */
 const leaseSeconds = 30
 const keepFinishedSeconds = 7 * 24 * 3600
+/** The id of no job. */
+const nobody = '00000000-0000-0000-0000-000000000000'
 
 export interface JobQueue {
   /** Declares a kind of job; before the start. */
@@ -91,11 +93,15 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         }
         await boss.createQueue(name, queue)
         await boss.updateQueue(name, queue)
+        // The library reads a queue before its first job. In a transaction it would do so on a second connection, and
+        // transactions that fill the pool would wait for each other.
+        await boss.getJobById(name, nobody)
       }
       if (!isWorking) return
-      const giveUp = async ({ id }: { id: string }) => {
+      const giveUp = async ({ id, retryCount }: { id: string; retryCount: number }) => {
         await database.count(sql`
-          update ${sql.id(queueSchema, 'job')} set retry_limit = retry_count where id = ${id}::uuid and state = 'active'`)
+          update ${sql.id(queueSchema, 'job')} set retry_limit = retry_count
+          where id = ${id}::uuid and state = 'active' and retry_count = ${retryCount}::int`)
       }
       worker = new JobWorker({ boss, types: [...types.values()], concurrency, giveUp, log })
       worker.start()

@@ -32,8 +32,16 @@ test('a storm of sign-ins is refused beyond the queue, and everybody in it is an
 
 test('a failure gives its turn back', async () => {
   const hasher = createPasswordHasher()
-  const failures = Array.from({ length: concurrency * 3 }, () => hasher.verify('secret', 'no hash'))
-  for (const failure of failures) await expect(failure).rejects.toThrow('unknown password hash')
+  const impossible = cheap.replace('t=1', 't=0')
+  const failures = Array.from({ length: concurrency * 3 }, () => hasher.verify('secret', impossible))
+  for (const failure of failures) await expect(failure).rejects.toThrow('passes')
   expect(await hasher.verify('secret', cheap)).toBe(true)
   expect(await hasher.verify('secret', await hasher.hash('secret'))).toBe(true)
+})
+
+test('a hash of an unknown kind matches no password', async () => {
+  const hasher = createPasswordHasher()
+  for (const hash of ['', 'secret', '$firebase-scrypt$ln=14,r=8,p=1$c2FsdA$aGFzaA']) {
+    expect([await hasher.verify('', hash), await hasher.verify('secret', hash)]).toEqual([false, false])
+  }
 })

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineErrors } from '../../lib/errors.ts'
-import { hashPassword, isOutdated, verifyPassword } from './password-hash.ts'
+import { hashPassword, isOutdated, isPasswordHash, verifyPassword } from './password-hash.ts'
 
 export const passwordErrorTable = {
   tooManySignIns: {
@@ -17,8 +17,8 @@ export interface PasswordHasher {
   /** @throws AppError too_many_sign_ins */
   hash(password: string): Promise<string>
   /**
-   * Checks a password against a stored hash. Without a hash it takes as long and answers false, so that nobody learns
-   * from the time whether there is one.
+   * Checks a password against a stored hash. Without a hash, and with one of an unknown kind, it takes as long and
+   * answers false, so that nobody learns from the time whether there is one.
    *
    * @throws AppError too_many_sign_ins
    */
@@ -60,9 +60,10 @@ export function createPasswordHasher(): PasswordHasher {
     hash: (password) => inTurn(() => hashPassword(password)),
     async verify(password, hash) {
       decoy ??= hashPassword('')
-      const stored = hash ?? (await decoy)
+      const isKnown = hash !== undefined && isPasswordHash(hash)
+      const stored = isKnown ? hash : await decoy
       const isRight = await inTurn(() => verifyPassword(password, stored))
-      return isRight && hash !== undefined
+      return isRight && isKnown
     },
     isOutdated,
   }

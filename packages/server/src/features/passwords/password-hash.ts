@@ -31,6 +31,11 @@ export async function hashPassword(password: string, cost: Argon2Cost = defaultC
   return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${encode(salt)}$${encode(key)}`
 }
 
+/** Whether {@link verifyPassword} understands the hash. */
+export function isPasswordHash(hash: string): boolean {
+  return bcryptForm.test(hash) || phc.test(hash)
+}
+
 /** Whether the hash is of another algorithm or cheaper than today's. */
 export function isOutdated(hash: string): boolean {
   const [, memory = '0', passes = '0'] = phc.exec(hash) ?? []

@@ -1,6 +1,7 @@
 import { sql } from '../../database/sql.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
 import type { Feature } from '../../feature.ts'
+import { createTurns } from './turns.ts'
 
 /** So many attempts per key within a window that begins with the first one. */
 export interface AttemptLimit {
@@ -25,12 +26,27 @@ export interface Throttle {
   attempt(limit: AttemptLimit, key: string): Promise<AttemptVerdict>
   /** Takes one attempt back that turned out to be none. */
   release(limit: AttemptLimit, key: string): Promise<void>
+  /**
+   * Runs an attempt when few of the same key are under way on this node. Attempts are counted before they are made:
+   * without this, right ones that arrive together would use up the limit.
+   *
+   * @throws AppError too_many_requests when too many wait already
+   */
+  inTurn<Result>(limit: AttemptLimit, key: string, attempt: () => Promise<Result>): Promise<Result>
   /** Forgets the attempts of a key, as after a success. */
   reset(limit: AttemptLimit, key: string): Promise<void>
 }
 
+/** The share of a limit that may be under way on one node. */
+const shareUnderWay = 0.25
+
 export function createThrottle(database: SystemDatabase): Throttle {
+  const turns = createTurns()
   return {
+    inTurn(limit, key, attempt) {
+      const width = Math.max(1, Math.floor(limit.attempts * shareUnderWay))
+      return turns.take(fullKey(limit, key), width, attempt)
+    },
     async attempt(limit, key) {
       const { count, retry_after } = await database.one<{ count: number; retry_after: number }>(sql`
         insert into basalt.attempts as a (key, count, window_ends_at)

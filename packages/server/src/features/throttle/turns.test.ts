@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { createTurns } from './turns.ts'
+
+/** Work that ends when told to. */
+function openWork(log: string[]) {
+  const ends = new Map<string, () => void>()
+  return {
+    work: (name: string) => () => {
+      log.push(name)
+      return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
+    },
+    async end(name: string) {
+      ends.get(name)?.()
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+test('a few of one key run at once, the others in the order they came', async () => {
+  const turns = createTurns()
+  const log: string[] = []
+  const { work, end } = openWork(log)
+  const all = ['a', 'b', 'c', 'd'].map((name) => turns.take('key', 2, work(name)))
+  const other = turns.take('other key', 2, work('x'))
+  expect(log).toEqual(['a', 'b', 'x'])
+  await end('b')
+  expect(log).toEqual(['a', 'b', 'x', 'c'])
+  await end('a')
+  expect(log).toEqual(['a', 'b', 'x', 'c', 'd'])
+  for (const name of ['c', 'd', 'x']) await end(name)
+  expect(await Promise.all([...all, other])).toEqual(['a', 'b', 'c', 'd', 'x'])
+})
+
+test('work that fails gives its turn back', async () => {
+  const turns = createTurns()
+  const failing = async () => {
+    throw new Error('no')
+  }
+  const failures = Array.from({ length: 5 }, () => turns.take('key', 1, failing))
+  for (const failure of failures) await expect(failure).rejects.toThrow('no')
+  expect(await turns.take('key', 1, async () => 'yes')).toBe('yes')
+})
+
+test('a line that is too long takes nobody more', async () => {
+  const turns = createTurns()
+  const { work, end } = openWork([])
+  const first = turns.take('key', 1, work('first'))
+  const waiting = Array.from({ length: 250 }, () => turns.take('key', 1, async () => 'done'))
+  await expect(turns.take('key', 1, async () => 'done')).rejects.toMatchObject({
+    kind: 'too_many_requests',
+    extras: { headers: { 'retry-after': '2' } },
+  })
+  await end('first')
+  expect(await first).toBe('first')
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['done']))
+})
