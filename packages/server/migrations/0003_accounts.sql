@@ -56,27 +56,33 @@ revoke all on function basalt.record_ended_sessions() from public;
 create trigger sessions_ended after delete on basalt.sessions
   referencing old table as ended for each statement execute function basalt.record_ended_sessions();
 
--- What a mailed link carries: used once, by one conditional delete. One live token per address and purpose.
+-- What a mailed link carries: used once, by one conditional update.
 create table basalt.mailed_tokens (
-  token_hash bytea not null unique,
+  token_hash bytea primary key,
   purpose text not null check (purpose in ('password_reset', 'email_verification', 'magic_link')),
   email text not null,
   -- Null for a magic link, whose account may not exist yet.
   user_id uuid references basalt.users on delete cascade,
+  -- When it was used up or replaced by a later one. The row stays: a mail that is sent again must not revive it.
+  used_at timestamptz,
   created_at timestamptz not null default now(),
-  expires_at timestamptz not null,
-  primary key (email, purpose)
+  expires_at timestamptz not null
 );
+create unique index mailed_tokens_in_force on basalt.mailed_tokens (email, purpose) where used_at is null;
 create index mailed_tokens_user_id on basalt.mailed_tokens (user_id);
 create index mailed_tokens_expires_at on basalt.mailed_tokens (expires_at);
 
--- Codes sent to phones: one live code per number and purpose.
+-- Codes sent to phones: one in force per number and purpose.
 create table basalt.phone_codes (
+  -- The job that sends it.
+  id uuid primary key default gen_random_uuid(),
   phone text not null,
   purpose text not null check (purpose in ('sign_in')),
   code_hash bytea not null,
   attempts int not null default 0,
-  expires_at timestamptz not null,
-  primary key (phone, purpose)
+  -- As in mailed_tokens.
+  used_at timestamptz,
+  expires_at timestamptz not null
 );
+create unique index phone_codes_in_force on basalt.phone_codes (phone, purpose) where used_at is null;
 create index phone_codes_expires_at on basalt.phone_codes (expires_at);

@@ -3,7 +3,7 @@ import type { AccountContext } from './context.ts'
 import { requireEmail, requireNewPassword } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, requireAttempt } from './limits.ts'
-import { requestMail } from './mails.ts'
+import { withVerificationMail } from './mails.ts'
 import type { Credentials } from './register.ts'
 import type { Client } from './sessions.ts'
 import { type AuthenticationResponse, startSession } from './sign-in.ts'
@@ -39,19 +39,20 @@ export async function linkEmailTo(
   client: Client,
   address: string,
 ): Promise<AuthenticationResponse> {
-  const { config, database, passwords, throttle, jobs } = context
+  const { config, database, passwords, throttle } = context
   if (!caller.isAnonymous) throw accountErrors.onlyAnonymous()
   const email = requireEmail(credentials.email)
   const password = await requireNewPassword(credentials.password, config.min_password_length)
   await requireAttempt(throttle, accountLimits(config).register, address)
   const passwordHash = await passwords.hash(password)
-  const response = await database.transaction(async (transaction) => {
-    const user = await linkEmail(transaction, caller.userId, { email, passwordHash, isVerified: false })
-    if (user === undefined) throw accountErrors.alreadyLinked()
-    await requestMail(jobs, { purpose: 'email_verification', email }, transaction)
-    return await startSession(context, transaction, user, 'password', client)
-  })
-  jobs.wake()
-  if (response === undefined) throw accountErrors.alreadyLinked()
-  return response
+  return await withVerificationMail(context, email, (requestMail) =>
+    database.transaction(async (transaction) => {
+      const user = await linkEmail(transaction, caller.userId, { email, passwordHash, isVerified: false })
+      if (user === undefined) throw accountErrors.alreadyLinked()
+      await requestMail(transaction)
+      const response = await startSession(context, transaction, user, 'password', client)
+      if (response === undefined) throw accountErrors.alreadyLinked()
+      return response
+    }),
+  )
 }

@@ -3,8 +3,9 @@ import type { SystemDatabase } from '../../database/system-database.ts'
 
 /** Removes what has expired and counts for nothing. */
 export async function deleteExpired(database: SystemDatabase, accessTokenSeconds: number): Promise<void> {
-  await database.count(sql`delete from basalt.mailed_tokens where expires_at < now()`)
-  await database.count(sql`delete from basalt.phone_codes where expires_at < now()`)
+  // A used one is remembered for longer than its message may be sent again.
+  await database.count(sql`delete from basalt.mailed_tokens where expires_at < now() - interval '1 day'`)
+  await database.count(sql`delete from basalt.phone_codes where expires_at < now() - interval '1 day'`)
   await database.count(sql`delete from basalt.pending_sign_ins where expires_at < now()`)
   await database.count(sql`delete from basalt.mfa_challenges where expires_at < now() - interval '1 hour'`)
   await database.count(sql`delete from basalt.sessions where expires_at < now()`)

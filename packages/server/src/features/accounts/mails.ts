@@ -3,6 +3,7 @@ import { type JobQueue, JobRefused, type JobType } from '../jobs/index.ts'
 import { MailRefused } from '../mail/index.ts'
 import type { AccountContext } from './context.ts'
 import { deriveJobSecret } from './keys.ts'
+import { accountLimits } from './limits.ts'
 import { issueMailedToken, type MailPurpose } from './mailed-tokens.ts'
 import { lockUserByEmail, type User } from './users.ts'
 
@@ -28,6 +29,36 @@ export async function requestMail(
   transaction?: Queryable,
 ): Promise<void> {
   await jobs.enqueue(jobName, request, transaction)
+}
+
+/**
+ * Does what a mail to verify the address comes with, and says whether the address may get one more: whoever signs up
+ * with an address, deletes the account and signs up again fills nobody's mailbox.
+ */
+export async function withVerificationMail<Result>(
+  { throttle, config, jobs }: AccountContext,
+  email: string,
+  work: (request: (transaction: Queryable) => Promise<void>) => Promise<Result>,
+): Promise<Result> {
+  const { mailTo } = accountLimits(config)
+  const key = mailKey('email_verification', email)
+  const { isAllowed } = await throttle.attempt(mailTo, key)
+  try {
+    const result = await work(async (transaction) => {
+      if (isAllowed) await requestMail(jobs, { purpose: 'email_verification', email }, transaction)
+    })
+    jobs.wake()
+    return result
+  } catch (error) {
+    // No account, no mail. A count that cannot be taken back now ends with its window.
+    if (isAllowed) await throttle.release(mailTo, key).catch(() => undefined)
+    throw error
+  }
+}
+
+/** What mails of one purpose to one address are counted under. */
+export function mailKey(purpose: MailPurpose, email: string): string {
+  return `${purpose} ${email}`
 }
 
 interface MailKind {

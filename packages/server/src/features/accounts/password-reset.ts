@@ -3,7 +3,7 @@ import { requireEmail, requireNewPassword, requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, requireAttempt, signInKey } from './limits.ts'
 import { consumeMailedToken, findMailedToken, voidMailedTokens } from './mailed-tokens.ts'
-import { requestMail } from './mails.ts'
+import { mailKey, requestMail } from './mails.ts'
 import { endSessionsOf } from './sessions.ts'
 import { lockUser, markEmailVerified, setPassword } from './users.ts'
 
@@ -28,7 +28,7 @@ export async function requestMailTo(
   await requireAttempt(throttle, limits.mailFromAddress, address)
   const email = tryEmail(givenEmail)
   if (email === undefined) return
-  const verdict = await throttle.attempt(limits.mailTo, `${purpose} ${email}`)
+  const verdict = await throttle.attempt(limits.mailTo, mailKey(purpose, email))
   if (verdict.isAllowed) await requestMail(jobs, { purpose, email })
 }
 

@@ -2,7 +2,7 @@ import type { AccountContext } from './context.ts'
 import { requireEmail, requireNewPassword } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, requireAttempt } from './limits.ts'
-import { requestMail } from './mails.ts'
+import { withVerificationMail } from './mails.ts'
 import type { Client } from './sessions.ts'
 import { type AuthenticationResponse, startSession } from './sign-in.ts'
 import { insertUser } from './users.ts'
@@ -19,19 +19,20 @@ export async function register(
   client: Client,
   address: string,
 ): Promise<AuthenticationResponse> {
-  const { config, database, passwords, throttle, jobs } = context
+  const { config, database, passwords, throttle } = context
   const email = requireEmail(credentials.email)
   const password = await requireNewPassword(credentials.password, config.min_password_length)
   await requireAttempt(throttle, accountLimits(config).register, address)
   const passwordHash = await passwords.hash(password)
-  const response = await database.transaction(async (transaction) => {
-    const user = await insertUser(transaction, { email, passwordHash })
-    if (user === undefined) throw accountErrors.emailTaken()
-    await requestMail(jobs, { purpose: 'email_verification', email }, transaction)
-    return await startSession(context, transaction, user, 'password', client)
-  })
-  jobs.wake()
-  // The user was made in the same transaction.
-  if (response === undefined) throw accountErrors.emailTaken()
-  return response
+  return await withVerificationMail(context, email, (requestMail) =>
+    database.transaction(async (transaction) => {
+      const user = await insertUser(transaction, { email, passwordHash })
+      if (user === undefined) throw accountErrors.emailTaken()
+      await requestMail(transaction)
+      const response = await startSession(context, transaction, user, 'password', client)
+      // The user was made in the same transaction.
+      if (response === undefined) throw accountErrors.emailTaken()
+      return response
+    }),
+  )
 }

@@ -75,10 +75,15 @@ export async function findPendingSignIn(
   { userId, pendingId }: { userId: string; pendingId: string },
 ): Promise<(User & { readonly method: string }) | undefined> {
   if (!isUuid(userId) || !isUuid(pendingId)) return undefined
-  return await database.maybeOne<User & { readonly method: string }>(sql`
-    select u.*, p.method from basalt.pending_sign_ins p join basalt.users u on u.id = p.user_id
-    where p.id = ${pendingId} and p.user_id = ${userId} and p.expires_at > now() and u.disabled_at is null
+  // The user first: whoever ends the sign-in locks them in this order too.
+  const user = await database.maybeOne<User>(
+    sql`select * from basalt.users where id = ${userId} and disabled_at is null for share`,
+  )
+  const pending = await database.maybeOne<{ method: string }>(sql`
+    select method from basalt.pending_sign_ins
+    where id = ${pendingId} and user_id = ${userId} and expires_at > now()
     for share`)
+  return user === undefined || pending === undefined ? undefined : { ...user, method: pending.method }
 }
 
 /** A session with its user, as a refresh needs them. */

@@ -6,7 +6,7 @@ import { requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { deriveJobCode, hashCode } from './keys.ts'
 import { accountLimits, requireAttempt } from './limits.ts'
-import { consumePhoneCode, countPhoneCodeAttempt, storePhoneCode } from './phone-codes.ts'
+import { consumePhoneCode, countPhoneCodeAttempt, issuePhoneCode } from './phone-codes.ts'
 import type { Client } from './sessions.ts'
 import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from './sign-in.ts'
 import { findUserByPhone, insertUser } from './users.ts'
@@ -40,8 +40,9 @@ export async function requestSmsCode(
   if (phone === undefined) return
   const fixed = testNumbers.get(phone.number)
   if (fixed !== undefined) {
-    const code = hashCode(keys, purpose, phone.number, fixed)
-    await storePhoneCode(database, { phone: phone.number, purpose }, code, config.sms_code_expiry)
+    const codeHash = hashCode(keys, purpose, phone.number, fixed)
+    const code = { phone: phone.number, purpose, codeHash, lifetimeSeconds: config.sms_code_expiry } as const
+    await database.transaction((transaction) => issuePhoneCode(transaction, code))
     return
   }
   if (!isCountryAllowed(phone.country, config.sms_allowed_countries)) return
@@ -67,12 +68,9 @@ export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
     async handle({ phone }, { id }) {
       const { config, database, keys, sms } = context
       const code = deriveJobCode(keys, id, config.sms_code_length)
-      await storePhoneCode(
-        database,
-        { phone, purpose },
-        hashCode(keys, purpose, phone, code),
-        config.sms_code_expiry,
-      )
+      const codeHash = hashCode(keys, purpose, phone, code)
+      const issue = { id, phone, purpose, codeHash, lifetimeSeconds: config.sms_code_expiry } as const
+      if (!(await database.transaction((transaction) => issuePhoneCode(transaction, issue)))) return
       try {
         await sms.send({ to: phone, body: `Your code is: ${code}` }, { id })
       } catch (error) {

@@ -4,7 +4,7 @@ import { requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, requireAttempt } from './limits.ts'
 import { consumeMailedToken, findMailedToken } from './mailed-tokens.ts'
-import { requestMail } from './mails.ts'
+import { mailKey, requestMail } from './mails.ts'
 import { findUserById, lockUser, markEmailVerified } from './users.ts'
 
 /** @throws AppError field_required, invalid_verification_token */
@@ -27,6 +27,6 @@ export async function resendVerification(context: AccountContext, userId: string
   const user = await findUserById(database, userId)
   if (user === undefined) throw httpErrors.invalidToken()
   if (user.email === null || user.email_verified_at !== null) return
-  await requireAttempt(throttle, accountLimits(config).mailTo, `email_verification ${user.email}`)
+  await requireAttempt(throttle, accountLimits(config).mailTo, mailKey('email_verification', user.email))
   await requestMail(jobs, { purpose: 'email_verification', email: user.email })
 }
