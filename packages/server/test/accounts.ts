@@ -6,6 +6,8 @@ export interface AccountsApp extends AsyncDisposable {
   readonly app: TestApp
   readonly inbox: Inbox
   post(path: string, body?: unknown, token?: string): Promise<TestResponse>
+  /** Another node on the same database, configured alike. */
+  secondNode(): Promise<TestApp>
   /** A registered user, signed in. */
   register(email?: string, password?: string): Promise<SignedIn>
 }
@@ -41,25 +43,24 @@ export async function createAccountsApp(
   options: TestAppOptions & { inbox?: Inbox } = {},
 ): Promise<AccountsApp> {
   const inbox = options.inbox ?? (await openInbox())
-  const app = await createTestApp({
-    ...options,
-    config: {
-      ...everyWayIn,
-      'email.backend': 'webhook',
-      'email.webhook.url': inbox.url,
-      'auth.sms_provider': 'webhook',
-      'auth.sms_webhook_url': inbox.url,
-      'auth.sms_webhook_secret': 'a secret of the inbox',
-      'email.webhook.secret': 'a secret of the inbox',
-      ...options.config,
-    },
-  })
+  const config = {
+    ...everyWayIn,
+    'email.backend': 'webhook',
+    'email.webhook.url': inbox.url,
+    'auth.sms_provider': 'webhook',
+    'auth.sms_webhook_url': inbox.url,
+    'auth.sms_webhook_secret': 'a secret of the inbox',
+    'email.webhook.secret': 'a secret of the inbox',
+    ...options.config,
+  }
+  const app = await createTestApp({ ...options, config })
   const post = (path: string, body?: unknown, token?: string) =>
     app.request('POST', `/api/auth/${path}`, { body, token })
   return {
     app,
     inbox,
     post,
+    secondNode: () => createTestApp({ config, database: app.database }),
     async register(email = newEmail(), password = goodPassword) {
       const response = await post('register', { email, password })
       if (response.status !== 201) throw new Error(`register: ${response.text}`)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AccountsApp, createAccountsApp, everyWayIn, goodPassword } from '../../../test/accounts.ts'
+import { type AccountsApp, createAccountsApp, goodPassword } from '../../../test/accounts.ts'
 import { createTestApp, envelope, type TestApp } from '../../../test/test-app.ts'
 
 let accounts: AccountsApp
@@ -7,7 +7,7 @@ let other: TestApp
 let admin: string
 beforeAll(async () => {
   accounts = await createAccountsApp()
-  other = await createTestApp({ database: accounts.app.database, config: everyWayIn })
+  other = await accounts.secondNode()
   admin = await accounts.app.adminToken()
 })
 afterAll(async () => {

@@ -14,7 +14,7 @@ let accounts: AccountsApp
 let other: TestApp
 beforeAll(async () => {
   accounts = await createAccountsApp()
-  other = await createTestApp({ database: accounts.app.database })
+  other = await accounts.secondNode()
 })
 afterAll(async () => {
   await other[Symbol.asyncDispose]()

@@ -1,0 +1,67 @@
+import { Secret, TOTP } from 'otpauth'
+import { type AccountsApp, createAccountsApp, goodPassword, newEmail, type SignedIn } from './accounts.ts'
+import { codeIn } from './inbox.ts'
+import type { TestAppOptions } from './test-app.ts'
+
+export const everySecondFactor = {
+  'auth.totp_enabled': 'true',
+  'auth.email_mfa_enabled': 'true',
+  'auth.webauthn_enabled': 'true',
+}
+
+export async function createMfaApp(options: TestAppOptions & Pick<Partial<AccountsApp>, 'inbox'> = {}) {
+  return await createAccountsApp({ ...options, config: { ...everySecondFactor, ...options.config } })
+}
+
+/** An authenticator app; `steps` of 30 seconds from now. */
+export function totpCode(secret: string, steps = 0): string {
+  const totp = new TOTP({ secret: Secret.fromBase32(secret) })
+  return totp.generate({ timestamp: Date.now() + steps * 30_000 })
+}
+
+export interface TotpUser extends SignedIn {
+  readonly secret: string
+  readonly factorId: string
+}
+
+/** A user with a confirmed authenticator app; the current code is spent. */
+export async function totpUser(accounts: AccountsApp, email = newEmail()): Promise<TotpUser> {
+  const signedIn = await accounts.register(email)
+  const enrolled = await accounts.post('mfa/totp/enroll', undefined, signedIn.token)
+  const { secret, factor_id: factorId } = enrolled.json
+  // The step before is within the window, so that the code of this step stays for the test.
+  const confirmed = await accounts.post(
+    'mfa/totp/enroll/confirm',
+    { code: totpCode(secret, -1) },
+    signedIn.token,
+  )
+  if (confirmed.status !== 200) throw new Error(`totp: ${confirmed.text}`)
+  return { ...signedIn, secret, factorId }
+}
+
+/** The token of a sign-in that waits for its second factor. */
+export async function pendingToken({ post }: AccountsApp, email: string): Promise<string> {
+  const { status, json } = await post('login', { email, password: goodPassword })
+  if (status !== 200 || json.mfa_pending !== true) throw new Error(`not pending: ${JSON.stringify(json)}`)
+  return json.mfa_token
+}
+
+/** A session of the second level, by a step of the app that was not used yet. */
+export async function aal2Session(accounts: AccountsApp, user: TotpUser, steps = 0): Promise<SignedIn> {
+  const token = await pendingToken(accounts, user.user.email)
+  const { challenge_id } = (await accounts.post('mfa/totp/challenge', undefined, token)).json
+  const code = totpCode(user.secret, steps)
+  const verified = await accounts.post('mfa/totp/verify', { challenge_id, code }, token)
+  if (verified.status !== 200) throw new Error(`verify: ${verified.text}`)
+  return verified.json
+}
+
+/** The next code that was sent to an address or a phone. */
+export async function sentCode({ inbox }: AccountsApp, to: string): Promise<string> {
+  for (;;) {
+    const delivery = await inbox.take(to)
+    if (delivery.body !== undefined) return codeIn(delivery)
+    const code = /\b(\d{6})\b/.exec(delivery.text ?? '')?.[1]
+    if (code !== undefined) return code
+  }
+}
