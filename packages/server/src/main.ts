@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { adminCommands } from './cli/admin.ts'
+import { cleanUpCommand } from './cli/clean-up.ts'
 import { configCommand } from './cli/config.ts'
 import type { Terminal } from './cli/context.ts'
 import { schemaCommand } from './cli/schema.ts'
@@ -39,6 +40,7 @@ function createProgram(terminal: Terminal): Command {
     configCommand(terminal),
     statusCommand(terminal),
     adminCommands(terminal),
+    cleanUpCommand(terminal),
   ]) {
     program.addCommand(command)
   }

@@ -135,6 +135,21 @@ export const configSchema = Type.Object({
     sms_api_base_url: webAddress(
       "Address of the SMS provider, when it is not the provider's own (a stand-in or a region).",
     ),
+    clean_up: Type.Object({
+      enabled: flag(false, 'Whether each node removes every hour what `basalt clean-up` removes.'),
+      anonymous_days: integer(
+        30,
+        'Days after which an anonymous account that nobody linked is removed.',
+        1,
+        36_500,
+      ),
+      enrollment_minutes: integer(
+        10,
+        'Minutes after which an unconfirmed second factor is removed.',
+        1,
+        525_600,
+      ),
+    }),
     limits: Type.Object({
       login_failures: integer(10, 'Failed sign-ins per account and address within 15 minutes.', 1, 100_000),
       login_failures_per_address: integer(

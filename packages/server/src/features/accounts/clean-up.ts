@@ -1,5 +1,5 @@
 import { sql } from '../../database/sql.ts'
-import type { SystemDatabase } from '../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 
 /** Removes what has expired and counts for nothing. */
 export async function deleteExpired(database: SystemDatabase, accessTokenSeconds: number): Promise<void> {
@@ -13,4 +13,10 @@ export async function deleteExpired(database: SystemDatabase, accessTokenSeconds
   await database.count(sql`
     delete from basalt.ended_sessions
     where ended_at < now() - make_interval(secs => ${accessTokenSeconds + 3600}::int)`)
+}
+
+/** Removes anonymous accounts that nobody linked, with all that belongs to them. */
+export async function removeAnonymousUsers(database: Queryable, olderThanDays: number): Promise<number> {
+  return await database.count(sql`
+    delete from basalt.users where is_anonymous and created_at < now() - make_interval(days => ${olderThanDays}::int)`)
 }
