@@ -34,10 +34,9 @@ export function changedRow(record: Sql, oldRecord?: Sql): Sql {
 
 /**
  * In the capturing call: the changes of the write before it as a `json` array of `{record, oldRecord?}`, with the
- * columns its caller may read. `record` is the row as it is now, or as it was deleted. Empty when no row was
- * touched.
+ * columns its caller may read; never empty. `record` is the row as it is now, or as it was deleted.
  */
-export const takeChangedRows: Sql = sql`coalesce(nullif(current_setting(${sql.literal(changedRows)}, true), ''), '[]')::json`
+export const takeChangedRows: Sql = sql`current_setting(${sql.literal(changedRows)})::json`
 
 /** The write, followed by the capturing call when there is one. */
 export function withCapture(write: Call, capture: Call | undefined): readonly Step[] {

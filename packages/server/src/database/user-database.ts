@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { translateDatabaseFailure } from './errors.ts'
 import { ConnectionLost } from './failures.ts'
 import {
   type Answer,
@@ -100,7 +101,7 @@ export class UserDatabase {
 
   #attempt(message: Assembled, options: RunOptions, attempt: number): Promise<readonly Answer[]> {
     return this.#send(message.calls, options).then(
-      (answers) => message.steps.map((index) => answers[index] ?? noAnswer),
+      (answers) => message.places.map((place) => answers[place] ?? noAnswer),
       async (error) => {
         if (!isWorthAnotherAttempt(error, attempt, options)) throw locateFailure(error, message)
         // Those who collided must not meet again at once.
@@ -128,7 +129,7 @@ export class UserDatabase {
     }
     // Before PostgreSQL 18, triggers that wait for the commit run as whoever is the role then.
     if (isLogin) calls.push(becomeCaller)
-    return { calls, steps: places }
+    return { calls, steps, places }
   }
 
   #contextOf(scope: CallerScope): Call {
@@ -150,17 +151,28 @@ const callerVariables = [
 /** A message, and where in it the steps are. */
 interface Assembled {
   readonly calls: readonly Call[]
-  readonly steps: readonly number[]
+  readonly steps: readonly Step[]
+  /** Index of each step among the calls. */
+  readonly places: readonly number[]
 }
 
 /** Every call of a message that succeeded has an answer; this one satisfies the compiler. */
 const noAnswer: Answer = { rows: [], count: 0 }
 
 /** The failure with its index among the steps; one between them counts as that of the step it prepares. */
-function locateFailure(error: unknown, { steps }: Assembled): unknown {
+function locateFailure(error: unknown, { steps, places }: Assembled): unknown {
   if (!(error instanceof StatementFailed)) return error
-  const index = steps.findIndex((place) => place >= error.index)
-  return new StatementFailed(error.error, index === -1 ? steps.length : index)
+  const index = places.findIndex((place) => place >= error.index)
+  const located = new StatementFailed(error.error, index === -1 ? places.length : index)
+  return steps[index]?.asLogin === true && isFaultOfRequest(located)
+    ? new Error('a step of the server itself failed', { cause: error.error })
+    : located
+}
+
+/** Whether the caller would be told that the request is to blame. */
+function isFaultOfRequest(failure: StatementFailed): boolean {
+  const status = translateDatabaseFailure(failure)?.status ?? 500
+  return status < 500 && !conflictCodes.has(failure.error.code ?? '')
 }
 
 function isWorthAnotherAttempt(

@@ -1,11 +1,11 @@
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { Catalog, Column, Relation } from '../../database/catalog/model.ts'
 import { type ChangeAction, type ChangeLog, withCapture } from '../../database/change-log.ts'
-import type { Answer, Call } from '../../database/message.ts'
+import { type Answer, type Call, StatementFailed } from '../../database/message.ts'
 import type { CallerScope, UserDatabase } from '../../database/user-database.ts'
 import { createBatchRunner } from './batch.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
-import { compileGet, compileWrite, writeSlots } from './compile/write.ts'
+import { compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { collectionErrors } from './errors.ts'
 import { formatPage, listFragments } from './list-page.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
@@ -56,7 +56,10 @@ export function createCollectionService({
     return database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
   }
 
-  /** Runs a write, compiled once per set of columns, and hands it on when somebody listens. */
+  /**
+   * Runs a write, compiled once per set of columns, and hands it on when somebody listens. Answers no row, or
+   * nothing, when it touched none.
+   */
   async function write(
     catalog: Catalog,
     caller: Caller,
@@ -73,16 +76,22 @@ export function createCollectionService({
       statements.template(
         compileWrite(action, planWholeRecord(relation, reader), input.columns, {
           isCaptured,
-          mustTouch: false,
+          // A change log hears of changes only.
+          mustTouch: isCaptured,
         }),
       ),
     )
     const steps = withCapture(fill(template, writeSlots(input.json, input.id)), capture)
-    const [answer] = await database.run(caller.scope, steps, {
-      isRead: false,
-      isAbandoned: caller.isAbandoned,
-    })
-    return answer
+    try {
+      const [answer] = await database.run(caller.scope, steps, {
+        isRead: false,
+        isAbandoned: caller.isAbandoned,
+      })
+      return answer
+    } catch (error) {
+      if (error instanceof StatementFailed && isRowMissing(error)) return undefined
+      throw error
+    }
   }
 
   return {
