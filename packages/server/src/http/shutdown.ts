@@ -6,6 +6,8 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 const farewellMs = 1000
 /** Time the request has to arrive for which a connection was made just before the server closed. */
 const lastRequestMs = 500
+/** Clients that come back for each request are between two connections for less than this. */
+const quietMs = 100
 const lookMs = 20
 /** Node closes idle connections when the server closes; those that become idle later are left to us. */
 const idleSweepMs = 100
@@ -62,9 +64,16 @@ async function untilBacklogEmpty(server: Server): Promise<void> {
   server.off('connection', count)
 }
 
+/** Until there has been no connection for a while, if there was one at all. */
 async function untilNoConnection(server: Server, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs
-  while (performance.now() < deadline && (await countConnections(server)) > 0) await delay(lookMs)
+  let quietSince = Number.NEGATIVE_INFINITY
+  for (;;) {
+    const now = performance.now()
+    if ((await countConnections(server)) > 0) quietSince = now + lookMs
+    if (now >= deadline || now - quietSince >= quietMs) return
+    await delay(lookMs)
+  }
 }
 
 function countConnections(server: Server): Promise<number> {
