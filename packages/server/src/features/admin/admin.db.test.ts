@@ -191,6 +191,34 @@ describe('wrong passwords', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(20)
   })
 
+  test('do not hinder right ones, however many come at the same time', async () => {
+    const address = newAddress()
+    await signIn(first, { password: 'wrong' }, address)
+    const statuses = await Promise.all(
+      Array.from({ length: 30 }, async (_, index) => {
+        const node = index % 2 === 0 ? first : second
+        return (await signIn(node, { password: testAdminPassword }, address)).status
+      }),
+    )
+    expect(new Set(statuses)).toEqual(new Set([200]))
+  })
+
+  test('that are many hide a right one among them', async () => {
+    const address = newAddress()
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    // The right one has passed its password and waits to begin its session while the others fail.
+    await client.query('begin; update basalt.admin set password_hash = password_hash')
+    const attempt = signIn(first, { password: testAdminPassword }, address)
+    const isWaiting = `select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%for share%'`
+    await expect.poll(() => database.sql(isWaiting)).toHaveLength(1)
+    for (let failure = 0; failure < 10; failure += 1) await signIn(second, { password: 'wrong' }, address)
+    await client.query('commit')
+    await client.end()
+    expect((await attempt).status).toBe(429)
+  })
+
   test('before a right one are forgotten', async () => {
     const address = newAddress()
     for (let round = 0; round < 3; round += 1) {

@@ -1,7 +1,10 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inlineParts, policyOf } from '../../../test/page.ts'
 import { createTestApp, type TestApp } from '../../../test/test-app.ts'
 import { listErrors } from '../../error-catalog.ts'
+import { type ErrorTable, errorKind } from '../../lib/errors.ts'
 
 let app: TestApp
 
@@ -20,6 +23,27 @@ describe('the catalog of errors', () => {
       expect(kind).toMatch(/^[a-z]+(_[a-z0-9]+)*$/)
       expect([kind, status >= 400 && status < 600]).toEqual([kind, true])
       expect([kind, message.length > 0, /^[A-Z`].*\.$/s.test(help)]).toEqual([kind, true, true])
+    }
+  })
+})
+
+describe('the catalog of errors is complete', () => {
+  test('every table of the code is in it', async () => {
+    const source = join(import.meta.dirname, '..', '..')
+    const files = globSync('**/*.ts', { cwd: source }).filter(
+      (file) =>
+        !file.endsWith('.test.ts') && readFileSync(join(source, file), 'utf8').includes('= defineErrors('),
+    )
+    expect(files.length).toBeGreaterThanOrEqual(5)
+    const kinds = new Set(listErrors().map(({ kind }) => kind))
+    for (const file of files) {
+      const module: Record<string, unknown> = await import(join(source, file))
+      const tables = Object.entries(module).filter(([name]) => name.endsWith('ErrorTable'))
+      expect([file, tables.length > 0]).toEqual([file, true])
+      for (const [, table] of tables) {
+        const missing = Object.keys(table as ErrorTable).filter((key) => !kinds.has(errorKind(key)))
+        expect([file, missing]).toEqual([file, []])
+      }
     }
   })
 })
