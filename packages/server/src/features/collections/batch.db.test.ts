@@ -37,6 +37,10 @@ create table hole (id int primary key);
 create trigger swallow before insert on hole for each row execute function swallow();
 create table document (id int primary key, data jsonb, raw json, code char(3));
 create table closed (id int primary key);
+create table letters (id int primary key, b text, e text, n text, o text, r int4range, s text, t text, w text,
+  x text, place int, record text, name text, related text);
+create table base (id int primary key, name text);
+create table derived () inherits (base);
 create sequence attempts;
 create table contested (id int primary key, n int);
 create function contest() returns trigger language plpgsql security definer as $$
@@ -54,7 +58,7 @@ end $$;
 `
 
 const contents = `
-truncate item, place, line, mine, later, document, contested, counted restart identity;
+truncate item, place, line, mine, later, document, contested, counted, letters, base restart identity;
 select setval('attempts', 1, false);
 insert into item (name, rank) values ('one', 1), ('two', 2), ('three', 3);
 insert into place values ('north', 1, 'N1'), ('a,b', 1, 'comma'), ('100%', 1, 'percent');
@@ -224,6 +228,42 @@ describe('a batch', () => {
       { index: 0, status: 200, body: { id: 2, owner_id: bob, body: 'seen' } },
       { index: 1, status: 204 },
     ])
+  })
+
+  test('takes columns of any name', async () => {
+    const named = { b: 'b', e: 'e', n: 'n', o: 'o', r: '[1,3)', s: 's', t: 't', w: 'w', x: 'x' }
+    const record = { id: 1, ...named, place: 7, record: 'record', name: 'name', related: 'related' }
+    const response = await batch(
+      'letters',
+      { method: 'create', body: record },
+      { method: 'create', body: { ...record, id: 2 } },
+      { method: 'update', id: 1, body: { w: 'changed', r: null } },
+      { method: 'create', body: { id: 3 } },
+      { method: 'delete', id: 2 },
+    )
+    const empty = Object.fromEntries(Object.keys(record).map((name) => [name, null]))
+    expect(response.json).toEqual([
+      { index: 0, status: 201, body: record },
+      { index: 1, status: 201, body: { ...record, id: 2 } },
+      { index: 2, status: 200, body: { ...record, w: 'changed', r: null } },
+      { index: 3, status: 201, body: { ...empty, id: 3 } },
+      { index: 4, status: 204 },
+    ])
+  })
+
+  test('writes all rows that inheritance gives one id', async () => {
+    await app.sql("insert into base values (1, 'base'); insert into derived values (1, 'derived')")
+    const response = await batch(
+      'base',
+      { method: 'update', id: 1, body: { name: 'both' } },
+      { method: 'create', body: { id: 2 } },
+    )
+    expect(response.json).toEqual([
+      { index: 0, status: 200, body: { id: 1, name: 'both' } },
+      { index: 1, status: 201, body: { id: 2, name: null } },
+    ])
+    expect((await batch('base', { method: 'delete', id: 1 })).json).toEqual([{ index: 0, status: 204 }])
+    expect(await rows('base')).toEqual(['{"id":2,"name":null}'])
   })
 
   test('takes a thousand operations, and no more', async () => {

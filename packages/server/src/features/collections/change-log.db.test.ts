@@ -37,6 +37,7 @@ create table mine (
 );
 alter table mine enable row level security;
 create policy own on mine using (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid);
+create table letters (id int primary key, o text, s text, w text, t text, record text, old_record text);
 create table hole (id int primary key);
 create function swallow() returns trigger language plpgsql as $$ begin return null; end $$;
 create trigger swallow before insert or update or delete on hole for each row execute function swallow();
@@ -52,12 +53,12 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   interests.clear()
-  for (const table of ['item', 'place', 'mine', 'hole', 'late']) {
+  for (const table of ['item', 'place', 'mine', 'letters', 'hole', 'late']) {
     for (const action of ['create', 'update', 'delete']) interests.add(`${table} ${action}`)
   }
   await app.sql(`
     alter table hole disable trigger swallow;
-    truncate item, place, mine, hole, late, heard.change restart identity;
+    truncate item, place, mine, letters, hole, late, heard.change restart identity;
     alter table heard.change drop constraint if exists full_up;
     insert into item values (1, 'one', 1.50), (2, 'two', null);
     insert into place values ('north', 1, 'N1');
@@ -124,6 +125,19 @@ describe('a change that somebody listens to', () => {
     expect(texts).toEqual([
       { text: `[{"record" : ${record(long)}}]` },
       { text: `[{"record" : ${record('0.10')}, "oldRecord" : ${record(long)}}]` },
+    ])
+  })
+
+  test('may have columns of any name', async () => {
+    const letters = { id: 1, o: 'o', s: 's', w: 'w', t: 't', record: 'record', old_record: 'old' }
+    expect((await send('POST', 'collections/letters', letters)).json).toEqual(letters)
+    const changed = { ...letters, w: 'changed' }
+    expect((await send('PATCH', 'collections/letters/1', { w: 'changed' })).json).toEqual(changed)
+    expect((await send('DELETE', 'collections/letters/1')).status).toBe(204)
+    expect(await heard()).toEqual([
+      by('letters', 'create', { record: letters }),
+      by('letters', 'update', { record: changed, oldRecord: letters }),
+      by('letters', 'delete', { record: changed }),
     ])
   })
 

@@ -76,8 +76,7 @@ export function createCollectionService({
       statements.template(
         compileWrite(action, planWholeRecord(relation, reader), input.columns, {
           isCaptured,
-          // A change log hears of changes only.
-          mustTouch: isCaptured,
+          mustTouch: false,
         }),
       ),
     )

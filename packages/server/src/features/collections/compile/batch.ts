@@ -21,7 +21,7 @@ export function compileCreates(record: RecordPlan, columns: readonly Column[], i
   const source = sql`json_to_recordset(${new Slot(bodiesSlot)}::json)`
   return sql`
     with w as (${compileInsert(record, columns, source)}),
-      n as (select row_to_json(w) as record, row_number() over () as place from w)
+      n as (select row_to_json(w.*) as record, row_number() over () as place from w)
     select string_agg(
         '{"index":' || (n.place - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',
         ',' order by n.place)

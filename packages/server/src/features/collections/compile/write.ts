@@ -24,7 +24,7 @@ function idSlot(index: number): Slot {
 /** At most one row with one column: the record as JSON. */
 export function compileGet(record: RecordPlan): Sql {
   return sql`
-    select row_to_json(r)
+    select row_to_json(r.*)
     from (
       select ${compileSelectList(record, row)}
       from ${relationName(record.relation)} ${sql.id(row)}
@@ -33,7 +33,7 @@ export function compileGet(record: RecordPlan): Sql {
 }
 
 export interface WriteOptions {
-  /** Whether the write leaves its change for a capturing call. */
+  /** Whether the write leaves its change for a capturing call; it must touch a row then, too. */
   readonly isCaptured: boolean
   /**
    * Whether the statement fails when it touches no row, which undoes everything it shares its transaction with;
@@ -127,8 +127,11 @@ export function compileInsert(record: RecordPlan, columns: readonly Column[], so
 /** Column beside those of the collection; a name nobody gives one. */
 const oldRecord = 'basalt old record'
 
-/** `w` as the record, when it holds the columns of the record and nothing else. */
-const wholeRow = sql`row_to_json(w)`
+/**
+ * `w` as the record, when it holds the columns of the record and nothing else. The star makes it the row even when
+ * a column has the name, here as everywhere.
+ */
+const wholeRow = sql`row_to_json(w.*)`
 
 interface Written {
   /** The write, which becomes `w`. */
@@ -139,19 +142,21 @@ interface Written {
   readonly oldRecord?: Sql
 }
 
-/** One row whose first column is the record; none when no row was touched. */
-function compileAnswer({ write, record, oldRecord: old }: Written, options: WriteOptions): Sql {
-  const change = leaveChangedRows(sql`json_build_array(${changedRow(record, old)})`)
-  if (options.mustTouch) {
-    return sql`
-      with w as (${write})
-      select (select ${record} from w),
-        (select (${missingMark} || count(*))::int from w having count(*) = 0)
-        ${options.isCaptured ? sql`, (select ${change} from w)` : sql.empty}`
-  }
+/**
+ * One row whose first column is the record; none when no row was touched and none must be. Where tables inherit
+ * from the collection a write can touch more than one row: the first is answered.
+ */
+function compileAnswer(
+  { write, record, oldRecord: old }: Written,
+  { isCaptured, mustTouch }: WriteOptions,
+): Sql {
+  if (!isCaptured && !mustTouch) return sql`with w as (${write}) select ${record} from w`
+  const changes = leaveChangedRows(sql`json_agg(${changedRow(record, old)})`)
   return sql`
     with w as (${write})
-    select ${record}${options.isCaptured ? sql`, ${change}` : sql.empty} from w`
+    select (select ${record} from w limit 1),
+      (select (${missingMark} || count(*))::int from w having count(*) = 0)
+      ${isCaptured ? sql`, (select ${changes} from w)` : sql.empty}`
 }
 
 /** Nobody outside knows it, so no value sent by a caller can look like it. */
@@ -179,5 +184,5 @@ function compileIdentity(relation: Relation, alias: string): Sql {
 }
 
 function compileJson(list: Sql): Sql {
-  return sql`(select row_to_json(s) from (select ${list}) s)`
+  return sql`(select row_to_json(s.*) from (select ${list}) s)`
 }
