@@ -674,6 +674,24 @@ describe('grants', () => {
     ])
   })
 
+  test('taken away stay taken away when the server starts again', async () => {
+    await using again = await createTestApp({ database: app.database })
+    const response = await again.request('GET', '/api/collections/ledger', { token: tokens.alice })
+    expect(envelope(response)).toEqual(denied)
+    expect((await again.request('GET', '/api/collections/reading', { token: tokens.alice })).status).toBe(200)
+  })
+
+  test('never reach the tables of the server itself', async () => {
+    await app.sql('create view peek with (security_invoker) as select key from basalt.settings')
+    expect(envelope(await as('alice', 'GET', 'collections/peek'))).toEqual(denied)
+    expect((await as('alice', 'GET', 'collections/basalt.settings')).status).toBe(404)
+    expect(
+      await app.sql(`select count(*)::int as open from pg_class
+        where relnamespace = 'basalt'::regnamespace and relkind in ('r', 'v', 'S')
+          and has_table_privilege('basalt_authenticated', oid, 'select, insert, update, delete, truncate')`),
+    ).toEqual([{ open: 0 }])
+  })
+
   test('that are taken away while the server runs count at once', async () => {
     await app.sql('create table moody (id int primary key); insert into moody values (1)')
     expect((await as('alice', 'GET', 'collections/moody/1')).status).toBe(200)
