@@ -106,6 +106,15 @@ const subjects: Readonly<Record<string, Subject>> = {
       create function is_few() returns bool language sql stable begin atomic select count(*) < 4 from few; end;
       alter table few add check (is_few())`,
   },
+  lively: {
+    what: 'a policy, a default and a check that call volatile functions',
+    rls: true,
+    ddl: `create table lively (${columns});
+      create function rows_so_far() returns int language sql security definer
+        begin atomic select count(*) from lively; end;
+      alter table lively alter n set default rows_so_far(), add check (rows_so_far() < 5);
+      create policy all_of_it on lively using (true) with check (rows_so_far() < 4)`,
+  },
   parted: {
     what: 'partitions, of which one has a trigger',
     ddl: `create table parted (${columns}) partition by range (id);

@@ -684,6 +684,53 @@ describe('an operation that fails', () => {
     )
   })
 
+  test.each([
+    [
+      'place',
+      { method: 'delete', id: 'a\0b,1' },
+      'invalid value: invalid byte sequence for encoding "UTF8": 0x00',
+    ],
+    [
+      'place',
+      { method: 'delete', id: 'a%00b,1' },
+      'invalid value: invalid byte sequence for encoding "UTF8": 0x00',
+    ],
+    [
+      'line',
+      { method: 'create', body: { text: 'a\0b' } },
+      'invalid value: unsupported Unicode escape sequence',
+    ],
+  ])('is one with a value that text cannot hold: %s %j', async (table, operation, message) => {
+    await expectFailure(table, [operation], {
+      code: 400,
+      message,
+      error: 'invalid_value',
+      operation: { index: 0, method: operation.method },
+    })
+  })
+
+  test('is one whose value is too deep, or has too many members', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const response = await post(
+      'document',
+      `{"operations":[{"method":"create","body":{"id":1}},{"method":"create","body":{"id":2,"data":${deep}}}]}`,
+    )
+    expect(envelope(response)).toEqual({
+      code: 400,
+      message: 'the request is too complex',
+      error: 'request_too_complex',
+      operation: { index: 1, method: 'create' },
+    })
+    const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`m${index}`, index]))
+    await expectFailure('document', [{ method: 'create', body: { id: 1, ...wide } }], {
+      code: 400,
+      message: 'operation[0]: unknown column "m0" in request body',
+      error: 'unknown_column',
+      operation: { index: 0, method: 'create' },
+    })
+    expect((await batch('document', { method: 'create', body: { id: 1, data: wide } })).status).toBe(200)
+  })
+
   test('at the commit is nobody in particular', async () => {
     await expectFailure('later', [{ method: 'create', body: { id: 1, other: 2 } }], {
       code: 400,

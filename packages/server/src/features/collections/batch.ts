@@ -5,13 +5,7 @@ import { type Answer, StatementFailed } from '../../database/message.ts'
 import type { Step, UserDatabase } from '../../database/user-database.ts'
 import type { AppError } from '../../lib/errors.ts'
 import { mayBeOutdated } from './catalog-access.ts'
-import {
-  compileCreates,
-  compileSameAsSeparate,
-  createsSlots,
-  isDependent,
-  relationSlots,
-} from './compile/batch.ts'
+import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
 import { compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { collectionErrors } from './errors.ts'
 import { type BatchOperation, blameOperation } from './parse/batch.ts'
@@ -45,7 +39,7 @@ interface RunStep {
 
 export function createBatchRunner({ statements, database, changes }: BatchDeps): RunBatch {
   /** Relations whose creates must not be joined, as Postgres told; forgotten with their snapshot. */
-  const dependent = new WeakSet<Relation>()
+  const unjoinable = new WeakSet<Relation>()
 
   function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {
     const { relation, method, columns } = run
@@ -68,7 +62,7 @@ export function createBatchRunner({ statements, database, changes }: BatchDeps):
   /** A check for each relation with joined creates. */
   function compileChecks(runs: readonly BatchRun[]): RunStep[] {
     const byRelation = new Map(runs.filter(isJoined).map((run) => [run.relation, run]))
-    const template = statements.template(compileSameAsSeparate)
+    const template = statements.template(joinCheck)
     return [...byRelation.values()].map((run) => ({
       step: fill(template, relationSlots(run.relation)),
       run,
@@ -80,7 +74,7 @@ export function createBatchRunner({ statements, database, changes }: BatchDeps):
     [catalog, caller, reader, operations]: Parameters<RunBatch>,
     mayJoin: boolean,
   ): Promise<string> {
-    const runs = planBatch(operations, (relation) => mayJoin && !dependent.has(relation))
+    const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
     const compiled = [...compileChecks(runs), ...runs.flatMap((run) => compileRun(catalog, reader, run))]
     const steps = compiled.map(({ step }) => step)
     try {
@@ -99,11 +93,11 @@ export function createBatchRunner({ statements, database, changes }: BatchDeps):
       // A deferred constraint speaks at the commit, of no operation in particular.
       if (failed === undefined || operation === undefined) throw error
       if (!isJoined(failed)) throw blameOperation(operationError(error, operation), operation)
-      const mustSeparate = isDependent(error)
-      if (mustSeparate) dependent.add(failed.relation)
+      const isRefused = isJoinRefused(error)
+      if (isRefused) unjoinable.add(failed.relation)
       else if (!isFaultOfRequest(error)) throw error
       // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
-      return await attempt([catalog, caller, reader, operations], mustSeparate)
+      return await attempt([catalog, caller, reader, operations], isRefused)
     }
   }
 

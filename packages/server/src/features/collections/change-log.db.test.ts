@@ -6,6 +6,8 @@ import { statement } from '../../database/message.ts'
 import { render, sql } from '../../database/sql.ts'
 
 let app: TestApp
+/** The role the server logs in as. */
+let login: unknown
 const token = userToken({ sub: alice })
 
 /** Table and action of what is listened to: `item create`. */
@@ -50,6 +52,7 @@ create constraint trigger tell_role after insert on late deferrable initially de
 
 beforeAll(async () => {
   app = await createTestApp({ setup: tables, changes })
+  login = (await app.sql('select current_user as login'))[0]?.login
 })
 beforeEach(async () => {
   interests.clear()
@@ -78,7 +81,7 @@ async function heard() {
 
 /** What was heard of a write by Alice. */
 function by(collection: string, action: string, ...rows: readonly unknown[]) {
-  return { login: 'postgres', caller: alice, collection, action, rows }
+  return { login, caller: alice, collection, action, rows }
 }
 
 const one = { id: 1, name: 'one', price: 1.5, secret: 'hush' }

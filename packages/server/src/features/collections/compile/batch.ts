@@ -29,18 +29,18 @@ export function compileCreates(record: RecordPlan, columns: readonly Column[], i
     from n`
 }
 
-/** What fills the slots of {@link compileSameAsSeparate}. */
+/** What fills the slots of {@link joinCheck}. */
 export function relationSlots({ schema, name }: Relation): SlotValues {
   return { [relationSlot]: `${quoteIdentifier(schema)}.${quoteIdentifier(name)}` }
 }
 
 const familyOids = sql`(select oids from family)::oid[]`
 
-const dependentToken = `dependent ${randomBytes(9).toString('base64url')} `
+const refusedToken = `not joined ${randomBytes(9).toString('base64url')} `
 
 /**
- * Fails when several rows inserted by one statement could fare otherwise than by a statement each;
- * {@link isDependent} recognizes that. So it is where
+ * Fails when records created by one statement could fare otherwise than by a statement each;
+ * {@link isJoinRefused} recognizes that. So it is where
  * - triggers or rules run, some of them once per statement or after all of its rows,
  * - a foreign key leads back to the table: it is checked after all rows of a statement,
  * - a policy reads a table, or a policy, default or check calls a function that is not volatile: such queries do
@@ -48,13 +48,13 @@ const dependentToken = `dependent ${randomBytes(9).toString('base64url')} `
  *
  * Postgres is asked each time, in the transaction of the rows, as no snapshot would be recent enough.
  */
-export const compileSameAsSeparate: Sql = sql`
+export const joinCheck: Sql = sql`
   with target as (select ${new Slot(relationSlot)}::regclass::oid as oid),
     -- With all partitions it has or is one of. As arrays, so that every look below is by an index.
     family as (
       select oid || array(select relid::oid from pg_partition_tree(pg_partition_root(oid))) as oids from target
     )
-  select (${sql.literal(dependentToken)} || count(*))::int
+  select (${sql.literal(refusedToken)} || count(*))::int
   from target
   where exists (select from pg_trigger where tgrelid = any (${familyOids}) and not tgisinternal)
     or exists (select from pg_rewrite where ev_class = any (${familyOids}))
@@ -82,6 +82,6 @@ export const compileSameAsSeparate: Sql = sql`
     )
   having count(*) > 0`
 
-export function isDependent(failure: StatementFailed): boolean {
-  return failure.error.code === '22P02' && failure.error.message.includes(dependentToken)
+export function isJoinRefused(failure: StatementFailed): boolean {
+  return failure.error.code === '22P02' && failure.error.message.includes(refusedToken)
 }
