@@ -8,6 +8,7 @@ import {
   type Statement,
   StatementFailed,
   statement,
+  subjectOf,
 } from './message.ts'
 import type { Pool } from './pool.ts'
 import { ReadQueue } from './read-queue.ts'
@@ -113,7 +114,11 @@ export class UserDatabase {
 
   #send(message: readonly Call[], { isRead, isAbandoned }: RunOptions): Promise<readonly Answer[]> {
     if (isRead) return this.#reads.send(message, isAbandoned)
-    return this.#pool.use({ run: (connection) => connection.send(message), isAbandoned })
+    return this.#pool.use({
+      run: (connection) => connection.send(message),
+      subject: subjectOf(message),
+      isAbandoned,
+    })
   }
 
   /** Puts the context before the steps, and changes of the role around those of the login role. */
