@@ -353,8 +353,14 @@ describe('rules over several keys', () => {
     expect(load({ flags: { ...flags, 'auth.jwt_secret': 'x'.repeat(32) } }).config.database.url).not.toBe('')
   })
 
+  test('are silent on a key whose value is unusable in itself', () => {
+    expect(fault({ flags: { 'database.url': 'postgresql://u@h/d', 'auth.jwt_secret': 'short' } })).toBe(
+      'invalid configuration: auth.jwt_secret (flag --auth-jwt-secret): the value is not at least 32 characters',
+    )
+  })
+
   test.each([
-    'postgresql://user:p%40ss@db.example.com:5432/app?sslmode=require',
+    'postgresql://user:p%40ss@db.example.com:5432/app?sslmode=verify-full',
     'postgres://user@/app?host=/var/run/postgresql',
     'postgresql:///app',
     'postgresql://[::1]:5432/app',
