@@ -226,7 +226,7 @@ async function reset(name: string): Promise<void> {
     update single.owned set owner_id = case id when 1 then '${alice}' else '${bob}' end::uuid;`
       : ''
   const values = name === 'constrained' ? start.replace('5', '1') : start
-  const fill = (schema: string) => `truncate ${schema}.log, ${schema}.${name} cascade;
+  const fill = (schema: string) => `delete from ${schema}.log; delete from ${schema}.${name};
     insert into ${schema}.${name} (id, n, ref, note${name === 'owned' ? ', owner_id' : ''})
     select v.*${name === 'owned' ? `, '${alice}'` : ''} from (values ${values}) v;`
   await app.sql(

@@ -8,6 +8,7 @@ import {
   type TestApp,
   userToken,
 } from '../../../test/test-app.ts'
+import { waitFor } from '../../../test/wait-for.ts'
 
 let app: TestApp
 const token = userToken({ sub: alice })
@@ -749,16 +750,14 @@ describe('an operation that fails', () => {
 
 describe('batches at the same time', () => {
   /** Waits until so many sessions of this database wait for a lock. */
-  async function waiting(count: number): Promise<void> {
-    await expect
-      .poll(async () => {
-        const [found] = await app.sql<{ count: number }>(
-          `select count(*)::int as count from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`,
-        )
-        return found?.count
-      })
-      .toBe(count)
+  function waiting(count: number) {
+    return waitFor(`${count} sessions that wait for a lock`, async () => {
+      const [found] = await app.sql(
+        `select count(*)::int as count from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return found?.count === count
+    })
   }
 
   test('that lock each other out both succeed, one after the other', async () => {

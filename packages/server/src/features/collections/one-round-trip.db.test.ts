@@ -7,6 +7,7 @@ import {
   type TestDatabase,
   userToken,
 } from '../../../test/test-app.ts'
+import { waitFor } from '../../../test/wait-for.ts'
 import { createWireProxy, type Traffic, type WireProxy } from '../../../test/wire-proxy.ts'
 import type { ChangeLog } from '../../database/change-log.ts'
 import { statement } from '../../database/message.ts'
@@ -60,7 +61,7 @@ async function trafficOf(
   as = token,
 ): Promise<Traffic> {
   // An error is answered before its connection is free again.
-  await expect.poll(() => app.app.database.user.stats.busy).toBe(0)
+  await waitFor('free connections', () => app.app.database.user.stats.busy === 0)
   proxy.takeTraffic()
   const response = await app.request(method, `/api/${path}`, {
     token: as,
