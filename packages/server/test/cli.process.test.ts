@@ -115,7 +115,7 @@ describe('beside an external database', () => {
 
       const reset = await basalt(['admin', 'reset-password'], { env: ownEnv })
       expect(reset).toEqual(done(expect.stringMatching(/^([0-9a-f]{5}-){5}[0-9a-f]{5}\n$/)))
-      await expect.poll(() => statusWith(adminToken), { timeout: 1500, interval: 50 }).toBe(401)
+      await expect.poll(() => statusWith(adminToken), { timeout: 10_000 }).toBe(401)
       expect((await signIn(shown?.adminPassword)).status).toBe(401)
       expect((await signIn(reset.stdout.trim())).status).toBe(200)
       expect(

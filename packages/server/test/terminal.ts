@@ -4,19 +4,25 @@ import type { Terminal } from '../src/cli/context.ts'
 import { main } from '../src/main.ts'
 import type { CommandOptions, CommandResult } from './command.ts'
 
-/** Runs `basalt …` within this process: the same as {@link basalt} at a tenth of the time. */
-export async function basaltHere(
+export interface TestTerminal extends Terminal {
+  /** What was written so far. */
+  readonly output: { readonly stdout: string; readonly stderr: string }
+}
+
+export function createTerminal(
   args: readonly string[],
   { directory = tmpdir(), env = {}, input = '' }: CommandOptions = {},
-): Promise<CommandResult> {
+  isTTY = false,
+): TestTerminal {
   const output = { stdout: '', stderr: '' }
   const collect = (name: keyof typeof output) => {
-    const stream = new PassThrough()
+    const stream = Object.assign(new PassThrough(), { isTTY })
     stream.on('data', (chunk) => (output[name] += chunk))
     // The commands write and ask whether it is a terminal, no more.
     return stream as unknown as NodeJS.WriteStream
   }
-  const terminal: Terminal = {
+  return {
+    output,
     argv: ['node', 'basalt', ...args],
     env,
     pid: process.pid,
@@ -29,6 +35,14 @@ export async function basaltHere(
       throw new Error('a command must not end the process')
     },
   }
+}
+
+/** Runs `basalt …` within this process: the same as a process of its own at a tenth of the time. */
+export async function basaltHere(
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> {
+  const terminal = createTerminal(args, options)
   await main(terminal)
-  return { code: Number(terminal.exitCode ?? 0), ...output }
+  return { code: Number(terminal.exitCode ?? 0), ...terminal.output }
 }
