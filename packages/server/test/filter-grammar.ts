@@ -81,18 +81,20 @@ function anyLiteral(): fc.Arbitrary<Literal> {
 }
 
 /** Decides between ways to write the same: answers a number below the limit. */
-export type Choose = (limit: number) => number
+type Choose = (limit: number) => number
 
-/** Arbitrary decisions, the same each time a counterexample is tried. */
-export const choices: fc.Arbitrary<() => Choose> = fc
-  .array(fc.nat(999), { minLength: 7, maxLength: 40 })
-  .map((numbers) => () => {
-    let index = 0
-    return (limit) => (numbers[index++ % numbers.length] ?? 0) % limit
-  })
+/** Arbitrary decisions. */
+export const choices: fc.Arbitrary<readonly number[]> = fc.array(fc.nat(999), { minLength: 7, maxLength: 40 })
 
-/** Writes the tree in one of its spellings. */
-export function printTree(tree: Tree, choose: Choose): string {
+function chooser(numbers: readonly number[]): Choose {
+  let index = 0
+  // Without decisions always the first way.
+  return (limit) => (numbers[index++ % numbers.length] ?? 0) % limit
+}
+
+/** Writes the tree in the spelling these decisions lead to; plainly without any. */
+export function printTree(tree: Tree, decisions: readonly number[] = []): string {
+  const choose = chooser(decisions)
   return blank(choose) + print(tree, choose) + blank(choose)
 }
 
@@ -136,18 +138,17 @@ function printLiteral(value: Literal, choose: Choose): string {
   if ((value === 'true' || value === 'false') && choose(2) === 0) {
     return oneOf([value, value.toUpperCase()], choose)
   }
-  const inner = Array.from({ length: value.length }, (_, index) => printUnit(value.charAt(index), choose))
-  return `'${inner.join('')}'`
+  return `'${Array.from(value, (character) => printCharacter(character, choose)).join('')}'`
 }
 
-function printUnit(unit: string, choose: Choose): string {
-  if (unit === "'") return oneOf(["''", "\\'"], choose)
-  if (unit === '\\') return '\\\\'
-  return choose(9) === 0 ? `\\${unit}` : unit
+function printCharacter(character: string, choose: Choose): string {
+  if (character === "'") return oneOf(["''", "\\'"], choose)
+  if (character === '\\') return '\\\\'
+  return choose(9) === 8 ? `\\${character}` : character
 }
 
 function perhapsGrouped(text: string, choose: Choose): string {
-  return choose(4) === 0 ? group(text, choose) : text
+  return choose(4) === 3 ? group(text, choose) : text
 }
 
 function group(text: string, choose: Choose): string {

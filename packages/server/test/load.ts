@@ -14,7 +14,7 @@ insert into item (key) select 'seed-' || n from generate_series(1, 100) n;
 `
 
 export interface LoadOptions {
-  /** Servers; a client that is refused goes to the next one. */
+  /** Servers; a client that is refused, or told that its connection ends, goes to the next one. */
   readonly urls: readonly string[]
   readonly token: string
   /** Clients, each with one request at a time on a connection that it keeps. */
@@ -65,10 +65,11 @@ export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions)
           statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
           if (answer.status >= 500 && !isAsDocumented(answer)) malformed.push(describe(method, path, answer))
           if (method === 'POST') creates.set(key, fateOf(answer.status))
+          if (answer.headers.connection === 'close') target += 1
           break
         } catch (error) {
           const code = codeOf(error) ?? String(error)
-          if (code === 'ECONNREFUSED') {
+          if (isFailureToConnect(error)) {
             // Nothing was sent, so trying elsewhere is always right.
             target += 1
             if (isStopped) break
@@ -96,6 +97,10 @@ export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions)
       return { statuses, failures, malformed, creates }
     },
   }
+}
+
+function isFailureToConnect(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'connect'
 }
 
 type LoadRequest = readonly [method: string, path: string, body?: unknown]

@@ -8,7 +8,7 @@ import { createThrottle } from '../features/throttle/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { resolveJwtSecret } from '../secrets.ts'
-import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 
 const actor = 'command line'
 
@@ -20,7 +20,7 @@ export function adminCommands(terminal: Terminal): Command {
 }
 
 function resetPasswordCommand(terminal: Terminal): Command {
-  const command = new Command('reset-password').description(
+  const command = createSubcommand(terminal, 'reset-password').description(
     "replace the administrator's password by a new one and end every admin session",
   )
   return withConfigFlags(command).action(async () => {
@@ -29,7 +29,7 @@ function resetPasswordCommand(terminal: Terminal): Command {
       throw new OperatorError(`admin.password is set (${sources.get('admin.password')}): change it there`)
     }
     const password = await withAdmin(config, (service) => service.resetPassword(actor))
-    terminal.stdout.write(`${password}\n`)
+    print(terminal, `${password}\n`)
   })
 }
 
@@ -41,7 +41,7 @@ interface TokenOptions {
 }
 
 function tokenCommand(terminal: Terminal): Command {
-  const command = new Command('token')
+  const command = createSubcommand(terminal, 'token')
     .description('print an admin token, valid for 12 hours')
     .option('--user <id>', 'print an access token of this user instead, to try policies with')
     .option('--email <address>', 'email of that user', '')
@@ -49,15 +49,24 @@ function tokenCommand(terminal: Terminal): Command {
     .option('--seconds <number>', 'lifetime of that token', '900')
   return withConfigFlags(command).action(async (options: TokenOptions) => {
     const { config } = loadCommandConfig(terminal, command)
+    requireUserForItsOptions(command, options)
     const token =
       options.user === undefined
         ? (await withAdmin(config, (service) => service.createSession(actor))).token
         : signUserToken(config, options.user, options)
-    terminal.stdout.write(`${token}\n`)
+    print(terminal, `${token}\n`)
   })
 }
 
+/** An admin token has none of these; to ignore them would promise a shorter life than it has. */
+function requireUserForItsOptions(command: Command, { user }: TokenOptions): void {
+  if (user !== undefined) return
+  const given = ['email', 'aal', 'seconds'].find((name) => command.getOptionValueSource(name) === 'cli')
+  if (given !== undefined) throw new OperatorError(`--${given} needs --user`, { exitCode: 2 })
+}
+
 function signUserToken(config: Config, user: string, { email, aal, seconds }: TokenOptions): string {
+  if (!uuid.test(user)) throw new OperatorError('--user: expected a uuid in lower case', { exitCode: 2 })
   if (aal !== 'aal1' && aal !== 'aal2')
     throw new OperatorError('--aal: expected aal1 or aal2', { exitCode: 2 })
   if (!/^[1-9]\d{0,8}$/.test(seconds))
@@ -65,6 +74,8 @@ function signUserToken(config: Config, user: string, { email, aal, seconds }: To
   const claims = { sub: user, email, aal, amr: [], is_anonymous: false } as const
   return signAccessToken(claims, Number(seconds), { secret: resolveJwtSecret(config), clock: systemClock })
 }
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 async function withAdmin<Result>(
   config: Config,

@@ -46,10 +46,13 @@ export function announce({ terminal, app, config, log, startupMs }: Announcement
   log.info(facts, 'listening')
   if (firstSignIn !== undefined) {
     // Shown only this once, and by design (decisions, Configuration): the names pass the redaction of secrets.
-    log.info(
-      { adminPassword: firstSignIn.password, signInLink: signInLink(facts.url, firstSignIn.code) },
-      'administrator sign-in, shown only this once',
-    )
+    // Whatever the level: nobody could sign in without it.
+    log
+      .child({}, { level: 'info' })
+      .info(
+        { adminPassword: firstSignIn.password, signInLink: signInLink(facts.url, firstSignIn.code) },
+        'administrator sign-in, shown only this once',
+      )
   }
 }
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { listSettings, settingOf } from '../config/schema.ts'
-import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
 
 export function configCommand(terminal: Terminal): Command {
@@ -19,10 +19,10 @@ export function configCommand(terminal: Terminal): Command {
     })
     if (options.json === true) {
       const byKey = Object.fromEntries(entries.map(({ key, value, source }) => [key, { value, source }]))
-      terminal.stdout.write(`${JSON.stringify(byKey, undefined, 2)}\n`)
+      print(terminal, `${JSON.stringify(byKey, undefined, 2)}\n`)
     } else {
       const rows = entries.map(({ key, value, source }) => [key, JSON.stringify(value), source])
-      terminal.stdout.write(formatTable(['key', 'value', 'source'], rows))
+      print(terminal, formatTable(['key', 'value', 'source'], rows))
     }
   })
 }

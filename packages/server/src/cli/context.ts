@@ -1,6 +1,7 @@
-import { type Command, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import { listSettings } from '../config/schema.ts'
+import { codeOf } from '../lib/errors.ts'
 
 /** The parts of a process that commands use. */
 export interface Terminal {
@@ -14,6 +15,24 @@ export interface Terminal {
   cwd(): string
   on(event: string, listener: (...args: never[]) => void): unknown
   exit(code?: number): never
+}
+
+/** Writes to standard output. Who reads it may stop reading, as in `basalt sql … | head`: that is no failure. */
+export function print({ stdout }: Terminal, text: string): void {
+  if (!stdout.listeners('error').includes(ignoreBrokenPipe)) stdout.on('error', ignoreBrokenPipe)
+  stdout.write(text)
+}
+
+function ignoreBrokenPipe(error: Error): void {
+  if (codeOf(error) !== 'EPIPE') throw error
+}
+
+/** A command below another one. Unlike those of the first level it has to be told where to write and not to exit. */
+export function createSubcommand(terminal: Terminal, name: string): Command {
+  return new Command(name).exitOverride().configureOutput({
+    writeOut: (text) => terminal.stdout.write(text),
+    writeErr: (text) => terminal.stderr.write(text.replace(/^error: /, 'basalt: ')),
+  })
 }
 
 /** Short names of the flags people type most. */

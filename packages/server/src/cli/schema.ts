@@ -1,19 +1,19 @@
 import { Command } from 'commander'
 import { loadCatalog } from '../database/catalog/load.ts'
-import type { Relation } from '../database/catalog/model.ts'
+import type { Catalog, Relation } from '../database/catalog/model.ts'
 import { openConnection } from '../database/open.ts'
 import { inTransaction } from '../database/system-database.ts'
 import { describeCatalog } from '../features/schema/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
-import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
 
 export function schemaCommand(terminal: Terminal): Command {
   const command = new Command('schema')
     .description('print the collections, or the columns of one')
     .argument('[collection]', 'a table or view')
-    .option('--json', 'print the document of GET /api/schema')
+    .option('--json', 'print the document of GET /api/schema, or its part on the collection')
   return withConfigFlags(command).action(
     async (collection: string | undefined, options: { json?: boolean }) => {
       const { config } = loadCommandConfig(terminal, command)
@@ -25,19 +25,8 @@ export function schemaCommand(terminal: Terminal): Command {
         const catalog = await inTransaction(connection, (transaction) =>
           loadCatalog(transaction, config.database.schemas, systemClock.now()),
         )
-        if (options.json === true) {
-          terminal.stdout.write(
-            `${JSON.stringify(describeCatalog(catalog, 'administrator'), undefined, 2)}\n`,
-          )
-          return
-        }
-        if (collection === undefined) {
-          terminal.stdout.write(listRelations([...catalog.relations.values()]))
-          return
-        }
-        const relation = catalog.relations.get(collection)
-        if (relation === undefined) throw new OperatorError(`collection not found: ${collection}`)
-        terminal.stdout.write(listColumns(relation))
+        const relation = collection === undefined ? undefined : findRelation(catalog, collection)
+        print(terminal, options.json === true ? describe(catalog, relation) : list(catalog, relation))
       } finally {
         await close()
       }
@@ -45,12 +34,29 @@ export function schemaCommand(terminal: Terminal): Command {
   )
 }
 
+/** @throws OperatorError when there is none of this name */
+function findRelation({ relations }: Catalog, collection: string): Relation {
+  const relation = relations.get(collection)
+  if (relation === undefined) throw new OperatorError(`collection not found: ${collection}`)
+  return relation
+}
+
+function describe(catalog: Catalog, relation: Relation | undefined): string {
+  const document = describeCatalog(catalog, 'administrator')
+  const part = relation === undefined ? document : document.tables[`${relation.schema}.${relation.name}`]
+  return `${JSON.stringify(part, undefined, 2)}\n`
+}
+
+function list({ relations }: Catalog, relation: Relation | undefined): string {
+  return relation === undefined ? listRelations([...relations.values()]) : listColumns(relation)
+}
+
 function listRelations(relations: readonly Relation[]): string {
   const rows = relations
     .toSorted((one, other) => (one.collection < other.collection ? -1 : 1))
     .map(({ collection, kind, columns, rlsEnabled, relationships }) => [
       collection,
-      kind.replace('_', ' '),
+      kind.replaceAll('_', ' '),
       String(columns.length),
       rlsEnabled ? 'yes' : 'no',
       [...relationships.keys()].join(', '),

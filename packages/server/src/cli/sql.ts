@@ -5,8 +5,9 @@ import { Command } from 'commander'
 import pg from 'pg'
 import { openConnection } from '../database/open.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
-import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
-import { formatTable } from './table.ts'
+import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { jsonReader } from './json-values.ts'
+import { formatTable, showControls } from './table.ts'
 
 interface SqlOptions {
   readonly file?: string
@@ -22,16 +23,17 @@ export function sqlCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action(async (statement: string | undefined, options: SqlOptions) => {
     const { config } = loadCommandConfig(terminal, command)
     const script = await readScript(terminal, statement, options)
+    if (script.trim() === '') {
+      throw new OperatorError('sql needs a statement, --file or standard input', { exitCode: 2 })
+    }
     const { connection, close } = await openConnection(config, {
       purpose: 'basalt sql',
       log: () => undefined,
     })
     try {
-      connection.onNotice((message) => terminal.stderr.write(`notice: ${message}\n`))
+      connection.onNotice((message) => terminal.stderr.write(`notice: ${showControls(message)}\n`))
       const results = await connection.script(script, options.json === true ? jsonTypes : textTypes)
-      terminal.stdout.write(
-        options.json === true ? formatJson(results.at(-1)) : results.map(formatResult).join(''),
-      )
+      print(terminal, options.json === true ? formatJson(results.at(-1)) : results.map(formatResult).join(''))
     } catch (error) {
       throw error instanceof pg.DatabaseError
         ? new OperatorError(describeFailure(error, script, options))
@@ -52,9 +54,7 @@ async function readScript(
   }
   if (statement !== undefined) return statement
   if (file === undefined) {
-    if (terminal.stdin.isTTY)
-      throw new OperatorError('sql needs a statement, --file or standard input', { exitCode: 2 })
-    return await readAll(terminal.stdin)
+    return terminal.stdin.isTTY ? '' : await readAll(terminal.stdin)
   }
   try {
     return readFileSync(resolve(terminal.cwd(), file), 'utf8')
@@ -82,36 +82,7 @@ function formatJson(result: pg.QueryResult | undefined): string {
 /** Everything as Postgres prints it. */
 const textTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text }
 
-/** Object ids of the types that JSON has a form for; others stay texts. Numbers keep every digit. */
-const jsonTypes: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number) => {
-    switch (oid) {
-      case pg.types.builtins.BOOL:
-        return (text: string) => text === 't'
-      case pg.types.builtins.INT2:
-      case pg.types.builtins.INT4:
-      case pg.types.builtins.INT8:
-      case pg.types.builtins.NUMERIC:
-      case pg.types.builtins.FLOAT4:
-      case pg.types.builtins.FLOAT8:
-        return rawNumber
-      case pg.types.builtins.JSON:
-      case pg.types.builtins.JSONB:
-        return (text: string) => JSON.parse(text, keepDigits)
-      default:
-        return (text: string) => text
-    }
-  },
-}
-
-/** `NaN` and `Infinity` are no JSON. */
-function rawNumber(text: string): unknown {
-  return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(text) ? JSON.rawJSON(text) : text
-}
-
-function keepDigits(_key: string, value: unknown, context: { readonly source?: string }): unknown {
-  return typeof value === 'number' && context.source !== undefined ? JSON.rawJSON(context.source) : value
-}
+const jsonTypes: pg.CustomTypesConfig = { getTypeParser: jsonReader }
 
 /** `chinook.sql:31: relation "album" already exists` */
 function describeFailure(error: pg.DatabaseError, script: string, { file }: SqlOptions): string {
@@ -119,5 +90,5 @@ function describeFailure(error: pg.DatabaseError, script: string, { file }: SqlO
     error.position === undefined ? '' : `:${script.slice(0, Number(error.position)).split('\n').length}`
   const place = file === undefined ? '' : `${file}${line}: `
   const hints = [error.detail, error.hint].filter((text) => text !== undefined)
-  return [place + error.message, ...hints].join('; ')
+  return [place + error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' ')
 }

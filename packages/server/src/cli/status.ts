@@ -1,7 +1,9 @@
 import { Command } from 'commander'
+import { type Static, Type } from 'typebox'
+import { Check } from 'typebox/value'
 import { httpOrigin } from '../lib/addresses.ts'
 import { OperatorError } from '../lib/errors.ts'
-import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 
 const timeoutMs = 5000
 
@@ -15,17 +17,23 @@ export function statusCommand(terminal: Terminal): Command {
     const { host, port } = config.server
     const url = httpOrigin(host, port)
     const health = await askHealth(url)
-    if (options.json === true) terminal.stdout.write(`${JSON.stringify({ url, ...health }, undefined, 2)}\n`)
-    else terminal.stdout.write(`${url}: ${health.status}, database ${health.database}\n`)
+    if (options.json === true) print(terminal, `${JSON.stringify({ url, ...health }, undefined, 2)}\n`)
+    else print(terminal, `${url}: ${health.status}, database ${health.database}\n`)
     if (health.status !== 'ok') terminal.exitCode = 1
   })
 }
 
-async function askHealth(url: string): Promise<{ status: string; database: string }> {
+/** @throws OperatorError when no server answers, or another program does */
+async function askHealth(url: string): Promise<Static<typeof healthSchema>> {
+  let answer: unknown
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(timeoutMs) })
-    return (await response.json()) as { status: string; database: string }
+    answer = await response.json()
   } catch (cause) {
     throw new OperatorError(`no server answers at ${url}`, { cause })
   }
+  if (!Check(healthSchema, answer)) throw new OperatorError(`another program answers at ${url}`)
+  return answer
 }
+
+const healthSchema = Type.Object({ status: Type.String(), database: Type.String() })

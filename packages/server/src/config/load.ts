@@ -30,8 +30,12 @@ interface Candidate {
   readonly source: Source
 }
 
-/** Environment variables of ours that are not configuration keys. */
-const otherVariables = /^BASALT_(CONFIG$|TEST_)/
+/**
+ * Environment variables that are not configuration keys: two of ours, and those that Kubernetes sets in every pod
+ * beside a service named `basalt`.
+ */
+const otherVariables =
+  /^BASALT_(CONFIG$|TEST_|SERVICE_(HOST|PORT)($|_)|PORT$|PORT_\d+_(TCP|UDP|SCTP)($|_(PROTO|PORT|ADDR)$))/
 
 /**
  * Merges defaults, file, environment and flags, in rising precedence.
@@ -51,30 +55,34 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
 
   const config: Group = {}
   const sources = new Map<string, Source>()
+  const unusable = new Set<string>()
   for (const setting of settings) {
     const candidate = candidates.get(setting.key)
-    const value = candidate === undefined ? setting.default : coerce(setting, candidate.value)
+    let value = candidate === undefined ? setting.default : coerce(setting, candidate.value)
     if (candidate !== undefined && !Check(setting.schema, value)) {
       const shown = setting.secret ? 'the value' : JSON.stringify(candidate.value)
       faults.push(`${setting.key} (${candidate.source}): ${shown} is not ${setting.expects}`)
+      unusable.add(setting.key)
+      value = setting.default
     }
     place(config, setting.key.split('.'), value)
     sources.set(setting.key, candidate?.source ?? 'default')
   }
-  // Every leaf was checked against its schema above; with faults the value is never returned.
+  // Every leaf was checked against its schema above, or is the default.
   const checked = config as unknown as Config
-  if (faults.length === 0) {
-    for (const { key, problem } of configRules(checked))
-      faults.push(`${key} (${sources.get(key)}): ${problem}`)
+  for (const { key, problem } of configRules(checked)) {
+    if (!unusable.has(key)) faults.push(`${key} (${sources.get(key)}): ${problem}`)
   }
-  if (faults.length > 0) {
-    throw new OperatorError(`invalid configuration\n${faults.map((fault) => `  ${fault}`).join('\n')}`, {
-      exitCode: 2,
-    })
-  }
+  if (faults.length > 0) throw new OperatorError(describeFaults(faults), { exitCode: 2 })
   checked.server.data_dir = resolve(input.directory, checked.server.data_dir)
   checked.server.public_base_url = checked.server.public_base_url.replace(/\/$/, '')
   return { config: deepFreeze(checked), sources }
+}
+
+/** One fault is one line; several are a list. */
+function describeFaults(faults: readonly string[]): string {
+  if (faults.length === 1) return `invalid configuration: ${faults[0]}`
+  return `invalid configuration\n${faults.map((fault) => `  ${fault}`).join('\n')}`
 }
 
 function readFileLayer(
@@ -83,13 +91,14 @@ function readFileLayer(
   faults: string[],
 ): Map<string, Candidate> {
   const layer = new Map<string, Candidate>()
-  const name = input.file ?? input.env.BASALT_CONFIG ?? 'basalt.toml'
-  const isDefault = input.file === undefined && input.env.BASALT_CONFIG === undefined
+  // An empty variable is as good as none: compose files pass on what is not set.
+  const given = input.file ?? (input.env.BASALT_CONFIG || undefined)
+  const name = given ?? 'basalt.toml'
   let content: string
   try {
     content = readFileSync(resolve(input.directory, name), 'utf8')
   } catch (error) {
-    if (isDefault && codeOf(error) === 'ENOENT') return layer
+    if (given === undefined && codeOf(error) === 'ENOENT') return layer
     throw new OperatorError(`cannot read the configuration file ${name}: ${messageOf(error)}`, {
       exitCode: 2,
     })
@@ -104,7 +113,7 @@ function readFileLayer(
   }
   const source = `file ${name}`
   const keys = settings.map((setting) => setting.key)
-  for (const [key, value] of listEntries(tables)) {
+  for (const [key, value] of listEntries(tables, keys)) {
     if (keys.includes(key)) layer.set(key, { value, source })
     else faults.push(`${key} (${source}): unknown key${suggestion(key, keys)}`)
   }
@@ -115,12 +124,15 @@ interface Group {
   [name: string]: unknown
 }
 
-/** What stands in the file by dotted key; tables within tables are taken apart. */
-function listEntries(table: Group, prefix = ''): (readonly [string, unknown])[] {
+/** What stands in the file by dotted key; tables within tables are taken apart, and empty ones of ours say nothing. */
+function listEntries(table: Group, keys: readonly string[], prefix = ''): (readonly [string, unknown])[] {
   return Object.entries(table).flatMap(([name, value]) => {
+    const path = `${prefix}${name}`
     const isTable =
       typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
-    return isTable ? listEntries(value as Group, `${prefix}${name}.`) : [[`${prefix}${name}`, value] as const]
+    if (!isTable) return [[path, value] as const]
+    if (Object.keys(value).length > 0) return listEntries(value as Group, keys, `${path}.`)
+    return keys.some((key) => key.startsWith(`${path}.`)) ? [] : [[path, value] as const]
   })
 }
 
@@ -149,6 +161,8 @@ function readEnvironment(
     const fileOf = name.endsWith('_FILE') ? byName.get(name.slice(0, -'_FILE'.length)) : undefined
     if (setting !== undefined) {
       layer.set(setting.key, { value, source })
+    } else if (fileOf?.secret === true && input.env[fileOf.env] !== undefined) {
+      faults.push(`${fileOf.key} (${source}): ${fileOf.env} is set too; which one counts?`)
     } else if (fileOf?.secret === true) {
       try {
         layer.set(fileOf.key, { value: readFileSync(resolve(input.directory, value), 'utf8').trim(), source })

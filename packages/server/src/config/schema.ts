@@ -24,7 +24,7 @@ export const configSchema = Type.Object({
       pattern: '^(\\*|https?://[^/\\s]+)$',
       expects: 'a list of origins such as https://app.example.com, or "*"',
     }),
-    body_limit: integer(1_048_576, 'Largest request body, in bytes.', 1024, 1_073_741_824),
+    body_limit: integer(1_048_576, 'Largest request body, in bytes.', 1024, 268_435_456),
     header_timeout: integer(10, 'Seconds a client has to send the request headers.', 1, 600),
     request_timeout: integer(30, 'Seconds a client has to send the whole request.', 1, 3600),
     max_connections: integer(

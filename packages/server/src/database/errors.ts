@@ -60,6 +60,11 @@ export const databaseErrorTable = {
     message: 'the request is too complex',
     help: 'The request nests too deeply or names too many columns for the database.',
   },
+  valueTooLarge: {
+    status: 400,
+    message: 'a value is too large for its type or for an index of its column',
+    help: 'The database stores the value, but not in this column: its type or an index on it has a limit.',
+  },
   raised: {
     status: 400,
     message: (message: string) => message,
@@ -74,6 +79,11 @@ export const databaseErrorTable = {
     status: 409,
     message: 'the change conflicts with a concurrent one',
     help: 'Concurrent transactions collided several times in a row; nothing was changed. Try again.',
+  },
+  notReady: {
+    status: 503,
+    message: (problem: string) => problem,
+    help: 'An object of the database is not in the state the request needs, such as a materialized view that has never been filled.',
   },
   readOnlyDatabase: {
     status: 503,
@@ -122,16 +132,49 @@ export function translateDatabaseFailure(failure: unknown): AppError | undefined
 
 function translate(error: pg.DatabaseError): AppError | undefined {
   const code = error.code ?? ''
-  const specific = bySqlState[code]
-  if (specific !== undefined) return specific(error)
-  return byClass[code.slice(0, 2)]?.(error)
+  const translation = bySqlState[code] ?? byClass[code.slice(0, 2)] ?? (isRaised(error) ? raised : undefined)
+  return translation?.(error)
 }
 
-type Translation = (error: pg.DatabaseError) => AppError
+/** Undefined: not for the client to know. */
+type Translation = (error: pg.DatabaseError) => AppError | undefined
 
+const raised: Translation = (error) => databaseErrors.raised(error.message)
+const busy: Translation = () => databaseErrors.databaseBusy().with(retryAfter)
 const unavailable: Translation = () => databaseErrors.databaseUnavailable().with(retryAfter)
 
+/** Whether PL/pgSQL's RAISE made it: whatever the code, somebody wrote the message to be read. */
+function isRaised(error: pg.DatabaseError): boolean {
+  return error.routine === 'exec_stmt_raise'
+}
+
+/** What Postgres adds to a failure in reading a value; anything else is of a function or a trigger. */
+const valueContext = /^(unnamed portal|portal "|invalid type name)/
+
+/** Of the request itself; the same inside a function or a trigger is a fault of that. */
+function outsideFunctions(translation: Translation): Translation {
+  return (error) =>
+    error.where === undefined || valueContext.test(error.where) || isRaised(error)
+      ? translation(error)
+      : undefined
+}
+
+/**
+ * A name that is a value, as a `regclass` has them: it is malformed, ambiguous or of nothing. Where the name stands
+ * in a statement, Postgres tells the position.
+ */
+const nameAsValue: Translation = (error) => {
+  const isValue = error.where === undefined ? error.position === undefined : valueContext.test(error.where)
+  return isValue ? databaseErrors.invalidValue(describeInvalidValue(error.message)) : undefined
+}
+
 const bySqlState: Readonly<Record<string, Translation>> = {
+  // LIKE with some collations, a type that takes no values. A plan that has expired says the same.
+  '0A000': outsideFunctions((error) =>
+    error.routine === 'RevalidateCachedQuery'
+      ? undefined
+      : databaseErrors.unsupportedOperation(error.message),
+  ),
   '23502': (error) =>
     databaseErrors.notNullViolation().with({
       data: { [error.column ?? 'column']: { code: 'not_null_violation', message: error.message } },
@@ -142,24 +185,39 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '23P01': constraintError('exclusion_violation', databaseErrors.exclusionViolation),
   '23001': constraintError('restrict_violation', databaseErrors.restrictViolation),
   '25006': () => databaseErrors.readOnlyDatabase().with({ headers: { 'retry-after': '5' } }),
+  '3F000': nameAsValue,
+  '42601': nameAsValue,
+  '42602': nameAsValue,
+  '42704': nameAsValue,
+  '42725': nameAsValue,
+  '42P01': nameAsValue,
+  '42P02': nameAsValue,
   '428C9': (error) => databaseErrors.readOnlyColumn(error.message),
   '42501': () => databaseErrors.insufficientPermissions(),
+  // No such operator for the type, say for a row with a json in it. A missing function would be ours.
+  '42883': outsideFunctions((error) =>
+    error.routine === 'ParseFuncOrColumn' ? undefined : databaseErrors.unsupportedOperation(error.message),
+  ),
   // A view's condition, and the row a trigger sent to another partition.
   '44000': () => databaseErrors.checkViolation(),
   '40001': () => databaseErrors.conflict(),
   '40P01': () => databaseErrors.conflict(),
   // Lock not available: somebody set lock_timeout.
   '55P03': () => databaseErrors.conflict(),
-  '54000': () => databaseErrors.requestTooComplex(),
+  '53200': busy,
+  '53300': busy,
+  // An index entry, an array, a text search vector.
+  '54000': () => databaseErrors.valueTooLarge(),
   '54001': () => databaseErrors.requestTooComplex(),
   '54011': () => databaseErrors.requestTooComplex(),
   '54023': () => databaseErrors.requestTooComplex(),
+  '55000': outsideFunctions((error) => databaseErrors.notReady(error.message)),
   '57014': () => databaseErrors.statementTimeout(),
   '57P01': unavailable,
   '57P02': unavailable,
   '57P03': unavailable,
+  '57P04': unavailable,
   '57P05': unavailable,
-  P0001: (error) => databaseErrors.raised(error.message),
 }
 
 const byClass: Readonly<Record<string, Translation>> = {
@@ -168,6 +226,8 @@ const byClass: Readonly<Record<string, Translation>> = {
   '23': constraintError('integrity_constraint_violation', databaseErrors.integrityViolation),
   '53': () => databaseErrors.databaseFull().with({ headers: { 'retry-after': '5' } }),
   '58': unavailable,
+  // RAISE, and what PL/pgSQL raises by itself: a missing row, a failed assertion.
+  P0: raised,
 }
 
 function constraintError(code: string, create: () => AppError): Translation {
@@ -182,11 +242,21 @@ function constraintError(code: string, create: () => AppError): Translation {
 /** `invalid input syntax for type integer: "abc"` → `invalid integer value "abc" — expected a whole number, …` */
 function describeInvalidValue(message: string): string {
   const found = /^invalid input syntax for type ([^:]+)(: .*)?$/s.exec(message)
-  if (found === null) return `invalid value: ${message}`
+  // Postgres names the function it reads JSON with.
+  const mismatch = /^cannot call \w+ on (an? \w+)$/.exec(message)
+  if (mismatch !== null) return `invalid value: expected a JSON object, not ${mismatch[1]}`
+  if (found === null) return `invalid value: ${shorten(message)}`
   const [, type = '', value] = found
-  const what = `invalid ${type} value${value === undefined ? '' : ` ${value.slice(2)}`}`
+  const what = `invalid ${type} value${value === undefined ? '' : ` ${shorten(value.slice(2))}`}`
   const hint = valueHints[type]
   return hint === undefined ? what : `${what} — ${hint}`
+}
+
+/** Postgres repeats the value, which can be as long as the request. */
+const quoteLimit = 500
+
+function shorten(text: string): string {
+  return text.length <= quoteLimit ? text : `${text.slice(0, quoteLimit).toWellFormed()}…`
 }
 
 const wholeNumber = 'expected a whole number, e.g. 42'

@@ -9,6 +9,8 @@ import { PreparedNames } from './prepared-names.ts'
 export interface Statement {
   readonly text: string
   readonly name: string
+  /** The first relation it names. What locks or slows one statement on it does so to all of them. */
+  readonly subject: string | undefined
 }
 
 /** A statement with the values of one execution, all in Postgres' text form. */
@@ -31,7 +33,15 @@ export interface Receiver {
 }
 
 export function statement(text: string): Statement {
-  return { text, name: `b${createHash('sha256').update(text).digest('base64url').slice(0, 22)}` }
+  const name = `b${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`
+  const [, subject] = /\b(?:from|into|update) ("(?:[^"]|"")+"\."(?:[^"]|"")+")/.exec(text) ?? []
+  return { text, name, subject }
+}
+
+/** What the calls are about: the subject of the first that has one. */
+export function subjectOf(calls: readonly Call[]): string | undefined {
+  for (const { statement } of calls) if (statement.subject !== undefined) return statement.subject
+  return undefined
 }
 
 /** Prepared statements kept per connection; one costs Postgres some ten kilobytes. */

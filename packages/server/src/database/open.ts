@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { prepareAccess } from './access.ts'
 import { Connection, type ConnectionTarget } from './connection.ts'
-import { describeUrl, requireUrl } from './database-url.ts'
+import { describeUrl } from './database-url.ts'
 import type { ClusterSettings } from './embedded/cluster.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import { ConnectionLost } from './failures.ts'
@@ -62,7 +62,6 @@ const connectTimeoutMs = 3000
  * @throws OperatorError in one line when the database is unreachable, too old or not to be prepared
  */
 export async function openDatabase(config: Config, options: OpenOptions): Promise<Database> {
-  requireUrl(config.database.url)
   const embedded =
     config.database.url === '' ? await openEmbedded(config, options, options.asServer ?? true) : undefined
   try {
@@ -123,7 +122,6 @@ export async function openConnection(
   config: Config,
   options: OpenOptions,
 ): Promise<{ connection: Connection; close(): Promise<void> }> {
-  requireUrl(config.database.url)
   const embedded = config.database.url === '' ? await openEmbedded(config, options, false) : undefined
   try {
     const target = { ...reach(config, embedded, options.purpose), settings: {}, prepare: false }

@@ -1,5 +1,6 @@
 import type { Connection } from './connection.ts'
 import { ConnectionLost, PoolExhausted } from './failures.ts'
+import { Shares } from './shares.ts'
 
 export interface PoolOptions {
   readonly open: () => Promise<Connection>
@@ -18,13 +19,17 @@ export interface PoolOptions {
 }
 
 export interface Work<Result> {
-  readonly run: (connection: Connection) => Promise<Result>
+  /** @param claim names what the connection works on from now on, where `subject` does not */
+  readonly run: (connection: Connection, claim: (subject: string | undefined) => void) => Promise<Result>
+  /** What the work is about, of which no more than a share of the connections may be: a relation. */
+  readonly subject?: string | undefined
   /** Whether the caller has gone; asked while the work waits and runs. */
   readonly isAbandoned?: (() => boolean) | undefined
 }
 
 interface Waiter {
   readonly since: number
+  readonly subject: string | undefined
   readonly isAbandoned: (() => boolean) | undefined
   readonly resolve: (checkedOut: CheckedOut) => void
   readonly reject: (error: Error) => void
@@ -33,6 +38,7 @@ interface Waiter {
 
 interface Busy {
   readonly since: number
+  subject: string | undefined
   readonly isAbandoned: (() => boolean) | undefined
   /** Set once the statement was told to stop; the connection is reused only after that call returned. */
   cancelled: Promise<void> | undefined
@@ -56,7 +62,7 @@ const eagerSize = 6
 const patienceMs = 1
 
 /** Silence on a busy connection after which we ask whether it is alive. */
-const suspicionMs = 4000
+const suspicionMs = 3000
 const sweepMs = 250
 /** While some connections work, a new one that could not be opened is not tried again at once. */
 const openAgainMs = 100
@@ -71,6 +77,7 @@ export class Pool {
   readonly #idle: Connection[] = []
   readonly #busy = new Map<Connection, Busy>()
   readonly #waiting: Waiter[] = []
+  readonly #shares: Shares
   readonly #sweeper: NodeJS.Timeout
   #opening = 0
   #openFailedAt = Number.NEGATIVE_INFINITY
@@ -81,12 +88,17 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options
+    this.#shares = new Shares(options.size)
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref()
   }
 
-  /** Callers that may wait. */
-  get waitingLimit(): number {
-    return this.#options.waitingLimit
+  get limits(): Pick<PoolOptions, 'waitingLimit' | 'acquireTimeoutMs'> {
+    return this.#options
+  }
+
+  /** Which connections work on what. */
+  get shares(): Pick<Shares, 'admits' | 'isAnyFull' | 'onRoom'> {
+    return this.#shares
   }
 
   get stats(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
@@ -99,17 +111,18 @@ export class Pool {
    * @throws PoolExhausted when none became free in time
    * @throws ConnectionLost when Postgres is away
    */
-  async use<Result>({ run, isAbandoned }: Work<Result>): Promise<Result> {
-    const idle = this.#takeIdle()
+  async use<Result>({ run, subject, isAbandoned }: Work<Result>): Promise<Result> {
+    const idle = this.#shares.admits(subject) ? this.#takeIdle() : undefined
     const { connection, busy } =
-      idle === undefined ? await this.#wait(isAbandoned) : this.#checkOut(idle, isAbandoned)
+      idle === undefined ? await this.#wait(subject, isAbandoned) : this.#checkOut(idle, subject, isAbandoned)
     try {
-      return await run(connection)
+      return await run(connection, (next) => this.#claim(busy, next))
     } finally {
       // After an error the end of the message is still to come, or that of the connection.
       if (!connection.isReady) await connection.whenReady()
       if (busy.cancelled !== undefined) await busy.cancelled
       this.#busy.delete(connection)
+      this.#shares.leave(busy.subject)
       this.#release(connection)
     }
   }
@@ -141,10 +154,16 @@ export class Pool {
     return undefined
   }
 
-  #checkOut(connection: Connection, isAbandoned: (() => boolean) | undefined): CheckedOut {
+  #checkOut(
+    connection: Connection,
+    subject: string | undefined,
+    isAbandoned: (() => boolean) | undefined,
+  ): CheckedOut {
     const now = performance.now()
+    this.#shares.enter(subject)
     const busy: Busy = {
       since: now,
+      subject,
       isAbandoned,
       cancelled: undefined,
       traffic: connection.traffic,
@@ -154,7 +173,16 @@ export class Pool {
     return { connection, busy }
   }
 
-  #wait(isAbandoned: (() => boolean) | undefined): Promise<CheckedOut> {
+  #claim(busy: Busy, subject: string | undefined): void {
+    const before = busy.subject
+    if (before === subject) return
+    busy.subject = subject
+    this.#shares.enter(subject)
+    this.#shares.leave(before)
+    this.#beImpatient()
+  }
+
+  #wait(subject: string | undefined, isAbandoned: (() => boolean) | undefined): Promise<CheckedOut> {
     if (this.#closing !== undefined) return Promise.reject(new ConnectionLost('the server is stopping'))
     if (this.#waiting.length >= this.#options.waitingLimit) {
       return Promise.reject(new PoolExhausted('too many requests wait for the database'))
@@ -165,25 +193,34 @@ export class Pool {
         reject(new PoolExhausted('no database connection became free in time'))
         this.#noticeUnused()
       }, this.#options.acquireTimeoutMs)
-      const waiter: Waiter = { since: performance.now(), isAbandoned, resolve, reject, timer }
+      const waiter: Waiter = { since: performance.now(), subject, isAbandoned, resolve, reject, timer }
       this.#waiting.push(waiter)
-      if (this.#busy.size + this.#opening < eagerSize) this.#grow()
-      else this.#patience ??= setTimeout(() => this.#losePatience(), patienceMs)
+      if (this.#busy.size + this.#opening < eagerSize && this.#shares.admits(subject)) this.#grow()
+      else this.#beImpatient()
     })
+  }
+
+  #beImpatient(): void {
+    if (this.#patience !== undefined || !this.#waiting.some(this.#isAdmitted)) return
+    this.#patience = setTimeout(() => this.#losePatience(), patienceMs)
   }
 
   /** Those who have waited a moment in vain get another connection each, idle or new. */
   #losePatience(): void {
     this.#patience = undefined
     const now = performance.now()
-    const impatient = this.#waiting.filter((waiter) => now - waiter.since >= patienceMs).length
+    const impatient = this.#waiting.filter(
+      (waiter) => now - waiter.since >= patienceMs && this.#isAdmitted(waiter),
+    ).length
     for (let count = 0; count < impatient; count += 1) {
       const idle = this.#takeIdle()
       if (idle !== undefined) this.#release(idle)
       else if (!this.#grow()) break
     }
-    if (this.#waiting.length > 0) this.#patience = setTimeout(() => this.#losePatience(), patienceMs)
+    this.#beImpatient()
   }
+
+  readonly #isAdmitted = ({ subject }: Waiter): boolean => this.#shares.admits(subject)
 
   /** Opens a connection for those who wait, if there is room and need. */
   #grow(): boolean {
@@ -217,8 +254,12 @@ export class Pool {
       this.#grow()
     } else {
       const waiter = this.#isBusyEnough() ? undefined : this.#nextWaiter()
-      if (waiter !== undefined) waiter.resolve(this.#checkOut(connection, waiter.isAbandoned))
-      else this.#idle.push(connection)
+      if (waiter !== undefined) {
+        waiter.resolve(this.#checkOut(connection, waiter.subject, waiter.isAbandoned))
+      } else {
+        this.#idle.push(connection)
+        if (this.#waiting.length > 0) this.#beImpatient()
+      }
     }
     this.#noticeUnused()
   }
@@ -234,12 +275,15 @@ export class Pool {
   }
 
   #nextWaiter(): Waiter | undefined {
-    for (let waiter = this.#waiting.shift(); waiter !== undefined; waiter = this.#waiting.shift()) {
+    for (;;) {
+      const index = this.#waiting.findIndex(this.#isAdmitted)
+      const waiter = this.#waiting[index]
+      if (waiter === undefined) return undefined
+      this.#waiting.splice(index, 1)
       clearTimeout(waiter.timer)
       if (waiter.isAbandoned?.() !== true) return waiter
       waiter.reject(new ConnectionLost('the caller has gone'))
     }
-    return undefined
   }
 
   #forget(connection: Connection): void {

@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
 import { ConnectionLost, PoolExhausted } from './failures.ts'
-import type { Answer, Call, Receiver } from './message.ts'
+import { type Answer, type Call, type Receiver, subjectOf } from './message.ts'
 import type { Pool } from './pool.ts'
 
 type IsAbandoned = (() => boolean) | undefined
@@ -8,10 +8,14 @@ type IsAbandoned = (() => boolean) | undefined
 /** A read that waits for its answer; it may be sent twice, the first answer counts. */
 interface Read extends Receiver {
   readonly calls: readonly Call[]
+  readonly subject: string | undefined
   readonly isAbandoned: IsAbandoned
   readonly since: number
   isSettled: boolean
 }
+
+/** Names what a connection works on. */
+type Claim = (subject: string | undefined) => void
 
 /** Reads that travel together at most. */
 const groupLimit = 8
@@ -21,6 +25,8 @@ const quickMs = 2
 const averageWeight = 0.1
 /** After so long behind a slow one, the rest of a group is sent again elsewhere. */
 const overdueMs = 20
+/** How often per acquire timeout we look for reads whose time is over. */
+const looksPerTimeout = 10
 
 /**
  * Sends reads; those that arrive in the same turn of the event loop, or queue for connections, travel several in
@@ -36,20 +42,24 @@ export class ReadQueue {
   /** Turns at a connection that have been asked for and not come yet. */
   #turns = 0
   #gathering: NodeJS.Immediate | undefined
+  #expiry: NodeJS.Timeout | undefined
   /** Average time of one read, in milliseconds; pessimistic until known. */
   #averageMs = quickMs
 
   constructor(pool: Pool) {
     this.#pool = pool
+    pool.shares.onRoom(() => this.#takeTurns())
   }
 
   /** Runs the calls in one transaction. @throws StatementFailed, ConnectionLost, PoolExhausted */
   send(calls: readonly Call[], isAbandoned: IsAbandoned): Promise<readonly Answer[]> {
-    if (this.#waiting.length >= this.#pool.waitingLimit) {
+    if (this.#waiting.length >= this.#pool.limits.waitingLimit) {
       return Promise.reject(new PoolExhausted('too many requests wait for the database'))
     }
+    const subject = subjectOf(calls)
+    const since = performance.now()
     return new Promise((receive, fail) =>
-      this.#enqueue({ calls, isAbandoned, receive, fail, since: performance.now(), isSettled: false }),
+      this.#enqueue({ calls, subject, isAbandoned, receive, fail, since, isSettled: false }),
     )
   }
 
@@ -59,11 +69,16 @@ export class ReadQueue {
       this.#gathering = undefined
       this.#takeTurns()
     })
+    this.#expectExpiry()
   }
 
-  /** As many groups as those who wait make, each with a turn; again whenever a turn took fewer than it might. */
+  /** As many groups as those who may go make, each with a turn; again whenever a turn took fewer than it might. */
   #takeTurns(): void {
-    const groups = Math.ceil(this.#waiting.length / this.#groupSize())
+    const { shares } = this.#pool
+    const ready = shares.isAnyFull
+      ? this.#waiting.filter(({ subject }) => shares.admits(subject)).length
+      : this.#waiting.length
+    const groups = Math.ceil(ready / this.#groupSize())
     for (let missing = groups - this.#turns; missing > 0; missing -= 1) void this.#takeTurn()
   }
 
@@ -79,25 +94,43 @@ export class ReadQueue {
     try {
       await this.#pool.use({
         isAbandoned: () => group.length > 0 && group.every(isUnwanted),
-        run: (connection) => {
+        run: (connection, claim) => {
           this.#turns -= 1
-          group = this.#take(this.#groupSize())
+          group = this.#take(this.#groupSize(), claim)
           this.#takeTurns()
-          return this.#sendGroup(connection, group)
+          return this.#sendGroup(connection, group, claim)
         },
       })
     } catch (error) {
-      // Only waiting for a connection fails here, and it fails for all who have waited as long.
+      // Only waiting for a connection fails here.
       this.#turns -= 1
-      const [late, early] = partition(this.#waiting, (read) => read.since > since)
-      this.#waiting = late
-      for (const read of early) settle(read, 'fail', error)
+      // Each read has its own time to wait.
+      if (error instanceof PoolExhausted) return
+      this.#failWaiting((read) => read.since <= since, error)
       this.#takeTurns()
     }
   }
 
+  #expectExpiry(): void {
+    if (this.#expiry !== undefined || this.#waiting.length === 0) return
+    this.#expiry = setTimeout(() => {
+      this.#expiry = undefined
+      const longest = performance.now() - this.#pool.limits.acquireTimeoutMs
+      const error = new PoolExhausted('no database connection became free in time')
+      this.#failWaiting((read) => read.since <= longest, error)
+      this.#takeTurns()
+      this.#expectExpiry()
+    }, this.#pool.limits.acquireTimeoutMs / looksPerTimeout)
+  }
+
+  #failWaiting(test: (read: Read) => boolean, error: unknown): void {
+    const failing = this.#waiting.filter(test)
+    this.#waiting = this.#waiting.filter((read) => !test(read))
+    for (const read of failing) settle(read, 'fail', error)
+  }
+
   /** Never throws: each read learns of its own failure. */
-  async #sendGroup(connection: Connection, reads: readonly Read[]): Promise<void> {
+  async #sendGroup(connection: Connection, reads: readonly Read[], claim: Claim): Promise<void> {
     if (reads.length === 0) return
     const startedAt = performance.now()
     const overdue = reads.length === 1 ? undefined : setTimeout(() => this.#sendAgain(reads), overdueMs)
@@ -107,6 +140,7 @@ export class ReadQueue {
         settle(read, outcome, value)
         open -= 1
         if (open === 0) resolve()
+        else claim(reads[reads.length - open]?.subject)
       }
       connection.sendEach(
         reads.map((read) => ({
@@ -125,21 +159,26 @@ export class ReadQueue {
     for (const read of reads.filter(({ isSettled }) => !isSettled).slice(1)) this.#enqueue(read)
   }
 
-  #take(limit: number): Read[] {
+  /** Those who wait longest, passing over what has its share of connections, unless it may ride along. */
+  #take(limit: number, claim: Claim): Read[] {
     const taken: Read[] = []
+    const passed: Read[] = []
     while (taken.length < limit) {
       const read = this.#waiting.shift()
       if (read === undefined) break
       if (read.isSettled) continue
-      if (read.isAbandoned?.() === true) settle(read, 'fail', new ConnectionLost('the caller has gone'))
-      else taken.push(read)
+      if (read.isAbandoned?.() === true) {
+        settle(read, 'fail', new ConnectionLost('the caller has gone'))
+      } else if (this.#pool.shares.admits(read.subject) || read.subject === taken[0]?.subject) {
+        if (taken.length === 0) claim(read.subject)
+        taken.push(read)
+      } else {
+        passed.push(read)
+      }
     }
+    if (passed.length > 0) this.#waiting.unshift(...passed)
     return taken
   }
-}
-
-function partition<Value>(values: readonly Value[], test: (value: Value) => boolean): [Value[], Value[]] {
-  return [values.filter(test), values.filter((value) => !test(value))]
 }
 
 /** Answered elsewhere, or nobody is there to hear the answer. */

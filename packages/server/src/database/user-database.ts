@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { translateDatabaseFailure } from './errors.ts'
 import { ConnectionLost } from './failures.ts'
 import {
   type Answer,
@@ -7,12 +8,19 @@ import {
   type Statement,
   StatementFailed,
   statement,
+  subjectOf,
 } from './message.ts'
 import type { Pool } from './pool.ts'
 import { ReadQueue } from './read-queue.ts'
 
 /** The role every caller with a token works as (decisions, Names). */
 export const callerRole = 'basalt_authenticated'
+
+const becomeLogin: Call = { statement: statement("select set_config('role', 'none', true)"), values: [] }
+const becomeCaller: Call = {
+  statement: statement(`select set_config('role', '${callerRole}', true)`),
+  values: [],
+}
 
 /** On whose behalf data is read and written. */
 export type CallerScope =
@@ -27,6 +35,12 @@ export type CallerScope =
     }
   /** The administrator, or anybody while auth is off: the login role, without policies. */
   | { readonly kind: 'unrestricted' }
+
+/** A call of a run. */
+export interface Step extends Call {
+  /** Runs as the login role, whoever the caller is: for what the server itself keeps beside the caller's data. */
+  readonly asLogin?: boolean
+}
 
 export interface RunOptions {
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
@@ -77,27 +91,50 @@ export class UserDatabase {
   }
 
   /**
-   * Runs the calls as the caller in one transaction and one round trip.
+   * Runs the steps as the caller in one transaction and one round trip.
    *
-   * @throws StatementFailed with the index of the failing call
+   * @throws StatementFailed with the index of the failing step
    * @throws ConnectionLost, PoolExhausted
    */
-  run(scope: CallerScope, calls: readonly Call[], options: RunOptions): Promise<readonly Answer[]> {
-    return this.#attempt([this.#contextOf(scope), ...calls], options, 1)
+  run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
+    return this.#attempt(this.#assemble(scope, steps), options, 1)
   }
 
-  #attempt(message: readonly Call[], options: RunOptions, attempt: number): Promise<readonly Answer[]> {
-    return this.#send(message, options).then(withoutContext, async (error) => {
-      if (!isWorthAnotherAttempt(error, attempt, options)) throw locateFailure(error)
-      // Those who collided must not meet again at once.
-      if (!options.isRead || attempt > 1) await delay(Math.random() * 20 * attempt)
-      return await this.#attempt(message, options, attempt + 1)
-    })
+  #attempt(message: Assembled, options: RunOptions, attempt: number): Promise<readonly Answer[]> {
+    return this.#send(message.calls, options).then(
+      (answers) => message.places.map((place) => answers[place] ?? noAnswer),
+      async (error) => {
+        if (!isWorthAnotherAttempt(error, attempt, options)) throw locateFailure(error, message)
+        // Those who collided must not meet again at once.
+        if (!options.isRead || attempt > 1) await delay(Math.random() * 20 * attempt)
+        return await this.#attempt(message, options, attempt + 1)
+      },
+    )
   }
 
   #send(message: readonly Call[], { isRead, isAbandoned }: RunOptions): Promise<readonly Answer[]> {
     if (isRead) return this.#reads.send(message, isAbandoned)
-    return this.#pool.use({ run: (connection) => connection.send(message), isAbandoned })
+    return this.#pool.use({
+      run: (connection) => connection.send(message),
+      subject: subjectOf(message),
+      isAbandoned,
+    })
+  }
+
+  /** Puts the context before the steps, and changes of the role around those of the login role. */
+  #assemble(scope: CallerScope, steps: readonly Step[]): Assembled {
+    const calls: Call[] = [this.#contextOf(scope)]
+    const places: number[] = []
+    let isLogin = false
+    for (const step of steps) {
+      const wantsLogin = scope.kind === 'caller' && step.asLogin === true
+      if (wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : becomeCaller)
+      isLogin = wantsLogin
+      places.push(calls.push(step) - 1)
+    }
+    // Before PostgreSQL 18, triggers that wait for the commit run as whoever is the role then.
+    if (isLogin) calls.push(becomeCaller)
+    return { calls, steps, places }
   }
 
   #contextOf(scope: CallerScope): Call {
@@ -116,15 +153,31 @@ const callerVariables = [
   'basalt.session_id',
 ]
 
-function withoutContext(answers: readonly Answer[]): readonly Answer[] {
-  return answers.slice(1)
+/** A message, and where in it the steps are. */
+interface Assembled {
+  readonly calls: readonly Call[]
+  readonly steps: readonly Step[]
+  /** Index of each step among the calls. */
+  readonly places: readonly number[]
 }
 
-/** The failure with its index among the caller's calls; in the context, a failure counts as the first call's. */
-function locateFailure(error: unknown): unknown {
-  return error instanceof StatementFailed
-    ? new StatementFailed(error.error, Math.max(0, error.index - 1))
-    : error
+/** Every call of a message that succeeded has an answer; this one satisfies the compiler. */
+const noAnswer: Answer = { rows: [], count: 0 }
+
+/** The failure with its index among the steps; one between them counts as that of the step it prepares. */
+function locateFailure(error: unknown, { steps, places }: Assembled): unknown {
+  if (!(error instanceof StatementFailed)) return error
+  const index = places.findIndex((place) => place >= error.index)
+  const located = new StatementFailed(error.error, index === -1 ? places.length : index)
+  return steps[index]?.asLogin === true && isFaultOfRequest(located)
+    ? new Error('a step of the server itself failed', { cause: error.error })
+    : located
+}
+
+/** Whether the caller would be told that the request is to blame. */
+function isFaultOfRequest(failure: StatementFailed): boolean {
+  const status = translateDatabaseFailure(failure)?.status ?? 500
+  return status < 500 && !conflictCodes.has(failure.error.code ?? '')
 }
 
 function isWorthAnotherAttempt(

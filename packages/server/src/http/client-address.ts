@@ -6,7 +6,9 @@ import type { FastifyRequest } from 'fastify'
  * address, within which one customer can choose freely. Forwarding headers count only from trusted proxies.
  */
 export function addressKey(request: FastifyRequest): string {
-  const address = request.ip.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
+  // Of a client that has gone the address is no longer known, whatever the type says.
+  const known: string | undefined = request.ip
+  const address = (known ?? '').replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
   return isIPv6(address) ? prefix64(address) : address
 }
 

@@ -90,6 +90,24 @@ describe('a method the path does not have', () => {
   })
 })
 
+describe('HEAD', () => {
+  test('answers on every route that has GET, with its status and headers and without a body', async () => {
+    const routes = listRoutes(app)
+    const gets = routes.filter(({ method }) => method === 'GET')
+    expect(gets.length).toBeGreaterThan(8)
+    for (const { url } of gets) {
+      const path = examplePath(url)
+      expect([path, methodsOf(routes, path).includes('HEAD')]).toEqual([path, true])
+      const get = await app.request('GET', path, { token })
+      const head = await app.request('HEAD', path, { token })
+      expect([path, head.status, head.text]).toEqual([path, get.status, ''])
+      for (const name of ['content-type', 'cache-control', 'content-security-policy']) {
+        expect([path, name, head.headers.get(name)]).toEqual([path, name, get.headers.get(name)])
+      }
+    }
+  })
+})
+
 describe('a body', () => {
   test.each([
     ['text/plain', '{"password":"x"}'],

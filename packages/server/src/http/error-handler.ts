@@ -42,8 +42,9 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
         .send()
       return
     }
+    // A route whose handler found nothing ends here too.
     const error =
-      allowed.length === 0
+      allowed.length === 0 || allowed.includes(request.method)
         ? httpErrors.routeNotFound(request.method, path)
         : httpErrors
             .methodNotAllowed(request.method, allowed.join(', '))

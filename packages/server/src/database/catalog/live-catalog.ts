@@ -15,6 +15,9 @@ export interface LiveCatalogOptions {
 /** Half of the two seconds within which every node has to see DDL (decisions, Collections). */
 const pollIntervalMs = 1000
 
+/** What was planned on a snapshot fails for it within this time after the next one is there. */
+const recentMs = 2000
+
 /**
  * The current snapshot of the catalog. It is compared with the database once a second by a fingerprint, which
  * needs neither event triggers nor superuser rights, and at once when a request names something unknown.
@@ -22,6 +25,7 @@ const pollIntervalMs = 1000
 export class LiveCatalog {
   readonly #options: LiveCatalogOptions
   #current: Catalog
+  #replacedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
   /** Begins when {@link #refreshing} ends, for those who came too late for it. */
   #refreshingNext: Promise<void> | undefined
@@ -47,12 +51,15 @@ export class LiveCatalog {
   /**
    * Looks whether definitions have changed.
    *
-   * @param seen the snapshot that proved outdated; without it, the current one
-   * @returns whether there is a newer snapshot than that
+   * @param seen the snapshot that proved outdated
+   * @returns whether there is a newer snapshot than that; when it is not given, whether there is one so new that
+   *   the caller may have worked on the one before
    */
-  async refresh(seen: Catalog = this.#current): Promise<boolean> {
-    if (this.#current === seen) await this.#refreshFromNow()
-    return this.#current !== seen
+  async refresh(seen?: Catalog): Promise<boolean> {
+    const before = seen ?? this.#current
+    if (this.#current === before) await this.#refreshFromNow()
+    if (this.#current !== before) return true
+    return seen === undefined && performance.now() - this.#replacedAt < recentMs
   }
 
   /** A look that is already under way may have read the definitions before the caller's reason came about. */
@@ -82,7 +89,9 @@ export class LiveCatalog {
     const { fingerprint } = await database.one<FingerprintRow & Record<string, unknown>>(
       fingerprintQuery(schemas),
     )
-    if (fingerprint !== this.#current.fingerprint) this.#current = await load(this.#options)
+    if (fingerprint === this.#current.fingerprint) return
+    this.#current = await load(this.#options)
+    this.#replacedAt = performance.now()
   }
 
   #schedule(): void {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import { httpErrors } from '../../http/errors.ts'
+import type { AppError } from '../../lib/errors.ts'
 import { createToken, hashToken } from '../../lib/tokens.ts'
 import { type AuditEntry, recordAudit } from '../audit/index.ts'
 import type { PasswordHasher } from '../passwords/index.ts'
-import type { AttemptLimit, Throttle } from '../throttle/index.ts'
+import type { AttemptLimit, AttemptVerdict, Throttle } from '../throttle/index.ts'
 import { adminErrors } from './errors.ts'
 import * as queries from './queries.ts'
 
@@ -56,10 +57,14 @@ export interface AdminService {
 }
 
 export function createAdminService({ database, passwords, throttle }: AdminDeps): AdminService {
-  async function requireAttempt(address: string): Promise<void> {
-    const verdict = await throttle.attempt(failedSignIns, address)
-    if (verdict.isAllowed) return
-    throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+  async function requireAttempts(address: string, transaction?: Queryable): Promise<void> {
+    requireAllowed(await throttle.check(failedSignIns, address, transaction))
+  }
+
+  /** Counts the failure; those too many look the same whether the password was right or wrong. */
+  async function failSignIn(address: string, error: AppError): Promise<never> {
+    requireAllowed(await throttle.attempt(failedSignIns, address))
+    throw error
   }
 
   async function startSession(transaction: Queryable, entry: AuditEntry): Promise<AdminSession> {
@@ -108,11 +113,14 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
     },
 
     async signIn(password, address) {
-      await requireAttempt(address)
+      await requireAttempts(address)
       const hash = await queries.findPasswordHash(database)
-      if (hash === undefined || !(await passwords.verify(password, hash))) throw adminErrors.invalidPassword()
+      if (hash === undefined || !(await passwords.verify(password, hash))) {
+        return await failSignIn(address, adminErrors.invalidPassword())
+      }
       const session = await database.transaction(async (transaction) => {
         if (!(await queries.holdPasswordHash(transaction, hash))) throw adminErrors.invalidPassword()
+        await requireAttempts(address, transaction)
         return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in', address })
       })
       await throttle.reset(failedSignIns, address)
@@ -120,12 +128,13 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
     },
 
     async signInByCode(code, address) {
-      await requireAttempt(address)
+      await requireAttempts(address)
       const session = await database.transaction(async (transaction) => {
-        const isValid = await queries.consumeSignInCode(transaction, hashToken(code))
-        if (!isValid) throw adminErrors.invalidSignInCode()
+        if (!(await queries.consumeSignInCode(transaction, hashToken(code)))) return undefined
+        await requireAttempts(address, transaction)
         return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in_by_link', address })
       })
+      if (session === undefined) return await failSignIn(address, adminErrors.invalidSignInCode())
       await throttle.reset(failedSignIns, address)
       return session
     },
@@ -147,6 +156,12 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
         startSession(transaction, { actor, action: 'admin.create_token' }),
       ),
   }
+}
+
+/** @throws AppError too_many_requests */
+function requireAllowed(verdict: AttemptVerdict): void {
+  if (verdict.isAllowed) return
+  throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
 }
 
 /** 120 random bits in a form that can be read out. */

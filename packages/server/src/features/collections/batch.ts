@@ -1,18 +1,20 @@
-import type { Catalog } from '../../database/catalog/model.ts'
-import type { ChangeLog } from '../../database/change-log.ts'
+import type { Catalog, Relation } from '../../database/catalog/model.ts'
+import { type ChangeLog, withCapture } from '../../database/change-log.ts'
 import { translateDatabaseFailure } from '../../database/errors.ts'
-import { type Call, StatementFailed } from '../../database/message.ts'
-import type { UserDatabase } from '../../database/user-database.ts'
+import { type Answer, StatementFailed } from '../../database/message.ts'
+import type { Step, UserDatabase } from '../../database/user-database.ts'
 import type { AppError } from '../../lib/errors.ts'
 import { mayBeOutdated } from './catalog-access.ts'
-import { compileRun, isRowMissing, runSlots } from './compile/batch.ts'
+import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
+import { compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { collectionErrors } from './errors.ts'
 import { type BatchOperation, blameOperation } from './parse/batch.ts'
 import { type BatchRun, planBatch } from './plan/batch.ts'
 import type { Reader } from './plan/reader.ts'
+import { planWholeRecord } from './plan/record.ts'
 import { explainRefusal } from './refusal.ts'
 import type { Caller } from './service.ts'
-import { fill, type StatementCache } from './statements.ts'
+import { fill, type SlotValues, type StatementCache } from './statements.ts'
 
 export interface BatchDeps {
   readonly statements: StatementCache
@@ -28,58 +30,109 @@ export type RunBatch = (
   operations: readonly BatchOperation[],
 ) => Promise<string>
 
+interface RunStep {
+  readonly step: Step
+  readonly run: BatchRun
+  /** Whether the step does the run's work, rather than a check before or the capture after it. */
+  readonly isWork: boolean
+}
+
 export function createBatchRunner({ statements, database, changes }: BatchDeps): RunBatch {
-  /** The calls of the runs in order, each with its run. */
-  function compileRuns(
-    catalog: Catalog,
-    reader: Reader,
-    runs: readonly BatchRun[],
-  ): { call: Call; run: BatchRun }[] {
-    return runs.flatMap((run) => {
-      const capture = changes.capture(run.relation, run.method)
-      const isCaptured = capture !== undefined
-      const positions = run.columns.map(({ position }) => position).join()
-      const key = `run ${run.method} ${reader} ${isCaptured} ${positions} ${run.relation.collection}`
-      const template = statements.remember(catalog, key, () =>
-        statements.template(compileRun(run, reader, isCaptured)),
+  /** Relations whose creates must not be joined, as Postgres told; forgotten with their snapshot. */
+  const unjoinable = new WeakSet<Relation>()
+
+  function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {
+    const { relation, method, columns } = run
+    const capture = changes.capture(relation, method)
+    const isCaptured = capture !== undefined
+    const positions = columns.map(({ position }) => position).join()
+    const key = `batch ${isJoined(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
+    const template = statements.remember(catalog, key, () => {
+      const record = planWholeRecord(relation, reader)
+      return statements.template(
+        isJoined(run)
+          ? compileCreates(record, columns, isCaptured)
+          : compileWrite(method, record, columns, { isCaptured, mustTouch: true }),
       )
-      const call = fill(template, runSlots(run))
-      return capture === undefined
-        ? [{ call, run }]
-        : [
-            { call, run },
-            { call: capture, run },
-          ]
     })
+    const steps = withCapture(fill(template, slotsOf(run)), capture)
+    return steps.map((step, index) => ({ step, run, isWork: index === 0 }))
   }
 
-  async function runSeparatelyOr(
-    separately: boolean,
-    ...[catalog, caller, reader, operations]: Parameters<RunBatch>
+  /** A check for each relation with joined creates. */
+  function compileChecks(runs: readonly BatchRun[]): RunStep[] {
+    const byRelation = new Map(runs.filter(isJoined).map((run) => [run.relation, run]))
+    const template = statements.template(joinCheck)
+    return [...byRelation.values()].map((run) => ({
+      step: fill(template, relationSlots(run.relation)),
+      run,
+      isWork: false,
+    }))
+  }
+
+  async function attempt(
+    [catalog, caller, reader, operations]: Parameters<RunBatch>,
+    mayJoin: boolean,
   ): Promise<string> {
-    const compiled = compileRuns(catalog, reader, planBatch(operations, reader, separately))
-    const calls = compiled.map(({ call }) => call)
+    const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
+    const compiled = [...compileChecks(runs), ...runs.flatMap((run) => compileRun(catalog, reader, run))]
+    const steps = compiled.map(({ step }) => step)
     try {
-      const answers = await database.run(caller.scope, calls, {
+      const answers = await database.run(caller.scope, steps, {
         isRead: false,
         isAbandoned: caller.isAbandoned,
       })
-      const results = answers.filter((_, index) => compiled[index]?.run !== compiled[index - 1]?.run)
-      return `[${results.map((answer) => answer.rows[0]?.[0] ?? '').join(',')}]`
+      const results = compiled.flatMap(({ run, isWork }, index) =>
+        isWork ? [formatResult(run, answers[index])] : [],
+      )
+      return `[${results.join(',')}]`
     } catch (error) {
       if (!(error instanceof StatementFailed) || mayBeOutdated(error)) throw error
       const failed = compiled[error.index]?.run
       const operation = failed?.operations[0]
       // A deferred constraint speaks at the commit, of no operation in particular.
       if (failed === undefined || operation === undefined) throw error
-      // Nothing has happened yet: once more, one by one, to learn which operation of the run it is.
-      if (failed.operations.length > 1)
-        return await runSeparatelyOr(true, catalog, caller, reader, operations)
-      throw blameOperation(operationError(error, operation), operation.index, operation.method)
+      if (!isJoined(failed)) throw blameOperation(operationError(error, operation), operation)
+      const isRefused = isJoinRefused(error)
+      if (isRefused) unjoinable.add(failed.relation)
+      else if (!isFaultOfRequest(error)) throw error
+      // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
+      return await attempt([catalog, caller, reader, operations], isRefused)
     }
   }
 
-  return (...batch) => runSeparatelyOr(false, ...batch)
+  return (...batch) => attempt(batch, true)
+}
+
+function isJoined({ operations }: BatchRun): boolean {
+  return operations.length > 1
+}
+
+function slotsOf(run: BatchRun): SlotValues {
+  const [first] = run.operations
+  const bodies = run.operations.map((operation) => (operation.method === 'delete' ? '' : operation.body.json))
+  if (first === undefined || isJoined(run)) return createsSlots(bodies, first?.index ?? 0)
+  return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
+}
+
+/** One result, or those of a run separated by commas (interface, Batch). */
+function formatResult(run: BatchRun, answer: Answer | undefined): string {
+  const json = answer?.rows[0]?.[0] ?? ''
+  if (isJoined(run)) return json
+  const index = run.operations[0]?.index ?? 0
+  switch (run.method) {
+    case 'create':
+      return `{"index":${index},"status":201,"body":${json}}`
+    case 'update':
+      return `{"index":${index},"status":200,"body":${json}}`
+    case 'delete':
+      return `{"index":${index},"status":204}`
+  }
+}
+
+/** Whether a part of the request is to blame, rather than a database that is slow or away. */
+function isFaultOfRequest(failure: StatementFailed): boolean {
+  return (translateDatabaseFailure(failure)?.status ?? 500) < 500
 }
 
 function operationError(failure: StatementFailed, operation: BatchOperation): AppError {

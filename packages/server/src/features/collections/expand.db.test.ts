@@ -52,6 +52,8 @@ create table follower (id int primary key, ${quoted(`${hostile}_id`)} int refere
 create table base (id int primary key, name text);
 create table derived () inherits (base);
 create table child (id int primary key, base_id int references base);
+create table letter (id int primary key, r int4range, t text, tx text, e text, s text, name text, related text);
+create table word (id int primary key, r text, w text, letter_id int references letter);
 create table crowd (id int primary key);
 create table member (id int primary key, crowd_id int references crowd);
 
@@ -72,6 +74,8 @@ insert into follower values (1, 7);
 insert into base values (1, 'base');
 insert into derived values (1, 'derived');
 insert into child values (1, 1);
+insert into letter values (1, '[1,3)', 't', 'tx', 'e', 's', 'name', 'related');
+insert into word values (1, 'r', 'w', 1), (2, null, null, 1);
 insert into crowd values (1);
 insert into member select n, 1 from generate_series(1, 1001) n;
 `
@@ -294,6 +298,21 @@ describe('names', () => {
       'the "key" \\': 7,
       expand: { follower: [{ id: 1, [`${hostile}_id`]: 7 }] },
     })
+  })
+
+  test('of columns may be anything, too', async () => {
+    const letter = { id: 1, r: '[1,3)', t: 't', tx: 'tx', e: 'e', s: 's', name: 'name', related: 'related' }
+    const words = [
+      { id: 1, r: 'r', w: 'w', letter_id: 1 },
+      { id: 2, r: null, w: null, letter_id: 1 },
+    ]
+    expect(await body('letter/1?expand=word')).toEqual({ ...letter, expand: { word: words } })
+    expect((await body('word?expand=letter')).items).toEqual(
+      words.map((word) => ({ ...word, expand: { letter } })),
+    )
+    expect((await body('word?expand=letter.word&cursor=')).items).toEqual(
+      words.map((word) => ({ ...word, expand: { letter: { ...letter, expand: { word: words } } } })),
+    )
   })
 
   test.each([

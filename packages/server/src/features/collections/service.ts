@@ -1,11 +1,11 @@
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { Catalog, Column, Relation } from '../../database/catalog/model.ts'
-import type { ChangeAction, ChangeLog } from '../../database/change-log.ts'
-import type { Answer, Call } from '../../database/message.ts'
+import { type ChangeAction, type ChangeLog, withCapture } from '../../database/change-log.ts'
+import { type Answer, type Call, StatementFailed } from '../../database/message.ts'
 import type { CallerScope, UserDatabase } from '../../database/user-database.ts'
 import { createBatchRunner } from './batch.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
-import { compileCreate, compileDelete, compileGet, compileUpdate, writeSlots } from './compile/write.ts'
+import { compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { collectionErrors } from './errors.ts'
 import { formatPage, listFragments } from './list-page.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
@@ -56,7 +56,10 @@ export function createCollectionService({
     return database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
   }
 
-  /** Runs a write, compiled once per set of columns, and hands it on when somebody listens. */
+  /**
+   * Runs a write, compiled once per set of columns, and hands it on when somebody listens. Answers no row, or
+   * nothing, when it touched none.
+   */
   async function write(
     catalog: Catalog,
     caller: Caller,
@@ -70,15 +73,24 @@ export function createCollectionService({
     const positions = input.columns.map(({ position }) => position).join()
     const key = `${action} ${reader} ${isCaptured} ${positions} ${relation.collection}`
     const template = statements.remember(catalog, key, () =>
-      statements.template(compileWrite(action, relation, input.columns, reader, isCaptured)),
+      statements.template(
+        compileWrite(action, planWholeRecord(relation, reader), input.columns, {
+          isCaptured,
+          mustTouch: false,
+        }),
+      ),
     )
-    const call = fill(template, writeSlots(input.json, input.id))
-    const calls = capture === undefined ? [call] : [call, capture]
-    const [answer] = await database.run(caller.scope, calls, {
-      isRead: false,
-      isAbandoned: caller.isAbandoned,
-    })
-    return answer
+    const steps = withCapture(fill(template, writeSlots(input.json, input.id)), capture)
+    try {
+      const [answer] = await database.run(caller.scope, steps, {
+        isRead: false,
+        isAbandoned: caller.isAbandoned,
+      })
+      return answer
+    } catch (error) {
+      if (error instanceof StatementFailed && isRowMissing(error)) return undefined
+      throw error
+    }
   }
 
   return {
@@ -165,24 +177,6 @@ export function createCollectionService({
 
 function readerOf({ scope }: Caller): Reader {
   return scope.kind
-}
-
-function compileWrite(
-  action: ChangeAction,
-  relation: Relation,
-  columns: readonly Column[],
-  reader: Reader,
-  isCaptured: boolean,
-) {
-  const record = planWholeRecord(relation, reader)
-  switch (action) {
-    case 'create':
-      return compileCreate(record, columns, isCaptured)
-    case 'update':
-      return compileUpdate(record, columns, isCaptured)
-    case 'delete':
-      return compileDelete(record, isCaptured)
-  }
 }
 
 function requireRecord(answer: Answer | undefined): string {

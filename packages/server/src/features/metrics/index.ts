@@ -1,7 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { Type } from 'typebox'
 import type { Feature } from '../../feature.ts'
 import { httpErrors } from '../../http/errors.ts'
 import type { Metrics } from '../../http/metrics.ts'
+import { responses } from '../../http/schemas.ts'
+import type { AppError } from '../../lib/errors.ts'
 
 /** `GET /metrics` in the Prometheus text format, behind a token of its own when one is configured. */
 export function metrics({ registry }: Metrics, token: string): Feature {
@@ -12,12 +15,17 @@ export function metrics({ registry }: Metrics, token: string): Feature {
         '/metrics',
         {
           config: { guard: 'public', operation: 'metrics.get' },
-          schema: { tags: ['operations'], summary: 'Metrics in the Prometheus text format' },
+          schema: {
+            tags: ['operations'],
+            summary: 'Metrics in the Prometheus text format',
+            description:
+              'For everybody, or for those who send `metrics.token` as bearer token when it is set.',
+            response: responses({ 200: { description: 'Metrics.', content: { 'text/plain': text } } }),
+          },
         },
         async (request, reply) => {
-          if (token !== '' && !isEqual(request.headers.authorization ?? '', `Bearer ${token}`)) {
-            throw httpErrors.invalidToken().with({ headers: { 'www-authenticate': 'Bearer' } })
-          }
+          const refusal = token === '' ? undefined : judge(request.headers.authorization, token)
+          if (refusal !== undefined) throw refusal.with({ headers: { 'www-authenticate': 'Bearer' } })
           return reply
             .type(registry.contentType)
             .header('cache-control', 'no-store')
@@ -26,6 +34,13 @@ export function metrics({ registry }: Metrics, token: string): Feature {
       )
     },
   }
+}
+
+const text = { schema: Type.String() }
+
+function judge(authorization: string | undefined, token: string): AppError | undefined {
+  if (authorization === undefined) return httpErrors.missingAuthorization()
+  return isEqual(authorization, `Bearer ${token}`) ? undefined : httpErrors.invalidToken()
 }
 
 /** In a time that does not depend on where the texts differ. */

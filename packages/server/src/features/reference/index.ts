@@ -41,7 +41,7 @@ ${sections.join('\n')}`
 }
 
 function describeRow({ kind, status, message, help }: ReferencedError): string {
-  const code = help.replace(/`/g, '')
+  const explanation = escapeHtml(help).replace(/`([^`]+)`/g, '<code>$1</code>')
   return `<tr id="${escapeHtml(kind)}"><td><code>${escapeHtml(kind)}</code></td><td>${status}</td>
-<td><strong>${escapeHtml(message)}</strong><br>${escapeHtml(code)}</td></tr>`
+<td><strong>${escapeHtml(message)}</strong><br>${explanation}</td></tr>`
 }

@@ -16,6 +16,7 @@ const schemaDocument = Type.Object({
   schemas: Type.Array(Type.String()),
   hasPostGIS: Type.Boolean(),
   postGISVersion: Type.Optional(Type.String()),
+  hasPostGISRaster: Type.Boolean(),
   hasPgVector: Type.Boolean(),
   hasPgTrgm: Type.Boolean(),
   builtAt: Type.String(),

@@ -1,5 +1,5 @@
 import { sql } from '../../database/sql.ts'
-import type { SystemDatabase } from '../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import type { Feature } from '../../feature.ts'
 import { createTurns } from './turns.ts'
 
@@ -18,11 +18,16 @@ export type AttemptVerdict =
   /** Whole seconds until the window ends. */
   | { readonly isAllowed: false; readonly retryAfterSeconds: number }
 
-/** Counts attempts in the database: the same on every node and after a restart, by the database's clock. */
+/**
+ * Counts attempts in the database: the same on every node and after a restart, by the database's clock.
+ *
+ * Where only failures count, as with passwords, concurrent successes must not hinder each other, and concurrent
+ * failures must not all slip through: `check` before the work, `attempt` after a failure, and `check` again after
+ * a success, in the transaction that grants it. However many run side by side, a success counts only while fewer
+ * failures than the limit have been recorded.
+ */
 export interface Throttle {
-  /**
-   * Counts one attempt before it is made, so that concurrent ones cannot all slip through.
-   */
+  /** Counts one attempt; the verdict tells whether it was still one of those allowed. */
   attempt(limit: AttemptLimit, key: string): Promise<AttemptVerdict>
   /** Takes one attempt back that turned out to be none. */
   release(limit: AttemptLimit, key: string): Promise<void>
@@ -33,6 +38,8 @@ export interface Throttle {
    * @throws AppError too_many_requests when too many wait already
    */
   inTurn<Result>(limit: AttemptLimit, key: string, attempt: () => Promise<Result>): Promise<Result>
+  /** Whether one more attempt is allowed; counts nothing. */
+  check(limit: AttemptLimit, key: string, transaction?: Queryable): Promise<AttemptVerdict>
   /** Forgets the attempts of a key, as after a success. */
   reset(limit: AttemptLimit, key: string): Promise<void>
 }
@@ -66,6 +73,14 @@ export function createThrottle(database: SystemDatabase): Throttle {
       await database.count(
         sql`update basalt.attempts set count = count - 1 where key = ${fullKey(limit, key)} and count > 0`,
       )
+    },
+    async check(limit, key, transaction = database) {
+      const row = await transaction.maybeOne<{ retry_after: number }>(sql`
+        select ceil(extract(epoch from window_ends_at - now()))::int as retry_after
+        from basalt.attempts
+        where key = ${fullKey(limit, key)} and window_ends_at > now() and count >= ${limit.attempts}::int`)
+      if (row === undefined) return { isAllowed: true }
+      return { isAllowed: false, retryAfterSeconds: Math.max(1, row.retry_after) }
     },
     async reset(limit, key) {
       await database.count(sql`delete from basalt.attempts where key = ${fullKey(limit, key)}`)

@@ -65,6 +65,24 @@ describe('attempts', () => {
   })
 })
 
+describe('a look at the limit', () => {
+  test('counts nothing and tells when it is reached', async () => {
+    for (let look = 0; look < 10; look += 1) {
+      expect(await throttle().check(limit, 'a')).toEqual({ isAllowed: true })
+    }
+    expect(await app.sql('select from basalt.attempts')).toEqual([])
+    await allowed(4, 'a')
+    expect(await throttle().check(limit, 'a')).toEqual({ isAllowed: true })
+    await allowed(1, 'a')
+    expect(await throttle().check(limit, 'a')).toEqual({
+      isAllowed: false,
+      retryAfterSeconds: expect.any(Number),
+    })
+    await app.sql('update basalt.attempts set window_ends_at = now()')
+    expect(await throttle().check(limit, 'a')).toEqual({ isAllowed: true })
+  })
+})
+
 test('windows that have ended are cleared away, others stay', async () => {
   await allowed(1, 'past')
   await app.sql(`update basalt.attempts set window_ends_at = now() - interval '1 s'`)

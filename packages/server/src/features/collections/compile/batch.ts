@@ -1,124 +1,87 @@
 import { randomBytes } from 'node:crypto'
-import { leaveChangedRows } from '../../../database/change-log.ts'
+import type { Column, Relation } from '../../../database/catalog/model.ts'
+import { changedRow, leaveChangedRows } from '../../../database/change-log.ts'
 import type { StatementFailed } from '../../../database/message.ts'
-import { Slot, type Sql, sql } from '../../../database/sql.ts'
-import type { BatchRun } from '../plan/batch.ts'
-import type { Reader } from '../plan/reader.ts'
-import { planWholeRecord, type RecordPlan } from '../plan/record.ts'
+import { quoteIdentifier, Slot, type Sql, sql } from '../../../database/sql.ts'
+import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
-import { arrayLiteral } from './filter.ts'
-import { compileSelectList, relationName } from './record.ts'
-import { compileAssignments, compileColumnTypes, compileInsert } from './write.ts'
+import { compileInsert } from './write.ts'
 
-/** Alias of the collection's rows. */
-const row = 't'
+const bodiesSlot = 'bodies'
+const firstIndexSlot = 'first index'
+const relationSlot = 'relation'
 
-const bodiesSlot = new Slot('bodies')
-const firstIndexSlot = new Slot('first index')
-const countSlot = new Slot('count')
-
-function keySlot(index: number): Slot {
-  return new Slot(`key ${index}`)
+/** What fills the slots of {@link compileCreates}. @param firstIndex place of the first body in its batch */
+export function createsSlots(bodies: readonly string[], firstIndex: number): SlotValues {
+  return { [bodiesSlot]: `[${bodies.join(',')}]`, [firstIndexSlot]: String(firstIndex) }
 }
 
-/** What fills the slots of {@link compileRun}. */
-export function runSlots({ relation, operations }: BatchRun): SlotValues {
-  const keys = relation.primaryKey.map((_, index) => {
-    const values = operations.map((operation) =>
-      operation.method === 'create' ? null : (operation.id[index] ?? null),
-    )
-    return [keySlot(index).name, arrayLiteral(values)] as const
-  })
-  const bodies = operations.map((operation) => (operation.method === 'delete' ? '' : operation.body.json))
-  return {
-    [bodiesSlot.name]: `[${bodies.join(',')}]`,
-    [firstIndexSlot.name]: String(operations[0]?.index ?? 0),
-    [countSlot.name]: String(operations.length),
-    ...Object.fromEntries(keys),
-  }
-}
-
-/**
- * One run of a batch. Answers one row: the results of its operations as JSON, comma-separated in their order.
- * Fails, which undoes the batch, when an operation touched no row; {@link isRowMissing} recognizes that.
- */
-export function compileRun(run: BatchRun, reader: Reader, isCaptured: boolean): Sql {
+/** Creates several records in their order. Answers one row: their results as JSON, comma-separated. */
+export function compileCreates(record: RecordPlan, columns: readonly Column[], isCaptured: boolean): Sql {
+  const source = sql`json_to_recordset(${new Slot(bodiesSlot)}::json)`
   return sql`
-    with ${compileNumberedRows(run, planWholeRecord(run.relation, reader), isCaptured)}
-    select string_agg('{"index":' || (n.place - 1 + ${firstIndexSlot}::int) || ${results[run.method]} || '}', ','
-        order by n.place),
-      (select (${missingMark} || count(*))::int from n having count(*) <> ${countSlot}::bigint)
-      ${isCaptured ? sql`, ${leaveChangedRows(sql`json_agg(n.record order by n.place)`)}` : sql.empty}
+    with w as (${compileInsert(record, columns, source)}),
+      n as (select row_to_json(w.*) as record, row_number() over () as place from w)
+    select string_agg(
+        '{"index":' || (n.place - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',
+        ',' order by n.place)
+      ${isCaptured ? sql`, ${leaveChangedRows(sql`json_agg(${changedRow(sql`n.record`)} order by n.place)`)}` : sql.empty}
     from n`
 }
 
-const results: Readonly<Record<BatchRun['method'], Sql>> = {
-  create: sql`',"status":201,"body":' || n.record`,
-  update: sql`',"status":200,"body":' || n.record`,
-  delete: sql`',"status":204'`,
+/** What fills the slots of {@link joinCheck}. */
+export function relationSlots({ schema, name }: Relation): SlotValues {
+  return { [relationSlot]: `${quoteIdentifier(schema)}.${quoteIdentifier(name)}` }
 }
 
-/** `n (record, place)`: the rows written, with the places of their operations in the run, from 1. */
-function compileNumberedRows(run: BatchRun, record: RecordPlan, isCaptured: boolean): Sql {
-  const { relation, columns } = run
-  const list = compileSelectList(record, row)
-  switch (run.method) {
-    case 'create':
-      return sql`
-        w as (${compileInsert(relation, columns, bodiesSlot, { source: 'array', returning: list })}),
-        n as (select row_to_json(w) as record, row_number() over () as place from w)`
-    case 'update':
-      return sql`n as (
-        update ${relationName(relation)} as ${sql.id(row)}
-        set ${compileAssignments(columns, 'b')}
-        from rows from (${sql.join([...compileKeys(run), sql`json_array_elements(${bodiesSlot}::json)`])})
-            with ordinality as o (${sql.join([...keyNames(run), sql`body`, sql`place`])})
-          cross join lateral json_to_record(o.body) as b (${compileColumnTypes(columns)})
-        where ${compileMatch(run)}
-        returning (select row_to_json(s) from (select ${list}) s) as record, o.place
-      )`
-    case 'delete':
-      return sql`n as (
-        delete from ${relationName(relation)} as ${sql.id(row)}
-        using rows from (${sql.join(compileKeys(run))})
-          with ordinality as o (${sql.join([...keyNames(run), sql`place`])})
-        where ${compileMatch(run)}
-        returning ${isCaptured ? sql`(select row_to_json(s) from (select ${list}) s)` : sql`null::json`} as record,
-          o.place
-      )`
-  }
-}
+const familyOids = sql`(select oids from family)::oid[]`
 
-/** Each key column's values of all operations as one array parameter of the column's type. */
-function compileKeys({ relation }: BatchRun): Sql[] {
-  return relation.primaryKey.map(
-    (column, index) => sql`unnest(${keySlot(index)}::${sql.type(column.type.name)}[])`,
-  )
-}
-
-function compileMatch(run: BatchRun): Sql {
-  return sql.join(
-    run.relation.primaryKey.map(({ name }, index) => sql`${sql.id(row, name)} = o.${keyName(index)}`),
-    sql` and `,
-  )
-}
-
-function keyNames({ relation }: BatchRun): Sql[] {
-  return relation.primaryKey.map((_, index) => keyName(index))
-}
-
-function keyName(index: number): Sql {
-  return sql.id(`k${index}`)
-}
-
-/** Nobody outside knows it, so no value sent by a caller can look like it. */
-const missingToken = `missing ${randomBytes(9).toString('base64url')} `
-const missingMark = sql.literal(missingToken)
+const refusedToken = `not joined ${randomBytes(9).toString('base64url')} `
 
 /**
- * Whether the statement failed because it touched fewer rows than it had operations. Postgres has no statement
- * that fails on purpose, so {@link compileRun} casts a text of ours to a number.
+ * Fails when records created by one statement could fare otherwise than by a statement each;
+ * {@link isJoinRefused} recognizes that. So it is where
+ * - triggers or rules run, some of them once per statement or after all of its rows,
+ * - a foreign key leads back to the table: it is checked after all rows of a statement,
+ * - a policy reads a table, or a policy, default or check calls a function that is not volatile: such queries do
+ *   not see the earlier rows of the statement they belong to, so a limit on the number of rows would not hold.
+ *
+ * Postgres is asked each time, in the transaction of the rows, as no snapshot would be recent enough.
  */
-export function isRowMissing(failure: StatementFailed): boolean {
-  return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
+export const joinCheck: Sql = sql`
+  with target as (select ${new Slot(relationSlot)}::regclass::oid as oid),
+    -- With all partitions it has or is one of. As arrays, so that every look below is by an index.
+    family as (
+      select oid || array(select relid::oid from pg_partition_tree(pg_partition_root(oid))) as oids from target
+    )
+  select (${sql.literal(refusedToken)} || count(*))::int
+  from target
+  where exists (select from pg_trigger where tgrelid = any (${familyOids}) and not tgisinternal)
+    or exists (select from pg_rewrite where ev_class = any (${familyOids}))
+    or exists (
+      select from pg_constraint
+      where conrelid = any (${familyOids}) and confrelid = any (${familyOids}) and contype = 'f'
+    )
+    or exists (
+      -- A table in a subquery of a policy.
+      select from pg_policy
+      where polrelid = (select oid from target) and concat(polqual, polwithcheck) like '%:rtekind 0 %'
+    )
+    or exists (
+      select
+      from pg_depend d
+      join pg_proc p on p.oid = d.refobjid and p.provolatile <> 'v'
+      where d.refclassid = 'pg_proc'::regclass and (
+        d.classid = 'pg_policy'::regclass
+          and d.objid = any (array(select oid from pg_policy where polrelid = (select oid from target)))
+        or d.classid = 'pg_attrdef'::regclass
+          and d.objid = any (array(select oid from pg_attrdef where adrelid = any (${familyOids})))
+        or d.classid = 'pg_constraint'::regclass
+          and d.objid = any (array(select oid from pg_constraint where conrelid = any (${familyOids})))
+      )
+    )
+  having count(*) > 0`
+
+export function isJoinRefused(failure: StatementFailed): boolean {
+  return failure.error.code === '22P02' && failure.error.message.includes(refusedToken)
 }

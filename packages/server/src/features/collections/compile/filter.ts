@@ -26,16 +26,16 @@ export function compileFilter(filter: FilterPlan, alias: string): Sql {
     case 'compare':
       return sql`${sql.id(alias, filter.column.name)} ${operators[filter.operator]} ${bind(filter.column, filter.value)}`
     case 'null':
-      return compileNullTest(filter, alias)
+      return compileNullTest(sql.id(alias, filter.column.name), filter.column, filter.isNegated)
     case 'in':
       return compileMembership(filter, alias)
   }
 }
 
-function compileNullTest({ column, isNegated }: FilterPlan & { kind: 'null' }, alias: string): Sql {
-  const target = sql.id(alias, column.name)
+/** Whether the target, of the column's type, is NULL; negated, whether it is not. */
+export function compileNullTest(target: Sql, column: Column | undefined, isNegated: boolean): Sql {
   // `row(null, null) is null` is true although the value is not NULL.
-  if (column.type.isComposite) {
+  if (column?.type.isComposite === true) {
     return isNegated ? sql`${target} is distinct from null` : sql`${target} is not distinct from null`
   }
   return isNegated ? sql`${target} is not null` : sql`${target} is null`

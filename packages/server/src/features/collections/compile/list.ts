@@ -1,9 +1,9 @@
-import type { Relation } from '../../../database/catalog/model.ts'
+import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { ListPlan, OrderKey } from '../plan/list.ts'
-import { bind, compileFilter } from './filter.ts'
+import { bind, compileFilter, compileNullTest } from './filter.ts'
 import { compileSelectList, neededColumns, relationName } from './record.ts'
 
 /** Alias of the collection's rows. */
@@ -79,17 +79,18 @@ function compileWhere({ filter, order, record }: ListPlan, after: Cursor | undef
 
 /** A sort key with the value it had in the last row of the page before. */
 interface KeyValue extends OrderKey {
+  /** Undefined for a system column. */
+  readonly column: Column | undefined
   /** As a parameter; undefined stands for NULL. */
   readonly value: Sql | undefined
 }
 
 function pairKeys(relation: Relation, order: readonly OrderKey[], after: Cursor): KeyValue[] {
   return order.map((key, index) => {
-    const value = after[index]?.value ?? null
     const column = relation.column.get(key.name)
-    if (value === null) return { ...key, value: undefined }
-    // What is no column of the relation is a system column.
-    return { ...key, value: column === undefined ? sql`${value}` : bind(column, value) }
+    const value = after[index]?.value ?? null
+    if (value === null) return { ...key, column, value: undefined }
+    return { ...key, column, value: column === undefined ? sql`${value}` : bind(column, value) }
   })
 }
 
@@ -120,16 +121,20 @@ function compileBound([first]: readonly KeyValue[]): Sql | undefined {
 /** Undefined when nothing can be behind: NULLs come last. */
 function compileBehind(key: KeyValue): Sql | undefined {
   if (key.descending) {
-    return key.value === undefined ? sql`${columnOf(key)} is not null` : sql`${columnOf(key)} < ${key.value}`
+    return key.value === undefined ? nullTest(key, true) : sql`${columnOf(key)} < ${key.value}`
   }
   if (key.value === undefined) return undefined
   return key.nullable
-    ? sql`(${columnOf(key)} > ${key.value} or ${columnOf(key)} is null)`
+    ? sql`(${columnOf(key)} > ${key.value} or ${nullTest(key, false)})`
     : sql`${columnOf(key)} > ${key.value}`
 }
 
 function compileEqual(key: KeyValue): Sql {
-  return key.value === undefined ? sql`${columnOf(key)} is null` : sql`${columnOf(key)} = ${key.value}`
+  return key.value === undefined ? nullTest(key, false) : sql`${columnOf(key)} = ${key.value}`
+}
+
+function nullTest(key: KeyValue, isNegated: boolean): Sql {
+  return compileNullTest(columnOf(key), key.column, isNegated)
 }
 
 function columnOf(key: OrderKey): Sql {

@@ -53,10 +53,10 @@ function compileRelated({ relationship, record, order }: ExpandPlan, parent: str
     from ${relationName(record.relation)} ${sql.id(child)}
     where ${condition}`
   // A table that others inherit from can hold a key more than once.
-  if (relationship.kind === 'many-to-one') return sql`(select row_to_json(r) from (${rows} limit 1) r)`
+  if (relationship.kind === 'many-to-one') return sql`(select row_to_json(r.*) from (${rows} limit 1) r)`
   const keys = order.map((column) => sql.id(child, column.name))
   return sql`(
-    select json_agg(r)
+    select json_agg(r.*)
     from (${rows}
       ${keys.length === 0 ? sql.empty : sql`order by ${sql.join(keys)}`}
       limit ${sql.integer(oneToManyLimit)}

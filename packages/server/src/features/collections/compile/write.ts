@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import type { Column, Relation } from '../../../database/catalog/model.ts'
-import { leaveChangedRows } from '../../../database/change-log.ts'
+import { type ChangeAction, changedRow, leaveChangedRows } from '../../../database/change-log.ts'
+import type { StatementFailed } from '../../../database/message.ts'
 import { Slot, type Sql, sql } from '../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
@@ -22,85 +24,165 @@ function idSlot(index: number): Slot {
 /** At most one row with one column: the record as JSON. */
 export function compileGet(record: RecordPlan): Sql {
   return sql`
-    select row_to_json(r)
+    select row_to_json(r.*)
     from (
       select ${compileSelectList(record, row)}
       from ${relationName(record.relation)} ${sql.id(row)}
-      where ${compileIdentity(record.relation)}
+      where ${compileIdentity(record.relation, row)}
     ) r`
 }
 
+export interface WriteOptions {
+  /** Whether the write leaves its change for a capturing call; it must touch a row then, too. */
+  readonly isCaptured: boolean
+  /**
+   * Whether the statement fails when it touches no row, which undoes everything it shares its transaction with;
+   * {@link isRowMissing} recognizes that.
+   */
+  readonly mustTouch: boolean
+}
+
+/** The statement of an action; `columns` are those it writes. */
+export function compileWrite(
+  action: ChangeAction,
+  record: RecordPlan,
+  columns: readonly Column[],
+  options: WriteOptions,
+): Sql {
+  switch (action) {
+    case 'create':
+      return compileCreate(record, columns, options)
+    case 'update':
+      return compileUpdate(record, columns, options)
+    case 'delete':
+      return compileDelete(record, options)
+  }
+}
+
 /** Inserts what the JSON text holds for these columns; the rest takes its defaults. Answers the record. */
-export function compileCreate(record: RecordPlan, columns: readonly Column[], isCaptured: boolean): Sql {
-  const returning = compileSelectList(record, row)
-  return compileAnswer(
-    compileInsert(record.relation, columns, jsonSlot, { source: 'record', returning }),
-    isCaptured,
-  )
+function compileCreate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
+  const source = sql`json_to_record(${jsonSlot}::json)`
+  return compileAnswer({ write: compileInsert(record, columns, source), record: wholeRow }, options)
 }
 
 /** Changes these columns of one record to what the JSON text holds. Answers the record. */
-export function compileUpdate(record: RecordPlan, columns: readonly Column[], isCaptured: boolean): Sql {
-  return compileAnswer(
-    sql`
-      update ${relationName(record.relation)} as ${sql.id(row)}
-      set ${compileAssignments(columns, 'b')}
-      from json_to_record(${jsonSlot}::json) as b (${compileColumnTypes(columns)})
-      where ${compileIdentity(record.relation)}
-      returning ${compileSelectList(record, row)}`,
-    isCaptured,
+function compileUpdate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
+  const name = relationName(record.relation)
+  const assignments = sql.join(
+    columns.map((column) => sql`${sql.id(column.name)} = ${sql.id('b', column.name)}`),
   )
+  const body = sql`json_to_record(${jsonSlot}::json) as b (${compileColumnTypes(columns)})`
+  const list = compileSelectList(record, row)
+  if (!options.isCaptured) {
+    const write = sql`
+      update ${name} as ${sql.id(row)}
+      set ${assignments}
+      from ${body}
+      where ${compileIdentity(record.relation, row)}
+      returning ${list}`
+    return compileAnswer({ write, record: wholeRow }, options)
+  }
+  // The lock keeps what is read as the old record the one that is updated.
+  const write = sql`
+    update ${name} as ${sql.id(row)}
+    set ${assignments}
+    from ${body}, (
+      select ${sql.join(record.relation.primaryKey.map((column) => sql.id('o', column.name)))},
+        ${compileJson(compileSelectList(record, 'o'))} as ${sql.id(oldRecord)}
+      from ${name} o
+      where ${compileIdentity(record.relation, 'o')}
+      for update
+    ) o
+    where ${sql.join(
+      record.relation.primaryKey.map(({ name: key }) => sql`${sql.id(row, key)} = ${sql.id('o', key)}`),
+      sql` and `,
+    )}
+    returning ${compileJson(list)} as record, ${sql.id('o', oldRecord)} as old_record`
+  return compileAnswer({ write, record: sql`w.record`, oldRecord: sql`w.old_record` }, options)
 }
 
 /** Answers nothing but the number of rows, unless somebody wants to know what was deleted. */
-export function compileDelete(record: RecordPlan, isCaptured: boolean): Sql {
+function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
   const remove = sql`
     delete from ${relationName(record.relation)} as ${sql.id(row)}
-    where ${compileIdentity(record.relation)}`
-  if (!isCaptured) return remove
-  return compileAnswer(sql`${remove} returning ${compileSelectList(record, row)}`, isCaptured)
+    where ${compileIdentity(record.relation, row)}`
+  if (options.isCaptured) {
+    const write = sql`${remove} returning ${compileSelectList(record, row)}`
+    return compileAnswer({ write, record: wholeRow }, options)
+  }
+  if (!options.mustTouch) return remove
+  return compileAnswer({ write: sql`${remove} returning 1`, record: sql`null` }, options)
 }
 
-function compileAnswer(write: Sql, isCaptured: boolean): Sql {
-  const captured = isCaptured ? sql`, ${leaveChangedRows(sql`json_build_array(w)`)}` : sql.empty
+/** The insert itself, from a function that answers records of JSON. The rows' alias is `t`. */
+export function compileInsert(record: RecordPlan, columns: readonly Column[], source: Sql): Sql {
+  return sql`
+    insert into ${relationName(record.relation)} as ${sql.id(row)}
+      (${sql.join(columns.map(({ name }) => sql.id(name)))})
+    select ${sql.join(columns.map(({ name }) => sql.id('b', name)))}
+    from ${source} as b (${compileColumnTypes(columns)})
+    returning ${compileSelectList(record, row)}`
+}
+
+/** Column beside those of the collection; a name nobody gives one. */
+const oldRecord = 'basalt old record'
+
+/**
+ * `w` as the record, when it holds the columns of the record and nothing else. The star makes it the row even when
+ * a column has the name, here as everywhere.
+ */
+const wholeRow = sql`row_to_json(w.*)`
+
+interface Written {
+  /** The write, which becomes `w`. */
+  readonly write: Sql
+  /** The record as JSON, from `w`. */
+  readonly record: Sql
+  /** The same before an update. */
+  readonly oldRecord?: Sql
+}
+
+/**
+ * One row whose first column is the record; none when no row was touched and none must be. Where tables inherit
+ * from the collection a write can touch more than one row: the first is answered.
+ */
+function compileAnswer(
+  { write, record, oldRecord: old }: Written,
+  { isCaptured, mustTouch }: WriteOptions,
+): Sql {
+  if (!isCaptured && !mustTouch) return sql`with w as (${write}) select ${record} from w`
+  const changes = leaveChangedRows(sql`json_agg(${changedRow(record, old)})`)
   return sql`
     with w as (${write})
-    select row_to_json(w)${captured} from w`
+    select (select ${record} from w limit 1),
+      (select (${missingMark} || count(*))::int from w having count(*) = 0)
+      ${isCaptured ? sql`, (select ${changes} from w)` : sql.empty}`
 }
 
-export interface InsertOptions {
-  /** Whether the text is one record or a JSON array of them. */
-  readonly source: 'record' | 'array'
-  readonly returning: Sql
-}
+/** Nobody outside knows it, so no value sent by a caller can look like it. */
+const missingToken = `missing ${randomBytes(9).toString('base64url')} `
+const missingMark = sql.literal(missingToken)
 
-/** The insert itself; several records in the order of their array. The rows' alias is `t`. */
-export function compileInsert(
-  relation: Relation,
-  columns: readonly Column[],
-  json: string | Slot,
-  { source, returning }: InsertOptions,
-): Sql {
-  return sql`
-    insert into ${relationName(relation)} as ${sql.id(row)} (${sql.join(columns.map(({ name }) => sql.id(name)))})
-    select ${sql.join(columns.map(({ name }) => sql.id('b', name)))}
-    from ${source === 'record' ? sql`json_to_record` : sql`json_to_recordset`}(${json}::json)
-      as b (${compileColumnTypes(columns)})
-    returning ${returning}`
-}
-
-export function compileAssignments(columns: readonly Column[], source: string): Sql {
-  return sql.join(columns.map(({ name }) => sql`${sql.id(name)} = ${sql.id(source, name)}`))
+/**
+ * Whether a statement that must touch a row touched none. Postgres has no statement that fails on purpose, so it
+ * casts a text of ours to a number.
+ */
+export function isRowMissing(failure: StatementFailed): boolean {
+  return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
 }
 
 /** `"a" integer, "b" numeric`: only the columns that are written, so no other column's domain is asked. */
-export function compileColumnTypes(columns: readonly Column[]): Sql {
+function compileColumnTypes(columns: readonly Column[]): Sql {
   return sql.join(columns.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`))
 }
 
-function compileIdentity(relation: Relation): Sql {
+function compileIdentity(relation: Relation, alias: string): Sql {
   return sql.join(
-    relation.primaryKey.map((column, index) => sql`${sql.id(row, column.name)} = ${idSlot(index)}`),
+    relation.primaryKey.map((column, index) => sql`${sql.id(alias, column.name)} = ${idSlot(index)}`),
     sql` and `,
   )
+}
+
+function compileJson(list: Sql): Sql {
+  return sql`(select row_to_json(s.*) from (select ${list}) s)`
 }

@@ -42,14 +42,20 @@ export function parseBatch(json: string, findRelation: FindRelation): BatchOpera
 }
 
 /** The error, with the operation that caused it. */
-export function blameOperation(error: AppError, index: number, method: string): AppError {
+export function blameOperation(error: AppError, { index, method }: BlamedOperation): AppError {
   return error.with({ members: { operation: { index, method } } })
+}
+
+interface BlamedOperation {
+  readonly index: number
+  /** As sent; empty when it was no text. */
+  readonly method: string
 }
 
 function blame(error: AppError, index: number, operation: unknown): AppError {
   const method = isObject(operation) && typeof operation.method === 'string' ? operation.method : ''
   const named = new AppError(error.kind, error.status, `operation[${index}]: ${error.message}`, error.extras)
-  return blameOperation(named, index, method)
+  return blameOperation(named, { index, method })
 }
 
 function parseOperation(
@@ -62,7 +68,7 @@ function parseOperation(
   const { method, id, body, table } = operation
   if (method !== 'create' && method !== 'update' && method !== 'delete') {
     throw collectionErrors.invalidBatch(
-      `unknown method ${JSON.stringify(method)} (expected create, update, or delete)`,
+      `unknown method ${JSON.stringify(method ?? '')} (expected create, update, or delete)`,
     )
   }
   const relation = findRelation(table)

@@ -14,7 +14,7 @@ import { AppError } from '../../../lib/errors.ts'
 import { type Filter, parseFilter } from './filter.ts'
 
 const tree = treeOf(anyCondition)
-const spelledTree = fc.tuple(tree, choices).map(([value, chooser]) => printTree(value, chooser()))
+const spelledTree = fc.tuple(tree, choices).map(([value, decisions]) => printTree(value, decisions))
 
 function positionsOf(filter: Filter): number[] {
   return 'terms' in filter ? filter.terms.flatMap(positionsOf) : [filter.position]
@@ -51,8 +51,8 @@ function expectFilterOrRefusal(text: string): void {
 describe('a filter', () => {
   test('means the same in all its spellings', () => {
     fc.assert(
-      fc.property(tree, choices, (value, chooser) => {
-        expect(withoutPositions(parseFilter(printTree(value, chooser())))).toEqual(value)
+      fc.property(tree, choices, (value, decisions) => {
+        expect(withoutPositions(parseFilter(printTree(value, decisions)))).toEqual(value)
       }),
       { numRuns: 3000 },
     )
@@ -60,8 +60,8 @@ describe('a filter', () => {
 
   test('remembers where each condition begins', () => {
     fc.assert(
-      fc.property(tree, choices, (value, chooser) => {
-        const text = printTree(value, chooser())
+      fc.property(tree, choices, (value, decisions) => {
+        const text = printTree(value, decisions)
         const columns = conditionsOf(value).map(({ column }) => column)
         const written = positionsOf(parseFilter(text)).map((position) => text.slice(position))
         expect(written).toHaveLength(columns.length)

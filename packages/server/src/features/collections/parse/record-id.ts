@@ -15,10 +15,13 @@ export function parsePathId(relation: Relation, segment: string): readonly strin
   return splitId(decode(segment, count), count)
 }
 
-/** The primary-key values of an id in a body: a string or, for a single key, a number. */
+/**
+ * The primary-key values of an id in a body. A single one is taken as it is; those of a composite key are written
+ * as in a path, so that a value can hold a comma as `%2C`.
+ */
 export function parseBodyId(relation: Relation, id: string): readonly string[] {
   const count = requirePrimaryKey(relation)
-  return count === 1 ? [id] : splitId(id, count)
+  return count === 1 ? [id] : splitId(id, count).map((part) => tryDecode(part) ?? part)
 }
 
 function splitId(id: string, count: number): string[] {
@@ -33,9 +36,15 @@ function requirePrimaryKey(relation: Relation): number {
 }
 
 function decode(text: string, count: number): string {
+  const decoded = tryDecode(text)
+  if (decoded === undefined) throw collectionErrors.invalidPrimaryKey(count)
+  return decoded
+}
+
+function tryDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw collectionErrors.invalidPrimaryKey(count)
+    return undefined
   }
 }

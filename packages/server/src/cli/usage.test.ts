@@ -1,0 +1,182 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice } from '../../test/fixtures.ts'
+import { basaltHere } from '../../test/terminal.ts'
+import { testSecret } from '../../test/test-config.ts'
+
+let directory: string
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'basalt-usage-'))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const env = { BASALT_DATABASE_URL: 'postgresql://app@127.0.0.1:1/shop', BASALT_AUTH_JWT_SECRET: testSecret }
+
+function run(...args: string[]) {
+  return basaltHere(args, { directory, env })
+}
+
+describe('usage', () => {
+  test('version and help are answers', async () => {
+    const version = /^\d+\.\d+\.\d+\S*\n$/
+    for (const args of [['version'], ['--version'], ['-v']]) {
+      expect(await run(...args)).toEqual({ code: 0, stdout: expect.stringMatching(version), stderr: '' })
+    }
+    const help = await run('--help')
+    expect([help.code, help.stderr]).toEqual([0, ''])
+    for (const name of ['start', 'sql', 'schema', 'config', 'status', 'admin', 'version']) {
+      expect(help.stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'))
+    }
+    const nested = await run('admin', 'token', '--help')
+    expect([nested.code, nested.stderr, nested.stdout.includes('--user <id>')]).toEqual([0, '', true])
+  })
+
+  test('without a command the help goes to standard error', async () => {
+    for (const args of [[], ['admin']]) {
+      const result = await run(...args)
+      expect([result.code, result.stdout, result.stderr.startsWith('Usage: basalt')]).toEqual([2, '', true])
+    }
+  })
+
+  test.each([
+    [['bogus'], 'bogus'],
+    [['admin', 'bogus'], "unknown command 'bogus'"],
+    [['--bogus'], "unknown option '--bogus'"],
+    [['sql', '--bogus', 'select 1'], "unknown option '--bogus'"],
+    [['admin', 'token', '--bogus'], "unknown option '--bogus'"],
+    [['sql', 'select 1', 'select 2'], 'too many arguments'],
+    [['admin', 'token', 'x'], 'too many arguments'],
+    [['sql', '--file'], "option '-f, --file <path>' argument missing"],
+    [['sql'], 'sql needs a statement, --file or standard input'],
+    [['sql', ''], 'sql needs a statement, --file or standard input'],
+    [['sql', '  \n'], 'sql needs a statement, --file or standard input'],
+    [['sql', 'select 1', '--file', 'x.sql'], 'sql takes a statement or --file, not both'],
+    [['sql', '--file', 'missing.sql'], 'cannot read missing.sql: ENOENT'],
+    [['config', '--server-port', 'x'], 'server.port (flag --server-port): "x" is not an integer'],
+    [['start', '--port', 'x'], 'server.port (flag --server-port): "x" is not an integer'],
+    [['status', '--config', 'missing.toml'], 'cannot read the configuration file missing.toml: ENOENT'],
+    [['admin', 'token', '--user', 'alice'], '--user: expected a uuid'],
+    [['admin', 'token', '--user', alice.toUpperCase()], '--user: expected a uuid in lower case'],
+    [['admin', 'token', '--user', alice, '--aal', 'aal3'], '--aal: expected aal1 or aal2'],
+    [['admin', 'token', '--user', alice, '--seconds', '-1'], '--seconds: expected a positive integer'],
+    [['admin', 'token', '--user', alice, '--seconds', '1.5'], '--seconds: expected a positive integer'],
+    [['admin', 'token', '--seconds', '60'], '--seconds needs --user'],
+    [['admin', 'token', '--aal', 'aal2'], '--aal needs --user'],
+  ])('%j is wrong: 2, and a line that says what', async (args, message) => {
+    const { code, stdout, stderr } = await run(...args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^basalt: [^\n]+\n$/)
+    expect(stderr).toContain(message)
+  })
+
+  test.each([
+    [['sql', 'select 1']],
+    [['sql', '-f', '/dev/stdin', '--json', '--database-acquire-timeout-ms', '100']],
+    [['schema']],
+    [['admin', 'token']],
+    [['admin', 'reset-password']],
+  ])('%j fails when the database is away: 1, and a line without its password', async (args) => {
+    const withPassword = { ...env, BASALT_DATABASE_URL: 'postgresql://app:hunter2@127.0.0.1:1/shop' }
+    writeFileSync(join(directory, 'one.sql'), 'select 1')
+    const given = args.map((arg) => (arg === '/dev/stdin' ? 'one.sql' : arg))
+    expect(await basaltHere(given, { directory, env: withPassword })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'basalt: cannot reach the database at 127.0.0.1:1/shop: connect ECONNREFUSED 127.0.0.1:1\n',
+    })
+  })
+})
+
+describe('basalt config', () => {
+  test('prints every value and where it comes from, secrets redacted', async () => {
+    writeFileSync(
+      join(directory, 'basalt.toml'),
+      '[server]\nport = 9000\n\n[admin]\npassword = "hunter2hunter2"\n',
+    )
+    const text = await run('config', '--host', '::1')
+    expect([text.code, text.stderr]).toEqual([0, ''])
+    expect(text.stdout).not.toMatch(/hunter2|test-secret|postgresql:\/\//)
+    const line = (key: string) => text.stdout.split('\n').find((each) => each.startsWith(`${key} `))
+    expect(line('server.port')).toMatch(/^server\.port +9000 +file basalt\.toml$/)
+    expect(line('server.host')).toMatch(/"::1" +flag --server-host$/)
+    expect(line('server.body_limit')).toMatch(/1048576 +default$/)
+    expect(line('server.trusted_proxies')).toMatch(/\[\] +default$/)
+    expect(line('auth.jwt_secret')).toMatch(/"\[redacted\]" +environment BASALT_AUTH_JWT_SECRET$/)
+    expect(line('metrics.token')).toMatch(/"" +default$/)
+
+    const json = JSON.parse((await run('config', '--json')).stdout)
+    expect(json['server.port']).toEqual({ value: 9000, source: 'file basalt.toml' })
+    expect(json['database.url']).toEqual({ value: '[redacted]', source: 'environment BASALT_DATABASE_URL' })
+    expect(json['admin.password']).toEqual({ value: '[redacted]', source: 'file basalt.toml' })
+    expect(Object.keys(json)).toHaveLength(text.stdout.trimEnd().split('\n').length - 2)
+    rmSync(join(directory, 'basalt.toml'))
+  })
+
+  test('refuses a bad one with 2 and every fault', async () => {
+    expect(await run('config', '--port', 'x', '--metrics-token', 'hunter2')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'basalt: invalid configuration\n' +
+        '  server.port (flag --server-port): "x" is not an integer from 0 to 65535\n' +
+        '  metrics.token (flag --metrics-token): the value is not at least 16 characters without spaces\n',
+    })
+  })
+
+  test('every key is a flag of every command that reads the configuration, and some have short names', async () => {
+    for (const [short, long] of [
+      ['--port', '--server-port'],
+      ['--host', '--server-host'],
+      ['--data-dir', '--server-data-dir'],
+      ['--database-url', '--database-url'],
+    ] as const) {
+      const value = { '--port': '1', '--database-url': 'postgresql:///x' }[short as string] ?? '127.0.0.9'
+      const sources = async (flag: string) => JSON.parse((await run('config', '--json', flag, value)).stdout)
+      expect(await sources(short)).toEqual(await sources(long))
+    }
+  })
+})
+
+describe('basalt status', () => {
+  async function statusOf(status: number, body: string) {
+    const server = createServer((_request, response) => response.writeHead(status).end(body))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const result = await run('status', '--port', String(port))
+    server.close()
+    const hide = (text: string) => text.replace(`:${port}`, '')
+    return { ...result, stdout: hide(result.stdout), stderr: hide(result.stderr) }
+  }
+
+  test('is 1 when nothing runs, or something else does', async () => {
+    const away = 'basalt: no server answers at http://127.0.0.1'
+    expect(await run('status', '--port', '1')).toEqual({ code: 1, stdout: '', stderr: `${away}:1\n` })
+    expect(await statusOf(200, 'hello')).toEqual({ code: 1, stdout: '', stderr: `${away}\n` })
+    expect(await statusOf(200, '{"hello":"world"}')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'basalt: another program answers at http://127.0.0.1\n',
+    })
+  })
+
+  test('is 1 when the server is not well, and says so', async () => {
+    expect(await statusOf(503, '{"status":"degraded","database":"unreachable"}')).toEqual({
+      code: 1,
+      stdout: 'http://127.0.0.1: degraded, database unreachable\n',
+      stderr: '',
+    })
+  })
+
+  test('is 0 when it is well', async () => {
+    expect(await statusOf(200, '{"status":"ok","database":"ok"}')).toEqual({
+      code: 0,
+      stdout: 'http://127.0.0.1: ok, database ok\n',
+      stderr: '',
+    })
+  })
+})

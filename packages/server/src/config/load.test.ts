@@ -1,0 +1,471 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { OperatorError } from '../lib/errors.ts'
+import { type ConfigInput, type LoadedConfig, loadConfig } from './load.ts'
+import { listSettings } from './schema.ts'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'basalt-config-'))
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+interface Layers {
+  /** Content of basalt.toml. */
+  readonly file?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly flags?: Readonly<Record<string, string>>
+}
+
+function load({ file, env = {}, flags = {} }: Layers = {}, more: Partial<ConfigInput> = {}): LoadedConfig {
+  if (file !== undefined) writeFileSync(join(directory, 'basalt.toml'), file)
+  return loadConfig({ directory, env: { PATH: '/bin', ...env }, flags, ...more })
+}
+
+/** The message of the refusal. */
+function fault(layers: Layers, more: Partial<ConfigInput> = {}): string {
+  try {
+    load(layers, more)
+  } catch (error) {
+    expect(error).toBeInstanceOf(OperatorError)
+    expect(error).toMatchObject({ exitCode: 2 })
+    return (error as OperatorError).message
+  }
+  throw new Error('the configuration was accepted')
+}
+
+describe('without anything', () => {
+  test('every value is the default, and the defaults are those of the documentation', () => {
+    const { config, sources } = load()
+    expect(config).toEqual({
+      server: {
+        host: '127.0.0.1',
+        port: 8090,
+        public_base_url: '',
+        data_dir: join(directory, '.basalt'),
+        trusted_proxies: [],
+        cors_allowed_origins: ['*'],
+        body_limit: 1_048_576,
+        header_timeout: 10,
+        request_timeout: 30,
+        max_connections: 10_000,
+        shutdown_timeout: 30,
+        insecure_open: false,
+      },
+      database: {
+        url: '',
+        listen_url: '',
+        max_conns: 20,
+        acquire_timeout_ms: 5000,
+        statement_timeout_ms: 30_000,
+        schemas: ['public'],
+      },
+      auth: { enabled: true, jwt_secret: '' },
+      admin: { password: '' },
+      logging: { level: 'info', format: 'auto', requests: 'failed' },
+      metrics: { enabled: true, token: '' },
+    })
+    expect([...sources.keys()]).toEqual(listSettings().map(({ key }) => key))
+    expect(new Set(sources.values())).toEqual(new Set(['default']))
+  })
+
+  test('it cannot be changed afterwards', () => {
+    const { config } = load()
+    expect(Object.isFrozen(config.server)).toBe(true)
+    expect(Object.isFrozen(config.database.schemas)).toBe(true)
+  })
+})
+
+describe('precedence', () => {
+  const file = '[server]\nport = 1\nhost = "file"\nbody_limit = 2000\n'
+  const env = { BASALT_SERVER_PORT: '2', BASALT_SERVER_HOST: 'env' }
+  const flags = { 'server.port': '3' }
+
+  test('rises from defaults over file and environment to flags, and each value knows its source', () => {
+    const { config, sources } = load({ file, env, flags })
+    expect(config.server).toMatchObject({ port: 3, host: 'env', body_limit: 2000, request_timeout: 30 })
+    expect(Object.fromEntries(sources)).toMatchObject({
+      'server.port': 'flag --server-port',
+      'server.host': 'environment BASALT_SERVER_HOST',
+      'server.body_limit': 'file basalt.toml',
+      'server.request_timeout': 'default',
+    })
+  })
+
+  test('hides a value that something else overrules, good or bad', () => {
+    expect(load({ file: '[server]\nport = "x"\n', env }).config.server.port).toBe(2)
+  })
+})
+
+describe('every type of key', () => {
+  test('is read from the file', () => {
+    const { config } = load({
+      file: `
+        server.trusted_proxies = ["10.0.0.0/8", "::1"]
+        [auth]
+        enabled = true
+        jwt_secret = "0123456789abcdef0123456789abcdef"
+        [database]
+        url = 'postgresql://u:p@db:5432/app'
+        max_conns = 1_00
+        schemas = ["public", "Größe \\"x\\""]
+        [logging]
+        level = "trace"`,
+    })
+    expect(config.server.trusted_proxies).toEqual(['10.0.0.0/8', '::1'])
+    expect(config.auth).toEqual({ enabled: true, jwt_secret: '0123456789abcdef0123456789abcdef' })
+    expect(config.database).toMatchObject({
+      url: 'postgresql://u:p@db:5432/app',
+      max_conns: 100,
+      schemas: ['public', 'Größe "x"'],
+    })
+    expect(config.logging.level).toBe('trace')
+  })
+
+  test('is read from the environment', () => {
+    const { config } = load({
+      env: {
+        BASALT_SERVER_PORT: ' 9000 ',
+        BASALT_SERVER_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+        BASALT_AUTH_ENABLED: 'FALSE',
+        BASALT_METRICS_ENABLED: '1',
+        BASALT_LOGGING_FORMAT: 'json',
+        BASALT_ADMIN_PASSWORD: 'päss = wörd, "quoted"',
+        BASALT_DATABASE_SCHEMAS: 'public,crm',
+      },
+    })
+    expect(config.server).toMatchObject({ port: 9000, trusted_proxies: ['10.0.0.0/8', '::1'] })
+    expect([config.auth.enabled, config.metrics.enabled]).toEqual([false, true])
+    expect(config.logging.format).toBe('json')
+    expect(config.admin.password).toBe('päss = wörd, "quoted"')
+    expect(config.database.schemas).toEqual(['public', 'crm'])
+  })
+
+  test('an empty list is written as nothing', () => {
+    const { config } = load({ env: { BASALT_SERVER_CORS_ALLOWED_ORIGINS: '' } })
+    expect(config.server.cors_allowed_origins).toEqual([])
+  })
+
+  test('each key has its variable and its flag, no two the same', () => {
+    const settings = listSettings()
+    for (const { key, env, flag } of settings) {
+      expect(env).toBe(`BASALT_${key.toUpperCase().replace('.', '_')}`)
+      expect(flag).toBe(`--${key.replaceAll(/[._]/g, '-')}`)
+    }
+    for (const name of ['env', 'flag'] as const) {
+      expect(new Set(settings.map((setting) => setting[name])).size).toBe(settings.length)
+    }
+  })
+
+  test('each key accepts its own default, and says what it expects', () => {
+    for (const { key, flag, type, default: fallback, description, expects } of listSettings()) {
+      const text = Array.isArray(fallback) ? fallback.join(',') : String(fallback)
+      expect(load({ flags: { [key]: text } }).sources.get(key)).toBe(`flag ${flag}`)
+      expect([key, description.endsWith('.'), expects.length > 5]).toEqual([key, true, true])
+      if (type === 'string') continue
+      expect(fault({ flags: { [key]: '\0' } })).toContain(
+        `${key} (flag ${flag}): "\\u0000" is not ${expects}`,
+      )
+    }
+  })
+})
+
+describe('a secret in a file of its own', () => {
+  const secret = '0123456789abcdef0123456789abcdef'
+
+  test('is read without the line end', () => {
+    writeFileSync(join(directory, 'jwt'), `${secret}\n`)
+    const { config, sources } = load({ env: { BASALT_AUTH_JWT_SECRET_FILE: 'jwt' } })
+    expect(config.auth.jwt_secret).toBe(secret)
+    expect(sources.get('auth.jwt_secret')).toBe('environment BASALT_AUTH_JWT_SECRET_FILE')
+  })
+
+  test.each(listSettings().filter((setting) => setting.secret))('is possible for $key', ({ key, env }) => {
+    const value = key.startsWith('database') ? 'postgresql://u@h/d' : secret
+    writeFileSync(join(directory, 'secret'), value)
+    const env2 = { [`${env}_FILE`]: join(directory, 'secret'), BASALT_AUTH_ENABLED: 'false' }
+    expect(load({ env: env2 }).sources.get(key)).toBe(`environment ${env}_FILE`)
+  })
+
+  test('is a fault when the file is missing, empty of use, or not alone', () => {
+    expect(fault({ env: { BASALT_AUTH_JWT_SECRET_FILE: 'missing' } })).toContain(
+      'auth.jwt_secret (environment BASALT_AUTH_JWT_SECRET_FILE): cannot read the file: ENOENT',
+    )
+    writeFileSync(join(directory, 'short'), 'short-secret')
+    const short = fault({ env: { BASALT_AUTH_JWT_SECRET_FILE: 'short' } })
+    expect(short).toContain(
+      'auth.jwt_secret (environment BASALT_AUTH_JWT_SECRET_FILE): the value is not at least',
+    )
+    expect(short).not.toContain('short-secret')
+    writeFileSync(join(directory, 'jwt'), secret)
+    expect(fault({ env: { BASALT_AUTH_JWT_SECRET_FILE: 'jwt', BASALT_AUTH_JWT_SECRET: secret } })).toBe(
+      'invalid configuration: auth.jwt_secret (environment BASALT_AUTH_JWT_SECRET_FILE): ' +
+        'BASALT_AUTH_JWT_SECRET is set too; which one counts?',
+    )
+  })
+
+  test('is nothing for keys that are no secret', () => {
+    expect(fault({ env: { BASALT_SERVER_PORT_FILE: '/dev/null' } })).toContain(
+      'BASALT_SERVER_PORT_FILE (environment): unknown variable; did you mean BASALT_SERVER_PORT?',
+    )
+  })
+})
+
+describe('an unknown name', () => {
+  test.each([
+    ['[server]\nprot = 1', 'server.prot (file basalt.toml): unknown key; did you mean server.port?'],
+    ['[server]\nPort = 1', 'server.Port (file basalt.toml): unknown key; did you mean server.port?'],
+    ['[sever]\nport = 1', 'sever.port (file basalt.toml): unknown key; did you mean server.port?'],
+    ['[databases]', 'databases (file basalt.toml): unknown key'],
+    ['port = 1', 'port (file basalt.toml): unknown key'],
+    ['[auth.jwt]\nsecret = "x"', 'auth.jwt (file basalt.toml): unknown key'],
+    ['[[server]]\nport = 1', 'server (file basalt.toml): unknown key'],
+    [
+      '[server]\ncompletely_different_thing = 1',
+      'server.completely_different_thing (file basalt.toml): unknown key',
+    ],
+    ['[__proto__]\nport = 1', '__proto__.port (file basalt.toml): unknown key'],
+    ['[server]\n"__proto__" = 1', 'server.__proto__ (file basalt.toml): unknown key'],
+    ['[server]\nconstructor = 1', 'server.constructor (file basalt.toml): unknown key'],
+  ])('in the file is a fault: %s', (file, message) => {
+    expect(fault({ file })).toContain(`invalid configuration: ${message}`)
+  })
+
+  test('in the environment is a fault, unless it is somebody else’s', () => {
+    expect(fault({ env: { BASALT_SERVER_PROT: '1' } })).toBe(
+      'invalid configuration: BASALT_SERVER_PROT (environment): unknown variable; did you mean BASALT_SERVER_PORT?',
+    )
+    expect(fault({ env: { BASALT_PORTS: '1' } })).toContain('BASALT_PORTS (environment): unknown variable')
+    const others = {
+      SERVER_PORT: '1',
+      BASALTSERVER_PORT: '1',
+      basalt_server_port: '1',
+      BASALT_TEST_DATABASE_URL: 'x',
+      BASALT_SERVICE_HOST: '10.0.0.1',
+      BASALT_SERVICE_PORT: '8090',
+      BASALT_SERVICE_PORT_HTTP: '8090',
+      BASALT_PORT: 'tcp://10.0.0.1:8090',
+      BASALT_PORT_8090_TCP: 'tcp://10.0.0.1:8090',
+      BASALT_PORT_8090_TCP_PROTO: 'tcp',
+      BASALT_PORT_8090_TCP_PORT: '8090',
+      BASALT_PORT_8090_TCP_ADDR: '10.0.0.1',
+    }
+    expect(load({ env: others }).config.server.port).toBe(8090)
+  })
+
+  test('an empty table of a known section is none', () => {
+    expect(load({ file: '[server]\n[auth]\n' }).config.server.port).toBe(8090)
+  })
+})
+
+describe('an unusable value', () => {
+  const integers = 'is not an integer from 0 to 65535'
+  test.each([
+    ['server.port', '65536', `"65536" ${integers}`],
+    ['server.port', '-1', `"-1" ${integers}`],
+    ['server.port', '80.5', `"80.5" ${integers}`],
+    ['server.port', '0x50', `"0x50" ${integers}`],
+    ['server.port', '1e3', `"1e3" ${integers}`],
+    ['server.port', '', `"" ${integers}`],
+    ['server.port', '99999999999999999999', `"99999999999999999999" ${integers}`],
+    ['auth.enabled', 'yes', '"yes" is not true or false'],
+    ['logging.level', 'verbose', '"verbose" is not one of trace, debug, info, warn, error'],
+    ['logging.level', 'info\nx', '"info\\nx" is not one of trace, debug, info, warn, error'],
+    ['server.host', '', '"" is not an address or host name'],
+    [
+      'server.public_base_url',
+      'api.example.com',
+      '"api.example.com" is not an http or https URL without path',
+    ],
+    [
+      'server.public_base_url',
+      'https://a.example/path',
+      '"https://a.example/path" is not an http or https URL',
+    ],
+    ['server.public_base_url', 'javascript:alert(1)', 'is not an http or https URL'],
+    ['server.public_base_url', 'http://a.example:99999', '"http://a.example:99999" is not a URL'],
+    ['server.public_base_url', 'http://user:pass@a.example', 'is not a URL'],
+    ['server.trusted_proxies', 'all', '"all" is not a list of IP addresses or CIDR ranges'],
+    ['server.trusted_proxies', '10.0.0.0/33', '"10.0.0.0/33" is not an IP address or CIDR range'],
+    ['server.trusted_proxies', '10.0.0.256', '"10.0.0.256" is not an IP address or CIDR range'],
+    ['server.trusted_proxies', '::1/129', '"::1/129" is not an IP address or CIDR range'],
+    ['server.trusted_proxies', '10.0.0.1,beef', '"beef" is not an IP address or CIDR range'],
+    ['server.cors_allowed_origins', 'a.example', 'is not a list of origins'],
+    ['server.cors_allowed_origins', 'https://a.example/', 'is not a list of origins'],
+    ['server.cors_allowed_origins', 'https://a:b@a.example', '"https://a:b@a.example" is not an origin'],
+    ['server.cors_allowed_origins', 'https://*.a.example:x', '"https://*.a.example:x" is not an origin'],
+    ['database.schemas', '', '"" is not a list of schema names, at least one'],
+    ['database.schemas', 'public,', '"public," is not a list of schema names, at least one'],
+    ['database.schemas', 'public,basalt', '"basalt" is a system schema and cannot be served'],
+    ['database.schemas', 'pg_catalog', '"pg_catalog" is a system schema and cannot be served'],
+    [
+      'database.schemas',
+      'information_schema',
+      '"information_schema" is a system schema and cannot be served',
+    ],
+    ['server.header_timeout', '31', '31 is more than server.request_timeout, 30'],
+  ])('%s = "%s" is a fault that names key, source and expectation', (key, value, problem) => {
+    const flag = `--${key.replaceAll(/[._]/g, '-')}`
+    const message = fault({ flags: { [key]: value } })
+    expect(message).toContain(`invalid configuration: ${key} (flag ${flag}): `)
+    expect(message).toContain(problem)
+  })
+
+  test.each([
+    ['port = true', 'true is not an integer'],
+    ['port = 80.5', '80.5 is not an integer'],
+    ['port = [80]', '[80] is not an integer'],
+    ['port = 1979-05-27', '"1979-05-27" is not an integer'],
+    ['port = inf', 'null is not an integer'],
+    ['host = 5', '5 is not an address'],
+    ['host = ["a"]', '["a"] is not an address'],
+    ['host = { name = "a" }', '{"name":"a"} is not an address'],
+    ['insecure_open = 1', '1 is not true or false'],
+    ['trusted_proxies = [1]', '[1] is not a list'],
+    ['trusted_proxies = [["10.0.0.1"]]', '[["10.0.0.1"]] is not a list'],
+  ])('of another type in the file is a fault: %s', (line, problem) => {
+    expect(fault({ file: `[server]\n${line}\n` })).toContain(problem)
+  })
+
+  test.each([
+    ['auth.jwt_secret', 'hunter2-is-not-32-characters'],
+    ['admin.password', 'hunter2'],
+    ['metrics.token', 'hunter2 hunter2 hunter2'],
+    ['database.url', 'mysql://root:hunter2@db/app'],
+    ['database.url', 'postgresql://root:hunter2@db:port/app'],
+    ['database.listen_url', 'hunter2'],
+  ])('of the secret %s is not shown', (key, value) => {
+    const message = fault({ flags: { [key]: value, 'auth.enabled': 'false' } })
+    expect(message).toContain(`${key} (flag`)
+    expect(message).not.toContain('hunter2')
+  })
+})
+
+describe('rules over several keys', () => {
+  test('an external database needs the token secret', () => {
+    const flags = { 'database.url': 'postgresql://u@h/d' }
+    expect(fault({ flags })).toBe(
+      'invalid configuration: auth.jwt_secret (default): required with database.url: at least 32 random characters',
+    )
+    expect(load({ flags: { ...flags, 'auth.enabled': 'false' } }).config.auth.jwt_secret).toBe('')
+    expect(load({ flags: { ...flags, 'auth.jwt_secret': 'x'.repeat(32) } }).config.database.url).not.toBe('')
+  })
+
+  test('are silent on a key whose value is unusable in itself', () => {
+    expect(fault({ flags: { 'database.url': 'postgresql://u@h/d', 'auth.jwt_secret': 'short' } })).toBe(
+      'invalid configuration: auth.jwt_secret (flag --auth-jwt-secret): the value is not at least 32 characters',
+    )
+  })
+
+  test.each([
+    'postgresql://user:p%40ss@db.example.com:5432/app?sslmode=verify-full',
+    'postgres://user@/app?host=/var/run/postgresql',
+    'postgresql:///app',
+    'postgresql://[::1]:5432/app',
+  ])('%s is a database', (url) => {
+    expect(load({ flags: { 'database.url': url, 'auth.enabled': 'false' } }).config.database.url).toBe(url)
+  })
+
+  test.each(['127.0.0.1', '127.9.9.9', 'localhost', 'LOCALHOST', '::1', '[::1]'])(
+    'open data may be served on %s',
+    (host) => {
+      expect(load({ flags: { 'auth.enabled': 'false', 'server.host': host } }).config.auth.enabled).toBe(
+        false,
+      )
+    },
+  )
+
+  test.each([
+    '0.0.0.0',
+    '::',
+    '192.168.1.5',
+    'example.com',
+    '127.0.0.1.example.com',
+    '127.1',
+    'localhost.example',
+  ])('open data may not be served on %s, unless that is said out loud', (host) => {
+    const flags = { 'auth.enabled': 'false', 'server.host': host }
+    expect(fault({ flags })).toBe(
+      'invalid configuration: auth.enabled (flag --auth-enabled): ' +
+        `false opens the data to everyone who reaches ${host}; ` +
+        'listen on 127.0.0.1 or set server.insecure_open = true',
+    )
+    expect(load({ flags: { ...flags, 'server.insecure_open': 'true' } }).config.server.host).toBe(host)
+  })
+})
+
+test('all faults are told at once, of every source and kind', () => {
+  const message = fault({
+    file: '[server]\nprot = 1\nbody_limit = "big"\nhost = "0.0.0.0"\n',
+    env: { BASALT_LOGGING_LEVEL: 'loud', BASALT_TYPO: 'x', BASALT_DATABASE_SCHEMAS: 'basalt' },
+    flags: { 'server.port': 'x', 'auth.enabled': 'false', 'auth.jwt_secret': 'short' },
+  })
+  expect(message.split('\n')).toEqual([
+    'invalid configuration',
+    '  server.prot (file basalt.toml): unknown key; did you mean server.port?',
+    '  BASALT_TYPO (environment): unknown variable',
+    '  server.port (flag --server-port): "x" is not an integer from 0 to 65535',
+    '  server.body_limit (file basalt.toml): "big" is not an integer from 1024 to 268435456',
+    '  auth.jwt_secret (flag --auth-jwt-secret): the value is not at least 32 characters',
+    '  logging.level (environment BASALT_LOGGING_LEVEL): "loud" is not one of trace, debug, info, warn, error',
+    expect.stringContaining('  auth.enabled (flag --auth-enabled): false opens the data'),
+    '  database.schemas (environment BASALT_DATABASE_SCHEMAS): "basalt" is a system schema and cannot be served',
+  ])
+})
+
+describe('the file', () => {
+  test('may be another one, which then must exist', () => {
+    writeFileSync(join(directory, 'other.toml'), '[server]\nport = 1234\n')
+    expect(load({}, { file: 'other.toml' }).config.server.port).toBe(1234)
+    expect(load({ env: { BASALT_CONFIG: 'other.toml' } }).sources.get('server.port')).toBe('file other.toml')
+    expect(load({ env: { BASALT_CONFIG: '' } }).config.server.port).toBe(8090)
+    expect(fault({}, { file: 'missing.toml' })).toMatch(
+      /^cannot read the configuration file missing.toml: ENOENT/,
+    )
+    expect(fault({ env: { BASALT_CONFIG: 'missing.toml' } })).toMatch(/^cannot read the configuration file/)
+    expect(load({ env: { BASALT_CONFIG: 'missing.toml' } }, { file: 'other.toml' }).config.server.port).toBe(
+      1234,
+    )
+  })
+
+  test('that is a directory is a fault in one line', () => {
+    mkdirSync(join(directory, 'basalt.toml'))
+    expect(fault({})).toMatch(/^cannot read the configuration file basalt.toml: EISDIR[^\n]*$/)
+  })
+
+  test.each([
+    ['[server', 1],
+    ['[server]\nport =', 2],
+    ['[server]\nport = 1\nport = 2', 3],
+    ['[server]\n[server]', 2],
+    ['port: 8090', 1],
+    ['{"server": {"port": 1}}', 1],
+    ['[auth]\njwt_secret = "hunter2', 2],
+    ['[auth]\njwt_secret = hunter2', 2],
+    ['a = "\\q"', 1],
+    ['\0', 1],
+  ])('that is not TOML is a fault with its line, in one line, without its content: %j', (file, line) => {
+    const message = fault({ file })
+    expect(message).toMatch(new RegExp(`^basalt\\.toml, line ${line}: [^\n]+$`))
+    expect(message).not.toContain('hunter2')
+  })
+
+  test('may be empty, hold comments and begin with a byte order mark', () => {
+    for (const file of ['', '# nothing\n', '\ufeff[server]\nport = 8090\n']) {
+      expect(load({ file }).config.server.port).toBe(8090)
+    }
+  })
+})
+
+test('paths start from the directory, and a URL loses its last slash', () => {
+  const { config } = load({
+    flags: { 'server.data_dir': 'data/here', 'server.public_base_url': 'https://a.example/' },
+  })
+  expect(config.server.data_dir).toBe(join(directory, 'data', 'here'))
+  expect(config.server.public_base_url).toBe('https://a.example')
+  expect(load({ flags: { 'server.data_dir': '/var/lib/basalt' } }).config.server.data_dir).toBe(
+    '/var/lib/basalt',
+  )
+})

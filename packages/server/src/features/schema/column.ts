@@ -1,0 +1,51 @@
+import type { Column, Relation } from '../../database/catalog/model.ts'
+import type { Viewer } from './document.ts'
+
+/** One column of the schema document. The SQL of a default is the administrator's: it may name what callers must not know. */
+export function describeColumn(
+  relation: Pick<Relation, 'primaryKey'>,
+  column: Column,
+  viewer: Viewer,
+): object {
+  const { type } = column
+  const hasDefault = column.default !== undefined
+  return {
+    name: column.name,
+    position: column.position,
+    type: column.typeName,
+    jsonType: type.json,
+    nullable: column.nullable,
+    ...(hasDefault ? { hasDefault } : {}),
+    ...(hasDefault && viewer === 'administrator' ? { default: column.default } : {}),
+    ...(column.identity === undefined ? {} : { identity: column.identity }),
+    ...(column.isGenerated ? { isGenerated: true } : {}),
+    ...(column.comment === undefined ? {} : { comment: column.comment }),
+    isPrimaryKey: relation.primaryKey.includes(column),
+    ...describeSpace(column),
+    ...describeVector(column),
+    ...(type.enumLabels === undefined ? {} : { enumValues: type.enumLabels }),
+  }
+}
+
+/** PostGIS writes what a column holds behind its type: `geometry(PointZ,4326)`. */
+function describeSpace({ type, typeName }: Column): object {
+  const isGeography = type.base === 'geography'
+  if (type.base !== 'geometry' && !isGeography) return { isGeometry: false, isGeography: false }
+  const [, kind = 'Geometry', srid] = /\((\w+)(?:,(\d+))?\)$/.exec(typeName) ?? []
+  const axes = /Z?M?$/.exec(kind)?.[0] ?? ''
+  return {
+    isGeometry: true,
+    isGeography,
+    geometryType: kind.slice(0, kind.length - axes.length),
+    // PostGIS's own defaults: an unknown plane, and the earth as GPS sees it.
+    srid: Number(srid ?? (isGeography ? 4326 : 0)),
+    coordDimension: 2 + axes.length,
+  }
+}
+
+/** pgvector writes the number of dimensions behind its type: `vector(1536)`. */
+function describeVector({ type, typeName }: Column): object {
+  if (type.base !== 'vector') return { isVector: false }
+  const [, dimensions] = /\((\d+)\)$/.exec(typeName) ?? []
+  return { isVector: true, ...(dimensions === undefined ? {} : { vectorDim: Number(dimensions) }) }
+}

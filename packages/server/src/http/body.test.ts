@@ -1,0 +1,31 @@
+import createFastify from 'fastify'
+import { expect, test } from 'vitest'
+import { acceptJson, acceptJsonText } from './body.ts'
+
+function post(accept: typeof acceptJson, body: string) {
+  const app = createFastify()
+  accept(app)
+  app.post('/', (request, reply) => {
+    // What a careless merge would do.
+    const copied = Object.assign({}, request.body) as Record<string, unknown>
+    void reply.send({ body: request.body, isAdmin: copied.isAdmin === true })
+  })
+  return app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'application/json' }, body })
+}
+
+test.each(['{"__proto__":{"isAdmin":true},"a":1}', '{"\\u005f_proto__":{"isAdmin":true},"a":1}'])(
+  'a member that would become a prototype is dropped: %s',
+  async (body) => {
+    expect((await post(acceptJson, body)).json()).toEqual({ body: { a: 1 }, isAdmin: false })
+  },
+)
+
+test('values are what JSON.parse makes of them', async () => {
+  const values = { a: [1.5, null, true, 'x\u0000'], nested: { deep: [{}] }, größe: '\\u0041' }
+  expect((await post(acceptJson, JSON.stringify(values))).json().body).toEqual(values)
+})
+
+test('texts are what was sent', async () => {
+  const text = '{ "n": 12345678901234567890.10, "n": 2 }'
+  expect((await post(acceptJsonText, text)).json().body).toBe(text)
+})

@@ -1,0 +1,111 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { sliceArray, sliceObject } from './json-slices.ts'
+
+const space = fc.constantFrom('', ' ', '\n', '\t\r ')
+const string = fc
+  .oneof(
+    fc.string({ maxLength: 8 }),
+    fc.constantFrom('"', '\\', '\\"', '{', '}', '],', '\n', '\ud800', '__proto__'),
+  )
+  .map((text) => JSON.stringify(text))
+const scalar = fc.oneof(
+  string,
+  fc.constantFrom(
+    'null',
+    'true',
+    'false',
+    '0',
+    '-0',
+    '1.10',
+    '1e400',
+    '12345678901234567890',
+    '1E-7',
+    '"\\u0041\\/"',
+  ),
+)
+/** JSON texts that no printer would print so. */
+const { json } = fc.letrec<{ json: string }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 3 },
+    scalar,
+    list(tie('json')).map(printArray),
+    list(member(tie('json'))).map(printObject),
+  ),
+}))
+
+type Spaced<Item> = readonly { readonly before: string; readonly item: Item; readonly after: string }[]
+type Member = readonly [name: string, between: string, value: string]
+
+function list<Item>(item: fc.Arbitrary<Item>): fc.Arbitrary<Spaced<Item>> {
+  return fc.array(fc.record({ before: space, item, after: space }), { maxLength: 4 })
+}
+
+function member(value: fc.Arbitrary<string>): fc.Arbitrary<Member> {
+  return fc.tuple(string, space, value)
+}
+
+function printArray(items: Spaced<string>): string {
+  return `[${items.map(({ before, item, after }) => before + item + after).join(',')}]`
+}
+
+function printObject(members: Spaced<Member>): string {
+  const texts = members.map(
+    ({ before, item: [name, between, value], after }) =>
+      `${before}${name}${between}:${between}${value}${after}`,
+  )
+  return `{${texts.join(',')}}`
+}
+
+describe('the parts of JSON text', () => {
+  test('of an array are its elements as written', () => {
+    fc.assert(
+      fc.property(list(json), space, space, (items, before, after) => {
+        expect(sliceArray(before + printArray(items) + after)).toEqual(items.map(({ item }) => item))
+      }),
+    )
+  })
+
+  test('of an object are its members as written; of a repeated name the last', () => {
+    fc.assert(
+      fc.property(list(member(json)), space, space, (members, before, after) => {
+        const wanted = new Map(
+          members.map(({ item: [name, , value] }) => [JSON.parse(name) as string, value]),
+        )
+        const sliced = sliceObject(before + printObject(members) + after)
+        expect([...sliced].toSorted()).toEqual([...wanted].toSorted())
+      }),
+    )
+  })
+
+  test('are found as JSON.parse finds them', () => {
+    fc.assert(
+      fc.property(list(member(json)), (members) => {
+        const text = printObject(members)
+        const parsed = Object.entries(JSON.parse(text) as object)
+        const sliced = [...sliceObject(text)].map(([name, value]) => [name, JSON.parse(value)])
+        expect(new Map(sliced as [string, unknown][])).toEqual(new Map(parsed))
+      }),
+    )
+  })
+
+  test('of nothing are none', () => {
+    expect(sliceArray(' [ ] ')).toEqual([])
+    expect(sliceObject('\n{ }')).toEqual(new Map())
+  })
+
+  test('keep every digit', () => {
+    expect(sliceArray('[1.10, 12345678901234567890,1e400 ]')).toEqual([
+      '1.10',
+      '12345678901234567890',
+      '1e400',
+    ])
+    expect(sliceObject('{"a" : 9007199254740993}').get('a')).toBe('9007199254740993')
+  })
+
+  test('are found in long texts', () => {
+    const element = `{"a":[${'"x\\"]",'.repeat(1000)}1]}`
+    const elements = sliceArray(`[${Array(500).fill(element).join()}]`)
+    expect([elements.length, new Set(elements)]).toEqual([500, new Set([element])])
+  })
+})

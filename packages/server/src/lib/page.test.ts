@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createPage, escapeHtml } from './page.ts'
+
+const hash = (content: string) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`
+
+function directivesOf(policy: string): Map<string, string> {
+  return new Map(
+    policy.split('; ').map((directive) => {
+      const [name = '', ...sources] = directive.split(' ')
+      return [name, sources.join(' ')]
+    }),
+  )
+}
+
+describe('a page', () => {
+  test('allows its own style and script and nothing else', () => {
+    const script = 'document.title = "a < b && c"'
+    const { html, contentSecurityPolicy } = createPage({ title: 'Sign in', body: '<h1>Hello</h1>', script })
+    const style = /<style>([\s\S]*)<\/style>/.exec(html)?.[1] ?? ''
+    expect(html).toContain(`<script>${script}</script>`)
+    expect(html).toContain('<main>\n<h1>Hello</h1>\n</main>')
+    expect(Object.fromEntries(directivesOf(contentSecurityPolicy))).toEqual({
+      'default-src': "'none'",
+      'style-src': hash(style),
+      'script-src': hash(script),
+      'connect-src': "'self'",
+      'form-action': "'self'",
+      'base-uri': "'none'",
+      'frame-ancestors': "'none'",
+    })
+  })
+
+  test('without a script allows none', () => {
+    const { html, contentSecurityPolicy } = createPage({ title: 'x', body: '' })
+    expect(html).not.toContain('<script')
+    expect(directivesOf(contentSecurityPolicy).get('script-src')).toBe("'none'")
+  })
+
+  test('asks for nothing from elsewhere', () => {
+    const { html } = createPage({ title: 'x', body: '', script: '' })
+    expect(html).not.toMatch(/\b(src|href|url)\b\s*[=(]|@import|https?:/)
+  })
+
+  test('escapes its title', () => {
+    expect(createPage({ title: '</title><script>alert(1)</script>', body: '' }).html).not.toContain('<script')
+  })
+})
+
+test('escaped text is text wherever it stands', () => {
+  const decode = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.string(), fc.constantFrom('<img src=x onerror=alert(1)>', `"'&&amp;`)),
+      (text) => {
+        const escaped = escapeHtml(text)
+        expect(escaped).not.toMatch(/[<>"']/)
+        expect(decode(escaped)).toBe(text)
+      },
+    ),
+  )
+})

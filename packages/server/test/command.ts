@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+
+/** The executable of the package. */
+export const command = fileURLToPath(new URL('../bin/basalt.js', import.meta.url))
+
+export interface CommandOptions {
+  readonly directory?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** What standard input has; by default it is empty. */
+  readonly input?: string
+}
+
+export interface CommandResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `basalt …` as a process of its own, with nothing of the tests' environment. */
+export function basalt(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const { directory = tmpdir(), env = {}, input = '' } = options
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [command, ...args], {
+      cwd: directory,
+      env: { PATH: process.env.PATH ?? '', ...env },
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', (chunk) => (stdout += chunk))
+    child.stderr.on('data', (chunk) => (stderr += chunk))
+    // A command that does not read its input closes it.
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}

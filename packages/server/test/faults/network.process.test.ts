@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, library } from '../fixtures.ts'
+import { createTcpProxy, type TcpProxy } from '../tcp-proxy.ts'
+import {
+  createTestApp,
+  createTestDatabase,
+  envelope,
+  type TestApp,
+  type TestDatabase,
+  type TestResponse,
+  userToken,
+} from '../test-app.ts'
+import { waitFor } from '../wait-for.ts'
+
+const token = userToken({ sub: alice })
+/** A slot that a dead connection holds is free again within this time (quality). */
+const freedWithinMs = 10_000
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql(library)
+  await database.sql('create table ticket (number text primary key)')
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+/** A server that reaches its database through a proxy of its own. */
+async function startBehindProxy(): Promise<{ app: TestApp; proxy: TcpProxy } & AsyncDisposable> {
+  const url = new URL(database.url)
+  const proxy = await createTcpProxy(Number(url.port))
+  url.port = String(proxy.port)
+  const app = await createTestApp({ database, config: { 'database.url': url.href } })
+  return {
+    app,
+    proxy,
+    async [Symbol.asyncDispose]() {
+      proxy.thaw()
+      await app[Symbol.asyncDispose]()
+      await proxy[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function list(app: TestApp): Promise<TestResponse> {
+  return app.request('GET', '/api/collections/author?perPage=1', { token })
+}
+
+function create(app: TestApp, number: string): Promise<TestResponse> {
+  return app.request('POST', '/api/collections/ticket', { token, body: { number } })
+}
+
+async function count(number: string): Promise<number> {
+  return (await database.sql('select from ticket where number = $1', [number])).length
+}
+
+const oneAuthor = { items: [{ author_id: 1, name: 'Ursula' }], totalItems: 3 }
+
+const unavailable = {
+  code: 503,
+  message: 'the database is unavailable',
+  error: 'database_unavailable',
+}
+
+function expectUnavailable(response: TestResponse): void {
+  expect(envelope(response)).toEqual(unavailable)
+  expect(response.headers.get('retry-after')).toBe('1')
+}
+
+describe('when the connection breaks before the answer has come', () => {
+  test('a write that was done is not done again, and the client is told to find out', async () => {
+    await using behind = await startBehindProxy()
+    const { app, proxy } = behind
+    const isCut = proxy.cutReply((reply) => reply.includes('lost'))
+    const response = await create(app, 'lost')
+    await isCut
+    expectUnavailable(response)
+    expect(await count('lost')).toBe(1)
+    expect((await create(app, 'lost')).status).toBe(409)
+  })
+
+  test('a read is done again', async () => {
+    await using behind = await startBehindProxy()
+    const { app, proxy } = behind
+    const isCut = proxy.cutReply((reply) => reply.includes('Ursula'))
+    const response = await list(app)
+    await isCut
+    expect(response.status).toBe(200)
+    expect(response.json).toMatchObject(oneAuthor)
+  })
+
+  test('a read is done again only once', async () => {
+    await using behind = await startBehindProxy()
+    const { app, proxy } = behind
+    const isCut = proxy
+      .cutReply((reply) => reply.includes('Ursula'))
+      .then(() => proxy.cutReply((reply) => reply.includes('Ursula')))
+    expectUnavailable(await list(app))
+    await isCut
+    expect((await list(app)).status).toBe(200)
+  })
+})
+
+describe('when packets get lost without a word', () => {
+  test.concurrent('on old connections, reads move to a new one and writes end', async () => {
+    await using behind = await startBehindProxy()
+    const { app, proxy } = behind
+    await Promise.all([list(app), list(app)])
+    proxy.freezePresent()
+    const startedAt = performance.now()
+    const [read, written] = await Promise.all([list(app), create(app, 'on an old connection')])
+    expect(performance.now() - startedAt).toBeLessThan(freedWithinMs)
+    expect(read.json).toMatchObject(oneAuthor)
+    // An idle connection cannot be told from a dead one before something is sent.
+    if (written.status === 503) expectUnavailable(written)
+    else expect(written.status).toBe(201)
+    await waitFor('the slots', () => app.app.database.user.stats.busy === 0)
+    expect((await create(app, 'on a new connection')).status).toBe(201)
+  })
+
+  test.concurrent('on all connections, everything is unavailable, and recovers', async () => {
+    await using behind = await startBehindProxy()
+    const { app, proxy } = behind
+    await Promise.all([list(app), list(app)])
+    proxy.freeze()
+    const [read, written, health] = await Promise.all([
+      list(app),
+      create(app, 'into the void'),
+      app.request('GET', '/health'),
+    ])
+    expectUnavailable(read)
+    expectUnavailable(written)
+    expect({ status: health.status, body: health.json }).toEqual({
+      status: 503,
+      body: { status: 'degraded', database: 'unreachable' },
+    })
+    await waitFor('the slots', () => app.app.database.user.stats.busy === 0)
+    proxy.thaw()
+    await waitFor('the database', async () => (await app.request('GET', '/health')).status === 200)
+    expect((await list(app)).json).toMatchObject(oneAuthor)
+  })
+})
+
+test('a database that is far away is slow and right', async () => {
+  await using behind = await startBehindProxy()
+  const { app, proxy } = behind
+  await list(app)
+  proxy.setDelay(150)
+  const lists = await Promise.all(Array.from({ length: 30 }, () => list(app)))
+  for (const { json } of lists) expect(json).toMatchObject(oneAuthor)
+  const created = await Promise.all(Array.from({ length: 10 }, (_, n) => create(app, `far-${n}`)))
+  expect(created.map(({ status, json }) => [status, json.number])).toEqual(
+    Array.from({ length: 10 }, (_, n) => [201, `far-${n}`]),
+  )
+  const body = {
+    operations: [
+      { method: 'create', body: { number: 'b1' } },
+      { method: 'delete', id: 'b1' },
+    ],
+  }
+  const batch = await app.request('POST', '/api/collections/ticket/batch', { token, body })
+  expect({ status: batch.status, results: batch.json.length }).toEqual({ status: 200, results: 2 })
+})
+
+test('a stop does not wait for a database that is gone', async () => {
+  const { app, proxy } = await startBehindProxy()
+  await list(app)
+  proxy.freeze()
+  await app[Symbol.asyncDispose]()
+  await proxy[Symbol.asyncDispose]()
+})

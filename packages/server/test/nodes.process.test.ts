@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, type Reply } from './ask.ts'
+import { alice } from './fixtures.ts'
+import { contradictions, loadTable, startLoad } from './load.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { userToken } from './test-app.ts'
+import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from './throw-away-cluster.ts'
+import { waitFor } from './wait-for.ts'
+
+const token = userToken({ sub: alice })
+let cluster: ThrowAwayCluster
+
+beforeAll(async () => {
+  cluster = await startThrowAwayCluster()
+  // An ordinary login role that owns its database. Its name is also that of the system schema.
+  await cluster.sql('postgres', 'create role basalt login createrole')
+  await cluster.sql('postgres', 'create database shop owner basalt')
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+function start(config: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+  const url = `postgresql://basalt@127.0.0.1:${cluster.port}/shop`
+  return startServer({ config: { 'database.url': url, ...config } })
+}
+
+/** SQL of the owner. */
+async function sql(text: string): Promise<void> {
+  await cluster.sql('shop', text, 'basalt')
+}
+
+async function countKeys(): Promise<ReadonlyMap<string, number>> {
+  const query = 'select key, count(*)::int as count from item group by key'
+  const rows = await cluster.sql<{ key: string; count: number }>('shop', query)
+  return new Map(rows.map(({ key, count }) => [key, count]))
+}
+
+/** Two seconds are promised (decisions, Collections); a busy machine gets some more. */
+const noticedWithinMs = 4000
+
+function list({ url }: ServerProcess, query: string) {
+  return ask('GET', `${url}/api/collections/${query}`, { token })
+}
+
+test('four nodes that start at once on an empty database prepare it once, and all are well', async () => {
+  const nodes = await Promise.all([start(), start(), start(), start()])
+  for (const node of nodes) {
+    expect((await ask('GET', `${node.url}/health`)).json).toEqual({ status: 'ok', database: 'ok' })
+  }
+  const migrations = await cluster.sql<{ version: number }>('shop', 'select version from basalt.migrations')
+  const versions = migrations.map(({ version }) => version).sort()
+  expect(versions.length).toBeGreaterThan(0)
+  expect(versions).toEqual(versions.map((_, index) => index + 1))
+  const endings = await Promise.all(nodes.map((node) => node.stop()))
+  expect(endings).toEqual(nodes.map(() => ({ code: 0, signal: null })))
+})
+
+describe('two nodes', () => {
+  let nodes: readonly ServerProcess[]
+
+  beforeAll(async () => {
+    await sql(loadTable)
+    nodes = await Promise.all([start(), start()])
+  })
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))
+  })
+
+  /** Asks every node. */
+  function everywhere(query: string): Promise<Reply[]> {
+    return Promise.all(nodes.map((node) => list(node, query)))
+  }
+
+  test('serve what was just created, and miss what was just dropped, at once', async () => {
+    await sql('create table visit (id int primary key, place text); insert into visit values (1, $$Rome$$)')
+    const items = [{ id: 1, place: 'Rome' }]
+    for (const { json } of await everywhere('visit')) expect(json).toMatchObject({ items })
+
+    await sql('alter table visit rename column place to town')
+    for (const { json } of await everywhere("visit?filter=town='Rome'")) {
+      expect(json).toMatchObject({ items: [{ id: 1, town: 'Rome' }] })
+    }
+
+    await sql('alter table visit drop column town')
+    for (const { json } of await everywhere('visit')) expect(json).toMatchObject({ items: [{ id: 1 }] })
+    for (const { json, status } of await everywhere('visit?sort=town')) {
+      expect({ status, message: json.message }).toEqual({
+        status: 400,
+        message: 'unknown column "town" in sort',
+      })
+    }
+
+    await sql('alter table visit rename to journey')
+    for (const { json } of await everywhere('journey')) expect(json.items).toEqual([{ id: 1 }])
+    for (const { json } of await everywhere('visit')) {
+      expect(json).toMatchObject({ code: 404, error: 'collection_not_found' })
+    }
+
+    await sql('drop table journey')
+    for (const { status } of await everywhere('journey')) expect(status).toBe(404)
+  })
+
+  test('notice what no request stumbles over', async () => {
+    await sql('create table trip (id int primary key, km int); insert into trip values (1, 7)')
+    await everywhere('trip')
+    const changes: [ddl: string, shows: (item: Record<string, unknown> | undefined) => boolean][] = [
+      ['alter table trip add column note text default $$far$$', (item) => item?.note === 'far'],
+      ['alter table trip alter column km type text', (item) => item?.km === '7'],
+      ['alter table trip rename column note to remark', (item) => item?.remark === 'far'],
+      ['revoke select on trip from basalt_authenticated', (item) => item === undefined],
+      [
+        'grant select (id) on trip to basalt_authenticated',
+        (item) => Object.keys(item ?? {}).join() === 'id',
+      ],
+    ]
+    for (const [ddl, shows] of changes) {
+      await sql(ddl)
+      await waitFor(
+        ddl,
+        async () => (await everywhere('trip')).every(({ json }) => shows(json.items?.[0])),
+        noticedWithinMs,
+      )
+    }
+  })
+
+  test('answer every request while columns come and go', async () => {
+    const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 6, prefix: 'ddl' })
+    await waitFor('some load', () => load.answered > 100)
+    for (let round = 0; round < 20; round += 1) {
+      const before = load.answered
+      await sql('alter table item add column extra int default 1, add column more text')
+      await waitFor('more load', () => load.answered > before + 40)
+      await sql('alter table item drop column extra, alter column counter type bigint')
+      await waitFor('more load', () => load.answered > before + 80)
+      await sql('alter table item drop column more, alter column counter type int')
+    }
+    const history = await load.stop()
+    expect(history.malformed).toEqual([])
+    expect([...history.failures]).toEqual([])
+    expect([...history.statuses.keys()].sort()).toEqual([200, 201])
+    expect(contradictions(history, await countKeys())).toEqual([])
+  })
+})
+
+test('a rolling restart under load fails no request', async () => {
+  const ports = [await findFreePort(), await findFreePort()]
+  const startOn = (port: number | undefined) => start({ 'server.port': String(port) })
+  const nodes = await Promise.all(ports.map(startOn))
+  try {
+    const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 6, prefix: 'rolling' })
+    await waitFor('some load', () => load.answered > 100)
+    for (const [index, port] of ports.entries()) {
+      expect(await nodes[index]?.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+      nodes[index] = await startOn(port)
+    }
+    const history = await load.stop()
+    expect(history.malformed).toEqual([])
+    expect([...history.failures]).toEqual([])
+    expect([...history.statuses.keys()].sort()).toEqual([200, 201])
+    expect(contradictions(history, await countKeys())).toEqual([])
+  } finally {
+    await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))
+  }
+})
