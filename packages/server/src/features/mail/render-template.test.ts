@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readHtml, structureOf } from '../../../test/read-html.ts'
-import type { AppError } from '../../lib/errors.ts'
+import { AppError } from '../../lib/errors.ts'
 import { builtInTemplates } from './built-in-templates.ts'
 import { parseTemplate } from './parse-template.ts'
 import { renderTemplate, type Variables } from './render-template.ts'
@@ -19,8 +19,8 @@ function refusal(work: () => unknown): [string, string] | undefined {
   try {
     work()
   } catch (error) {
-    const { kind, message } = error as AppError
-    return [kind, message]
+    if (!(error instanceof AppError)) throw error
+    return [error.kind, error.message]
   }
   return undefined
 }

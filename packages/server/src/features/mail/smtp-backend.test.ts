@@ -475,8 +475,12 @@ describe('connections', () => {
     const backend = backendFor(server.port)
     const sending = backend.send(message)
     await arrived.promise
-    const closing = backend.close()
+    let isClosed = false
+    const closing = backend.close().then(() => {
+      isClosed = true
+    })
     await expectTemporary(backend.send(message), /the server is stopping/)
+    expect(isClosed).toBe(false)
     held.resolve()
     await sending
     await closing

@@ -38,7 +38,6 @@ export function createSmtpBackend(settings: SmtpSettings): MailBackend {
     // With a user name a server that offers no sign-in is the wrong one: without this, mail would go out unsigned.
     ...(smtp.username === '' ? {} : { auth: { user: smtp.username, pass: smtp.password }, forceAuth: true }),
     connectionTimeout: limits.connectMs,
-    greetingTimeout: limits.connectMs,
     dnsTimeout: limits.connectMs,
     socketTimeout: limits.messageMs,
     socketCloseTimeout: 1000,
