@@ -32,7 +32,6 @@ function createProgram(terminal: Terminal): Command {
     })
     .exitOverride()
     .showSuggestionAfterError()
-    .action(() => program.help({ error: true }))
   for (const command of [
     startCommand(terminal),
     sqlCommand(terminal),

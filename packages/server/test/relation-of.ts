@@ -16,7 +16,6 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     can_insert: true,
     can_update: true,
     can_delete: true,
-    policies_look_around: false,
   } as const
   const text = {
     oid: '25',

@@ -65,7 +65,6 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
         update: row.schema_usable && row.can_update,
         delete: row.schema_usable && row.can_delete,
       },
-      hasRowLocalPolicies: !row.policies_look_around,
       columns,
       column: new Map(columns.map((column) => [column.name, column])),
       primaryKey,

@@ -25,11 +25,6 @@ export interface Relation {
   readonly rlsEnabled: boolean
   /** What `basalt_authenticated` may do, on at least one column; policies decide on rows. */
   readonly callers: Readonly<Record<'select' | 'insert' | 'update' | 'delete', boolean>>
-  /**
-   * Whether policies judge each row by itself. Where they read tables or call functions, rows written by one
-   * statement could not see each other, so a batch must write them one by one.
-   */
-  readonly hasRowLocalPolicies: boolean
   /** In table order. */
   readonly columns: readonly Column[]
   readonly column: ReadonlyMap<string, Column>

@@ -14,14 +14,7 @@ export function relationsQuery(schemas: readonly string[]): Sql {
       coalesce(has_any_column_privilege(${caller}, c.oid, 'select'), false) as can_select,
       coalesce(has_any_column_privilege(${caller}, c.oid, 'insert'), false) as can_insert,
       coalesce(has_any_column_privilege(${caller}, c.oid, 'update'), false) as can_update,
-      coalesce(has_table_privilege(${caller}, c.oid, 'delete'), false) as can_delete,
-      exists (
-        select
-        from pg_policy p
-        join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.deptype = 'n'
-        where p.polrelid = c.oid
-          and (d.refclassid = 'pg_proc'::regclass or (d.refclassid = 'pg_class'::regclass and d.refobjsubid = 0))
-      ) as policies_look_around
+      coalesce(has_table_privilege(${caller}, c.oid, 'delete'), false) as can_delete
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -41,5 +34,4 @@ export interface RelationRow {
   readonly can_update: boolean
   readonly can_delete: boolean
   /** Whether a policy calls a function or reads a table: its verdict on one row may depend on others. */
-  readonly policies_look_around: boolean
 }
