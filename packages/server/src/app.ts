@@ -201,7 +201,7 @@ async function wire(
     async close() {
       isStopping = true
       await closeServer(http.server, () => http.close(), config.server.shutdown_timeout)
-      for (const feature of features) await feature.stop?.()
+      for (const feature of features.toReversed()) await feature.stop?.()
       catalog.close()
       await database.close()
     },
