@@ -200,6 +200,23 @@ export const configSchema = Type.Object({
     enabled: flag(true, 'Whether this node works on jobs. Mail is sent by jobs.'),
     concurrency: integer(10, 'Jobs of one type that this node works on at once.', 1, 1000),
   }),
+  webhooks: Type.Object({
+    allow_private_targets: automatic(
+      'Whether webhooks may go to private and loopback addresses. auto: while server.public_base_url is a loopback address.',
+    ),
+    deliver: flag(true, 'Whether this node delivers webhooks.'),
+    concurrency: integer(20, 'Deliveries to one receiver at once, over all nodes.', 1, 1000),
+    retention_days: integer(7, 'Days the log of deliveries is kept.', 1, 3650),
+    pause_after_hours: integer(
+      72,
+      'Hours without any success after which a webhook is paused; 0 means never.',
+      0,
+      87_600,
+    ),
+  }),
+  events: Type.Object({
+    retention_hours: integer(24, 'Hours the log of changes is kept after it was worked off.', 1, 8760),
+  }),
   admin: Type.Object({
     password: text(
       '',
@@ -256,7 +273,7 @@ interface Annotations {
   readonly description: string
   readonly expects: string
   readonly secret?: boolean
-  readonly type: string
+  readonly type: string | readonly string[]
 }
 
 /** All keys in the order of the schema. */
@@ -283,7 +300,7 @@ function listLeaves(path: readonly string[], schema: TSchema): readonly Setting[
       section: path[0] ?? '',
       env: `BASALT_${path.join('_')}`.toUpperCase(),
       flag: `--${dashed}`,
-      type: annotations.type === 'array' ? 'list' : (annotations.type as Setting['type']),
+      type: settingType(annotations.type),
       schema,
       default: annotations.default,
       description: annotations.description,
@@ -291,6 +308,12 @@ function listLeaves(path: readonly string[], schema: TSchema): readonly Setting[
       secret: annotations.secret === true,
     },
   ]
+}
+
+function settingType(type: string | readonly string[]): Setting['type'] {
+  if (type === 'array') return 'list'
+  // Of an automatic flag texts other than "auto" are booleans.
+  return (typeof type === 'string' ? type : 'boolean') as Setting['type']
 }
 
 function text(
@@ -324,6 +347,17 @@ function integer(fallback: number, description: string, minimum: number, maximum
 
 function flag(fallback: boolean, description: string) {
   return Type.Boolean({ default: fallback, description, expects: 'true or false' })
+}
+
+/** A flag that is decided by other keys unless it is set. */
+function automatic(description: string) {
+  return Type.Unsafe<boolean | 'auto'>({
+    type: ['boolean', 'string'],
+    enum: [true, false, 'auto'],
+    default: 'auto',
+    description,
+    expects: 'true, false or auto',
+  })
 }
 
 function list(
