@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import type { Config } from './config/schema.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
-import { type ChangeLog, silentChangeLog } from './database/change-log.ts'
+import type { ChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
 import { translateDatabaseFailure } from './database/errors.ts'
 import { type Database, openDatabase } from './database/open.ts'
@@ -24,6 +24,7 @@ import {
 } from './features/admin/index.ts'
 import { AuthSettings, authSettings } from './features/auth-settings/index.ts'
 import { collections } from './features/collections/index.ts'
+import { events, Interests, OutboxChangeLog } from './features/events/index.ts'
 import { health } from './features/health/index.ts'
 import { createJobQueue, jobs } from './features/jobs/index.ts'
 import { createMailBackend, createMailTemplates, mail } from './features/mail/index.ts'
@@ -37,10 +38,12 @@ import { createThrottle, throttle } from './features/throttle/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { closeServer, seeOffClients } from './http/shutdown.ts'
+import { webhooks } from './features/webhooks/index.ts'
 import { httpOrigin, isLoopback } from './lib/addresses.ts'
+import { createOutbound, type Resolve } from './http/outbound.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
-import { createSecretBox } from './lib/secret-box.ts'
+import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import { resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
@@ -51,7 +54,10 @@ export interface AppOptions {
   readonly changes?: ChangeLog
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
+  /** Where changes go instead of the log of events; for tests. */
 }
+  /** Finds addresses of names that webhooks go to; for tests. */
+  readonly resolve?: Resolve
 
 /** A whole server, wired and ready to listen. */
 export interface App {
@@ -74,7 +80,7 @@ export interface App {
 
 /** The composition root: configuration, database, HTTP, features, in this order, and nothing else. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, clock = systemClock, changes = silentChangeLog } = options
+  const { config, log, clock = systemClock } = options
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
@@ -88,7 +94,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       clock,
       log: (message, detail = {}) => log.error(detail, message),
     })
-    return await wire(config, log, clock, changes, database, catalog)
+    return await wire(options, clock, database, catalog)
   } catch (error) {
     catalog?.close()
     await database.close()
@@ -99,10 +105,8 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function wire(
-  config: Config,
-  log: Logger,
+  { config, log, changes, resolve }: AppOptions,
   clock: Clock,
-  changes: ChangeLog,
   database: Database,
   catalog: LiveCatalog,
 ): Promise<App> {
@@ -133,6 +137,14 @@ async function wire(
   const settings = new AuthSettings(system, config.auth, log)
   const keys = config.auth.enabled ? deriveKeys(resolveJwtSecret(config)) : undefined
   const accessTokens =
+  const interests = new Interests()
+  const outbound = createOutbound({
+    allowsPrivate: () => allowsPrivateTargets(config),
+    ...(resolve === undefined ? {} : { resolve }),
+  })
+  // Made when it is first needed: without auth there may be no secret to make it from.
+  let secretBox: SecretBox | undefined
+  const secrets = () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config)))
     keys === undefined
       ? []
       : [refuseEndedSessions(createAccessTokenVerifier({ secret: keys.access, clock }), endedSessions)]
@@ -155,7 +167,13 @@ async function wire(
 
   const features: readonly Feature[] = [
     health({ database: system, isStopping: () => isStopping }),
-    collections({ catalog, database: database.user, changes }),
+    collections({
+      catalog,
+      database: database.user,
+      changes: changes ?? new OutboxChangeLog(interests),
+    }),
+    events({ database: system, retentionHours: config.events.retention_hours, log }),
+    webhooks({ config: config.webhooks, database: system, interests, outbound, secrets, clock, log }),
     schema(catalog),
     admin(adminService, adminTokens),
     throttle(system),
@@ -167,7 +185,7 @@ async function wire(
       : [
           authSettings(settings),
           accounts(accountContext),
-          mfa({ accounts: accountContext, secrets: createSecretBox(resolveEncryptionKeys(config)) }),
+          mfa({ accounts: accountContext, secrets: secrets() }),
         ]),
     // Last: the others have said what jobs there are.
     jobs(jobQueue),
@@ -221,6 +239,12 @@ function localOrigin(http: HttpServer, { server }: Config): string {
   const address = http.server.address() as AddressInfo | null
   return httpOrigin(server.host, address?.port ?? server.port)
 }
+/** Whether webhooks may go to private and loopback addresses (decisions, Events). */
+function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
+  if (allow_private_targets !== 'auto') return allow_private_targets
+  return isLoopback(server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname)
+}
+
 
 async function listen(http: HttpServer, { server }: Config): Promise<void> {
   try {

@@ -5,6 +5,7 @@ import { inject } from 'vitest'
 import { type App, createApp } from '../src/app.ts'
 import type { ChangeLog } from '../src/database/change-log.ts'
 import { type AccessTokenClaims, signAccessToken } from '../src/features/accounts/index.ts'
+import type { Resolve } from '../src/http/outbound.ts'
 import { type Clock, systemClock } from '../src/lib/clock.ts'
 import { templateDatabase } from './global-setup.ts'
 import { testAdminPassword, testConfig, testSecret } from './test-config.ts'
@@ -23,6 +24,8 @@ export interface TestAppOptions {
   readonly config?: Readonly<Record<string, string>>
   readonly clock?: Clock
   readonly changes?: ChangeLog
+  /** Finds the addresses of names that webhooks go to. */
+  readonly resolve?: Resolve
   /** Use this database instead of a new one; for several nodes on one. */
   readonly database?: TestDatabase
   /** SQL that runs before the app starts. */
@@ -66,6 +69,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     log: capturingLogger(log),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.changes === undefined ? {} : { changes: options.changes }),
+    ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
   })
   await app.listen()
   const url = app.http.listeningOrigin

@@ -1,9 +1,10 @@
 import type { Catalog, Relation } from '../../database/catalog/model.ts'
-import { type ChangeLog, withCapture } from '../../database/change-log.ts'
+import { withCapture } from '../../database/change-log.ts'
 import { translateDatabaseFailure } from '../../database/errors.ts'
 import { type Answer, StatementFailed } from '../../database/message.ts'
 import type { Step, UserDatabase } from '../../database/user-database.ts'
 import type { AppError } from '../../lib/errors.ts'
+import type { FindCapture } from './capture.ts'
 import { mayBeOutdated } from './catalog-access.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
 import { compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
@@ -19,7 +20,7 @@ import { fill, type SlotValues, type StatementCache } from './statements.ts'
 export interface BatchDeps {
   readonly statements: StatementCache
   readonly database: UserDatabase
-  readonly changes: ChangeLog
+  readonly findCapture: FindCapture
 }
 
 /** Runs the operations in one transaction and one message; answers their results as a JSON array. */
@@ -33,17 +34,18 @@ export type RunBatch = (
 interface RunStep {
   readonly step: Step
   readonly run: BatchRun
-  /** Whether the step does the run's work, rather than a check before or the capture after it. */
+  /** Whether the step does the run's work, rather than what surrounds it. */
   readonly isWork: boolean
 }
 
-export function createBatchRunner({ statements, database, changes }: BatchDeps): RunBatch {
+export function createBatchRunner({ statements, database, findCapture }: BatchDeps): RunBatch {
   /** Relations whose creates must not be joined, as Postgres told; forgotten with their snapshot. */
   const unjoinable = new WeakSet<Relation>()
 
   function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {
     const { relation, method, columns } = run
-    const capture = changes.capture(relation, method)
+    const slots = slotsOf(run)
+    const capture = findCapture({ catalog, relation, action: method, reader, slots })
     const isCaptured = capture !== undefined
     const positions = columns.map(({ position }) => position).join()
     const key = `batch ${isJoined(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
@@ -55,8 +57,8 @@ export function createBatchRunner({ statements, database, changes }: BatchDeps):
           : compileWrite(method, record, columns, { isCaptured, mustTouch: true }),
       )
     })
-    const steps = withCapture(fill(template, slotsOf(run)), capture)
-    return steps.map((step, index) => ({ step, run, isWork: index === 0 }))
+    const steps = withCapture(fill(template, slots), capture)
+    return steps.map((step, index) => ({ step, run, isWork: index === (capture?.before.length ?? 0) }))
   }
 
   /** A check for each relation with joined creates. */

@@ -4,6 +4,7 @@ import { type ChangeAction, type ChangeLog, withCapture } from '../../database/c
 import { type Answer, type Call, StatementFailed } from '../../database/message.ts'
 import type { CallerScope, UserDatabase } from '../../database/user-database.ts'
 import { createBatchRunner } from './batch.ts'
+import { createCaptureFinder } from './capture.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
 import { compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { collectionErrors } from './errors.ts'
@@ -50,7 +51,8 @@ export function createCollectionService({
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
-  const runBatch = createBatchRunner({ statements, database, changes })
+  const findCapture = createCaptureFinder(changes, statements)
+  const runBatch = createBatchRunner({ statements, database, findCapture })
 
   function read(caller: Caller, calls: readonly Call[]): Promise<readonly Answer[]> {
     return database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
@@ -68,7 +70,8 @@ export function createCollectionService({
     input: { readonly columns: readonly Column[]; readonly json: string; readonly id: readonly string[] },
   ): Promise<Answer | undefined> {
     const reader = readerOf(caller)
-    const capture = changes.capture(relation, action)
+    const slots = writeSlots(input.json, input.id)
+    const capture = findCapture({ catalog, relation, action, reader, slots })
     const isCaptured = capture !== undefined
     const positions = input.columns.map(({ position }) => position).join()
     const key = `${action} ${reader} ${isCaptured} ${positions} ${relation.collection}`
@@ -80,13 +83,13 @@ export function createCollectionService({
         }),
       ),
     )
-    const steps = withCapture(fill(template, writeSlots(input.json, input.id)), capture)
+    const steps = withCapture(fill(template, slots), capture)
     try {
-      const [answer] = await database.run(caller.scope, steps, {
+      const answers = await database.run(caller.scope, steps, {
         isRead: false,
         isAbandoned: caller.isAbandoned,
       })
-      return answer
+      return answers[capture?.before.length ?? 0]
     } catch (error) {
       if (error instanceof StatementFailed && isRowMissing(error)) return undefined
       throw error

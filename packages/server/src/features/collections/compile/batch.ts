@@ -25,7 +25,7 @@ export function compileCreates(record: RecordPlan, columns: readonly Column[], i
     select string_agg(
         '{"index":' || (n.place - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',
         ',' order by n.place)
-      ${isCaptured ? sql`, ${leaveChangedRows(sql`json_agg(${changedRow(sql`n.record`)} order by n.place)`)}` : sql.empty}
+      ${isCaptured ? sql`, ${leaveChangedRows(record.relation, 'create', sql`json_agg(${changedRow(sql`n.record`)} order by n.place)`)}` : sql.empty}
     from n`
 }
 

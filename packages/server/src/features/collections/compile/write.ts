@@ -62,7 +62,8 @@ export function compileWrite(
 /** Inserts what the JSON text holds for these columns; the rest takes its defaults. Answers the record. */
 function compileCreate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
   const source = sql`json_to_record(${jsonSlot}::json)`
-  return compileAnswer({ write: compileInsert(record, columns, source), record: wholeRow }, options)
+  const write = compileInsert(record, columns, source)
+  return compileAnswer({ of: record.relation, action: 'create', write, record: wholeRow }, options)
 }
 
 /** Changes these columns of one record to what the JSON text holds. Answers the record. */
@@ -73,6 +74,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
   )
   const body = sql`json_to_record(${jsonSlot}::json) as b (${compileColumnTypes(columns)})`
   const list = compileSelectList(record, row)
+  const written = { of: record.relation, action: 'update' } as const
   if (!options.isCaptured) {
     const write = sql`
       update ${name} as ${sql.id(row)}
@@ -80,7 +82,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
       from ${body}
       where ${compileIdentity(record.relation, row)}
       returning ${list}`
-    return compileAnswer({ write, record: wholeRow }, options)
+    return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
   // The lock keeps what is read as the old record the one that is updated.
   const write = sql`
@@ -98,7 +100,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
       sql` and `,
     )}
     returning ${compileJson(list)} as record, ${sql.id('o', oldRecord)} as old_record`
-  return compileAnswer({ write, record: sql`w.record`, oldRecord: sql`w.old_record` }, options)
+  return compileAnswer({ ...written, write, record: sql`w.record`, oldRecord: sql`w.old_record` }, options)
 }
 
 /** Answers nothing but the number of rows, unless somebody wants to know what was deleted. */
@@ -106,12 +108,13 @@ function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
   const remove = sql`
     delete from ${relationName(record.relation)} as ${sql.id(row)}
     where ${compileIdentity(record.relation, row)}`
+  const written = { of: record.relation, action: 'delete' } as const
   if (options.isCaptured) {
     const write = sql`${remove} returning ${compileSelectList(record, row)}`
-    return compileAnswer({ write, record: wholeRow }, options)
+    return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
   if (!options.mustTouch) return remove
-  return compileAnswer({ write: sql`${remove} returning 1`, record: sql`null` }, options)
+  return compileAnswer({ ...written, write: sql`${remove} returning 1`, record: sql`null` }, options)
 }
 
 /** The insert itself, from a function that answers records of JSON. The rows' alias is `t`. */
@@ -134,6 +137,8 @@ const oldRecord = 'basalt old record'
 const wholeRow = sql`row_to_json(w.*)`
 
 interface Written {
+  readonly of: Relation
+  readonly action: ChangeAction
   /** The write, which becomes `w`. */
   readonly write: Sql
   /** The record as JSON, from `w`. */
@@ -147,11 +152,11 @@ interface Written {
  * from the collection a write can touch more than one row: the first is answered.
  */
 function compileAnswer(
-  { write, record, oldRecord: old }: Written,
+  { of, action, write, record, oldRecord: old }: Written,
   { isCaptured, mustTouch }: WriteOptions,
 ): Sql {
   if (!isCaptured && !mustTouch) return sql`with w as (${write}) select ${record} from w`
-  const changes = leaveChangedRows(sql`json_agg(${changedRow(record, old)})`)
+  const changes = leaveChangedRows(of, action, sql`json_agg(${changedRow(record, old)})`)
   return sql`
     with w as (${write})
     select (select ${record} from w limit 1),
@@ -176,7 +181,8 @@ function compileColumnTypes(columns: readonly Column[]): Sql {
   return sql.join(columns.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`))
 }
 
-function compileIdentity(relation: Relation, alias: string): Sql {
+/** The row of `alias` is the one whose key stands in the slots. */
+export function compileIdentity(relation: Relation, alias: string): Sql {
   return sql.join(
     relation.primaryKey.map((column, index) => sql`${sql.id(alias, column.name)} = ${idSlot(index)}`),
     sql` and `,

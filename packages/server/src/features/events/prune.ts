@@ -1,0 +1,28 @@
+import { sql } from '../../database/sql.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
+
+/** Rows removed by one statement, so that none takes long. */
+const batchSize = 10_000
+
+/**
+ * Removes events that are older than the retention and that every consumer has taken.
+ *
+ * @returns how many
+ */
+export async function pruneOutbox(database: SystemDatabase, retentionHours: number): Promise<number> {
+  let total = 0
+  for (;;) {
+    const count = await database.count(sql`
+      delete from basalt.outbox where id in (
+        select o.id from basalt.outbox o
+        where o.happened_at < now() - make_interval(hours => ${retentionHours}::int)
+          and not exists (
+            select from basalt.event_cursors c where not pg_visible_in_snapshot(o.transaction_id, c.passed)
+          )
+        order by o.happened_at
+        limit ${batchSize}
+      )`)
+    total += count
+    if (count < batchSize) return total
+  }
+}

@@ -1,0 +1,69 @@
+import { webhookErrors } from './errors.ts'
+import { isBrokenSecret } from './signature.ts'
+
+/** What callers send to create or change a webhook. */
+export interface WebhookInput {
+  readonly url?: string
+  readonly secret?: string | null
+  readonly events?: readonly string[]
+  readonly tables?: readonly string[]
+  readonly enabled?: boolean
+}
+
+export const actions: readonly string[] = ['create', 'update', 'delete']
+
+const urlLimit = 2048
+const secretLimit = 1024
+const tablesLimit = 1000
+const nameLimit = 200
+
+/** @throws AppError invalid_webhook */
+export function readUrl(text: string): string {
+  const url = text.trim()
+  if (url === '') throw webhookErrors.invalidWebhook('url is required')
+  if (url.length > urlLimit) throw webhookErrors.invalidWebhook(`url: at most ${urlLimit} characters`)
+  const parsed = URL.parse(url)
+  if (parsed === null || !/^https?:\/\//i.test(url) || parsed.hostname === '') {
+    throw webhookErrors.invalidWebhook('url must be an absolute http or https URL')
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw webhookErrors.invalidWebhook('url must not include embedded credentials')
+  }
+  return storable('url', url)
+}
+
+/** Undefined when there is none. @throws AppError invalid_webhook */
+export function readSecret(text: string | null): string | undefined {
+  if (text === null || text === '') return undefined
+  if (text.length > secretLimit)
+    throw webhookErrors.invalidWebhook(`secret: at most ${secretLimit} characters`)
+  if (isBrokenSecret(text)) throw webhookErrors.invalidWebhook('secret: expected base64 after whsec_')
+  return text
+}
+
+/** None means all. @throws AppError invalid_webhook */
+export function readEvents(events: readonly string[]): string[] {
+  const wrong = events.find((event) => !actions.includes(event))
+  if (wrong !== undefined) {
+    throw webhookErrors.invalidWebhook(`invalid event: ${wrong} (must be create, update, or delete)`)
+  }
+  return events.length === 0 ? [...actions] : [...new Set(events)]
+}
+
+/** Tables need not exist yet. @throws AppError invalid_webhook */
+export function readTables(tables: readonly string[]): string[] {
+  if (tables.length > tablesLimit) throw webhookErrors.invalidWebhook(`tables: at most ${tablesLimit}`)
+  for (const name of tables) {
+    if (name.trim() === '' || name.length > nameLimit) {
+      throw webhookErrors.invalidWebhook(`tables: ${JSON.stringify(name)} is not the name of a collection`)
+    }
+    storable('tables', name)
+  }
+  return [...new Set(tables)]
+}
+
+/** Postgres has no NUL in texts. */
+function storable(field: string, text: string): string {
+  if (text.includes('\0')) throw webhookErrors.invalidWebhook(`${field}: NUL is not allowed`)
+  return text
+}
