@@ -28,19 +28,22 @@ import { events, Interests, OutboxChangeLog } from './features/events/index.ts'
 import { health } from './features/health/index.ts'
 import { createJobQueue, jobs } from './features/jobs/index.ts'
 import { createMailBackend, createMailTemplates, mail } from './features/mail/index.ts'
+import { maintenance } from './features/maintenance/index.ts'
+import { matviews } from './features/matviews/index.ts'
 import { metrics } from './features/metrics/index.ts'
 import { mfa, secondFactors } from './features/mfa/index.ts'
 import { createPasswordHasher } from './features/passwords/index.ts'
 import { reference } from './features/reference/index.ts'
+import { schedules } from './features/schedules/index.ts'
 import { schema } from './features/schema/index.ts'
 import { createSmsProvider } from './features/sms/index.ts'
 import { createThrottle, throttle } from './features/throttle/index.ts'
+import { webhooks } from './features/webhooks/index.ts'
 import { Metrics } from './http/metrics.ts'
+import { createOutbound, type Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { closeServer, seeOffClients } from './http/shutdown.ts'
-import { webhooks } from './features/webhooks/index.ts'
 import { httpOrigin, isLoopback } from './lib/addresses.ts'
-import { createOutbound, type Resolve } from './http/outbound.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
@@ -51,13 +54,13 @@ export interface AppOptions {
   readonly config: Config
   readonly log: Logger
   readonly clock?: Clock
-  readonly changes?: ChangeLog
-  /** Settings of the embedded cluster; for tests. */
-  readonly embeddedSettings?: ClusterSettings
   /** Where changes go instead of the log of events; for tests. */
-}
+  readonly changes?: ChangeLog
   /** Finds addresses of names that webhooks go to; for tests. */
   readonly resolve?: Resolve
+  /** Settings of the embedded cluster; for tests. */
+  readonly embeddedSettings?: ClusterSettings
+}
 
 /** A whole server, wired and ready to listen. */
 export interface App {
@@ -123,6 +126,7 @@ async function wire(
     database: system,
     isWorking: config.jobs.enabled,
     concurrency: config.jobs.concurrency,
+    retentionDays: config.jobs.retention_days,
     stopTimeout: config.server.shutdown_timeout,
     log,
   })
@@ -133,10 +137,6 @@ async function wire(
     clock,
   })
   const mailTemplates = createMailTemplates({ database: system, appName: config.email.app_name, log })
-  const endedSessions = new EndedSessions(system, config.auth.token_duration, log)
-  const settings = new AuthSettings(system, config.auth, log)
-  const keys = config.auth.enabled ? deriveKeys(resolveJwtSecret(config)) : undefined
-  const accessTokens =
   const interests = new Interests()
   const outbound = createOutbound({
     allowsPrivate: () => allowsPrivateTargets(config),
@@ -145,6 +145,10 @@ async function wire(
   // Made when it is first needed: without auth there may be no secret to make it from.
   let secretBox: SecretBox | undefined
   const secrets = () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config)))
+  const endedSessions = new EndedSessions(system, config.auth.token_duration, log)
+  const settings = new AuthSettings(system, config.auth, log)
+  const keys = config.auth.enabled ? deriveKeys(resolveJwtSecret(config)) : undefined
+  const accessTokens =
     keys === undefined
       ? []
       : [refuseEndedSessions(createAccessTokenVerifier({ secret: keys.access, clock }), endedSessions)]
@@ -187,8 +191,17 @@ async function wire(
           accounts(accountContext),
           mfa({ accounts: accountContext, secrets: secrets() }),
         ]),
+    matviews({ database, queue: jobQueue, refreshTimeout: config.matviews.refresh_timeout }),
+    maintenance({
+      database: system,
+      queue: jobQueue,
+      accessTokenSeconds: config.auth.token_duration,
+      jobRetentionDays: config.jobs.retention_days,
+      anonymousDays: config.auth.clean_up.anonymous_days,
+    }),
     // Last: the others have said what jobs there are.
-    jobs(jobQueue),
+    jobs({ queue: jobQueue, database: system, isEnabled: config.jobs.enabled }),
+    schedules({ database: system, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
   ]
 
   const http: HttpServer = await createHttpServer({
@@ -226,6 +239,12 @@ async function wire(
   }
 }
 
+/** Whether webhooks may go to private and loopback addresses (decisions, Events). */
+function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
+  if (allow_private_targets !== 'auto') return allow_private_targets
+  return isLoopback(server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname)
+}
+
 /** On somebody's own machine, where codes and links may stand in the log (decisions, Configuration). */
 function isDevelopment({ database, server }: Config): boolean {
   if (database.url === '') return true
@@ -239,12 +258,6 @@ function localOrigin(http: HttpServer, { server }: Config): string {
   const address = http.server.address() as AddressInfo | null
   return httpOrigin(server.host, address?.port ?? server.port)
 }
-/** Whether webhooks may go to private and loopback addresses (decisions, Events). */
-function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
-  if (allow_private_targets !== 'auto') return allow_private_targets
-  return isLoopback(server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname)
-}
-
 
 async function listen(http: HttpServer, { server }: Config): Promise<void> {
   try {

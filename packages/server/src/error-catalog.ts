@@ -2,9 +2,13 @@ import { databaseErrorTable } from './database/errors.ts'
 import { accountErrorTable } from './features/accounts/index.ts'
 import { adminErrorTable } from './features/admin/index.ts'
 import { collectionErrorTable } from './features/collections/index.ts'
+import { jobErrorTable } from './features/jobs/index.ts'
 import { mailErrorTable } from './features/mail/index.ts'
+import { matviewErrorTable } from './features/matviews/index.ts'
 import { mfaErrorTable } from './features/mfa/index.ts'
 import { passwordErrorTable } from './features/passwords/index.ts'
+import { scheduleErrorTable } from './features/schedules/index.ts'
+import { webhookErrorTable } from './features/webhooks/index.ts'
 import { httpErrorTable } from './http/errors.ts'
 import { type ErrorSpec, type ErrorTable, errorKind } from './lib/errors.ts'
 
@@ -27,6 +31,10 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Second factors': mfaErrorTable,
   Passwords: passwordErrorTable,
   Mail: mailErrorTable,
+  Webhooks: webhookErrorTable,
+  Jobs: jobErrorTable,
+  Schedules: scheduleErrorTable,
+  'Materialized views': matviewErrorTable,
 }
 
 /** Every error the API can answer, by area. */

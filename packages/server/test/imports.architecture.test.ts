@@ -23,8 +23,13 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   accounts: ['audit', 'auth-settings', 'jobs', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'passwords', 'throttle'],
   'auth-settings': ['audit'],
+  jobs: ['audit'],
   mail: ['audit', 'throttle'],
+  maintenance: ['accounts', 'jobs'],
+  matviews: ['audit', 'jobs', 'throttle'],
   mfa: ['accounts', 'audit', 'jobs', 'mail', 'sms', 'throttle'],
+  webhooks: ['audit', 'events'],
+  schedules: ['audit', 'jobs'],
 }
 
 /** Packages that only one part may use. */

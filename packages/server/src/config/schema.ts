@@ -199,6 +199,7 @@ export const configSchema = Type.Object({
   jobs: Type.Object({
     enabled: flag(true, 'Whether this node works on jobs. Mail is sent by jobs.'),
     concurrency: integer(10, 'Jobs of one type that this node works on at once.', 1, 1000),
+    retention_days: integer(7, 'Days that finished jobs are kept.', 1, 3650),
   }),
   webhooks: Type.Object({
     allow_private_targets: automatic(
@@ -216,6 +217,9 @@ export const configSchema = Type.Object({
   }),
   events: Type.Object({
     retention_hours: integer(24, 'Hours the log of changes is kept after it was worked off.', 1, 8760),
+  }),
+  matviews: Type.Object({
+    refresh_timeout: integer(3600, 'Seconds that refreshing a materialized view may take.', 1, 86_400),
   }),
   admin: Type.Object({
     password: text(

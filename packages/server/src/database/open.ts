@@ -35,6 +35,13 @@ export interface Database {
   readonly migrated: readonly string[]
   readonly system: SystemDatabase
   readonly user: UserDatabase
+  /** Connections beside the pools, for work that takes longer than a request may. Whoever opens one closes it. */
+  readonly aside: {
+    /** @throws ConnectionLost when the database is away */
+    open(): Promise<Connection>
+    /** Stops the statement that runs on one; never rejects. */
+    cancel(connection: Connection): Promise<void>
+  }
   close(): Promise<void>
 }
 
@@ -75,13 +82,22 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     const settings = sessionSettings(config.database)
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const pools = createPools(target, config.database, engine)
+    const system = new SystemDatabase(pools.system)
     return {
       mode: embedded === undefined ? 'external' : 'embedded',
       location: embedded?.directory ?? describeUrl(config.database.url),
       engine,
       migrated,
-      system: new SystemDatabase(pools.system),
+      system,
       user: new UserDatabase(pools.user, engine.isPooled ? settings : {}),
+      aside: {
+        open: () => Connection.open(target),
+        async cancel(connection) {
+          // The process id that a pooler tells could be that of anybody.
+          if (engine.isPooled) connection.destroy()
+          else await cancelStatement(system, connection)
+        },
+      },
       async close() {
         // In this order: statements of callers that have gone are cancelled through the other pool.
         await pools.user.close()
@@ -201,10 +217,12 @@ function createPools(
     async cancel(connection) {
       // A pooler makes up the process id, and it could be that of anybody; the statement timeout ends the work.
       if (isPooled) return
-      await systemDatabase
-        .count(sql`select pg_cancel_backend(${connection.backendPid}::int)`)
-        .catch(() => undefined)
+      await cancelStatement(systemDatabase, connection)
     },
   })
   return { user, system }
+}
+
+async function cancelStatement(database: SystemDatabase, { backendPid }: Connection): Promise<void> {
+  await database.count(sql`select pg_cancel_backend(${backendPid}::int)`).catch(() => undefined)
 }

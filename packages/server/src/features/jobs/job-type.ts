@@ -9,6 +9,8 @@ export interface JobType<Payload extends object> {
   readonly retryDelayMax: number
   /** Seconds one attempt may take. */
   readonly timeout: number
+  /** What is wrong with a payload that an administrator gave, if anything is. */
+  readonly findProblem?: (payload: Readonly<Record<string, unknown>>) => string | undefined
   /**
    * Does the job. It may be begun again after a crash, so what it does must be safe to repeat. What it throws is kept
    * with the job and must hold no secret; a {@link JobRefused} ends the retries.

@@ -1,30 +1,39 @@
 import { type Db, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
-import { sql } from '../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import { messageOf } from '../../lib/errors.ts'
+import { ensureListIndex, queueSchema } from './job-rows.ts'
 import type { JobType } from './job-type.ts'
 import { JobWorker } from './worker.ts'
 
-/** Schema of the queue's own tables. */
-const queueSchema = 'basalt_jobs'
-
 /** A job whose worker has not been heard of for so long goes to another one. */
 const leaseSeconds = 30
-const keepFinishedSeconds = 7 * 24 * 3600
 /** The id of no job. */
 const nobody = '00000000-0000-0000-0000-000000000000'
+
+/** How one job differs from the others of its type. */
+export interface EnqueueOptions {
+  readonly maxAttempts?: number | undefined
+  /** Not before this time. */
+  readonly runAt?: Date | undefined
+  /** The schedule it comes from. */
+  readonly scheduleId?: string | undefined
+}
 
 export interface JobQueue {
   /** Declares a kind of job; before the start. */
   define<Payload extends object>(type: JobType<Payload>): void
+  /** The kind of that name, if this version of the server knows it. */
+  findType(name: string): JobType<object> | undefined
+  /** The names of all kinds. */
+  listTypes(): string[]
   /**
    * Adds a job.
    *
    * @param transaction makes the job part of it: there when it commits, never there when it does not
    * @returns the job's id
    */
-  enqueue(name: string, payload: object, transaction?: Queryable): Promise<string>
+  enqueue(name: string, payload: object, transaction?: Queryable, options?: EnqueueOptions): Promise<string>
   /** Looks for jobs at once instead of at the next poll; after a transaction that added some. */
   wake(): void
   start(): Promise<void>
@@ -37,6 +46,8 @@ export interface JobQueueOptions {
   readonly isWorking: boolean
   /** Jobs of one kind at once on this node. */
   readonly concurrency: number
+  /** Days that finished jobs are kept. */
+  readonly retentionDays: number
   /** Seconds that running jobs may take when the server stops. */
   readonly stopTimeout: number
   readonly log: Logger
@@ -44,7 +55,7 @@ export interface JobQueueOptions {
 
 /** A queue in the database, shared by all nodes: pg-boss, behind the few things we ask of it. */
 export function createJobQueue(options: JobQueueOptions): JobQueue {
-  const { database, isWorking, concurrency, stopTimeout, log } = options
+  const { database, isWorking, concurrency, retentionDays, stopTimeout, log } = options
   const types = new Map<string, JobType<object>>()
   let worker: JobWorker | undefined
   const boss = new PgBoss({
@@ -62,16 +73,20 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   return {
     define(type) {
-      // A payload was made by the feature that defines the type.
+      // A payload was made by the feature that defines the type, or passed its `findProblem`.
       types.set(type.name, type as JobType<object>)
     },
 
-    async enqueue(name, payload, transaction) {
-      const id = await boss.send(
-        name,
-        payload,
-        transaction === undefined ? {} : { db: executorOf(transaction) },
-      )
+    findType: (name) => types.get(name),
+    listTypes: () => [...types.keys()],
+
+    async enqueue(name, payload, transaction, { maxAttempts, runAt, scheduleId } = {}) {
+      const id = await boss.send(name, payload, {
+        ...(transaction === undefined ? {} : { db: executorOf(transaction) }),
+        ...(maxAttempts === undefined ? {} : { retryLimit: maxAttempts - 1 }),
+        ...(runAt === undefined ? {} : { startAfter: runAt }),
+        ...(scheduleId === undefined ? {} : { group: { id: scheduleId } }),
+      })
       if (id === null) throw new Error(`job ${name} was not accepted`)
       if (transaction === undefined) worker?.wake()
       return id
@@ -81,6 +96,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
     async start() {
       await boss.start()
+      await database.transaction(ensureListIndex)
       for (const { name, ...type } of types.values()) {
         const queue = {
           retryLimit: type.retries,
@@ -89,7 +105,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
           retryBackoff: true,
           expireInSeconds: type.timeout,
           heartbeatSeconds: leaseSeconds,
-          deleteAfterSeconds: keepFinishedSeconds,
+          deleteAfterSeconds: retentionDays * 24 * 3600,
         }
         await boss.createQueue(name, queue)
         await boss.updateQueue(name, queue)
@@ -98,12 +114,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         await boss.getJobById(name, nobody)
       }
       if (!isWorking) return
-      const giveUp = async ({ id, retryCount }: { id: string; retryCount: number }) => {
-        await database.count(sql`
-          update ${sql.id(queueSchema, 'job')} set retry_limit = retry_count
-          where id = ${id}::uuid and state = 'active' and retry_count = ${retryCount}::int`)
-      }
-      worker = new JobWorker({ boss, types: [...types.values()], concurrency, giveUp, log })
+      worker = new JobWorker({ boss, database, types: [...types.values()], concurrency, log })
       worker.start()
     },
 

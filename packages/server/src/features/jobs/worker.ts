@@ -1,21 +1,29 @@
-import type { Job, PgBoss } from 'pg-boss'
+import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
+import type { SystemDatabase } from '../../database/system-database.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { JobRefused, type JobType } from './job-type.ts'
+import { type Attempt, failAttempt, findDueTypes, releaseAttempt } from './settle.ts'
 
 /** Longest time a job waits when nobody woke the worker. */
-const pollMs = 500
+const pollMs = 400
 /** How often a running job's lease is renewed; a third of the lease. */
 const heartbeatMs = 10_000
+/** Time that jobs have to notice that the server stops. */
+const abortGraceMs = 2000
 
 export interface JobWorkerOptions {
   readonly boss: PgBoss
+  readonly database: SystemDatabase
   readonly types: readonly JobType<object>[]
   /** Jobs of one kind at once. */
   readonly concurrency: number
-  /** Ends the retries of an attempt that is about to be reported as failed. */
-  readonly giveUp: (job: Job<object>) => Promise<void>
   readonly log: Logger
+}
+
+interface Running {
+  readonly attempt: Attempt
+  readonly done: Promise<void>
 }
 
 /**
@@ -24,15 +32,17 @@ export interface JobWorkerOptions {
  */
 export class JobWorker {
   readonly #options: JobWorkerOptions
-  readonly #running = new Map<string, Set<Promise<void>>>()
+  readonly #running = new Map<string, Set<Running>>()
   readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
   #isWoken = false
   #isStopped = false
+  #isBlind = false
 
   constructor(options: JobWorkerOptions) {
     this.#options = options
+    for (const { name } of options.types) this.#running.set(name, new Set())
   }
 
   start(): void {
@@ -45,15 +55,32 @@ export class JobWorker {
     else this.#schedule(0)
   }
 
-  /** Takes no more jobs, waits for those that run, and aborts what takes longer than the timeout. */
+  /** Takes no more jobs, waits for those that run, aborts what takes longer than the timeout, and gives it back. */
   async stop(timeoutMs: number): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)
     await this.#polling
-    const running = Promise.all([...this.#running.values()].flatMap((jobs) => [...jobs]))
-    const timer = setTimeout(() => this.#stopping.abort(new Error('the server stops')), timeoutMs)
-    await running
+    if (await this.#settleWithin(timeoutMs)) return
+    this.#stopping.abort(new Error('the server stops'))
+    if (await this.#settleWithin(abortGraceMs)) return
+    // What does not listen is given back behind its back: its late word will be refused.
+    await Promise.all(this.#listRunning().map(({ attempt }) => this.#release(attempt)))
+  }
+
+  #listRunning(): Running[] {
+    return [...this.#running.values()].flatMap((jobs) => [...jobs])
+  }
+
+  /** Whether everything that runs was done in time. */
+  async #settleWithin(timeoutMs: number): Promise<boolean> {
+    const all = Promise.all(this.#listRunning().map(({ done }) => done)).then(() => true)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), timeoutMs)
+    })
+    const isSettled = await Promise.race([all, late])
     clearTimeout(timer)
+    return isSettled
   }
 
   #schedule(delayMs: number): void {
@@ -66,62 +93,93 @@ export class JobWorker {
 
   async #poll(): Promise<void> {
     let isBusy = false
-    for (const type of this.#options.types) isBusy = (await this.#take(type)) || isBusy
-    this.#polling = undefined
-    const again = isBusy || this.#isWoken
     this.#isWoken = false
-    this.#schedule(again ? 0 : pollMs)
-  }
-
-  /** Fills the free slots of a kind; answers whether there may be more to do at once. */
-  async #take(type: JobType<object>): Promise<boolean> {
-    const { boss, concurrency, log } = this.#options
-    const running = this.#running.get(type.name) ?? new Set()
-    this.#running.set(type.name, running)
-    const free = concurrency - running.size
-    if (free <= 0 || this.#isStopped) return false
     try {
-      const jobs = await boss.fetch<object>(type.name, { batchSize: free })
-      for (const job of jobs) {
-        const done = this.#run(type, job).finally(() => {
-          running.delete(done)
-          this.wake()
-        })
-        running.add(done)
-      }
-      return jobs.length === free
+      isBusy = await this.#takeDue()
+      this.#isBlind = false
     } catch (error) {
-      log.warn({ type: type.name, reason: messageOf(error) }, 'cannot look for jobs')
-      return false
+      // Once per outage.
+      if (!this.#isBlind) this.#options.log.warn({ reason: messageOf(error) }, 'cannot look for jobs')
+      this.#isBlind = true
     }
+    this.#polling = undefined
+    this.#schedule(isBusy || this.#isWoken ? 0 : pollMs)
   }
 
-  async #run(type: JobType<object>, job: Job<object>): Promise<void> {
+  /** Fills the free slots; answers whether there may be more to do at once. */
+  async #takeDue(): Promise<boolean> {
+    const { database, types } = this.#options
+    const free = types.filter(({ name }) => this.#freeSlots(name) > 0)
+    const due = new Set(
+      await findDueTypes(
+        database,
+        free.map(({ name }) => name),
+      ),
+    )
+    let isBusy = false
+    for (const type of free) if (due.has(type.name)) isBusy = (await this.#take(type)) || isBusy
+    return isBusy
+  }
+
+  #freeSlots(name: string): number {
+    return this.#options.concurrency - (this.#running.get(name)?.size ?? 0)
+  }
+
+  async #take(type: JobType<object>): Promise<boolean> {
+    const free = this.#freeSlots(type.name)
+    if (free <= 0 || this.#isStopped) return false
+    const jobs = await this.#options.boss.fetch<object>(type.name, { batchSize: free, includeMetadata: true })
+    const running = this.#running.get(type.name)
+    for (const job of jobs) {
+      const done = this.#run(type, job).finally(() => {
+        running?.delete(entry)
+        this.wake()
+      })
+      const entry = { attempt: attemptOf(job), done }
+      running?.add(entry)
+    }
+    return jobs.length === free
+  }
+
+  async #run(type: JobType<object>, job: JobWithMetadata<object>): Promise<void> {
     const { boss, log } = this.#options
-    const attempt = job.retryCount + 1
+    const attempt = job.retryCount + 1 - (job.sourceRetryCount ?? 0)
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(type.timeout * 1000)])
     const lease = setInterval(() => void boss.touch(type.name, job).catch(() => undefined), heartbeatMs)
     try {
       await type.handle(job.data, { id: job.id, attempt, signal })
       await boss.complete(type.name, job)
     } catch (error) {
-      const isLast = error instanceof JobRefused || attempt > type.retries
+      const isFinal = error instanceof JobRefused
+      if (this.#stopping.signal.aborted && !isFinal) {
+        await this.#release(attemptOf(job))
+        return
+      }
       const detail = { job: job.id, type: type.name, attempt, reason: messageOf(error) }
-      if (isLast) log.error(detail, 'job failed')
+      if (isFinal || job.retryCount >= job.retryLimit) log.error(detail, 'job failed')
       else log.warn(detail, 'job will be tried again')
-      await this.#fail(type, job, error).catch((cause) =>
-        log.warn(
-          { ...detail, reason: messageOf(cause) },
-          'cannot record the failure; the lease will run out',
-        ),
+      await failAttempt(this.#options.database, attemptOf(job), messageOf(error), { isFinal }).catch(
+        (cause) =>
+          log.warn(
+            { ...detail, reason: messageOf(cause) },
+            'cannot record the failure; the lease will run out',
+          ),
       )
     } finally {
       clearInterval(lease)
     }
   }
 
-  async #fail(type: JobType<object>, job: Job<object>, error: unknown): Promise<void> {
-    if (error instanceof JobRefused) await this.#options.giveUp(job)
-    await this.#options.boss.fail(type.name, job, { message: messageOf(error) })
+  async #release(attempt: Attempt): Promise<void> {
+    const { database, log } = this.#options
+    const detail = { job: attempt.id, type: attempt.type }
+    log.info(detail, 'the server stops: job goes back to the queue')
+    await releaseAttempt(database, attempt).catch((error) =>
+      log.warn({ ...detail, reason: messageOf(error) }, 'cannot give the job back; the lease will run out'),
+    )
   }
+}
+
+function attemptOf({ name, id, retryCount }: JobWithMetadata<object>): Attempt {
+  return { type: name, id, retryCount }
 }

@@ -3,6 +3,8 @@ import type { Queryable, SystemDatabase } from '../../database/system-database.t
 import type { Feature } from '../../feature.ts'
 import { createTurns } from './turns.ts'
 
+export { createTurns } from './turns.ts'
+
 /** So many attempts per key within a window that begins with the first one. */
 export interface AttemptLimit {
   /** What is limited; part of the key. */
