@@ -3,6 +3,7 @@ import { adminCommands } from './cli/admin.ts'
 import { cleanUpCommand } from './cli/clean-up.ts'
 import { configCommand } from './cli/config.ts'
 import type { Terminal } from './cli/context.ts'
+import { eventsCommands } from './cli/events.ts'
 import { schemaCommand } from './cli/schema.ts'
 import { sqlCommand } from './cli/sql.ts'
 import { startCommand } from './cli/start.ts'
@@ -40,6 +41,7 @@ function createProgram(terminal: Terminal): Command {
     statusCommand(terminal),
     adminCommands(terminal),
     cleanUpCommand(terminal),
+    eventsCommands(terminal),
   ]) {
     program.addCommand(command)
   }

@@ -1,0 +1,68 @@
+import { Command } from 'commander'
+import { loadCatalog } from '../database/catalog/load.ts'
+import type { Relation } from '../database/catalog/model.ts'
+import { openDatabase } from '../database/open.ts'
+import { captureTable, releaseTable } from '../features/events/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { OperatorError } from '../lib/errors.ts'
+import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+
+export function eventsCommands(terminal: Terminal): Command {
+  return new Command('events')
+    .description('events of changes that plain SQL makes')
+    .addCommand(
+      tableCommand(terminal, {
+        name: 'capture',
+        description: 'make changes by plain SQL events too (a trigger on the table)',
+        work: captureTable,
+        done: 'changes by plain SQL are events now',
+      }),
+    )
+    .addCommand(
+      tableCommand(terminal, {
+        name: 'release',
+        description: 'undo events capture',
+        work: releaseTable,
+        done: 'changes by plain SQL are no events',
+      }),
+    )
+}
+
+interface TableCommand {
+  readonly name: string
+  readonly description: string
+  readonly work: typeof captureTable
+  readonly done: string
+}
+
+function tableCommand(terminal: Terminal, { name, description, work, done }: TableCommand): Command {
+  const command = createSubcommand(terminal, name)
+    .description(description)
+    .argument('<table>', 'the collection; outside public with its schema')
+  return withConfigFlags(command).action(async (collection: string) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const database = await openDatabase(config, {
+      purpose: `basalt events ${name}`,
+      asServer: false,
+      log: () => undefined,
+    })
+    try {
+      const catalog = await database.system.transaction((transaction) =>
+        loadCatalog(transaction, config.database.schemas, systemClock.now()),
+      )
+      const relation = requireTable(catalog.relations.get(collection), collection)
+      await database.system.transaction((transaction) => work(transaction, relation))
+      print(terminal, `${collection}: ${done}\n`)
+    } finally {
+      await database.close()
+    }
+  })
+}
+
+function requireTable(relation: Relation | undefined, collection: string): Relation {
+  if (relation === undefined) throw new OperatorError(`collection not found: ${collection}`)
+  if (relation.kind === 'table' || relation.kind === 'partitioned_table') return relation
+  throw new OperatorError(
+    `${collection} is a ${relation.kind.replace('_', ' ')}: only changes of tables are events`,
+  )
+}
