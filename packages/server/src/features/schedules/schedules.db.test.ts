@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../test/account-nodes.ts'
 import {
   createTestApp,
   createTestDatabase,
@@ -345,6 +346,23 @@ describe('a schedule that is due', () => {
     const job = await app.request('GET', `/api/admin/jobs/${first?.id}`, { token })
     expect(job.json).toMatchObject({ scheduleId: ids[0], maxAttempts: 4 })
     // Both nodes have looked again since, and found nothing.
+    const later = await create()
+    await makeDue([later.id], '1 s')
+    await jobsOf(later.id)
+    for (const id of ids) expect(await jobsOf(id)).toHaveLength(1)
+  })
+
+  test('is taken by one of two nodes that see it at the same time', async () => {
+    const ids = [(await create()).id, (await create()).id]
+    await using blocker = await openTransaction(database)
+    // Neither node gets further than adding its job.
+    await blocker.sql('lock table basalt_jobs.job in share mode')
+    await makeDue(ids.slice(0, 1), '2 min')
+    await makeDue(ids.slice(1), '1 min')
+    await blocker.waitForBlocked(2)
+    await blocker.commit()
+    for (const id of ids) await jobsOf(id)
+    // A further round: both nodes are through with the first.
     const later = await create()
     await makeDue([later.id], '1 s')
     await jobsOf(later.id)
