@@ -17,8 +17,8 @@ export interface Claim {
   readonly body: string
 }
 
-/** Longer than any attempt takes, and short enough that a crash is made up for within a minute. */
-export const leaseSeconds = 30
+/** Longer than any attempt takes, and short: until it runs out, the attempts of a killed node count as under way. */
+export const leaseSeconds = 15
 
 /** A receiver that fails gets no more than so many deliveries at once until one succeeds. */
 const failingConcurrency = 5

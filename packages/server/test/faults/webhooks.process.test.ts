@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ask } from '../ask.ts'
+import { alice } from '../fixtures.ts'
+import { startLoad } from '../load.ts'
+import { type Receiver, startReceiver } from '../receiver.ts'
+import { type ServerProcess, startServer } from '../server-process.ts'
+import { userToken } from '../test-app.ts'
+import { testAdminPassword } from '../test-config.ts'
+import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
+import { waitFor } from '../wait-for.ts'
+
+const token = userToken({ sub: alice })
+let cluster: ThrowAwayCluster
+let receiver: Receiver
+
+beforeAll(async () => {
+  cluster = await startThrowAwayCluster()
+  await cluster.sql('postgres', 'create role basalt login createrole')
+  await cluster.sql('postgres', 'create database shop owner basalt')
+  const table =
+    'create table item (id bigint generated always as identity primary key, key text, counter int)'
+  await cluster.sql('shop', table, 'basalt')
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await receiver[Symbol.asyncDispose]()
+  await cluster[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  const [there] = await cluster.sql('shop', `select to_regclass('basalt.webhooks') as webhooks`)
+  if (there?.webhooks !== null) await cluster.sql('shop', 'delete from basalt.webhooks')
+  receiver.received.length = 0
+})
+
+async function start(port = 0): Promise<ServerProcess> {
+  const config = {
+    'database.url': `postgresql://basalt@127.0.0.1:${cluster.port}/shop`,
+    'server.port': String(port),
+  }
+  return await startServer({ config })
+}
+
+async function createWebhook({ url }: ServerProcess): Promise<void> {
+  const body = { password: testAdminPassword }
+  const { json } = await ask('POST', `${url}/api/admin/auth`, { body })
+  const created = await ask('POST', `${url}/api/webhooks`, {
+    token: (json as { token: string }).token,
+    body: { url: receiver.url, secret: 'plain', tables: ['item'], events: ['create'] },
+  })
+  expect(created.status).toBe(201)
+}
+
+/** Waits until nothing is left to do; a lease of a killed node runs out first. */
+async function waitForNoWork(): Promise<void> {
+  const done = `
+    select not exists (
+        select from basalt.outbox o, basalt.event_cursors c
+        where not pg_visible_in_snapshot(o.transaction_id, c.passed)
+      ) and not exists (select from basalt.webhook_queue) as is_done`
+  await waitFor(
+    'all events to be delivered',
+    async () => (await cluster.sql('shop', done))[0]?.is_done,
+    60_000,
+  )
+}
+
+/** How often each key arrived, and under which ids. */
+function arrivals(): ReadonlyMap<string, ReadonlySet<string>> {
+  const byKey = new Map<string, Set<string>>()
+  for (const { json, headers } of receiver.received) {
+    const ids = byKey.get(json.record.key) ?? new Set()
+    byKey.set(json.record.key, ids.add(String(headers['webhook-id'])))
+  }
+  return byKey
+}
+
+test('with nodes that are killed under load every acknowledged write arrives, each under one id', async () => {
+  const ports = [await findFreePort(), await findFreePort()] as const
+  const nodes = [await start(ports[0]), await start(ports[1])]
+  await createWebhook(nodes[0] as ServerProcess)
+  const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 8 })
+  for (let round = 0; round < 4; round += 1) {
+    const before = receiver.received.length
+    await waitFor('deliveries', () => receiver.received.length > before + 50, 60_000)
+    const index = round % 2
+    await nodes[index]?.stop('SIGKILL')
+    nodes[index] = await start(ports[index])
+  }
+  const { creates } = await load.stop()
+  await waitForNoWork()
+  const seen = arrivals()
+  const acknowledged = [...creates].filter(([, fate]) => fate === 'acknowledged').map(([key]) => key)
+  expect(acknowledged.length).toBeGreaterThan(200)
+  expect(acknowledged.filter((key) => !seen.has(key))).toEqual([])
+  const present = await cluster.sql<{ key: string }>('shop', 'select key from item')
+  const there = new Set(present.map(({ key }) => key))
+  expect([...seen.keys()].filter((key) => !there.has(key))).toEqual([])
+  expect([...seen].filter(([, ids]) => ids.size !== 1)).toEqual([])
+  // What nobody was told of but is there was an event all the same.
+  expect([...there].filter((key) => !seen.has(key))).toEqual([])
+  const endings = await Promise.all(nodes.map((node) => node.stop()))
+  expect(endings).toEqual(nodes.map(() => ({ code: 0, signal: null })))
+})
+
+describe('two nodes', () => {
+  let nodes: readonly [ServerProcess, ServerProcess]
+
+  beforeAll(async () => {
+    nodes = [await start(), await start()]
+  })
+  afterAll(() => Promise.all(nodes.map((node) => node.stop())))
+
+  const create = (node: ServerProcess, key: string) =>
+    ask('POST', `${node.url}/api/collections/item`, { token, body: { key } })
+
+  test('a write on the other node right after the answer is delivered', async () => {
+    await createWebhook(nodes[0])
+    expect((await create(nodes[1], 'at once')).status).toBe(201)
+    await waitFor('the delivery', () => receiver.received.length > 0)
+    expect([...arrivals().keys()]).toEqual(['at once'])
+  })
+
+  test('a restart of Postgres loses nothing', async () => {
+    await createWebhook(nodes[0])
+    const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 4, prefix: 'restart' })
+    await waitFor('deliveries', () => receiver.received.length > 50)
+    await cluster.stop('immediate')
+    await cluster.start()
+    const before = receiver.received.length
+    await waitFor('deliveries after the restart', () => receiver.received.length > before + 50, 30_000)
+    const { creates } = await load.stop()
+    await waitForNoWork()
+    const seen = arrivals()
+    const lost = [...creates].filter(([key, fate]) => fate === 'acknowledged' && !seen.has(key))
+    expect(lost).toEqual([])
+  })
+})
