@@ -5,6 +5,9 @@ import { type JobState, type StoredState, storedStates } from './states.ts'
 /** Schema of the queue's own tables. */
 export const queueSchema = 'basalt_jobs'
 
+/** A job whose worker has not been heard of for so long goes to another one. */
+export const leaseSeconds = 30
+
 export const jobTable = sql.id(queueSchema, 'job')
 const queueTable = sql.id(queueSchema, 'queue')
 
@@ -42,7 +45,7 @@ const columns = sql`
   coalesce(output->>'message', output->'value'->>'message') as last_error,
   group_id as schedule_id,
   start_after as run_at,
-  case when state = 'active' then heartbeat_on + make_interval(secs => heartbeat_seconds) end as lease_until,
+  case when state = 'active' then heartbeat_on + make_interval(secs => ${leaseSeconds}) end as lease_until,
   created_on as created_at, started_on as started_at, completed_on as finished_at,
   greatest(created_on, started_on, heartbeat_on, completed_on) as updated_at`
 
@@ -122,8 +125,11 @@ export async function deleteFinishedJobRows(database: Queryable, olderThanDays: 
       and completed_on < now() - make_interval(days => ${olderThanDays}::int)`)
 }
 
-/** The list is read newest first, and the library has no index for that. */
-export async function ensureListIndex(database: Queryable): Promise<void> {
-  await database.count(sql`select pg_advisory_xact_lock(hashtextextended('basalt job list', 0))`)
+/** The list is read newest first, and lost workers are looked for often: the library has no index for either. */
+export async function ensureIndexes(database: Queryable): Promise<void> {
+  await database.count(sql`select pg_advisory_xact_lock(hashtextextended('basalt job indexes', 0))`)
+  await database.count(
+    sql`create index if not exists job_running on ${jobTable} (heartbeat_on) where state = 'active'`,
+  )
   await database.count(sql`create index if not exists job_newest on ${jobTable} (created_on desc, id desc)`)
 }

@@ -2,12 +2,12 @@ import { type Db, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { ensureListIndex, queueSchema } from './job-rows.ts'
+import { ensureIndexes, queueSchema } from './job-rows.ts'
 import type { JobType } from './job-type.ts'
 import { JobWorker } from './worker.ts'
 
-/** A job whose worker has not been heard of for so long goes to another one. */
-const leaseSeconds = 30
+/** After so long the library takes a job from a worker that is lost, should no worker of ours have done so. */
+const libraryLeaseSeconds = 300
 /** The id of no job. */
 const nobody = '00000000-0000-0000-0000-000000000000'
 
@@ -63,7 +63,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     schema: queueSchema,
     supervise: isWorking,
     schedule: false,
-    // How soon a lease that has run out is noticed.
+    // For jobs that take longer than their type may; leases that have run out are the worker's to notice.
     monitorIntervalSeconds: 15,
     superviseIntervalSeconds: 15,
     reindex: false,
@@ -96,7 +96,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
     async start() {
       await boss.start()
-      await database.transaction(ensureListIndex)
+      await database.transaction(ensureIndexes)
       for (const { name, ...type } of types.values()) {
         const queue = {
           retryLimit: type.retries,
@@ -104,7 +104,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
           retryDelayMax: type.retryDelayMax,
           retryBackoff: true,
           expireInSeconds: type.timeout,
-          heartbeatSeconds: leaseSeconds,
+          heartbeatSeconds: libraryLeaseSeconds,
           deleteAfterSeconds: retentionDays * 24 * 3600,
         }
         await boss.createQueue(name, queue)

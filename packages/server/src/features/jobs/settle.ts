@@ -1,6 +1,6 @@
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
-import { attemptsForgiven, jobTable } from './job-rows.ts'
+import { attemptsForgiven, jobTable, leaseSeconds } from './job-rows.ts'
 
 /** One attempt at a job. Its word counts only while it is the latest. */
 export interface Attempt {
@@ -58,4 +58,21 @@ export async function releaseAttempt(database: Queryable, attempt: Attempt): Pro
       retry_limit = retry_limit + 1, source_retry_count = ${attemptsForgiven} + 1
     where ${isLatest(attempt)}`)
   return released > 0
+}
+
+/**
+ * Takes back jobs whose workers have not been heard of for longer than their lease: at once after the first such loss, with
+ * growing pauses after more, in case the job itself is what kills them.
+ *
+ * @returns how many go back to the queue or have failed
+ */
+export async function reclaimLost(database: Queryable): Promise<number> {
+  const ends = sql`retry_count >= retry_limit`
+  return await database.count(sql`
+    update ${jobTable} set
+      state = case when ${ends} then 'failed' else 'retry' end::${sql.id('basalt_jobs', 'job_state')},
+      completed_on = case when ${ends} then now() end,
+      start_after = now() + make_interval(secs => 5 * (retry_count - ${attemptsForgiven})),
+      output = jsonb_build_object('message', 'the worker was lost')
+    where state = 'active' and heartbeat_on < now() - make_interval(secs => ${leaseSeconds})`)
 }

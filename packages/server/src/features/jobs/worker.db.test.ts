@@ -157,7 +157,7 @@ describe('a worker that is gone', () => {
     expect(await waitForState(doomed, 'failed', 60_000)).toMatchObject({
       attempts: 3,
       maxAttempts: 3,
-      lastError: 'job heartbeat timeout',
+      lastError: 'the worker was lost',
     })
   }, 90_000)
 

@@ -3,12 +3,14 @@ import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../database/system-database.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { JobRefused, type JobType } from './job-type.ts'
-import { type Attempt, failAttempt, findDueTypes, releaseAttempt } from './settle.ts'
+import { type Attempt, failAttempt, findDueTypes, reclaimLost, releaseAttempt } from './settle.ts'
 
 /** Longest time a job waits when nobody woke the worker. */
 const pollMs = 400
 /** How often a running job's lease is renewed; a third of the lease. */
 const heartbeatMs = 10_000
+/** How soon a lease that ran out is noticed. */
+const reclaimMs = 5000
 /** Time that jobs have to notice that the server stops. */
 const abortGraceMs = 2000
 
@@ -39,6 +41,7 @@ export class JobWorker {
   #isWoken = false
   #isStopped = false
   #isBlind = false
+  #reclaimedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: JobWorkerOptions) {
     this.#options = options
@@ -95,6 +98,7 @@ export class JobWorker {
     let isBusy = false
     this.#isWoken = false
     try {
+      await this.#reclaim()
       isBusy = await this.#takeDue()
       this.#isBlind = false
     } catch (error) {
@@ -104,6 +108,14 @@ export class JobWorker {
     }
     this.#polling = undefined
     this.#schedule(isBusy || this.#isWoken ? 0 : pollMs)
+  }
+
+  async #reclaim(): Promise<void> {
+    const now = performance.now()
+    if (now - this.#reclaimedAt < reclaimMs) return
+    this.#reclaimedAt = now
+    const count = await reclaimLost(this.#options.database)
+    if (count > 0) this.#options.log.warn({ count }, 'took back jobs of workers that were lost')
   }
 
   /** Fills the free slots; answers whether there may be more to do at once. */
