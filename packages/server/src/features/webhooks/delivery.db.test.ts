@@ -492,8 +492,8 @@ describe('an attempt whose node is not heard of', () => {
   test('is made again, and the late word of the first one is refused', async () => {
     let release: (() => void) | undefined
     const receiver = await hooks.receiver((response) => {
-      if (receiver.received.length > 1) response.writeHead(204).end()
-      else release = () => response.writeHead(500).end('late')
+      if (receiver.received.length > 1) response.writeHead(500).end()
+      else release = () => response.writeHead(204).end()
     })
     const { id } = await hooks.webhook({ url: receiver.url })
     await write('POST', 'item', { id: 1 })
@@ -502,10 +502,17 @@ describe('an attempt whose node is not heard of', () => {
       select extract(epoch from leased_until - now()) between 10 and 60 as is_right from basalt.webhook_queue`)
     expect(lease).toEqual({ is_right: true })
     await sql('update basalt.webhook_queue set due_at = now(), leased_until = now()')
-    await hooks.settle()
+    const waiting = () =>
+      sql('select id, attempts, claim from basalt.webhook_queue where attempts = 1 and leased_until is null')
+    const [row] = await waitFor('the second claim to end', async () => {
+      const rows = await waiting()
+      return rows.length > 0 && rows
+    })
+    await sql(`update basalt.webhook_queue set due_at = now() + '1 h'`)
     release?.()
     await waitFor('the refusal', () => hooks.app.log.some((line) => line.includes('longer than its lease')))
-    expect((await deliveries(id)).map(({ attempt, success }) => [attempt, success])).toEqual([[1, true]])
+    expect(await waiting()).toEqual([row])
+    expect((await deliveries(id)).map(({ attempt, success }) => [attempt, success])).toEqual([[1, false]])
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   })
 })
