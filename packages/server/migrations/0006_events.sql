@@ -17,7 +17,6 @@ create table basalt.outbox (
   old_record json
 );
 create index outbox_transaction_id on basalt.outbox (transaction_id);
-create index outbox_happened_at on basalt.outbox (happened_at);
 
 -- How far a consumer has read the log, and which node reads for it.
 create table basalt.event_cursors (

@@ -32,21 +32,21 @@ export class OutboxChangeLog implements ChangeLog {
 
 function compileAppend({ collection, primaryKey }: Relation, action: ChangeAction): Sql {
   const isUpdate = action === 'update'
-  const key = compileKey(primaryKey, sql`c.change->'record'`)
-  const oldKey = compileKey(primaryKey, sql`c.change->'oldRecord'`)
+  const key = compileKey(primaryKey, sql`c.record`)
+  const oldKey = compileKey(primaryKey, sql`c."oldRecord"`)
+  // Rows are inserted, and so numbered, in the order in which the function answers them.
   return sql`
     insert into basalt.outbox (action, table_name, record_key, old_record_key, record, old_record)
     select ${sql.literal(action)}, ${sql.literal(collection)}, ${key},
       ${isUpdate ? sql`nullif(${oldKey}, ${key})` : sql`null`},
-      c.change->'record', ${isUpdate ? sql`c.change->'oldRecord'` : sql`null`}
-    from json_array_elements(${takeChangedRows}) with ordinality c (change, place)
-    order by c.place`
+      c.record, ${isUpdate ? sql`c."oldRecord"` : sql`null`}
+    from json_to_recordset(${takeChangedRows}) as c (record json${isUpdate ? sql`, "oldRecord" json` : sql.empty})`
 }
 
 /** Null where there is no key. */
 function compileKey(primaryKey: readonly Column[], record: Sql): Sql {
   if (primaryKey.length === 0) return sql`null`
   return sql`json_build_array(${sql.join(
-    primaryKey.map(({ name }) => sql`(${record})->${sql.literal(name)}`),
+    primaryKey.map(({ name }) => sql`${record}->${sql.literal(name)}`),
   )})::text`
 }
