@@ -44,7 +44,7 @@ type Access = 'public' | 'admin' | 'data'
 
 function accessOf({ method, url }: ServedRoute): Access {
   if (publicRoutes.has(`${method === 'HEAD' ? 'GET' : method} ${url}`)) return 'public'
-  return url.startsWith('/api/admin/') ? 'admin' : 'data'
+  return /^\/api\/(admin|webhooks)(\/|$)/.test(url) ? 'admin' : 'data'
 }
 
 function guarded(access: Access): ServedRoute[] {
