@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice } from '../../../test/fixtures.ts'
 import { answer, type Received, type Receiver } from '../../../test/receiver.ts'
-import { userToken } from '../../../test/test-app.ts'
+import { createTestDatabase, userToken } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 import { createWebhooksApp, hurryAfter, type WebhooksApp } from '../../../test/webhooks.ts'
 
@@ -515,6 +515,20 @@ describe('an attempt whose node is not heard of', () => {
     expect((await deliveries(id)).map(({ attempt, success }) => [attempt, success])).toEqual([[1, false]])
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   })
+})
+
+test('a node that stops hands on what it is in the middle of', async () => {
+  await using database = await createTestDatabase()
+  const own = await createWebhooksApp({ database, setup: 'create table item (id int primary key)' })
+  const receiver = await hooks.receiver(() => undefined)
+  await own.webhook({ url: receiver.url })
+  await own.app.request('POST', '/api/collections/item', { token, body: { id: 1 } })
+  await one(receiver)
+  await own[Symbol.asyncDispose]()
+  expect(
+    await database.sql('select attempts, leased_until, due_at <= now() as is_due from basalt.webhook_queue'),
+  ).toEqual([{ attempts: 0, leased_until: null, is_due: true }])
+  expect(await database.sql('select from basalt.webhook_deliveries')).toEqual([])
 })
 
 test('a secret that cannot be decrypted sends nothing', async () => {
