@@ -28,7 +28,8 @@ import { health } from './features/health/index.ts'
 import { createJobQueue, jobs } from './features/jobs/index.ts'
 import { createMailBackend, createMailTemplates, mail } from './features/mail/index.ts'
 import { metrics } from './features/metrics/index.ts'
-import { mfa, secondFactors } from './features/mfa/index.ts'
+import { type MfaContext, mfa, secondFactors } from './features/mfa/index.ts'
+import { passkeys } from './features/passkeys/index.ts'
 import { createPasswordHasher } from './features/passwords/index.ts'
 import { reference } from './features/reference/index.ts'
 import { schema } from './features/schema/index.ts'
@@ -152,6 +153,10 @@ async function wire(
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
   }
+  const mfaContext: MfaContext | undefined = accountContext && {
+    accounts: accountContext,
+    secrets: createSecretBox(resolveEncryptionKeys(config)),
+  }
 
   const features: readonly Feature[] = [
     health({ database: system, isStopping: () => isStopping }),
@@ -162,12 +167,13 @@ async function wire(
     reference(listErrors()),
     ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
     mail({ database: system, templates: mailTemplates, backend: mailBackend, log }),
-    ...(accountContext === undefined
+    ...(mfaContext === undefined
       ? []
       : [
           authSettings(settings),
-          accounts(accountContext),
-          mfa({ accounts: accountContext, secrets: createSecretBox(resolveEncryptionKeys(config)) }),
+          accounts(mfaContext.accounts),
+          mfa(mfaContext),
+          passkeys({ mfa: mfaContext, publicBaseUrl, log }),
         ]),
     // Last: the others have said what jobs there are.
     jobs(jobQueue),

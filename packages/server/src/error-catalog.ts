@@ -4,6 +4,7 @@ import { adminErrorTable } from './features/admin/index.ts'
 import { collectionErrorTable } from './features/collections/index.ts'
 import { mailErrorTable } from './features/mail/index.ts'
 import { mfaErrorTable } from './features/mfa/index.ts'
+import { passkeyErrorTable } from './features/passkeys/index.ts'
 import { passwordErrorTable } from './features/passwords/index.ts'
 import { httpErrorTable } from './http/errors.ts'
 import { type ErrorSpec, type ErrorTable, errorKind } from './lib/errors.ts'
@@ -25,6 +26,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Administration: adminErrorTable,
   Accounts: accountErrorTable,
   'Second factors': mfaErrorTable,
+  Passkeys: passkeyErrorTable,
   Passwords: passwordErrorTable,
   Mail: mailErrorTable,
 }

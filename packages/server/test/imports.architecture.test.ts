@@ -25,6 +25,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'auth-settings': ['audit'],
   mail: ['audit', 'throttle'],
   mfa: ['accounts', 'audit', 'jobs', 'mail', 'sms', 'throttle'],
+  passkeys: ['accounts', 'mfa', 'throttle'],
 }
 
 /** Packages that only one part may use. */
@@ -37,6 +38,8 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['http'],
   'pg-boss': ['features/*'],
   nodemailer: ['features/*'],
+  '@simplewebauthn/server': ['features/*'],
+  '@simplewebauthn/server/helpers': ['features/*'],
   'html-to-text': ['features/*'],
 }
 
