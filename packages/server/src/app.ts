@@ -24,7 +24,7 @@ import { schema } from './features/schema/index.ts'
 import { createThrottle, throttle } from './features/throttle/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
-import { closeServer, seeOffClients } from './http/shutdown.ts'
+import { closeServer, seeOffClients, trackConnections } from './http/shutdown.ts'
 import { httpOrigin } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
@@ -126,6 +126,7 @@ async function wire(
     publicBaseUrl,
     version: readVersion(),
   })
+  const connections = trackConnections(http.server)
   for (const feature of features) feature.routes?.(http)
   await http.ready()
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
@@ -140,12 +141,12 @@ async function wire(
     listen: () => listen(http, config),
     async drain() {
       isStopping = true
-      await seeOffClients(http.server)
+      await seeOffClients(http.server, connections)
     },
     cutOff: () => http.server.closeAllConnections(),
     async close() {
       isStopping = true
-      await closeServer(http.server, () => http.close(), config.server.shutdown_timeout)
+      await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
       for (const feature of features) await feature.stop?.()
       catalog.close()
       await database.close()
