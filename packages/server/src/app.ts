@@ -37,7 +37,7 @@ import { createSmsProvider } from './features/sms/index.ts'
 import { createThrottle, throttle } from './features/throttle/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
-import { closeServer, seeOffClients } from './http/shutdown.ts'
+import { closeServer, seeOffClients, trackConnections } from './http/shutdown.ts'
 import { httpOrigin, isLoopback } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
@@ -187,6 +187,7 @@ async function wire(
     publicBaseUrl,
     version: readVersion(),
   })
+  const connections = trackConnections(http.server)
   for (const feature of features) feature.routes?.(http)
   await http.ready()
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
@@ -201,12 +202,12 @@ async function wire(
     listen: () => listen(http, config),
     async drain() {
       isStopping = true
-      await seeOffClients(http.server)
+      await seeOffClients(http.server, connections)
     },
     cutOff: () => http.server.closeAllConnections(),
     async close() {
       isStopping = true
-      await closeServer(http.server, () => http.close(), config.server.shutdown_timeout)
+      await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
       for (const feature of features.toReversed()) await feature.stop?.()
       catalog.close()
       await database.close()

@@ -1,4 +1,4 @@
-import { type AccountsApp, goodPassword, newEmail, type SignedIn } from './accounts.ts'
+import { type AccountsApp, newEmail, type SignedIn } from './accounts.ts'
 import {
   type AssertionFlaws,
   type Authenticator,
@@ -6,13 +6,8 @@ import {
   type CreationFlaws,
   createAuthenticator,
 } from './authenticator.ts'
-import { createMfaApp } from './second-factors.ts'
+import { createMfaApp, pendingToken } from './second-factors.ts'
 import type { TestAppOptions, TestResponse } from './test-app.ts'
-
-/** Where the pages of a server in tests are: passkeys need a name, and 127.0.0.1 is none. */
-export function originOf({ app }: AccountsApp): string {
-  return app.url.replace('127.0.0.1', 'localhost')
-}
 
 /** The same address on every node, as behind a load balancer. */
 export const publicOrigin = 'https://app.example.com'
@@ -84,13 +79,6 @@ export async function signInDiscoverably(
   return await post('webauthn/login/discover/finish', { challenge_id, assertion_response })
 }
 
-/** The token of a sign-in by password that waits for its second factor. */
-export async function pendingToken({ post }: AccountsApp, email: string): Promise<string> {
-  const { json } = await post('login', { email, password: goodPassword })
-  if (json.mfa_pending !== true) throw new Error(`not pending: ${JSON.stringify(json)}`)
-  return json.mfa_token
-}
-
 /** A sign-in by password and passkey; the answer of the last step. */
 export async function passSecondFactor(
   accounts: AccountsApp,
@@ -102,4 +90,10 @@ export async function passSecondFactor(
   const { challenge_id, options } = (await accounts.post('mfa/webauthn/challenge', undefined, token)).json
   const assertion_response = authenticator.get(options, flaws)
   return await accounts.post('mfa/webauthn/verify', { challenge_id, assertion_response }, token)
+}
+
+/** Why the server refused a passkey last, as its log has it. */
+export function lastReason({ app }: AccountsApp): string {
+  const line = app.log.findLast((each) => each.includes('"passkey refused"'))
+  return line === undefined ? '' : JSON.parse(line).reason
 }

@@ -42,8 +42,8 @@ interface Busy {
   readonly isAbandoned: (() => boolean) | undefined
   /** Set once the statement was told to stop; the connection is reused only after that call returned. */
   cancelled: Promise<void> | undefined
-  /** Bytes the connection had carried when it was last looked at. */
-  traffic: number
+  /** Bytes the connection had carried when it was last looked at, which takes its time and is not done at once. */
+  traffic: number | undefined
   /** When it last carried any, or was known to be alive although it did not. */
   knownAliveAt: number
 }
@@ -166,7 +166,7 @@ export class Pool {
       subject,
       isAbandoned,
       cancelled: undefined,
-      traffic: connection.traffic,
+      traffic: undefined,
       knownAliveAt: now,
     }
     this.#busy.set(connection, busy)

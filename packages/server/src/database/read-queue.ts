@@ -120,7 +120,7 @@ export class ReadQueue {
       this.#failWaiting((read) => read.since <= longest, error)
       this.#takeTurns()
       this.#expectExpiry()
-    }, this.#pool.limits.acquireTimeoutMs / looksPerTimeout)
+    }, this.#pool.limits.acquireTimeoutMs / looksPerTimeout).unref()
   }
 
   #failWaiting(test: (read: Read) => boolean, error: unknown): void {

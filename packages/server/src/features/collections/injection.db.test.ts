@@ -4,7 +4,11 @@ import { alice } from '../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../test/test-app.ts'
 import { quoteIdentifier } from '../../database/sql.ts'
 
-/** Names and values that mean something to somebody on the way: to SQL, JSON, URLs, JavaScript, our own statements. */
+/**
+ * Names and values that mean something to somebody on the way: to SQL, JSON, URLs, JavaScript, our own statements.
+ * A single backslash is not among the names: once V8 has seen one as a key, its `JSON.parse` takes other keys of one
+ * escaped character for it.
+ */
 
 const names = [
   ...['select', 'order', 'user', 'NULL', 'true', 'and', 'in', 'Mixed Case', 'Größe', '名前', '😀', 'ñ'],
@@ -24,7 +28,7 @@ const names = [
     '/*',
     '*/',
   ],
-  ...['$1', '$$', '%', '%s', '%2C', '%00', 'a%b', 'a_b', 'a\\b', "\\'", '\\', 'a\nb', 'a\tb', '\r'],
+  ...['$1', '$$', '%', '%s', '%2C', '%00', 'a%b', 'a_b', 'a\\b', "\\'", '\\\\', 'a\nb', 'a\tb', '\r'],
   ...['a/b', '/', 'a?b', 'a#b', 'a&b=c', 'a+b', '+', '-', '-a', '+a', '*', '(', ')', ';', ':', ',', '='],
   ...[
     '__proto__',
@@ -355,7 +359,7 @@ describe('a name that does not exist is named in the refusal', () => {
 describe('a value is nothing but a value', () => {
   test.each(values)('%j', async (value) => {
     const path = `item/${encodeURIComponent(value)}`
-    const body = { key: value, note: value, n: 1, doc: { [value]: value }, tags: [value, null] }
+    const body = { key: value, note: value, n: 1, doc: { [`k ${value}`]: value }, tags: [value, null] }
     const created = await send('POST', 'item', body)
     expect([created.status, created.json]).toEqual([201, body])
     // A path of dots is no path.

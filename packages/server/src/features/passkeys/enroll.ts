@@ -57,19 +57,22 @@ export async function confirmPasskey(
   const attestation = parseAttestation(given.attestation_response)
   if (attestation === undefined) throw passkeyErrors.invalidAttestationResponse()
 
+  const refuse = (reason: string) => {
+    context.log.info({ userId, reason: reason.slice(0, 500) }, 'passkey refused')
+    return passkeyErrors.webauthnEnrollmentFailed()
+  }
   let passkey: VerifiedPasskey
   try {
     passkey = await verifyAttestation(attestation, party)
   } catch (error) {
-    context.log.info({ userId, reason: messageOf(error).slice(0, 500) }, 'passkey refused')
-    throw passkeyErrors.webauthnEnrollmentFailed()
+    throw refuse(messageOf(error))
   }
   const { clientData, transports } = attestation
   await context.mfa.accounts.database.transaction(async (transaction) => {
     const user = await lockUser(transaction, userId)
     if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
     if (!(await takeEnrollment(transaction, userId, clientData.challenge))) {
-      throw passkeyErrors.webauthnEnrollmentFailed()
+      throw refuse('no enrolment of the user waits for this challenge')
     }
     const { length } = await listPasskeys(transaction, userId)
     if (length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
