@@ -117,6 +117,8 @@ beforeAll(async () => {
     setup: `
       create table canary (id int primary key, label text);
       insert into canary values (1, 'alive');
+      create table a (id int primary key, letter text);
+      insert into a values (1, 'a');
       create table item (key text primary key, note text, n int, doc jsonb, tags text[]);
       create table owned (id int primary key, owner text, email text);
       alter table owned enable row level security;
@@ -255,6 +257,14 @@ describe('a table and a column may be called', () => {
     expect((await send('GET', 'shop.odd.table')).json.items).toEqual([{ id: 1, x: 'found' }])
     expect((await send('GET', 'shop.odd.table/1')).json).toEqual({ id: 1, x: 'found' })
     expect((await send('POST', 'shop.both', { id: 1 })).json).toEqual({ id: 1 })
+  })
+
+  test('like the start of a query, without being taken for another with that query', async () => {
+    const odd = { id: 1, 'a?b': 'one', extra: null }
+    expect((await send('GET', 'a%3Fb')).json.items[0]).toEqual(odd)
+    expect((await send('GET', 'a?b?')).json.items).toEqual([{ id: 1, letter: 'a' }])
+    expect((await send('GET', 'a%3Fb/1')).json).toEqual(odd)
+    expect((await send('GET', 'a/1?b?')).json).toEqual({ id: 1, letter: 'a' })
   })
 })
 
