@@ -268,6 +268,28 @@ describe('a table and a column may be called', () => {
   })
 })
 
+test('schemas of the configuration may have any names', async () => {
+  const schemas = ['MixedCase', 'a.b', 'a b', '"', 'a "b"', "it's", 'a\\b', '$user', '1', 'select', 'ö']
+  const createTable = (schema: string, name: string) =>
+    `create table ${quoteIdentifier(schema)}.${name} (id int primary key, number serial)`
+  const setup = schemas.map(
+    (schema) => `create schema ${quoteIdentifier(schema)}; ${createTable(schema, 'present')}`,
+  )
+  await using odd = await createTestApp({
+    setup: setup.join(';'),
+    config: { 'database.schemas': ['public', ...schemas].join() },
+  })
+  for (const schema of schemas) {
+    await odd.sql(createTable(schema, 'late'))
+    for (const table of ['present', 'late']) {
+      const path = `/api/collections/${encodeURIComponent(`${schema}.${table}`)}`
+      expect((await odd.request('POST', path, { token, body: { id: 7 } })).text).toBe('{"id":7,"number":1}')
+      expect((await odd.request('GET', `${path}/7`, { token })).text).toBe('{"id":7,"number":1}')
+    }
+  }
+  expect(faultsOf(odd)).toEqual([])
+})
+
 describe('a name that does not exist is named in the refusal', () => {
   const missing = [
     'nope',
