@@ -38,6 +38,17 @@ export async function insertEnrollment(
     values (${userId}, 'webauthn', 'enroll', ${challenge}, ${expiry})`)
 }
 
+/** Whether there is something for {@link takeEnrollment}. */
+export async function isEnrollmentWaiting(
+  database: Queryable,
+  userId: string,
+  challenge: string,
+): Promise<boolean> {
+  const found = await database.count(sql`
+    select 1 from basalt.mfa_challenges where ${matchesEnrollment(userId, challenge)}`)
+  return found > 0
+}
+
 /** Uses up the enrolment that asked for this challenge; of several at once one succeeds. */
 export async function takeEnrollment(
   database: Queryable,
@@ -46,9 +57,13 @@ export async function takeEnrollment(
 ): Promise<boolean> {
   const taken = await database.count(sql`
     update basalt.mfa_challenges set used_at = now()
-    where user_id = ${userId} and method = 'webauthn' and purpose = 'enroll' and challenge = ${challenge}
-      and used_at is null and expires_at > now()`)
+    where ${matchesEnrollment(userId, challenge)}`)
   return taken > 0
+}
+
+function matchesEnrollment(userId: string, challenge: string) {
+  return sql`user_id = ${userId} and method = 'webauthn' and purpose = 'enroll' and challenge = ${challenge}
+    and used_at is null and expires_at > now()`
 }
 
 /** @param credentialIds what may answer; undefined for a discoverable sign-in */

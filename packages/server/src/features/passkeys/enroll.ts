@@ -4,7 +4,7 @@ import { messageOf } from '../../lib/errors.ts'
 import { fieldRequired, lockUser } from '../accounts/index.ts'
 import { beginFactor, confirmFactor, requireEnroller } from '../mfa/index.ts'
 import { parseAttestation, type VerifiedPasskey, verifyAttestation } from './attestation.ts'
-import { insertEnrollment, takeEnrollment } from './challenges.ts'
+import { insertEnrollment, isEnrollmentWaiting, takeEnrollment } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
 import { readDisplayName } from './display-name.ts'
 import { passkeyErrors } from './errors.ts'
@@ -15,6 +15,8 @@ import { hasTwoFactors } from './two-factors.ts'
 
 /** More than anybody uses; each one travels with every challenge of its user. */
 export const mostPasskeys = 50
+
+const notWaiting = 'no enrolment of the user waits for this challenge'
 
 /**
  * Begins to add a passkey. Whoever has a factor already must have passed it.
@@ -71,14 +73,15 @@ export async function confirmPasskey(
   await context.mfa.accounts.database.transaction(async (transaction) => {
     const user = await lockUser(transaction, userId)
     if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
-    if (!(await takeEnrollment(transaction, userId, clientData.challenge))) {
-      throw refuse('no enrolment of the user waits for this challenge')
-    }
+    const isWaiting = await isEnrollmentWaiting(transaction, userId, clientData.challenge)
+    if (!isWaiting) throw refuse(notWaiting)
     const { length } = await listPasskeys(transaction, userId)
     if (length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
     const factor = await beginFactor(transaction, userId, 'webauthn')
     if (factor !== undefined) await confirmFactor(transaction, factor)
     const added = await insertPasskey(transaction, userId, { ...passkey, transports, displayName })
     if (added === undefined) throw passkeyErrors.passkeyRegistered()
+    // Last, in the order in which all factors are removed: so neither waits for the other in a circle.
+    if (!(await takeEnrollment(transaction, userId, clientData.challenge))) throw refuse(notWaiting)
   })
 }
