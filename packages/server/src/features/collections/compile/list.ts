@@ -1,13 +1,13 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
-import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
-import type { ListPlan, OrderKey } from '../plan/list.ts'
+import { describeKey, type ListPlan, type OrderKey } from '../plan/list.ts'
 import { bind, compileFilter, compileNullTest } from './filter.ts'
 import { compileSelectList, neededColumns, relationName } from './record.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'
+
 /** One row with one column: the page as a JSON array. */
 export function compileOffsetPage(plan: ListPlan, page: number): Sql {
   const offset = (page - 1) * plan.perPage
@@ -22,13 +22,8 @@ export function compileOffsetPage(plan: ListPlan, page: number): Sql {
     ) r`
 }
 
-/**
- * One row: the page as a JSON array, and its end as the JSON of a {@link Cursor} when more records follow.
- *
- * @throws AppError invalid_cursor when it does not belong to this sort
- */
+/** One row: the page as a JSON array, and its end as the JSON of a {@link Cursor} when more records follow. */
 export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sql {
-  requireSameOrder(plan.order, after)
   const cursorName = unusedName(plan.record.relation)
   const keys = plan.order.map(
     (key) => sql`json_build_object('key', ${sql.literal(describeKey(key))}, 'value', ${columnOf(key)}::text)`,
@@ -139,18 +134,6 @@ function nullTest(key: KeyValue, isNegated: boolean): Sql {
 
 function columnOf(key: OrderKey): Sql {
   return sql.id(row, key.name)
-}
-
-/** A key as {@link Cursor} names it. */
-function describeKey({ name, descending }: OrderKey): string {
-  return descending ? `-${name}` : name
-}
-
-/** The values of another sort would be compared with the wrong columns. */
-function requireSameOrder(order: readonly OrderKey[], after: Cursor | undefined): void {
-  if (after === undefined) return
-  const isSame = order.every((key, index) => describeKey(key) === after[index]?.key)
-  if (!isSame) throw collectionErrors.invalidCursor('it belongs to another sort')
 }
 
 /** A name for a column beside those of the relation. */
