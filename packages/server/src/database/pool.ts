@@ -40,7 +40,7 @@ interface Busy {
   readonly since: number
   subject: string | undefined
   readonly isAbandoned: (() => boolean) | undefined
-  /** Set once the statement was told to stop; the connection is reused only after that call returned. */
+  /** While the statement is told to stop; the connection is reused only after that call returned. */
   cancelled: Promise<void> | undefined
   /** Bytes the connection had carried when it was last looked at, which takes its time and is not done at once. */
   traffic: number | undefined
@@ -296,12 +296,19 @@ export class Pool {
     const suspects: Connection[] = []
     for (const [connection, busy] of this.#busy) {
       if (now - busy.since > this.#options.workTimeoutMs) connection.destroy()
-      else if (busy.isAbandoned?.() === true) busy.cancelled ??= this.#options.cancel(connection)
+      else if (busy.isAbandoned?.() === true) this.#cancel(connection, busy)
       const { traffic } = connection
       if (traffic !== busy.traffic || connection.isReady) Object.assign(busy, { traffic, knownAliveAt: now })
       if (now - busy.knownAliveAt > suspicionMs) suspects.push(connection)
     }
     if (suspects.length > 0 && !this.#isLooking) void this.#lookAfter(suspects)
+  }
+
+  /** Again at each sweep: Postgres ignores what arrives before it has begun the statement. */
+  #cancel(connection: Connection, busy: Busy): void {
+    busy.cancelled ??= this.#options.cancel(connection).finally(() => {
+      busy.cancelled = undefined
+    })
   }
 
   async #lookAfter(suspects: readonly Connection[]): Promise<void> {
