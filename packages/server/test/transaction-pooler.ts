@@ -42,7 +42,7 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
   let processId = 0
 
   async function openSession(): Promise<Session> {
-    const socket = connect(options.target, '127.0.0.1')
+    const socket = connect({ port: options.target, host: '127.0.0.1', noDelay: true })
     sockets.add(socket)
     const session: Session = { socket, client: undefined }
     await new Promise<void>((resolve, reject) => {
@@ -98,7 +98,7 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
     else attach(client, session)
   }
 
-  const listener = createServer((socket) => {
+  const listener = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
     const client: Client = { socket, session: undefined, held: [], open: 0 }
     socket.on('error', () => undefined)
