@@ -143,6 +143,10 @@ export class Pool {
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()))
   }
 
+  #isFull(): boolean {
+    return this.#busy.size + this.#idle.length + this.#opening >= this.#options.size
+  }
+
   #isUnused(): boolean {
     return this.#busy.size === 0 && this.#waiting.length === 0 && this.#opening === 0
   }
@@ -200,9 +204,13 @@ export class Pool {
     })
   }
 
+  /** While somebody waits whom another connection would help. */
   #beImpatient(): void {
     if (this.#patience !== undefined || !this.#waiting.some(this.#isAdmitted)) return
-    this.#patience = setTimeout(() => this.#losePatience(), patienceMs)
+    if (this.#idle.length === 0 && this.#isFull()) return
+    const isTooSoon = this.#busy.size > 0 && performance.now() - this.#openFailedAt < openAgainMs
+    const delayMs = isTooSoon && this.#idle.length === 0 ? openAgainMs : patienceMs
+    this.#patience = setTimeout(() => this.#losePatience(), delayMs)
   }
 
   /** Those who have waited a moment in vain get another connection each, idle or new. */
@@ -225,7 +233,7 @@ export class Pool {
   /** Opens a connection for those who wait, if there is room and need. */
   #grow(): boolean {
     if (this.#opening >= this.#waiting.length) return false
-    if (this.#busy.size + this.#idle.length + this.#opening >= this.#options.size) return false
+    if (this.#isFull()) return false
     if (this.#busy.size > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
     this.#opening += 1
     this.#options.open().then(
@@ -237,8 +245,11 @@ export class Pool {
       (error) => {
         this.#opening -= 1
         this.#openFailedAt = performance.now()
-        // While other connections work, this may be a momentary limit: those who wait get one of them.
-        if (this.#busy.size > 0) return
+        // While other connections work, this may be a momentary limit: those who wait may get one of them.
+        if (this.#busy.size > 0) {
+          this.#beImpatient()
+          return
+        }
         for (const waiter of this.#waiting.splice(0)) {
           clearTimeout(waiter.timer)
           waiter.reject(error)
