@@ -61,8 +61,8 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
     })
   }
 
-  const listener = createServer((client) => {
-    const server = connect(target, '127.0.0.1')
+  const listener = createServer({ noDelay: true }, (client) => {
+    const server = connect({ port: target, host: '127.0.0.1', noDelay: true })
     const link: Link = { client, server, isFrozen: false }
     links.add(link)
     forward(link, client, server, false)
