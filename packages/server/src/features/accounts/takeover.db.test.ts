@@ -11,13 +11,24 @@ import {
 } from '../../../test/account-nodes.ts'
 import { claimsOf, createAccountsApp, goodPassword, newEmail, type SignedIn } from '../../../test/accounts.ts'
 import { tokenIn } from '../../../test/inbox.ts'
+import {
+  enroll,
+  newAuthenticator,
+  passkeyUser,
+  publicOrigin,
+  signInByEmail,
+  signInDiscoverably,
+} from '../../../test/passkeys.ts'
 import { exchangeRaw, openRaw, parseRaw } from '../../../test/raw-http.ts'
+import { everySecondFactor } from '../../../test/second-factors.ts'
 import { envelope } from '../../../test/test-app.ts'
 import { sealToken } from '../../lib/tokens.ts'
 
 let nodes: AccountNodes
 beforeAll(async () => {
-  nodes = await createAccountNodes()
+  nodes = await createAccountNodes({
+    config: { ...everySecondFactor, 'server.public_base_url': publicOrigin },
+  })
 })
 afterAll(async () => nodes[Symbol.asyncDispose]())
 
@@ -34,7 +45,10 @@ describe('whoever registered an address before its owner', () => {
     const third: SignedIn = (await nodes.first.post('refresh', { refreshToken: first.refreshToken })).json
     const reset = await mailedToken(nodes.first, 'password-reset', email)
     const link = await mailedToken(nodes.second, 'magic-link', email)
-    return { user: first.user, sessions: [first, second, third], verification, reset, link }
+    const authenticator = newAuthenticator()
+    expect((await enroll(nodes.first, first.token, authenticator)).status).toBe(200)
+    const sessions = [first, second, third]
+    return { user: first.user, sessions, verification, reset, link, authenticator }
   }
 
   const owners = {
@@ -73,12 +87,26 @@ describe('whoever registered an address before its owner', () => {
       expect((await post('magic-link/confirm', { token: attacker.link })).status).toBe(400)
       expect((await post('verify', { token: attacker.verification })).status).toBe(400)
     }
+    for (const node of nodes.both) {
+      expect((await signInDiscoverably(node, attacker.authenticator)).status).toBe(401)
+    }
     for (const { app } of nodes.both) {
       expect((await askMe(app, owner.token)).json).toMatchObject({ id: owner.user.id, emailVerified: true })
     }
     expect(await nodes.sql('select id from basalt.sessions where user_id = $1', [owner.user.id])).toEqual([
       { id: claimsOf(owner.token).sid },
     ])
+  })
+
+  test('and verified it keeps the second factors through a reset', async () => {
+    const { user, authenticator } = await passkeyUser(nodes.first)
+    await nodes.first.post('verify', { token: tokenIn(await nodes.inbox.take(user.email)) })
+    const token = await mailedToken(nodes.first, 'password-reset', user.email)
+    const body = { token, password: ownersPassword }
+    expect((await nodes.first.post('password-reset/confirm', body)).status).toBe(200)
+    const signedIn = await logIn(user.email, ownersPassword)
+    expect(signedIn.json).toEqual({ mfa_pending: true, mfa_token: expect.any(String) })
+    expect((await signInByEmail(nodes.second, user.email, authenticator)).json.user.id).toBe(user.id)
   })
 
   test('by linking it to an anonymous account loses that account', async () => {
@@ -243,8 +271,7 @@ describe('mailed links', () => {
     expect(JSON.stringify(mail)).not.toMatch(/evil|gopher|666/)
     const links = `${mail.text} ${mail.html}`.match(/https?:\/\/[^\s"'<>]+/g) ?? []
     expect(links.length).toBeGreaterThanOrEqual(2)
-    const origins = nodes.both.map(({ app }) => app.url)
-    for (const link of links) expect(origins).toContain(new URL(link).origin)
+    for (const link of links) expect(new URL(link).origin).toBe(publicOrigin)
   })
 })
 
