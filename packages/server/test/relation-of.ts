@@ -28,6 +28,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     has_equality: true,
     has_order: true,
     labels: null,
+    attributes: null,
   } as const
   const key = {
     relation_oid: '1',

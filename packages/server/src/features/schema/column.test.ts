@@ -12,8 +12,8 @@ function column(base: string, typeName: string): Column {
       // Printed by Postgres, which is what the brand stands for.
       name: base as TypeName,
       base,
-      isArray: false,
-      isComposite: false,
+      element: undefined,
+      attributes: undefined,
       isText: false,
       hasEquality: true,
       hasOrder: false,

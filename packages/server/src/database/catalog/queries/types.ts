@@ -1,6 +1,6 @@
 import { type Sql, sql, type TypeName } from '../../sql.ts'
 
-/** The types of all exposed columns, and what they are made of: bases of domains, elements of arrays. */
+/** The types of all exposed columns, and what they are made of: bases of domains, elements of arrays, attributes. */
 export function typesQuery(schemas: readonly string[]): Sql {
   return sql`
     with recursive used as (
@@ -14,7 +14,12 @@ export function typesQuery(schemas: readonly string[]): Sql {
       select part.oid
       from used
       join pg_type t on t.oid = used.oid
-      cross join lateral (values (t.typbasetype), (t.typelem)) part (oid)
+      cross join lateral (
+        select m.atttypid from pg_attribute m
+        where m.attrelid = t.typrelid and m.attnum > 0 and not m.attisdropped
+        union all
+        values (t.typbasetype), (t.typelem)
+      ) part (oid)
       where part.oid <> 0
     )
     select t.oid::int8 as oid,
@@ -40,7 +45,14 @@ export function typesQuery(schemas: readonly string[]): Sql {
           )
         )
       ) as has_order,
-      (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels
+      (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels,
+      (
+        select json_agg(json_build_object(
+          'name', m.attname, 'type', format_type(m.atttypid, m.atttypmod), 'type_oid', m.atttypid::int8::text
+        ) order by m.attnum)
+        from pg_attribute m
+        where m.attrelid = t.typrelid and m.attnum > 0 and not m.attisdropped
+      ) as attributes
     from used
     join pg_type t on t.oid = used.oid`
 }
@@ -57,4 +69,6 @@ export interface TypeRow {
   readonly has_equality: boolean
   readonly has_order: boolean
   readonly labels: string[] | null
+  /** Of a composite type, null when it has none. */
+  readonly attributes: { readonly name: string; readonly type: TypeName; readonly type_oid: string }[] | null
 }

@@ -35,7 +35,7 @@ export function compileFilter(filter: FilterPlan, alias: string): Sql {
 /** Whether the target, of the column's type, is NULL; negated, whether it is not. */
 export function compileNullTest(target: Sql, column: Column | undefined, isNegated: boolean): Sql {
   // `row(null, null) is null` is true although the value is not NULL.
-  if (column?.type.isComposite === true) {
+  if (column?.type.attributes !== undefined) {
     return isNegated ? sql`${target} is distinct from null` : sql`${target} is not distinct from null`
   }
   return isNegated ? sql`${target} is not null` : sql`${target} is null`
@@ -44,7 +44,7 @@ export function compileNullTest(target: Sql, column: Column | undefined, isNegat
 function compileMembership({ column, values }: FilterPlan & { kind: 'in' }, alias: string): Sql {
   const target = sql.id(alias, column.name)
   // An array of arrays is one array of more dimensions, and one of boxes is written with semicolons.
-  if (column.type.isArray || column.type.base === 'box' || needsCast(column)) {
+  if (column.type.element !== undefined || column.type.base === 'box' || needsCast(column)) {
     return sql`(${sql.join(
       values.map((value) => sql`${target} = ${bind(column, value)}`),
       sql` or `,
@@ -63,7 +63,7 @@ export function bind(column: Column, value: Literal): Sql {
  * for `regclass` and kin a number, neither of which can be read from the text of a value.
  */
 function needsCast({ type }: Column): boolean {
-  return type.isComposite || type.base.startsWith('reg')
+  return type.attributes !== undefined || type.base.startsWith('reg')
 }
 
 /** One parameter whatever the number of values, so that the statement stays the same. */

@@ -5,6 +5,7 @@ import type { StatementFailed } from '../../../database/message.ts'
 import { Slot, type Sql, sql } from '../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
+import { compileBodyTypes, compileBodyValue } from './body.ts'
 import { compileSelectList, relationName } from './record.ts'
 
 /** Alias of the collection's rows. */
@@ -69,9 +70,9 @@ function compileCreate(record: RecordPlan, columns: readonly Column[], options: 
 function compileUpdate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
   const name = relationName(record.relation)
   const assignments = sql.join(
-    columns.map((column) => sql`${sql.id(column.name)} = ${sql.id('b', column.name)}`),
+    columns.map((column) => sql`${sql.id(column.name)} = ${compileBodyValue(column, 'b')}`),
   )
-  const body = sql`json_to_record(${jsonSlot}::json) as b (${compileColumnTypes(columns)})`
+  const body = sql`json_to_record(${jsonSlot}::json) as b (${compileBodyTypes(columns)})`
   const list = compileSelectList(record, row)
   if (!options.isCaptured) {
     const write = sql`
@@ -119,8 +120,8 @@ export function compileInsert(record: RecordPlan, columns: readonly Column[], so
   return sql`
     insert into ${relationName(record.relation)} as ${sql.id(row)}
       (${sql.join(columns.map(({ name }) => sql.id(name)))})
-    select ${sql.join(columns.map(({ name }) => sql.id('b', name)))}
-    from ${source} as b (${compileColumnTypes(columns)})
+    select ${sql.join(columns.map((column) => compileBodyValue(column, 'b')))}
+    from ${source} as b (${compileBodyTypes(columns)})
     returning ${compileSelectList(record, row)}`
 }
 
@@ -169,11 +170,6 @@ const missingMark = sql.literal(missingToken)
  */
 export function isRowMissing(failure: StatementFailed): boolean {
   return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
-}
-
-/** `"a" integer, "b" numeric`: only the columns that are written, so no other column's domain is asked. */
-function compileColumnTypes(columns: readonly Column[]): Sql {
-  return sql.join(columns.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`))
 }
 
 function compileIdentity(relation: Relation, alias: string): Sql {
