@@ -1,8 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { insertUser } from '../../../test/account-nodes.ts'
 import { createAccountsApp, goodPassword } from '../../../test/accounts.ts'
 import { notes } from '../../../test/fixtures.ts'
 import { createTestApp, type TestResponse } from '../../../test/test-app.ts'
+
+// Two hundred sign-ins take their time on a busy machine.
+vi.setConfig({ testTimeout: 120_000 })
 
 test('a storm of sign-ins from one address is let in, while health and data are answered', async () => {
   await using accounts = await createAccountsApp({

@@ -237,6 +237,8 @@ describe('while an account is locked by another transaction', () => {
     userId: string,
     requests: readonly (() => Promise<TestResponse>)[],
   ): Promise<TestResponse[]> {
+    // A mail to the user would wait too.
+    await waitForJobs(nodes)
     await using holder = await openTransaction(nodes.database)
     await holder.sql('select 1 from basalt.users where id = $1 for update', [userId])
     const answers: Promise<TestResponse>[] = []
