@@ -27,6 +27,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     element_oid: '0',
     has_equality: true,
     has_order: true,
+    operators: null,
     labels: null,
     attributes: null,
   } as const

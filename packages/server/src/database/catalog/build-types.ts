@@ -26,6 +26,7 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
       isText: base.category === 'S',
       hasEquality: hasOperator(base, types, 'has_equality'),
       hasOrder: hasOperator(base, types, 'has_order'),
+      operators: base.operators ?? undefined,
       json: element !== undefined ? 'array' : isComposite ? 'object' : (jsonTypes[base.name] ?? 'string'),
       enumLabels: base.labels ?? undefined,
     }

@@ -74,10 +74,17 @@ export interface ColumnType {
   readonly hasEquality: boolean
   /** Whether it can be sorted and compared by `<`. */
   readonly hasOrder: boolean
+  /** Its operators outside pg_catalog, which a search path need not lead to. */
+  readonly operators:
+    | Readonly<Partial<Record<OwnOperator, readonly [schema: string, name: string]>>>
+    | undefined
   /** How values look in JSON. */
   readonly json: 'boolean' | 'integer' | 'number' | 'string' | 'object' | 'array'
   readonly enumLabels: readonly string[] | undefined
 }
+
+/** `~~` is LIKE. What negates them is not needed. */
+export type OwnOperator = '=' | '<' | '<=' | '>' | '>=' | '~~'
 
 export interface Attribute {
   readonly name: string

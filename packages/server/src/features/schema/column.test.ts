@@ -17,6 +17,7 @@ function column(base: string, typeName: string): Column {
       isText: false,
       hasEquality: true,
       hasOrder: false,
+      operators: undefined,
       json: 'object',
       enumLabels: undefined,
     },

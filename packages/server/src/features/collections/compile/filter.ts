@@ -1,19 +1,8 @@
 import type { Column } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Literal } from '../parse/filter.ts'
-import type { Operator } from '../parse/tokens.ts'
 import type { FilterPlan } from '../plan/filter.ts'
-
-const operators: Readonly<Record<Operator, Sql>> = {
-  '=': sql`=`,
-  '!=': sql`<>`,
-  '>': sql`>`,
-  '>=': sql`>=`,
-  '<': sql`<`,
-  '<=': sql`<=`,
-  '~': sql`like`,
-  '!~': sql`not like`,
-}
+import { compileComparison } from './comparison.ts'
 
 /** A filter as a condition on the rows of `alias`. Every value is a parameter that takes the column's type. */
 export function compileFilter(filter: FilterPlan, alias: string): Sql {
@@ -23,8 +12,10 @@ export function compileFilter(filter: FilterPlan, alias: string): Sql {
       const terms = filter.terms.map((term) => compileFilter(term, alias))
       return sql`(${sql.join(terms, filter.kind === 'and' ? sql` and ` : sql` or `)})`
     }
-    case 'compare':
-      return sql`${sql.id(alias, filter.column.name)} ${operators[filter.operator]} ${bind(filter.column, filter.value)}`
+    case 'compare': {
+      const { column, operator, value } = filter
+      return compileComparison(column.type, sql.id(alias, column.name), operator, bind(column, value))
+    }
     case 'null':
       return compileNullTest(sql.id(alias, filter.column.name), filter.column, filter.isNegated)
     case 'in':
@@ -46,11 +37,11 @@ function compileMembership({ column, values }: FilterPlan & { kind: 'in' }, alia
   // An array of arrays is one array of more dimensions, and one of boxes is written with semicolons.
   if (column.type.element !== undefined || column.type.base === 'box' || needsCast(column)) {
     return sql`(${sql.join(
-      values.map((value) => sql`${target} = ${bind(column, value)}`),
+      values.map((value) => compileComparison(column.type, target, '=', bind(column, value))),
       sql` or `,
     )})`
   }
-  return sql`${target} = any (${arrayLiteral(values)})`
+  return compileComparison(column.type, target, '=', sql`any (${arrayLiteral(values)})`)
 }
 
 /** A value as a parameter that takes the column's type. */

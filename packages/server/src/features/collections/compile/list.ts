@@ -1,7 +1,9 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Cursor } from '../parse/cursor.ts'
+import type { Operator } from '../parse/tokens.ts'
 import { describeKey, type ListPlan, type OrderKey } from '../plan/list.ts'
+import { compileComparison } from './comparison.ts'
 import { bind, compileFilter, compileNullTest } from './filter.ts'
 import { compileSelectList, neededColumns, relationName } from './record.ts'
 
@@ -108,24 +110,25 @@ function compileAfter(keys: readonly KeyValue[]): Sql {
 /** Follows from the alternatives, but only as one comparison can it be answered by an index. */
 function compileBound([first]: readonly KeyValue[]): Sql | undefined {
   if (first?.value === undefined || (first.nullable && !first.descending)) return undefined
-  return first.descending
-    ? sql`${columnOf(first)} <= ${first.value}`
-    : sql`${columnOf(first)} >= ${first.value}`
+  return compare(first, first.descending ? '<=' : '>=', first.value)
 }
 
 /** Undefined when nothing can be behind: NULLs come last. */
 function compileBehind(key: KeyValue): Sql | undefined {
   if (key.descending) {
-    return key.value === undefined ? nullTest(key, true) : sql`${columnOf(key)} < ${key.value}`
+    return key.value === undefined ? nullTest(key, true) : compare(key, '<', key.value)
   }
   if (key.value === undefined) return undefined
-  return key.nullable
-    ? sql`(${columnOf(key)} > ${key.value} or ${nullTest(key, false)})`
-    : sql`${columnOf(key)} > ${key.value}`
+  const isGreater = compare(key, '>', key.value)
+  return key.nullable ? sql`(${isGreater} or ${nullTest(key, false)})` : isGreater
 }
 
 function compileEqual(key: KeyValue): Sql {
-  return key.value === undefined ? nullTest(key, false) : sql`${columnOf(key)} = ${key.value}`
+  return key.value === undefined ? nullTest(key, false) : compare(key, '=', key.value)
+}
+
+function compare(key: KeyValue, operator: Operator, value: Sql): Sql {
+  return compileComparison(key.column?.type, columnOf(key), operator, value)
 }
 
 function nullTest(key: KeyValue, isNegated: boolean): Sql {

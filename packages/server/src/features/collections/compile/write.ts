@@ -6,6 +6,7 @@ import { Slot, type Sql, sql } from '../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
 import { compileBodyTypes, compileBodyValue } from './body.ts'
+import { compileComparison } from './comparison.ts'
 import { compileSelectList, relationName } from './record.ts'
 
 /** Alias of the collection's rows. */
@@ -95,7 +96,9 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
       for update
     ) o
     where ${sql.join(
-      record.relation.primaryKey.map(({ name: key }) => sql`${sql.id(row, key)} = ${sql.id('o', key)}`),
+      record.relation.primaryKey.map(({ name: key, type }) =>
+        compileComparison(type, sql.id(row, key), '=', sql.id('o', key)),
+      ),
       sql` and `,
     )}
     returning ${compileJson(list)} as record, ${sql.id('o', oldRecord)} as old_record`
@@ -174,7 +177,9 @@ export function isRowMissing(failure: StatementFailed): boolean {
 
 function compileIdentity(relation: Relation, alias: string): Sql {
   return sql.join(
-    relation.primaryKey.map((column, index) => sql`${sql.id(alias, column.name)} = ${idSlot(index)}`),
+    relation.primaryKey.map(({ name, type }, index) =>
+      compileComparison(type, sql.id(alias, name), '=', sql`${idSlot(index)}`),
+    ),
     sql` and `,
   )
 }
