@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { testConfig, testSecret } from '../test/test-config.ts'
-import { OperatorError } from './lib/errors.ts'
-import { resolveJwtSecret } from './secrets.ts'
+import { OperatorError } from '../src/lib/errors.ts'
+import { resolveJwtSecret } from '../src/secrets.ts'
+import { testConfig, testSecret } from './test-config.ts'
 
 let directory: string
 
