@@ -230,8 +230,10 @@ function localOrigin(http: HttpServer, { server }: Config): string {
 }
 
 async function listen(http: HttpServer, { server }: Config): Promise<void> {
+  // Fastify would give `localhost` a second server for ::1, to which neither limits nor the shutdown apply.
+  const host = server.host === 'localhost' ? '127.0.0.1' : server.host
   try {
-    await http.listen({ host: server.host, port: server.port })
+    await http.listen({ host, port: server.port })
   } catch (error) {
     const where = `${server.host}:${server.port}`
     if (codeOf(error) === 'EADDRINUSE') {
