@@ -36,7 +36,11 @@ export async function createPlanner(
       first.fail(new Recorded())
     },
   } as unknown as Connection
-  const pool = { use: <Result>({ run }: Work<Result>) => run(recorder) } as unknown as Pool
+  const pool = {
+    use: <Result>({ run }: Work<Result>) => run(recorder, () => undefined),
+    shares: { admits: () => true, isAnyFull: false, onRoom: () => undefined },
+    limits: { waitingLimit: 1000, acquireTimeoutMs: 1000 },
+  } as unknown as Pool
   const service = createCollectionService({
     catalog: { current: catalog } as unknown as LiveCatalog,
     database: new UserDatabase(pool, {}),

@@ -38,6 +38,8 @@ create table basalt.mfa_challenges (
   code_hash bytea,
   -- Passkeys: what the authenticator signs.
   challenge text,
+  -- Passkeys: which may answer, made-up ones for an address without any. Null: whichever tells whose it is.
+  credential_ids text[],
   phone text,
   attempts int not null default 0,
   used_at timestamptz,
@@ -65,6 +67,8 @@ create table basalt.passkeys (
   display_name text not null,
   is_backup_eligible bool not null,
   is_backed_up bool not null,
+  -- Whether it has verified its user, at its enrolment or since then beside another factor.
+  is_user_verified bool not null,
   aaguid text not null,
   created_at timestamptz not null default now(),
   last_used_at timestamptz

@@ -31,7 +31,8 @@ import { createMailBackend, createMailTemplates, mail } from './features/mail/in
 import { maintenance } from './features/maintenance/index.ts'
 import { matviews } from './features/matviews/index.ts'
 import { metrics } from './features/metrics/index.ts'
-import { mfa, secondFactors } from './features/mfa/index.ts'
+import { type MfaContext, mfa, secondFactors } from './features/mfa/index.ts'
+import { passkeys } from './features/passkeys/index.ts'
 import { createPasswordHasher } from './features/passwords/index.ts'
 import { reference } from './features/reference/index.ts'
 import { schedules } from './features/schedules/index.ts'
@@ -42,7 +43,7 @@ import { webhooks } from './features/webhooks/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createOutbound, type Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
-import { closeServer, seeOffClients } from './http/shutdown.ts'
+import { closeServer, seeOffClients, trackConnections } from './http/shutdown.ts'
 import { httpOrigin, isLoopback } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
@@ -168,6 +169,10 @@ async function wire(
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
   }
+  const mfaContext: MfaContext | undefined = accountContext && {
+    accounts: accountContext,
+    secrets: secrets(),
+  }
 
   const features: readonly Feature[] = [
     health({ database: system, isStopping: () => isStopping }),
@@ -184,12 +189,13 @@ async function wire(
     reference(listErrors()),
     ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
     mail({ database: system, templates: mailTemplates, backend: mailBackend, log }),
-    ...(accountContext === undefined
+    ...(mfaContext === undefined
       ? []
       : [
           authSettings(settings),
-          accounts(accountContext),
-          mfa({ accounts: accountContext, secrets: secrets() }),
+          accounts(mfaContext.accounts),
+          mfa(mfaContext),
+          passkeys({ mfa: mfaContext, publicBaseUrl, log }),
         ]),
     matviews({ database, queue: jobQueue, refreshTimeout: config.matviews.refresh_timeout }),
     maintenance({
@@ -212,6 +218,7 @@ async function wire(
     publicBaseUrl,
     version: readVersion(),
   })
+  const connections = trackConnections(http.server)
   for (const feature of features) feature.routes?.(http)
   await http.ready()
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
@@ -226,12 +233,12 @@ async function wire(
     listen: () => listen(http, config),
     async drain() {
       isStopping = true
-      await seeOffClients(http.server)
+      await seeOffClients(http.server, connections)
     },
     cutOff: () => http.server.closeAllConnections(),
     async close() {
       isStopping = true
-      await closeServer(http.server, () => http.close(), config.server.shutdown_timeout)
+      await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
       for (const feature of features.toReversed()) await feature.stop?.()
       catalog.close()
       await database.close()
@@ -260,8 +267,10 @@ function localOrigin(http: HttpServer, { server }: Config): string {
 }
 
 async function listen(http: HttpServer, { server }: Config): Promise<void> {
+  // Fastify would give `localhost` a second server for ::1, to which neither limits nor the shutdown apply.
+  const host = server.host === 'localhost' ? '127.0.0.1' : server.host
   try {
-    await http.listen({ host: server.host, port: server.port })
+    await http.listen({ host, port: server.port })
   } catch (error) {
     const where = `${server.host}:${server.port}`
     if (codeOf(error) === 'EADDRINUSE') {

@@ -6,6 +6,7 @@ import { jobErrorTable } from './features/jobs/index.ts'
 import { mailErrorTable } from './features/mail/index.ts'
 import { matviewErrorTable } from './features/matviews/index.ts'
 import { mfaErrorTable } from './features/mfa/index.ts'
+import { passkeyErrorTable } from './features/passkeys/index.ts'
 import { passwordErrorTable } from './features/passwords/index.ts'
 import { scheduleErrorTable } from './features/schedules/index.ts'
 import { webhookErrorTable } from './features/webhooks/index.ts'
@@ -29,6 +30,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Administration: adminErrorTable,
   Accounts: accountErrorTable,
   'Second factors': mfaErrorTable,
+  Passkeys: passkeyErrorTable,
   Passwords: passwordErrorTable,
   Mail: mailErrorTable,
   Webhooks: webhookErrorTable,

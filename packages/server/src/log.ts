@@ -12,6 +12,7 @@ export function createLogger(config: Config['logging'], isTerminal: boolean): Lo
     level: config.level,
     base: null,
     redact: { paths: secretPaths, censor: '[redacted]' },
+    serializers: { err: describeError },
     formatters: { level: (label: string) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
   }
@@ -19,4 +20,10 @@ export function createLogger(config: Config['logging'], isTerminal: boolean): Lo
   return isPretty
     ? pino(options, pretty({ colorize: isTerminal, sync: true, ignore: 'pid,hostname' }))
     : pino(options)
+}
+
+/** The `code` of an error (`ECONNREFUSED`, `42P01`) is no secret, and tells the most. */
+function describeError(error: Error): object {
+  const { code, ...rest } = pino.stdSerializers.err(error)
+  return code === undefined ? rest : { ...rest, errorCode: code }
 }

@@ -15,6 +15,11 @@ export const typesSetup = `
   create domain email as text check (value like '%@%');
   create domain codes as text[];
   create domain place as point3;
+  create domain page as jsonb check (value <> '0');
+  create domain pages as json[] check (cardinality(value) < 9);
+  create type folder as (label varchar(5), pages jsonb[], rest pages);
+  create type cabinet as (at timestamptz, folders folder[], "odd ""name""" text);
+  create domain own_folder as folder check ((value).label <> '');
   create type span as range (subtype = numeric);`
 
 const infinity = '"infinity"'
@@ -273,9 +278,57 @@ export const columnTypes: Readonly<Record<string, ColumnValues>> = {
   },
   jsonb_array: {
     type: 'jsonb[]',
-    values: { '{1.10,"\\"a\\"","{\\"a\\": [1]}",NULL}': '[1.10,"a",{"a": [1]},null]' },
+    values: {
+      '{}': '[]',
+      '{1.10,"\\"a\\"","{\\"a\\": [1]}",NULL}': '[1.10,"a",{"a": [1]},null]',
+      '{"[1, 2]","[3]"}': '[[1, 2],[3]]',
+      '{"[1]"}': '[[1]]',
+      '{"[[[]], null]",[],NULL,"[{\\"a\\": [[0]]}]"}': '[[[[]], null],[],null,[{"a": [[0]]}]]',
+      '{"\\"{1,2}\\"","\\"[1]\\"","\\"null\\""}': '["{1,2}","[1]","null"]',
+    },
   },
-  json_array: { type: 'json[]', values: { '{1.10,"{\\"b\\":1,\\"a\\":2}"}': '[1.10,{"b":1,"a":2}]' } },
+  json_array: {
+    type: 'json[]',
+    values: {
+      '{}': '[]',
+      '{1.10,"{\\"b\\":1,\\"a\\":2}"}': '[1.10,{"b":1,"a":2}]',
+      '{"[ 1,2 ]",[],NULL,"{ \\"a\\" :1,\\"a\\":[[1e5]]}"}': '[[ 1,2 ],[],null,{ "a" :1,"a":[[1e5]]}]',
+    },
+  },
+  document_domain_array: { type: 'page[]', values: { '{[],[1],NULL,true}': '[[],[1],null,true]' } },
+  document_array_domain: { type: 'pages', values: { '{}': '[]', '{"[1,2]",[3],NULL}': '[[1,2],[3],null]' } },
+  array_of_arrays: {
+    type: 'codes[]',
+    values: { '{"{a,\\"b,c\\"}","{}",NULL,"{NULL}"}': '[["a","b,c"],[],null,[null]]' },
+  },
+  documents_in_composite: {
+    type: 'folder',
+    values: {
+      '(a,"{""[1, 2]"",[3]}","{""[4,5]"",NULL}")': '{"label":"a","pages":[[1, 2],[3]],"rest":[[4,5],null]}',
+      '(,,)': '{"label":null,"pages":null,"rest":null}',
+      '("",{},{})': '{"label":"","pages":[],"rest":[]}',
+    },
+  },
+  documents_in_composite_domain: {
+    type: 'own_folder',
+    values: { '(a,{[1]},)': '{"label":"a","pages":[[1]],"rest":null}' },
+  },
+  documents_in_composite_array: {
+    type: 'folder[]',
+    values: {
+      '{"(a,{[1]},{[2]})",NULL,"(,,)"}':
+        '[{"label":"a","pages":[[1]],"rest":[[2]]},null,{"label":null,"pages":null,"rest":null}]',
+      '{{"(a,,)"},{"(b,{1},)"}}':
+        '[[{"label":"a","pages":null,"rest":null}],[{"label":"b","pages":[1],"rest":null}]]',
+    },
+  },
+  documents_deep_in_composites: {
+    type: 'cabinet',
+    values: {
+      '("2026-01-02 03:04:05+00","{""(a,{[1]},{[2]})"",NULL}",x)':
+        '{"at":"2026-01-02T03:04:05+00:00","folders":[{"label":"a","pages":[[1]],"rest":[[2]]},null],"odd \\"name\\"":"x"}',
+    },
+  },
 }
 
 /** Types of extensions and of builds that have them: how to make sure, and the column. */

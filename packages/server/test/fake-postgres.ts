@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net'
+import { failure, greeting, int16, int32, message, ready, text } from './postgres-wire.ts'
 
 /** A server that speaks just enough of Postgres' protocol to greet a client and answer its first question. */
 export interface FakePostgres extends AsyncDisposable {
@@ -25,9 +26,9 @@ export async function startFakePostgres(options: FakePostgresOptions): Promise<F
       if (options.isSilent === true) return
       if (!isGreeted) {
         isGreeted = true
-        socket.write(options.refusesPasswords === true ? askForPassword() : greet())
+        socket.write(options.refusesPasswords === true ? askForPassword() : greeting(1))
       } else if (options.refusesPasswords === true) {
-        socket.end(fail('28P01', 'password authentication failed for user "app"'))
+        socket.end(failure('28P01', 'password authentication failed for user "app"'))
       } else if (chunk[0] === 'Q'.charCodeAt(0)) {
         socket.write(answer(options.row ?? {}))
       }
@@ -43,12 +44,6 @@ export async function startFakePostgres(options: FakePostgresOptions): Promise<F
       await new Promise((resolve) => listener.close(resolve))
     },
   }
-}
-
-function greet(): Buffer {
-  const authenticationOk = message('R', int32(0))
-  const backendKey = message('K', Buffer.concat([int32(1), int32(2)]))
-  return Buffer.concat([authenticationOk, backendKey, ready()])
 }
 
 function askForPassword(): Buffer {
@@ -76,33 +71,4 @@ function answer(row: Readonly<Record<string, string>>): Buffer {
 function typeOf(value: string): number {
   if (value === 't' || value === 'f') return 16
   return /^\d+$/.test(value) ? 23 : 25
-}
-
-function fail(code: string, reason: string): Buffer {
-  const fields = [`SFATAL`, `C${code}`, `M${reason}`].map(text)
-  return message('E', Buffer.concat([...fields, Buffer.from([0])]))
-}
-
-function ready(): Buffer {
-  return message('Z', Buffer.from('I'))
-}
-
-function message(type: string, body: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(type), int32(body.length + 4), body])
-}
-
-function text(value: string): Buffer {
-  return Buffer.from(`${value}\0`)
-}
-
-function int32(value: number): Buffer {
-  const buffer = Buffer.alloc(4)
-  buffer.writeInt32BE(value)
-  return buffer
-}
-
-function int16(value: number): Buffer {
-  const buffer = Buffer.alloc(2)
-  buffer.writeInt16BE(value)
-  return buffer
 }

@@ -1,5 +1,7 @@
+import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
-import { openDatabase } from '../src/database/open.ts'
+import { createApp } from '../src/app.ts'
+import { sql } from '../src/database/sql.ts'
 import { testConfig } from './test-config.ts'
 import { startThrowAwayCluster } from './throw-away-cluster.ts'
 
@@ -36,7 +38,9 @@ async function createTemplate(clusterUrl: string): Promise<void> {
   await client.query(`drop database if exists ${templateDatabase}`)
   await client.query(`create database ${templateDatabase}`)
   await client.end()
-  const config = testConfig({ 'database.url': `${clusterUrl}/${templateDatabase}` })
-  const database = await openDatabase(config, { purpose: 'test template', log: () => undefined })
-  await database.close()
+  const url = `${clusterUrl}/${templateDatabase}`
+  // A first start makes all there is, the queue's tables included; what it says of an administrator is taken back.
+  const app = await createApp({ config: testConfig({ 'database.url': url }), log: pino({ level: 'silent' }) })
+  await app.database.system.count(sql`truncate basalt.admin, basalt.audit, basalt.attempts`)
+  await app.close()
 }

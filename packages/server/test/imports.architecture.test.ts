@@ -28,6 +28,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   maintenance: ['accounts', 'jobs'],
   matviews: ['audit', 'jobs', 'throttle'],
   mfa: ['accounts', 'audit', 'jobs', 'mail', 'sms', 'throttle'],
+  passkeys: ['accounts', 'mfa', 'throttle'],
   webhooks: ['audit', 'events'],
   schedules: ['audit', 'jobs'],
 }
@@ -42,6 +43,8 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['http'],
   'pg-boss': ['features/*'],
   nodemailer: ['features/*'],
+  '@simplewebauthn/server': ['features/*'],
+  '@simplewebauthn/server/helpers': ['features/*'],
   'html-to-text': ['features/*'],
 }
 

@@ -27,7 +27,9 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     element_oid: '0',
     has_equality: true,
     has_order: true,
+    operators: null,
     labels: null,
+    attributes: null,
   } as const
   const key = {
     relation_oid: '1',

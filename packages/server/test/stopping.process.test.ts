@@ -1,4 +1,5 @@
 import { Agent } from 'node:http'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask, type Reply } from './ask.ts'
 import { alice } from './fixtures.ts'
@@ -66,6 +67,28 @@ test('a stop answers what is under way, tells load balancers, and leaves no sess
   expect(server.log().map(({ msg }) => msg)).toContain('stopped')
   expect(await sessions()).toBe(0)
   agent.destroy()
+})
+
+test('a stop does not wait for connections without a whole request', async () => {
+  await using server = await start()
+  const { hostname, port } = new URL(server.url)
+  const sockets = ['', 'GET /health HTTP/1.1\r\nHost:'].map((text) => {
+    const socket = connect(Number(port), hostname, () => socket.write(text))
+    return socket
+  })
+  const ends = sockets.map(
+    (socket) => new Promise((resolve) => socket.on('close', resolve).on('error', resolve)),
+  )
+  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
+  for (const socket of sockets) socket.resume()
+  let hasEnded = false
+  void server.stop().then(() => {
+    hasEnded = true
+  })
+  // Much less than server.shutdown_timeout.
+  await waitFor('the end', () => hasEnded)
+  await Promise.all(ends)
+  expect(await server.ended).toEqual({ code: 0, signal: null })
 })
 
 test('a stop cuts off what takes longer than server.shutdown_timeout, also in Postgres', async () => {

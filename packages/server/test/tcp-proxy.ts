@@ -35,6 +35,10 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
 
   function forward(link: Link, from: Socket, to: Socket, isReply: boolean): void {
     let last = Promise.resolve()
+    // A goodbye gets lost like anything else.
+    from.on('end', () => {
+      if (!link.isFrozen && !isFrozen) void last.then(() => to.end())
+    })
     from.on('data', (chunk) => {
       if (isReply && cutter?.picks(chunk) === true) {
         const { done } = cutter
@@ -61,8 +65,8 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
     })
   }
 
-  const listener = createServer((client) => {
-    const server = connect(target, '127.0.0.1')
+  const listener = createServer({ noDelay: true, allowHalfOpen: true }, (client) => {
+    const server = connect({ port: target, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
     const link: Link = { client, server, isFrozen: false }
     links.add(link)
     forward(link, client, server, false)

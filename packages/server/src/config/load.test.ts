@@ -62,7 +62,75 @@ describe('without anything', () => {
         statement_timeout_ms: 30_000,
         schemas: ['public'],
       },
-      auth: { enabled: true, jwt_secret: '' },
+      auth: {
+        enabled: true,
+        jwt_secret: '',
+        encryption_key: '',
+        previous_encryption_keys: '',
+        token_duration: 900,
+        refresh_token_duration: 604_800,
+        min_password_length: 8,
+        site_url: '',
+        magic_link_enabled: false,
+        magic_link_duration: 600,
+        anonymous_auth_enabled: false,
+        totp_enabled: false,
+        email_mfa_enabled: false,
+        webauthn_enabled: false,
+        sms_enabled: false,
+        sms_provider: 'log',
+        sms_code_length: 6,
+        sms_code_expiry: 300,
+        sms_max_attempts: 3,
+        sms_daily_limit: 1000,
+        sms_allowed_countries: ['US', 'CA'],
+        sms_test_phone_numbers: [],
+        sms_webhook_url: '',
+        sms_webhook_secret: '',
+        twilio_sid: '',
+        twilio_token: '',
+        twilio_from: '',
+        plivo_auth_id: '',
+        plivo_auth_token: '',
+        plivo_from: '',
+        telnyx_api_key: '',
+        telnyx_from: '',
+        msg91_auth_key: '',
+        msg91_template_id: '',
+        aws_region: '',
+        aws_access_key_id: '',
+        aws_secret_access_key: '',
+        vonage_api_key: '',
+        vonage_api_secret: '',
+        vonage_from: '',
+        sms_api_base_url: '',
+        clean_up: { enabled: false, anonymous_days: 30, enrollment_minutes: 10 },
+        limits: {
+          login_failures: 10,
+          login_failures_per_address: 100,
+          registrations_per_hour: 100,
+          mails_per_hour: 10,
+          mail_requests_per_hour: 100,
+          sms_per_hour: 5,
+          sms_requests_per_hour: 30,
+          anonymous_per_hour: 30,
+        },
+      },
+      email: {
+        backend: 'log',
+        from: 'Basalt <no-reply@localhost>',
+        app_name: 'Basalt',
+        webhook: { url: '', secret: '', timeout: 10 },
+        smtp: {
+          host: '',
+          port: 587,
+          username: '',
+          password: '',
+          security: 'starttls',
+          max_connections: 5,
+        },
+      },
+      jobs: { enabled: true, concurrency: 10 },
       admin: { password: '' },
       logging: { level: 'info', format: 'auto', requests: 'failed' },
       metrics: { enabled: true, token: '' },
@@ -115,7 +183,7 @@ describe('every type of key', () => {
         level = "trace"`,
     })
     expect(config.server.trusted_proxies).toEqual(['10.0.0.0/8', '::1'])
-    expect(config.auth).toEqual({ enabled: true, jwt_secret: '0123456789abcdef0123456789abcdef' })
+    expect(config.auth).toMatchObject({ enabled: true, jwt_secret: '0123456789abcdef0123456789abcdef' })
     expect(config.database).toMatchObject({
       url: 'postgresql://u:p@db:5432/app',
       max_conns: 100,
@@ -151,7 +219,7 @@ describe('every type of key', () => {
   test('each key has its variable and its flag, no two the same', () => {
     const settings = listSettings()
     for (const { key, env, flag } of settings) {
-      expect(env).toBe(`BASALT_${key.toUpperCase().replace('.', '_')}`)
+      expect(env).toBe(`BASALT_${key.toUpperCase().replaceAll('.', '_')}`)
       expect(flag).toBe(`--${key.replaceAll(/[._]/g, '-')}`)
     }
     for (const name of ['env', 'flag'] as const) {
@@ -182,8 +250,12 @@ describe('a secret in a file of its own', () => {
     expect(sources.get('auth.jwt_secret')).toBe('environment BASALT_AUTH_JWT_SECRET_FILE')
   })
 
+  const examples: Readonly<Record<string, string>> = {
+    'auth.encryption_key': 'a'.repeat(64),
+    'auth.previous_encryption_keys': `${'a'.repeat(64)},${'b'.repeat(64)}`,
+  }
   test.each(listSettings().filter((setting) => setting.secret))('is possible for $key', ({ key, env }) => {
-    const value = key.startsWith('database') ? 'postgresql://u@h/d' : secret
+    const value = examples[key] ?? (key.startsWith('database') ? 'postgresql://u@h/d' : secret)
     writeFileSync(join(directory, 'secret'), value)
     const env2 = { [`${env}_FILE`]: join(directory, 'secret'), BASALT_AUTH_ENABLED: 'false' }
     expect(load({ env: env2 }).sources.get(key)).toBe(`environment ${env}_FILE`)
@@ -220,7 +292,10 @@ describe('an unknown name', () => {
     ['[sever]\nport = 1', 'sever.port (file basalt.toml): unknown key; did you mean server.port?'],
     ['[databases]', 'databases (file basalt.toml): unknown key'],
     ['port = 1', 'port (file basalt.toml): unknown key'],
-    ['[auth.jwt]\nsecret = "x"', 'auth.jwt (file basalt.toml): unknown key'],
+    [
+      '[auth.jwt]\nsecret = "x"',
+      'auth.jwt.secret (file basalt.toml): unknown key; did you mean auth.jwt_secret?',
+    ],
     ['[[server]]\nport = 1', 'server (file basalt.toml): unknown key'],
     [
       '[server]\ncompletely_different_thing = 1',

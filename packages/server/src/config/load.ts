@@ -130,7 +130,7 @@ function listEntries(table: Group, keys: readonly string[], prefix = ''): (reado
     const path = `${prefix}${name}`
     const isTable =
       typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
-    if (!isTable) return [[path, value] as const]
+    if (!isTable || keys.includes(path)) return [[path, value] as const]
     if (Object.keys(value).length > 0) return listEntries(value as Group, keys, `${path}.`)
     return keys.some((key) => key.startsWith(`${path}.`)) ? [] : [[path, value] as const]
   })

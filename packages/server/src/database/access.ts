@@ -100,7 +100,8 @@ async function openSchema(transaction: Queryable, schema: string): Promise<void>
   const relations = await transaction.many<{ name: string; is_sequence: boolean }>(sql`
     select relname as name, relkind = 'S' as is_sequence
     from pg_class
-    where relnamespace = ${schema}::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+    where relnamespace = (select oid from pg_namespace where nspname = ${schema})
+      and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
       and pg_has_role(relowner, 'usage')`)
   for (const { name, is_sequence } of relations) {
     await transaction.count(

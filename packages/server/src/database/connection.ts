@@ -60,6 +60,7 @@ export class Connection {
     try {
       await client.connect()
     } catch (cause) {
+      connection.destroy()
       throw new ConnectionLost('cannot connect to the database', { cause })
     }
     return connection

@@ -40,10 +40,10 @@ interface Busy {
   readonly since: number
   subject: string | undefined
   readonly isAbandoned: (() => boolean) | undefined
-  /** Set once the statement was told to stop; the connection is reused only after that call returned. */
+  /** While the statement is told to stop; the connection is reused only after that call returned. */
   cancelled: Promise<void> | undefined
-  /** Bytes the connection had carried when it was last looked at. */
-  traffic: number
+  /** Bytes the connection had carried when it was last looked at, which takes its time and is not done at once. */
+  traffic: number | undefined
   /** When it last carried any, or was known to be alive although it did not. */
   knownAliveAt: number
 }
@@ -143,6 +143,10 @@ export class Pool {
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()))
   }
 
+  #isFull(): boolean {
+    return this.#busy.size + this.#idle.length + this.#opening >= this.#options.size
+  }
+
   #isUnused(): boolean {
     return this.#busy.size === 0 && this.#waiting.length === 0 && this.#opening === 0
   }
@@ -166,7 +170,7 @@ export class Pool {
       subject,
       isAbandoned,
       cancelled: undefined,
-      traffic: connection.traffic,
+      traffic: undefined,
       knownAliveAt: now,
     }
     this.#busy.set(connection, busy)
@@ -200,9 +204,13 @@ export class Pool {
     })
   }
 
+  /** While somebody waits whom another connection would help. */
   #beImpatient(): void {
     if (this.#patience !== undefined || !this.#waiting.some(this.#isAdmitted)) return
-    this.#patience = setTimeout(() => this.#losePatience(), patienceMs)
+    if (this.#idle.length === 0 && this.#isFull()) return
+    const isTooSoon = this.#busy.size > 0 && performance.now() - this.#openFailedAt < openAgainMs
+    const delayMs = isTooSoon && this.#idle.length === 0 ? openAgainMs : patienceMs
+    this.#patience = setTimeout(() => this.#losePatience(), delayMs)
   }
 
   /** Those who have waited a moment in vain get another connection each, idle or new. */
@@ -225,7 +233,7 @@ export class Pool {
   /** Opens a connection for those who wait, if there is room and need. */
   #grow(): boolean {
     if (this.#opening >= this.#waiting.length) return false
-    if (this.#busy.size + this.#idle.length + this.#opening >= this.#options.size) return false
+    if (this.#isFull()) return false
     if (this.#busy.size > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
     this.#opening += 1
     this.#options.open().then(
@@ -237,8 +245,11 @@ export class Pool {
       (error) => {
         this.#opening -= 1
         this.#openFailedAt = performance.now()
-        // While other connections work, this may be a momentary limit: those who wait get one of them.
-        if (this.#busy.size > 0) return
+        // While other connections work, this may be a momentary limit: those who wait may get one of them.
+        if (this.#busy.size > 0) {
+          this.#beImpatient()
+          return
+        }
         for (const waiter of this.#waiting.splice(0)) {
           clearTimeout(waiter.timer)
           waiter.reject(error)
@@ -296,12 +307,19 @@ export class Pool {
     const suspects: Connection[] = []
     for (const [connection, busy] of this.#busy) {
       if (now - busy.since > this.#options.workTimeoutMs) connection.destroy()
-      else if (busy.isAbandoned?.() === true) busy.cancelled ??= this.#options.cancel(connection)
+      else if (busy.isAbandoned?.() === true) this.#cancel(connection, busy)
       const { traffic } = connection
       if (traffic !== busy.traffic || connection.isReady) Object.assign(busy, { traffic, knownAliveAt: now })
       if (now - busy.knownAliveAt > suspicionMs) suspects.push(connection)
     }
     if (suspects.length > 0 && !this.#isLooking) void this.#lookAfter(suspects)
+  }
+
+  /** Again at each sweep: Postgres ignores what arrives before it has begun the statement. */
+  #cancel(connection: Connection, busy: Busy): void {
+    busy.cancelled ??= this.#options.cancel(connection).finally(() => {
+      busy.cancelled = undefined
+    })
   }
 
   async #lookAfter(suspects: readonly Connection[]): Promise<void> {

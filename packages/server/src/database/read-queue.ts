@@ -42,6 +42,7 @@ export class ReadQueue {
   /** Turns at a connection that have been asked for and not come yet. */
   #turns = 0
   #gathering: NodeJS.Immediate | undefined
+  #gatheredAt = 0
   #expiry: NodeJS.Timeout | undefined
   /** Average time of one read, in milliseconds; pessimistic until known. */
   #averageMs = quickMs
@@ -57,29 +58,41 @@ export class ReadQueue {
       return Promise.reject(new PoolExhausted('too many requests wait for the database'))
     }
     const subject = subjectOf(calls)
-    const since = performance.now()
-    return new Promise((receive, fail) =>
-      this.#enqueue({ calls, subject, isAbandoned, receive, fail, since, isSettled: false }),
-    )
+    return new Promise((receive, fail) => {
+      this.#gather()
+      this.#waiting.push({
+        calls,
+        subject,
+        isAbandoned,
+        receive,
+        fail,
+        since: this.#gatheredAt,
+        isSettled: false,
+      })
+    })
   }
 
-  #enqueue(read: Read): void {
-    this.#waiting.push(read)
-    this.#gathering ??= setImmediate(() => {
+  #gather(): void {
+    if (this.#gathering !== undefined) return
+    // Asking the time for each read would cost more than the rest of this.
+    this.#gatheredAt = performance.now()
+    this.#gathering = setImmediate(() => {
       this.#gathering = undefined
       this.#takeTurns()
+      this.#expectExpiry()
     })
-    this.#expectExpiry()
   }
 
-  /** As many groups as those who may go make, each with a turn; again whenever a turn took fewer than it might. */
+  /** As many turns as those who may go make groups; looked at again whenever a turn took fewer than it might. */
   #takeTurns(): void {
+    // One that comes at once takes its group away.
+    while (this.#turns < Math.ceil(this.#countReady() / this.#groupSize())) void this.#takeTurn()
+  }
+
+  #countReady(): number {
     const { shares } = this.#pool
-    const ready = shares.isAnyFull
-      ? this.#waiting.filter(({ subject }) => shares.admits(subject)).length
-      : this.#waiting.length
-    const groups = Math.ceil(ready / this.#groupSize())
-    for (let missing = groups - this.#turns; missing > 0; missing -= 1) void this.#takeTurn()
+    if (!shares.isAnyFull) return this.#waiting.length
+    return this.#waiting.filter(({ subject }) => shares.admits(subject)).length
   }
 
   #groupSize(): number {
@@ -120,7 +133,7 @@ export class ReadQueue {
       this.#failWaiting((read) => read.since <= longest, error)
       this.#takeTurns()
       this.#expectExpiry()
-    }, this.#pool.limits.acquireTimeoutMs / looksPerTimeout)
+    }, this.#pool.limits.acquireTimeoutMs / looksPerTimeout).unref()
   }
 
   #failWaiting(test: (read: Read) => boolean, error: unknown): void {
@@ -156,7 +169,9 @@ export class ReadQueue {
 
   /** The first unanswered read is the slow one; those behind it have not begun. */
   #sendAgain(reads: readonly Read[]): void {
-    for (const read of reads.filter(({ isSettled }) => !isSettled).slice(1)) this.#enqueue(read)
+    const overdue = reads.filter(({ isSettled }) => !isSettled).slice(1)
+    this.#waiting.push(...overdue)
+    if (overdue.length > 0) this.#gather()
   }
 
   /** Those who wait longest, passing over what has its share of connections, unless it may ride along. */

@@ -1,3 +1,6 @@
+/** Of so many connections one is left to others; quick work needs few. */
+const reservedOf = 8
+
 /**
  * How many connections work on each subject. One that is locked or slow holds what it has for long, so it may not
  * have them all: the rest is left to the others.
@@ -10,7 +13,7 @@ export class Shares {
 
   /** @param size of the pool */
   constructor(size: number) {
-    this.#limit = size < 4 ? size : Math.floor((size * 3) / 4)
+    this.#limit = size < 4 ? size : size - Math.max(1, Math.floor(size / reservedOf))
   }
 
   /** Whether another connection may work on the subject. */

@@ -67,6 +67,10 @@ describe('names and constants', () => {
       text: `"public"."Odd ""table""" | 'it''s' | -5 | `,
       values: [],
     })
+    expect(render(sql.operator('Odd "schema"', '#<=#'))).toEqual({
+      text: 'operator("Odd ""schema""".#<=#)',
+      values: [],
+    })
     // As the catalog would print it.
     expect(render(sql.type('shop."Odd type"[]' as TypeName)).text).toBe('shop."Odd type"[]')
   })
@@ -102,6 +106,13 @@ describe('names and constants', () => {
   test.each([1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])('are no integer: %d', (value) => {
     expect(() => sql.integer(value)).toThrow(`not an integer: ${value}`)
   })
+
+  test.each(['', 'x', '= ', '=)', '"="', '--', '=--', '/*', '@/*', "'", '$1', ';'])(
+    'are no operator: %j',
+    (name) => {
+      expect(() => sql.operator('public', name)).toThrow(`not an operator: ${name}`)
+    },
+  )
 
   test('join to nothing when there are none', () => {
     expect(render(sql.join([]))).toEqual({ text: '', values: [] })

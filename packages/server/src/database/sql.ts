@@ -1,6 +1,6 @@
 /**
- * SQL as fragments. An interpolated value always becomes a parameter; only {@link sql.id}, {@link sql.literal}
- * and other fragments enter the text.
+ * SQL as fragments. An interpolated value always becomes a parameter; only names, constants and other fragments
+ * enter the text.
  */
 
 const fragmentBrand: unique symbol = Symbol('sql')
@@ -51,6 +51,13 @@ sql.integer = (value: number): Sql => {
 
 /** The name of a type as `format_type` prints it, which quotes what needs quoting. */
 sql.type = (name: TypeName): Sql => verbatim(name)
+
+/** An operator by its schema, whatever the search path: `operator("shop".=)`. @throws TypeError for other names */
+sql.operator = (schema: string, name: string): Sql => {
+  if (!/^[-+*/<>=~!@#%^&|`?]+$/.test(name) || /--|\/\*/.test(name))
+    throw new TypeError(`not an operator: ${name}`)
+  return verbatim(`operator(${quoteIdentifier(schema)}.${name})`)
+}
 
 /** Fragments with a separator, a comma unless given. */
 sql.join = (fragments: readonly Sql[], separator: Sql = sql`, `): Sql => ({

@@ -38,17 +38,48 @@ const publicRoutes = new Set([
   'GET /api/admin/status',
   'POST /api/admin/auth',
   'GET /admin/sign-in',
+  'GET /auth/verify',
+  'GET /auth/magic-link',
+  'GET /auth/reset-password',
+  ...[
+    'register',
+    'login',
+    'refresh',
+    'logout',
+    'password-reset',
+    'password-reset/confirm',
+    'verify',
+    'magic-link',
+    'magic-link/confirm',
+    'sms',
+    'sms/confirm',
+    'anonymous',
+    'webauthn/login/begin',
+    'webauthn/login/finish',
+    'webauthn/login/discover/begin',
+    'webauthn/login/discover/finish',
+  ].map((path) => `POST /api/auth/${path}`),
 ])
 
-type Access = 'public' | 'admin' | 'data'
+/** Those that complete a sign-in: only a token whose second factor is due opens them. */
+const secondFactorRoutes = /^\/api\/auth\/mfa\/(\w+\/(challenge|verify))$/
+/** Open to a user and to a token whose second factor is due. */
+const eitherRoutes = /^\/api\/auth\/mfa\/factors$/
+
+type Access = 'public' | 'admin' | 'data' | 'account' | 'second factor' | 'either'
 
 function accessOf({ method, url }: ServedRoute): Access {
   if (publicRoutes.has(`${method === 'HEAD' ? 'GET' : method} ${url}`)) return 'public'
-  return /^\/api\/(admin|webhooks)(\/|$)/.test(url) ? 'admin' : 'data'
+  if (/^\/api\/(admin|webhooks)(\/|$)/.test(url)) return 'admin'
+  if (secondFactorRoutes.test(url)) return 'second factor'
+  if (eitherRoutes.test(url)) return 'either'
+  return url.startsWith('/api/auth/') ? 'account' : 'data'
 }
 
 function guarded(access: Access): ServedRoute[] {
-  return listRoutes(app).filter((route) => accessOf(route) === access && !route.url.endsWith('/logout'))
+  return listRoutes(app).filter(
+    (route) => accessOf(route) === access && !route.url.endsWith('/admin/auth/logout'),
+  )
 }
 
 function ask({ method, url }: ServedRoute, headers: Record<string, string>, query = '') {
@@ -89,24 +120,37 @@ test('every route is either known to be public or guarded', () => {
   expect(guarded('data').length).toBeGreaterThan(5)
 })
 
+const anyHeaders: readonly Record<string, string>[] = [
+  {},
+  { authorization: 'Bearer x' },
+  { authorization: `Bearer ${user}` },
+]
+
 describe('a route for everybody', () => {
   test('answers without a token and does not look at one', async () => {
     for (const route of guarded('public')) {
-      for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${user}` }]) {
-        const { status } = await ask(route, headers)
-        // Signing in without a password is a bad request, and nothing else.
-        expect([route.url, route.url === '/api/admin/auth' ? 400 : 200]).toEqual([
-          route.url,
-          status === 302 ? 200 : status,
-        ])
+      for (const headers of anyHeaders) {
+        const { status, text } = await ask(route, headers)
+        if (route.method !== 'POST') {
+          expect([route.url, status === 302 ? 200 : status]).toEqual([route.url, 200])
+          continue
+        }
+        // Without a body nobody signs in; what is switched off says so. Only this one looks at a token that is sent.
+        const isLooking = route.url.endsWith('/magic-link/confirm') && headers.authorization === 'Bearer x'
+        const answers = isLooking || route.url.endsWith('/auth/login') ? [401] : [400, 404]
+        expect([route.url, answers.includes(status)]).toEqual([route.url, true])
+        if (!isLooking) expect(text).not.toMatch(/authorization|token is invalid/)
       }
     }
   })
 })
 
+/** Data and accounts: whoever may not read the one may not enter the other. */
+const guardedForUsers = () => [...guarded('data'), ...guarded('account')]
+
 describe('a route for callers', () => {
   test.each(Object.entries(refusedHeaders))('refuses %s', async (_what, headers) => {
-    for (const route of guarded('data')) {
+    for (const route of guardedForUsers()) {
       const response = await ask(route, headers, '?token=x&access_token=x')
       expect([route, response.status]).toEqual([route, 401])
       expect(response.headers.get('www-authenticate')).toBe('Bearer')
@@ -120,7 +164,7 @@ describe('a route for callers', () => {
   })
 
   test.each(Object.entries(refusedTokens))('refuses %s', async (_what, token) => {
-    for (const route of guarded('data')) {
+    for (const route of guardedForUsers()) {
       const response = await ask(route, { authorization: `Bearer ${token}` })
       expect([route, response.status]).toEqual([route, 401])
       expect(response.headers.get('www-authenticate')).toBe('Bearer')
@@ -137,7 +181,7 @@ describe('a route for callers', () => {
     ['that was logged out', () => loggedOut],
     ['that has expired', () => expiredAdmin],
   ])('refuses an admin token %s', async (_what, token) => {
-    for (const route of guarded('data')) {
+    for (const route of guardedForUsers()) {
       const response = await ask(route, { authorization: `Bearer ${token()}` })
       expect([route, response.status]).toEqual([route, 401])
     }
@@ -145,7 +189,7 @@ describe('a route for callers', () => {
 
   test('refuses a token whose second factor is due, and says so', async () => {
     const token = forgeJwt({ payload: { ...claims, mfa_pending: true } })
-    for (const route of guarded('data')) {
+    for (const route of guardedForUsers()) {
       const response = await ask(route, { authorization: `Bearer ${token}` })
       expect([route, response.status]).toEqual([route, 401])
       if (route.method === 'HEAD') continue
@@ -180,6 +224,31 @@ describe('a route for callers', () => {
     const options = { body: 'x'.repeat(2_000_000), headers: { 'content-type': 'text/plain' } }
     expect((await app.request('POST', '/api/collections/nothing', options)).status).toBe(401)
     expect((await app.request('GET', '/api/collections/nothing/1?fields=x')).status).toBe(401)
+  })
+})
+
+describe('a route for the second factor', () => {
+  test.each([
+    ...Object.entries(refusedHeaders),
+    ...Object.entries({ ...refusedTokens, 'a user': user }).map(
+      ([what, token]) => [what, { authorization: `Bearer ${token}` }] as const,
+    ),
+  ])('refuses %s', async (_what, headers) => {
+    expect(guarded('second factor').length).toBeGreaterThan(7)
+    for (const route of guarded('second factor')) {
+      expect([route, envelope(await ask(route, headers))]).toEqual([
+        route,
+        { code: 401, message: 'no MFA challenge pending', error: 'no_pending_mfa' },
+      ])
+    }
+  })
+
+  test('or a user refuses everything else', async () => {
+    for (const route of guarded('either')) {
+      for (const headers of [{}, { authorization: 'Bearer x' }]) {
+        expect([route, (await ask(route, headers)).status]).toEqual([route, 401])
+      }
+    }
   })
 })
 

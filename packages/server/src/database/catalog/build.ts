@@ -1,3 +1,4 @@
+import { createTypeBuilder } from './build-types.ts'
 import type {
   Catalog,
   Column,
@@ -32,7 +33,7 @@ export interface CatalogRows {
 
 /** Puts the rows of the catalogue queries together. Pure. */
 export function buildCatalog(rows: CatalogRows, schemas: readonly string[], builtAt: Date): Catalog {
-  const types = new Map(rows.types.map((row) => [row.oid, row]))
+  const typeOf = createTypeBuilder(rows.types)
   const columnsOf = groupBy(rows.columns, (row) => row.relation_oid)
   const constraintsOf = groupBy(rows.constraints, (row) => row.relation_oid)
   const indexesOf = groupBy(rows.indexes, (row) => row.relation_oid)
@@ -45,7 +46,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
   const relationships = nameRelationships(foreignKeyEdges(rows.constraints, byOid, columnNames))
 
   const relations = rows.relations.map((row): Relation => {
-    const columns = (columnsOf.get(row.oid) ?? []).map((column) => buildColumn(column, types))
+    const columns = (columnsOf.get(row.oid) ?? []).map((column) => buildColumn(column, typeOf))
     const constraints = constraintsOf.get(row.oid) ?? []
     const primary = constraints.find((constraint) => constraint.kind === 'p')
     const indexRows = indexesOf.get(row.oid) ?? []
@@ -118,11 +119,11 @@ function collectionName({ schema, name }: { schema: string; name: string }): str
   return schema === 'public' ? name : `${schema}.${name}`
 }
 
-function buildColumn(row: ColumnRow, types: ReadonlyMap<string, TypeRow>): Column {
+function buildColumn(row: ColumnRow, typeOf: (oid: string) => ColumnType): Column {
   return {
     name: row.name,
     position: row.position,
-    type: buildType(row.type_oid, types),
+    type: typeOf(row.type_oid),
     typeName: row.type,
     nullable: row.nullable,
     default: row.generated === '' ? (row.default ?? undefined) : undefined,
@@ -131,56 +132,6 @@ function buildColumn(row: ColumnRow, types: ReadonlyMap<string, TypeRow>): Colum
     comment: row.comment ?? undefined,
     callersMaySelect: row.can_select,
   }
-}
-
-function buildType(oid: string, types: ReadonlyMap<string, TypeRow>): ColumnType {
-  const type = types.get(oid)
-  if (type === undefined) throw new Error(`the catalog lacks type ${oid}`)
-  let base = type
-  while (base.kind === 'd') {
-    const next = types.get(base.base_oid)
-    if (next === undefined) throw new Error(`the catalog lacks type ${base.base_oid}`)
-    base = next
-  }
-  const isArray = base.element_oid !== '0'
-  const isComposite = base.kind === 'c'
-  return {
-    name: type.full_name,
-    base: base.name,
-    isArray,
-    isComposite,
-    isText: base.category === 'S',
-    hasEquality: hasOperator(base, types, 'has_equality'),
-    hasOrder: hasOperator(base, types, 'has_order'),
-    json: isArray ? 'array' : isComposite ? 'object' : (jsonTypes[base.name] ?? 'string'),
-    enumLabels: base.labels ?? undefined,
-  }
-}
-
-/** Enums, ranges and rows compare by operators of their kind, arrays if their elements do. */
-function hasOperator(
-  type: TypeRow,
-  types: ReadonlyMap<string, TypeRow>,
-  operator: 'has_equality' | 'has_order',
-): boolean {
-  const inner = type.kind === 'd' ? type.base_oid : type.element_oid
-  const innerType = types.get(inner)
-  if (innerType !== undefined) return hasOperator(innerType, types, operator)
-  return ['e', 'r', 'm', 'c'].includes(type.kind) || type[operator] || type.has_order
-}
-
-/** Types that JSON shows as something else than a string (facts, Type mapping). */
-const jsonTypes: Readonly<Record<string, ColumnType['json']>> = {
-  bool: 'boolean',
-  int2: 'integer',
-  int4: 'integer',
-  int8: 'integer',
-  oid: 'string',
-  float4: 'number',
-  float8: 'number',
-  numeric: 'number',
-  json: 'object',
-  jsonb: 'object',
 }
 
 /** The smallest unique key none of whose columns may be NULL. */

@@ -64,17 +64,33 @@ export interface ColumnType {
   readonly name: TypeName
   /** The type behind a domain, or the type itself: `int4`, `jsonb`, `citext`. */
   readonly base: string
-  readonly isArray: boolean
-  readonly isComposite: boolean
+  /** What an array holds; undefined when it is none. */
+  readonly element: ColumnType | undefined
+  /** What a composite type is made of; undefined when it is none. */
+  readonly attributes: readonly Attribute[] | undefined
   /** Whether it holds text, so that LIKE applies: text, varchar, char, name, citext and domains over them. */
   readonly isText: boolean
   /** Whether `=` applies to it. */
   readonly hasEquality: boolean
   /** Whether it can be sorted and compared by `<`. */
   readonly hasOrder: boolean
+  /** Its operators outside pg_catalog, which a search path need not lead to. */
+  readonly operators:
+    | Readonly<Partial<Record<OwnOperator, readonly [schema: string, name: string]>>>
+    | undefined
   /** How values look in JSON. */
   readonly json: 'boolean' | 'integer' | 'number' | 'string' | 'object' | 'array'
   readonly enumLabels: readonly string[] | undefined
+}
+
+/** `~~` is LIKE. What negates them is not needed. */
+export type OwnOperator = '=' | '<' | '<=' | '>' | '>=' | '~~'
+
+export interface Attribute {
+  readonly name: string
+  /** With length and precision: `character varying(160)`. */
+  readonly typeName: TypeName
+  readonly type: ColumnType
 }
 
 export interface Key {

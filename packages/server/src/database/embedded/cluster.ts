@@ -172,11 +172,16 @@ async function initialize(cluster: Cluster, home: string): Promise<void> {
   }
 }
 
-/** What creations that were killed left behind. */
+/** What creations that were killed left behind; an initdb may still be at it, then the next one removes it. */
 function removeUnfinished(home: string): void {
   for (const name of readdirSync(home)) {
     const [, pid] = /^postgres\.(\d+)$/.exec(name) ?? []
-    if (pid !== undefined && !isProcessAlive(Number(pid))) rmSync(join(home, name), { recursive: true })
+    if (pid === undefined || isProcessAlive(Number(pid))) continue
+    try {
+      rmSync(join(home, name), { recursive: true, force: true })
+    } catch {
+      // Nothing depends on it.
+    }
   }
 }
 

@@ -44,6 +44,8 @@ export class EmbeddedPostgres {
   #keeper: Connection
   #watcher: NodeJS.Timeout | undefined
   #recovery: Promise<void> | undefined
+  /** Why Postgres could not be started again the last time; said once. */
+  #obstacle: string | undefined
   #isClosing = false
 
   private constructor(cluster: Cluster, options: EmbeddedOptions, keeper: Connection) {
@@ -99,14 +101,17 @@ export class EmbeddedPostgres {
   }
 
   async #recover(): Promise<void> {
-    this.#options.log('the embedded PostgreSQL has stopped; starting it again')
+    if (this.#obstacle === undefined)
+      this.#options.log('the embedded PostgreSQL has stopped; starting it again')
     try {
       this.#keeper = await join(this.#cluster, this.#options, () => !this.#isClosing)
+      this.#obstacle = undefined
       this.#options.log('the embedded PostgreSQL runs again')
     } catch (error) {
-      this.#options.log('the embedded PostgreSQL cannot be started; trying again', {
-        reason: messageOf(error),
-      })
+      const reason = messageOf(error)
+      if (reason !== this.#obstacle)
+        this.#options.log('the embedded PostgreSQL cannot be started; trying again', { reason })
+      this.#obstacle = reason
     }
   }
 }

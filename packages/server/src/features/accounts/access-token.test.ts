@@ -83,7 +83,16 @@ describe('a token of ours', () => {
   })
 
   test('whose second factor is due is pending', () => {
-    expect(verify(forgeJwt({ payload: { ...claims, mfa_pending: true } }))).toEqual({ refusal: 'pending' })
+    const { sub, email } = claims
+    for (const [jti, pendingId] of [
+      ['7b0b1c1e-0000-4000-8000-000000000000', '7b0b1c1e-0000-4000-8000-000000000000'],
+      [5, ''],
+    ]) {
+      expect(verify(forgeJwt({ payload: { ...claims, mfa_pending: true, jti } }))).toEqual({
+        refusal: 'pending',
+        pending: { userId: sub, email, pendingId },
+      })
+    }
   })
 
   test.each([

@@ -15,10 +15,10 @@ export {
 } from './access-token.ts'
 export { deleteExpired, removeAnonymousUsers } from './clean-up.ts'
 export type { AccountContext, SecondFactors } from './context.ts'
-export { requireText } from './credentials.ts'
+export { requireEmail, requireText } from './credentials.ts'
 export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'
 export { accountErrorTable } from './errors.ts'
-export const userNotFound = accountErrors.userNotFound
+export const { fieldRequired, userNotFound } = accountErrors
 export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
 export { clientOf } from './routes.ts'
 export { authentication as authenticationSchema, message as messageSchema } from './schemas.ts'
@@ -30,7 +30,7 @@ export {
   type SecondMethod,
   startSession,
 } from './sign-in.ts'
-export { findUserByEmail, findUserById, type User } from './users.ts'
+export { findUserByEmail, findUserById, lockUser, type User } from './users.ts'
 
 const cleanUpIntervalMs = 10 * 60 * 1000
 

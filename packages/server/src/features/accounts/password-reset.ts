@@ -5,7 +5,7 @@ import { accountLimits, requireAttempt, signInKey } from './limits.ts'
 import { consumeMailedToken, findMailedToken, voidMailedTokens } from './mailed-tokens.ts'
 import { mailKey, requestMail } from './mails.ts'
 import { endSessionsOf } from './sessions.ts'
-import { lockUser, markEmailVerified, setPassword } from './users.ts'
+import { lockUser, setPassword, takeOverUnverified } from './users.ts'
 
 /** Asks for a reset link; the same for every address. @throws AppError field_required, too_many_requests */
 export async function requestPasswordReset(
@@ -41,7 +41,8 @@ function tryEmail(given: string | undefined): string | undefined {
 }
 
 /**
- * Sets a password by a mailed token. Whoever can read the mail owns the address; every session of before ends.
+ * Sets a password by a mailed token. Whoever can read the mail owns the address; every session of before ends, and of an
+ * account that nobody had verified so does every other way in. A verified one keeps its second factors.
  *
  * @throws AppError field_required, invalid_reset_token, password_too_short, …
  */
@@ -50,7 +51,7 @@ export async function confirmPasswordReset(
   given: { token?: string | undefined; password?: string | undefined },
   address: string,
 ): Promise<void> {
-  const { config, database, passwords, endedSessions, throttle } = context
+  const { config, database, passwords, endedSessions, throttle, secondFactors } = context
   const token = requireText(given.token, 'token')
   const password = await requireNewPassword(given.password, config.min_password_length)
   const mailed = await findMailedToken(database, 'password_reset', token)
@@ -62,7 +63,11 @@ export async function confirmPasswordReset(
     const user = await lockUser(transaction, userId ?? '')
     const used = await consumeMailedToken(transaction, 'password_reset', token)
     if (user === undefined || used === undefined) throw accountErrors.invalidResetToken()
-    if (!(await markEmailVerified(transaction, user.id, email))) throw accountErrors.invalidResetToken()
+    if (user.email !== email) throw accountErrors.invalidResetToken()
+    if (user.email_verified_at === null) {
+      await takeOverUnverified(transaction, user.id)
+      await secondFactors.removeAll(transaction, user.id)
+    }
     await setPassword(transaction, user.id, hash)
     await voidMailedTokens(transaction, email)
     return await endSessionsOf(transaction, user.id)

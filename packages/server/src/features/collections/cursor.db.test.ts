@@ -311,6 +311,36 @@ describe('pages', () => {
     }
   })
 
+  test('show rows that were NULL before their column was declared NOT NULL', async () => {
+    // Only PostgreSQL 18 can declare that without looking at the rows.
+    const [server] = await app.sql<{ version: number }>(
+      "select current_setting('server_version_num')::int as version",
+    )
+    const declare =
+      (server?.version ?? 0) >= 180000 ? 'not null a not valid' : 'check (a is not null) not valid'
+    await app.sql(`
+      create table formerly (a int, b int);
+      create unique index on formerly (a);
+      insert into formerly values (1, 1), (null, 1), (null, 2), (2, null);
+      alter table formerly add constraint stated ${declare}`)
+    await app.app.catalog.refresh()
+    const isNullable = () => app.app.catalog.current.relations.get('formerly')?.column.get('a')?.nullable
+    expect(isNullable()).toBe(true)
+    for (const sort of ['', 'a', '-a', '-b,a']) {
+      const request = { table: 'formerly', sort, perPage: 1 }
+      const items = await readByCursor(request)
+      expect(items).toHaveLength(4)
+      expect(items).toEqual(await readByPage(request))
+    }
+    await app.sql(`
+      update formerly set a = 10 + b where a is null;
+      alter table formerly validate constraint stated;
+      alter table formerly alter a set not null`)
+    await app.app.catalog.refresh()
+    expect(isNullable()).toBe(false)
+    expect(await readByCursor({ table: 'formerly', sort: 'a', perPage: 1 })).toHaveLength(4)
+  })
+
   test('by cursor carry columns, relations and odd names like pages by number', async () => {
     await app.sql(`
       create table "cursor" (id int primary key, "cursor" int, "cursor_" int, r int, t int, record int, place int, key int);

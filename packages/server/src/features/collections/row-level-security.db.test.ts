@@ -793,9 +793,10 @@ test('a login role that policies apply to is told so, instead of seeing less', a
       grant basalt_authenticated to ${role};
       alter schema public owner to ${role};
       alter schema basalt owner to ${role};
+      alter schema basalt_jobs owner to ${role};
       do $$ declare t record; begin
-        for t in select tablename from pg_tables where schemaname = 'basalt' loop
-          execute format('alter table basalt.%I owner to ${role}', t.tablename);
+        for t in select schemaname, tablename from pg_tables where schemaname in ('basalt', 'basalt_jobs') loop
+          execute format('alter table %I.%I owner to ${role}', t.schemaname, t.tablename);
         end loop;
       end $$;
       set role ${role};

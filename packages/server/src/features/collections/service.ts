@@ -102,7 +102,7 @@ export function createCollectionService({
         const reader = readerOf(caller)
         const { plan, calls } = statements.remember(
           catalog,
-          `list ${reader} ${collection}?${queryString}`,
+          readKey('list', reader, collection, queryString),
           () => {
             const relation = requireRelation(catalog, collection)
             const planned = planList(catalog, relation, parseListQuery(queryString), reader)
@@ -120,7 +120,7 @@ export function createCollectionService({
         const reader = readerOf(caller)
         const { relation, template } = statements.remember(
           catalog,
-          `get ${reader} ${collection}?${queryString}`,
+          readKey('get', reader, collection, queryString),
           (): { relation: Relation; template: Template } => {
             const found = requireRelation(catalog, collection)
             const record = planRecord(catalog, found, parseRecordQuery(queryString), reader)
@@ -176,6 +176,11 @@ export function createCollectionService({
         ),
       ),
   }
+}
+
+/** Both texts are the caller's and may hold anything; the length tells where the first ends. */
+function readKey(action: 'list' | 'get', reader: Reader, collection: string, queryString: string): string {
+  return `${action} ${reader} ${collection.length} ${collection}${queryString}`
 }
 
 function readerOf({ scope }: Caller): Reader {

@@ -110,6 +110,89 @@ describe('where JSON can say less,', () => {
     await send('PATCH', 'documents/1', '{"v":null}')
     expect(await storedIn('documents', [1])).toEqual([null])
   })
+
+  test('the null of a document in an array comes back as NULL, and rows of documents as documents', async () => {
+    await createTable('document_lists', 'jsonb[]')
+    await app.sql(`insert into document_lists values (1, '{"null","{}"}'), (2, '{{1,2},{3,4}}')`)
+    for (const id of [1, 2]) {
+      const read = valueIn((await send('GET', `document_lists/${id}`)).text)
+      await send('PATCH', `document_lists/${id}`, `{"v":${read}}`)
+    }
+    expect(await storedIn('document_lists', [1, 2])).toEqual(['{NULL,"{}"}', '{"[1, 2]","[3, 4]"}'])
+  })
+})
+
+describe('an array of documents in a body', () => {
+  beforeAll(async () => {
+    await app.sql(`
+      create type binder as (sheets jsonb[]);
+      create table filed (id int primary key, v jsonb[], raw json[] not null default '{}', kept pages, inner_v binder);
+      create table numbered (id int primary key, v int[])`)
+    await app.app.catalog.refresh()
+  })
+
+  async function storedValue(body: string): Promise<unknown> {
+    const id = nextId++
+    await send('POST', 'filed', body.replace('{', `{"id":${id},`))
+    const [row] = await app.sql('select v::text, raw::text, inner_v::text from filed where id = $1', [id])
+    return row
+  }
+
+  test('may be a text, as Postgres writes arrays', async () => {
+    expect(await storedValue('{"v":"{{1,2},{3,4}}","inner_v":"({[1]})"}')).toEqual({
+      v: '{{1,2},{3,4}}',
+      raw: '{}',
+      inner_v: '({[1]})',
+    })
+  })
+
+  test.each(['5', 'true', '{"0":[1]}', '"[1]"'])('is refused like that of numbers: %s', async (value) => {
+    const refuse = async (table: string, body: string) => {
+      const response = await app.request('POST', `/api/collections/${table}`, { token, body })
+      return envelope(response)
+    }
+    const refusal = await refuse('numbered', `{"id":0,"v":${value}}`)
+    expect(refusal).toMatchObject({ code: 400, error: 'invalid_value' })
+    expect(await refuse('filed', `{"id":0,"v":${value}}`)).toEqual(refusal)
+    expect(await refuse('filed', `{"id":0,"inner_v":{"sheets":${value}}}`)).toEqual(refusal)
+  })
+
+  test('is held to the rules of its column', async () => {
+    const body = (value: string) => ({ token, body: `{"id":0,"kept":[${value}]}` })
+    const refused = await app.request('POST', '/api/collections/filed', body('[],[],[],[],[],[],[],[],[]'))
+    expect(envelope(refused)).toMatchObject({ code: 400, error: 'check_violation' })
+    const missing = await app.request('POST', '/api/collections/filed', {
+      token,
+      body: '{"id":0,"raw":null}',
+    })
+    expect(envelope(missing)).toMatchObject({ code: 400, error: 'not_null_violation', data: { raw: {} } })
+    expect(await app.sql('select from filed where id = 0')).toEqual([])
+  })
+
+  test('is the same in a batch', async () => {
+    const documents = [[1, [2]], [], null, { a: [[3]] }]
+    const operations = [
+      { method: 'create', body: { id: -1, v: documents, inner_v: { sheets: [[0]] } } },
+      { method: 'create', body: { id: -2, v: [[4]], inner_v: null } },
+      { method: 'update', id: -2, body: { v: [documents], raw: [[5], 6] } },
+    ]
+    const { json } = await send('POST', 'filed/batch', JSON.stringify({ operations }))
+    const records = json.map(({ body }: { body: unknown }) => body)
+    const common = { raw: [], kept: null }
+    expect(records).toEqual([
+      { ...common, id: -1, v: documents, inner_v: { sheets: [[0]] } },
+      { ...common, id: -2, v: [[4]], inner_v: null },
+      { ...common, id: -2, v: [documents], raw: [[5], 6], inner_v: null },
+    ])
+    expect((await send('GET', 'filed?filter=id<0&sort=-id')).json.items).toEqual([records[0], records[2]])
+  })
+
+  test('follows a type that grows', async () => {
+    await app.sql("insert into filed (id, inner_v) values (-3, '({[1]})')")
+    await app.sql('alter type binder add attribute covers jsonb[]')
+    const { json } = await send('PATCH', 'filed/-3', '{"inner_v":{"sheets":[[3]],"covers":[[4],[5]]}}')
+    expect(json.inner_v).toEqual({ sheets: [[3]], covers: [[4], [5]] })
+  })
 })
 
 describe('any value of type', () => {
@@ -194,6 +277,12 @@ describe('any value of type', () => {
     any_varbit: ['varbit', fc.array(fc.nat(1), { maxLength: 40 }).map((bits) => bits.join(''))],
     any_json: ['json', document],
     any_jsonb: ['jsonb', document],
+    any_document_array: [
+      'jsonb[]',
+      fc
+        .array(fc.option(document.map(quote), { nil: 'NULL' }), { maxLength: 6 })
+        .map((list) => `{${list.join()}}`),
+    ],
     any_text_array: [
       'text[]',
       fc

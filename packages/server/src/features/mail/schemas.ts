@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../http/schemas.ts'
 
-const tags = ['admin: email templates']
+const tags = ['mail']
 const security = bearerSecurity
 
 const params = Type.Object({

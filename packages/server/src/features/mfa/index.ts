@@ -2,6 +2,7 @@ import type { Feature } from '../../feature.ts'
 import type { SecondFactors } from '../accounts/index.ts'
 import { cleanUp } from './clean-up.ts'
 import type { MfaContext } from './context.ts'
+import { mfaErrors } from './errors.ts'
 import { isEnrolled, removeAllFactors } from './factors.ts'
 import { mfaRoutes } from './routes.ts'
 import { sentCodeJob } from './sent-codes.ts'
@@ -9,6 +10,9 @@ import { sentCodeJob } from './sent-codes.ts'
 export { cleanUp } from './clean-up.ts'
 export type { MfaContext } from './context.ts'
 export { mfaErrorTable } from './errors.ts'
+export const { challengeNotFound, challengeUsed } = mfaErrors
+export { beginFactor, confirmFactor, findFactor, removeFactor } from './factors.ts'
+export { passSecondFactor, requireEnroller } from './second-factor.ts'
 
 /** What accounts ask of the second factors. */
 export const secondFactors: SecondFactors = { isEnrolled, removeAll: removeAllFactors }

@@ -7,6 +7,7 @@ import {
   type Client,
   findUserById,
   finishSecondFactor,
+  lockUser,
   type SecondMethod,
   type User,
 } from '../accounts/index.ts'
@@ -52,6 +53,8 @@ export async function passSecondFactor(
   await requireTry(throttle, pending.userId)
   try {
     const response = await database.transaction(async (transaction) => {
+      // The order of every use case: user, then tokens and factors, then sessions. Another one would deadlock.
+      await lockUser(transaction, pending.userId)
       await verify(transaction)
       const finished = await finishSecondFactor(accounts, transaction, pending, method, client)
       if (finished === undefined) throw httpErrors.noPendingMfa()

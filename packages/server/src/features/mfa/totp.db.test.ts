@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AccountsApp, claimsOf, goodPassword, mailedLinkToken } from '../../../test/accounts.ts'
 import { aal2Session, createMfaApp, pendingToken, totpCode, totpUser } from '../../../test/second-factors.ts'
@@ -315,6 +316,30 @@ describe('verification', () => {
         error: 'no_pending_mfa',
       })
     }
+  })
+
+  test('waits for a deletion of the account, and then is void', async () => {
+    const user = await totpUser(accounts)
+    const token = await pendingToken(accounts, user.user.email)
+    const challenge_id = await challenge(token)
+    const holder = new pg.Client({ connectionString: accounts.app.database.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select 1 from basalt.users where id = $1 for update', [user.user.id])
+    const waiting = async () =>
+      (
+        await accounts.app.sql(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+      ).length
+    const deletion = accounts.app.request('DELETE', '/api/auth/me', { token: user.token })
+    await expect.poll(waiting).toBe(1)
+    const verification = verify(token, { challenge_id, code: totpCode(user.secret) })
+    await expect.poll(waiting).toBe(2)
+    await holder.query('commit')
+    await holder.end()
+    expect((await deletion).status).toBe(204)
+    expect((await verification).status).toBe(404)
   })
 
   test('goes on after the keys at rest were replaced', async () => {

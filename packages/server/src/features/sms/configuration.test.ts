@@ -22,9 +22,10 @@ function faults(flags: Readonly<Record<string, string>>): string[] {
   try {
     load(flags)
   } catch (error) {
-    return String((error as Error).message)
+    return (error as Error).message
+      .replace(/^invalid configuration(: |\n)/, '')
       .split('\n')
-      .slice(1)
+      .map((line) => line.trim())
   }
   return []
 }
@@ -37,13 +38,13 @@ describe.each(names)('%s', (name) => {
   test.each(['true', 'false'])('names every key it lacks, sms_enabled being %s', (isEnabled) => {
     const flags = { 'auth.sms_provider': name, 'auth.sms_enabled': isEnabled }
     expect(faults(flags)).toEqual(
-      required[name].map((key) => `  ${key} (default): required with auth.sms_provider = "${name}"`),
+      required[name].map((key) => `${key} (default): required with auth.sms_provider = "${name}"`),
     )
   })
 
   test.each(required[name])('does not start without %s', (key) => {
     const { [key]: _, ...rest } = smsSettings(name)
-    expect(faults(rest)).toEqual([`  ${key} (default): required with auth.sms_provider = "${name}"`])
+    expect(faults(rest)).toEqual([`${key} (default): required with auth.sms_provider = "${name}"`])
   })
 })
 
@@ -54,7 +55,7 @@ test('the log needs no key', () => {
 test('a key of blanks is none', () => {
   const flags = { ...smsSettings('vonage'), 'auth.vonage_from': '  ' }
   expect(faults(flags)).toEqual([
-    '  auth.vonage_from (flag --auth-vonage-from): required with auth.sms_provider = "vonage"',
+    'auth.vonage_from (flag --auth-vonage-from): required with auth.sms_provider = "vonage"',
   ])
 })
 

@@ -23,6 +23,10 @@ export async function collectApiDocument(app: HttpServer, { version }: ApiDocume
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       tags: [
         { name: 'collections', description: 'Records of tables and views.' },
+        { name: 'accounts', description: 'Signing up, in and out.' },
+        { name: 'mfa', description: 'Second factors.' },
+        { name: 'passkeys', description: 'Passkeys, as first and second factor.' },
+        { name: 'mail', description: 'Texts of mail.' },
         { name: 'schema', description: 'What the database holds.' },
         { name: 'admin', description: 'The administrator.' },
         { name: 'operations', description: 'Running the server.' },

@@ -9,7 +9,11 @@ export function columnsQuery(schemas: readonly string[]): Sql {
       a.attnum::int as position,
       format_type(a.atttypid, a.atttypmod) as type,
       a.atttypid::int8 as type_oid,
-      not a.attnotnull as nullable,
+      -- A NOT NULL that is not validated (PostgreSQL 18) says nothing of the rows that are there.
+      not a.attnotnull or exists (
+        select from pg_constraint k
+        where k.conrelid = a.attrelid and k.contype = 'n' and k.conkey = array[a.attnum] and not k.convalidated
+      ) as nullable,
       pg_get_expr(d.adbin, d.adrelid) as default,
       a.attidentity as identity,
       a.attgenerated as generated,
@@ -30,6 +34,7 @@ export interface ColumnRow {
   readonly position: number
   readonly type: string
   readonly type_oid: string
+  /** Whether rows may hold NULL. */
   readonly nullable: boolean
   readonly default: string | null
   readonly identity: '' | 'a' | 'd'

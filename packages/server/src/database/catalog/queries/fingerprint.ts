@@ -31,15 +31,21 @@ export function fingerprintQuery(schemas: readonly string[]): Sql {
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_policy),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_type
        where oid >= ${firstUserOid} and typnamespace not in (select oid from passing)),
+      (select bit_xor(hash_record_extended(row(a.attrelid, a.attnum, a.xmin), 0))
+       from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relkind = 'c' and c.oid >= ${firstUserOid}),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_enum),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_proc where oid >= ${firstUserOid}),
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_operator where oid >= ${firstUserOid}),
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_opclass where oid >= ${firstUserOid}),
       (select bit_xor(hash_record_extended(row(objoid, classoid, objsubid, xmin), 0))
        from pg_description where objoid >= ${firstUserOid}),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_extension),
       (select bit_xor(hash_record_extended(row(roleid, member, xmin), 0))
        from pg_auth_members
        where pg_has_role(${caller}, roleid, 'member')),
-      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_namespace where nspname = any (${schemas}))
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0))
+       from pg_namespace where oid not in (select oid from passing))
     ) as fingerprint`
 }
 

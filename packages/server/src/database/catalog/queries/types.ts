@@ -1,6 +1,7 @@
 import { type Sql, sql, type TypeName } from '../../sql.ts'
+import type { OwnOperator } from '../model.ts'
 
-/** The types of all exposed columns, and what they are made of: bases of domains, elements of arrays. */
+/** The types of all exposed columns, and what they are made of: bases of domains, elements of arrays, attributes. */
 export function typesQuery(schemas: readonly string[]): Sql {
   return sql`
     with recursive used as (
@@ -14,7 +15,12 @@ export function typesQuery(schemas: readonly string[]): Sql {
       select part.oid
       from used
       join pg_type t on t.oid = used.oid
-      cross join lateral (values (t.typbasetype), (t.typelem)) part (oid)
+      cross join lateral (
+        select m.atttypid from pg_attribute m
+        where m.attrelid = t.typrelid and m.attnum > 0 and not m.attisdropped
+        union all
+        values (t.typbasetype), (t.typelem)
+      ) part (oid)
       where part.oid <> 0
     )
     select t.oid::int8 as oid,
@@ -29,20 +35,48 @@ export function typesQuery(schemas: readonly string[]): Sql {
       exists (
         select from pg_operator o where o.oprname = '=' and o.oprleft = t.oid and o.oprright = t.oid
       ) as has_equality,
-      exists (
-        select
-        from pg_opclass k
-        join pg_am m on m.oid = k.opcmethod and m.amname = 'btree'
-        where k.opcdefault and (
-          k.opcintype = t.oid or k.opcintype in (
-            select x.casttarget from pg_cast x
-            where x.castsource = t.oid and x.castmethod = 'b' and x.castcontext = 'i'
-          )
-        )
-      ) as has_order,
-      (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels
+      k.family is not null as has_order,
+      -- An operator of pg_catalog is found on any search path.
+      (
+        select json_object_agg(found.role, json_build_array(n.nspname, o.oprname))
+        from (
+          select (array['<', '<=', '=', '>=', '>'])[p.amopstrategy], p.amopopr
+          from pg_amop p
+          where p.amopfamily = k.family and p.amoplefttype = k.input and p.amoprighttype = k.input
+          union all
+          select o.oprname, o.oid
+          from pg_operator o
+          where o.oprleft = t.oid and o.oprright = t.oid
+            and (o.oprname = '~~' or o.oprname = '=' and k.family is null)
+        ) found (role, oid)
+        join pg_operator o on o.oid = found.oid
+        join pg_namespace n on n.oid = o.oprnamespace
+        where n.nspname <> 'pg_catalog'
+      ) as operators,
+      (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels,
+      (
+        select json_agg(json_build_object(
+          'name', m.attname, 'type', format_type(m.atttypid, m.atttypmod), 'type_oid', m.atttypid::int8::text
+        ) order by m.attnum)
+        from pg_attribute m
+        where m.attrelid = t.typrelid and m.attnum > 0 and not m.attisdropped
+      ) as attributes
     from used
-    join pg_type t on t.oid = used.oid`
+    join pg_type t on t.oid = used.oid
+    -- What sorts it: a class of its own, else that of a type it is implicitly read as.
+    left join lateral (
+      select c.opcfamily as family, c.opcintype as input
+      from pg_opclass c
+      join pg_am m on m.oid = c.opcmethod and m.amname = 'btree'
+      where c.opcdefault and (
+        c.opcintype = t.oid or c.opcintype in (
+          select x.casttarget from pg_cast x
+          where x.castsource = t.oid and x.castmethod = 'b' and x.castcontext = 'i'
+        )
+      )
+      order by c.opcintype <> t.oid
+      limit 1
+    ) k on true`
 }
 
 export interface TypeRow {
@@ -56,5 +90,9 @@ export interface TypeRow {
   /** Whether the type itself, or one it is implicitly read as, has `=` and `<`. Polymorphic kinds have none. */
   readonly has_equality: boolean
   readonly has_order: boolean
+  /** Schema and name of those outside pg_catalog, by what they do. */
+  readonly operators: Partial<Record<OwnOperator, readonly [schema: string, name: string]>> | null
   readonly labels: string[] | null
+  /** Of a composite type, null when it has none. */
+  readonly attributes: { readonly name: string; readonly type: TypeName; readonly type_oid: string }[] | null
 }

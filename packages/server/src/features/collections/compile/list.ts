@@ -1,13 +1,15 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
-import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
-import type { ListPlan, OrderKey } from '../plan/list.ts'
+import type { Operator } from '../parse/tokens.ts'
+import { describeKey, type ListPlan, type OrderKey } from '../plan/list.ts'
+import { compileComparison } from './comparison.ts'
 import { bind, compileFilter, compileNullTest } from './filter.ts'
 import { compileSelectList, neededColumns, relationName } from './record.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'
+
 /** One row with one column: the page as a JSON array. */
 export function compileOffsetPage(plan: ListPlan, page: number): Sql {
   const offset = (page - 1) * plan.perPage
@@ -22,13 +24,8 @@ export function compileOffsetPage(plan: ListPlan, page: number): Sql {
     ) r`
 }
 
-/**
- * One row: the page as a JSON array, and its end as the JSON of a {@link Cursor} when more records follow.
- *
- * @throws AppError invalid_cursor when it does not belong to this sort
- */
+/** One row: the page as a JSON array, and its end as the JSON of a {@link Cursor} when more records follow. */
 export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sql {
-  requireSameOrder(plan.order, after)
   const cursorName = unusedName(plan.record.relation)
   const keys = plan.order.map(
     (key) => sql`json_build_object('key', ${sql.literal(describeKey(key))}, 'value', ${columnOf(key)}::text)`,
@@ -113,24 +110,25 @@ function compileAfter(keys: readonly KeyValue[]): Sql {
 /** Follows from the alternatives, but only as one comparison can it be answered by an index. */
 function compileBound([first]: readonly KeyValue[]): Sql | undefined {
   if (first?.value === undefined || (first.nullable && !first.descending)) return undefined
-  return first.descending
-    ? sql`${columnOf(first)} <= ${first.value}`
-    : sql`${columnOf(first)} >= ${first.value}`
+  return compare(first, first.descending ? '<=' : '>=', first.value)
 }
 
 /** Undefined when nothing can be behind: NULLs come last. */
 function compileBehind(key: KeyValue): Sql | undefined {
   if (key.descending) {
-    return key.value === undefined ? nullTest(key, true) : sql`${columnOf(key)} < ${key.value}`
+    return key.value === undefined ? nullTest(key, true) : compare(key, '<', key.value)
   }
   if (key.value === undefined) return undefined
-  return key.nullable
-    ? sql`(${columnOf(key)} > ${key.value} or ${nullTest(key, false)})`
-    : sql`${columnOf(key)} > ${key.value}`
+  const isGreater = compare(key, '>', key.value)
+  return key.nullable ? sql`(${isGreater} or ${nullTest(key, false)})` : isGreater
 }
 
 function compileEqual(key: KeyValue): Sql {
-  return key.value === undefined ? nullTest(key, false) : sql`${columnOf(key)} = ${key.value}`
+  return key.value === undefined ? nullTest(key, false) : compare(key, '=', key.value)
+}
+
+function compare(key: KeyValue, operator: Operator, value: Sql): Sql {
+  return compileComparison(key.column?.type, columnOf(key), operator, value)
 }
 
 function nullTest(key: KeyValue, isNegated: boolean): Sql {
@@ -139,18 +137,6 @@ function nullTest(key: KeyValue, isNegated: boolean): Sql {
 
 function columnOf(key: OrderKey): Sql {
   return sql.id(row, key.name)
-}
-
-/** A key as {@link Cursor} names it. */
-function describeKey({ name, descending }: OrderKey): string {
-  return descending ? `-${name}` : name
-}
-
-/** The values of another sort would be compared with the wrong columns. */
-function requireSameOrder(order: readonly OrderKey[], after: Cursor | undefined): void {
-  if (after === undefined) return
-  const isSame = order.every((key, index) => describeKey(key) === after[index]?.key)
-  if (!isSame) throw collectionErrors.invalidCursor('it belongs to another sort')
 }
 
 /** A name for a column beside those of the relation. */

@@ -1,6 +1,7 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { ExpandPlan, RecordPlan } from '../plan/record.ts'
+import { compileComparison } from './comparison.ts'
 
 /** Related records shown per record; more are reached through the related collection itself. */
 export const oneToManyLimit = 1000
@@ -10,9 +11,9 @@ export function relationName(relation: Relation): Sql {
 }
 
 /** The select list of a record whose row is `alias`: its columns, and `expand` when asked for. */
-export function compileSelectList({ columns, expand }: RecordPlan, alias: string): Sql {
+export function compileSelectList({ columns, expand, relation }: RecordPlan, alias: string): Sql {
   const items = columns.map((column) => compileColumn(column, alias))
-  if (expand !== undefined) items.push(sql`${compileExpand(expand, alias)} as "expand"`)
+  if (expand !== undefined) items.push(sql`${compileExpand(relation, expand, alias)} as "expand"`)
   return sql.join(items)
 }
 
@@ -31,10 +32,10 @@ function compileColumn(column: Column, alias: string): Sql {
 }
 
 /** `{"album": {…}, "invoice_line": […]}`; a relation without records has no key (facts, Sort and expand). */
-function compileExpand(expand: readonly ExpandPlan[], alias: string): Sql {
+function compileExpand(relation: Relation, expand: readonly ExpandPlan[], alias: string): Sql {
   if (expand.length === 0) return sql`'{}'::json`
   const entries = expand.map(
-    (plan) => sql`(${sql.literal(plan.relationship.name)}, ${compileRelated(plan, alias)})`,
+    (plan) => sql`(${sql.literal(plan.relationship.name)}, ${compileRelated(relation, plan, alias)})`,
   )
   return sql`(
     select coalesce(json_object_agg(e.name, e.related) filter (where e.related is not null), '{}')
@@ -42,10 +43,19 @@ function compileExpand(expand: readonly ExpandPlan[], alias: string): Sql {
   )`
 }
 
-function compileRelated({ relationship, record, order }: ExpandPlan, parent: string): Sql {
+function compileRelated(
+  relation: Relation,
+  { relationship, record, order }: ExpandPlan,
+  parent: string,
+): Sql {
   const child = `${parent}x`
   const condition = sql.join(
-    relationship.pairs.map(({ from, to }) => sql`${sql.id(child, to)} = ${sql.id(parent, from)}`),
+    relationship.pairs.map(({ from, to }) => {
+      // A foreign key compares as the column it references does.
+      const referenced =
+        relationship.kind === 'many-to-one' ? record.relation.column.get(to) : relation.column.get(from)
+      return compileComparison(referenced?.type, sql.id(child, to), '=', sql.id(parent, from))
+    }),
     sql` and `,
   )
   const rows = sql`

@@ -5,6 +5,8 @@ import type { StatementFailed } from '../../../database/message.ts'
 import { Slot, type Sql, sql } from '../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
+import { compileBodyTypes, compileBodyValue } from './body.ts'
+import { compileComparison } from './comparison.ts'
 import { compileSelectList, relationName } from './record.ts'
 
 /** Alias of the collection's rows. */
@@ -70,9 +72,9 @@ function compileCreate(record: RecordPlan, columns: readonly Column[], options: 
 function compileUpdate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
   const name = relationName(record.relation)
   const assignments = sql.join(
-    columns.map((column) => sql`${sql.id(column.name)} = ${sql.id('b', column.name)}`),
+    columns.map((column) => sql`${sql.id(column.name)} = ${compileBodyValue(column, 'b')}`),
   )
-  const body = sql`json_to_record(${jsonSlot}::json) as b (${compileColumnTypes(columns)})`
+  const body = sql`json_to_record(${jsonSlot}::json) as b (${compileBodyTypes(columns)})`
   const list = compileSelectList(record, row)
   const written = { of: record.relation, action: 'update' } as const
   if (!options.isCaptured) {
@@ -96,7 +98,9 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
       for update
     ) o
     where ${sql.join(
-      record.relation.primaryKey.map(({ name: key }) => sql`${sql.id(row, key)} = ${sql.id('o', key)}`),
+      record.relation.primaryKey.map(({ name: key, type }) =>
+        compileComparison(type, sql.id(row, key), '=', sql.id('o', key)),
+      ),
       sql` and `,
     )}
     returning ${compileJson(list)} as record, ${sql.id('o', oldRecord)} as old_record`
@@ -122,8 +126,8 @@ export function compileInsert(record: RecordPlan, columns: readonly Column[], so
   return sql`
     insert into ${relationName(record.relation)} as ${sql.id(row)}
       (${sql.join(columns.map(({ name }) => sql.id(name)))})
-    select ${sql.join(columns.map(({ name }) => sql.id('b', name)))}
-    from ${source} as b (${compileColumnTypes(columns)})
+    select ${sql.join(columns.map((column) => compileBodyValue(column, 'b')))}
+    from ${source} as b (${compileBodyTypes(columns)})
     returning ${compileSelectList(record, row)}`
 }
 
@@ -176,15 +180,12 @@ export function isRowMissing(failure: StatementFailed): boolean {
   return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
 }
 
-/** `"a" integer, "b" numeric`: only the columns that are written, so no other column's domain is asked. */
-function compileColumnTypes(columns: readonly Column[]): Sql {
-  return sql.join(columns.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`))
-}
-
 /** The row of `alias` is the one whose key stands in the slots. */
 export function compileIdentity(relation: Relation, alias: string): Sql {
   return sql.join(
-    relation.primaryKey.map((column, index) => sql`${sql.id(alias, column.name)} = ${idSlot(index)}`),
+    relation.primaryKey.map(({ name, type }, index) =>
+      compileComparison(type, sql.id(alias, name), '=', sql`${idSlot(index)}`),
+    ),
     sql` and `,
   )
 }

@@ -1,5 +1,6 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
+import type { Cursor } from '../parse/cursor.ts'
 import type { ListQuery, SortTerm } from '../parse/list-query.ts'
 import { type FilterPlan, planFilter } from './filter.ts'
 import type { Reader } from './reader.ts'
@@ -32,12 +33,7 @@ export function planList(catalog: Catalog, relation: Relation, query: ListQuery,
         `cursor: "${relation.collection}" has no primary key that could tell its rows apart; use page`,
       )
     }
-    const { after } = query.paging
-    if (after !== undefined && after.length !== order.length) {
-      throw collectionErrors.invalidCursor(
-        `cursor has ${after.length} values but sort has ${order.length} fields`,
-      )
-    }
+    if (query.paging.after !== undefined) requireSameOrder(order, query.paging.after)
   }
   return {
     record: planRecord(catalog, relation, query, reader),
@@ -46,6 +42,22 @@ export function planList(catalog: Catalog, relation: Relation, query: ListQuery,
     perPage: query.perPage,
     paging: query.paging,
   }
+}
+
+/** A key as {@link Cursor} names it. */
+export function describeKey({ name, descending }: OrderKey): string {
+  return descending ? `-${name}` : name
+}
+
+/** The values of another sort would be compared with the wrong columns. */
+function requireSameOrder(order: readonly OrderKey[], after: Cursor): void {
+  if (after.length !== order.length) {
+    throw collectionErrors.invalidCursor(
+      `cursor has ${after.length} values but sort has ${order.length} fields`,
+    )
+  }
+  const isSame = order.every((key, index) => describeKey(key) === after[index]?.key)
+  if (!isSame) throw collectionErrors.invalidCursor('it belongs to another sort')
 }
 
 function planSortTerm(relation: Relation, { column: name, descending }: SortTerm): OrderKey {

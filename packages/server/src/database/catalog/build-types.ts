@@ -1,0 +1,66 @@
+import type { ColumnType } from './model.ts'
+import type { TypeRow } from './queries/types.ts'
+
+/** Builds each type once. No type contains itself: Postgres refuses that. */
+export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => ColumnType {
+  const types = new Map(rows.map((row) => [row.oid, row]))
+  const built = new Map<string, ColumnType>()
+  const rowOf = (oid: string): TypeRow => {
+    const row = types.get(oid)
+    if (row === undefined) throw new Error(`the catalog lacks type ${oid}`)
+    return row
+  }
+  const build = (type: TypeRow): ColumnType => {
+    let base = type
+    while (base.kind === 'd') base = rowOf(base.base_oid)
+    const element = base.element_oid === '0' ? undefined : typeOf(base.element_oid)
+    const attributes = base.attributes ?? []
+    const isComposite = base.kind === 'c'
+    return {
+      name: type.full_name,
+      base: base.name,
+      element,
+      attributes: isComposite
+        ? attributes.map(({ name, type: typeName, type_oid }) => ({ name, typeName, type: typeOf(type_oid) }))
+        : undefined,
+      isText: base.category === 'S',
+      hasEquality: hasOperator(base, types, 'has_equality'),
+      hasOrder: hasOperator(base, types, 'has_order'),
+      operators: base.operators ?? undefined,
+      json: element !== undefined ? 'array' : isComposite ? 'object' : (jsonTypes[base.name] ?? 'string'),
+      enumLabels: base.labels ?? undefined,
+    }
+  }
+  const typeOf = (oid: string): ColumnType => {
+    const known = built.get(oid) ?? build(rowOf(oid))
+    built.set(oid, known)
+    return known
+  }
+  return typeOf
+}
+
+/** Enums, ranges and rows compare by operators of their kind, arrays if their elements do. */
+function hasOperator(
+  type: TypeRow,
+  types: ReadonlyMap<string, TypeRow>,
+  operator: 'has_equality' | 'has_order',
+): boolean {
+  const inner = type.kind === 'd' ? type.base_oid : type.element_oid
+  const innerType = types.get(inner)
+  if (innerType !== undefined) return hasOperator(innerType, types, operator)
+  return ['e', 'r', 'm', 'c'].includes(type.kind) || type[operator] || type.has_order
+}
+
+/** Types that JSON shows as something else than a string (facts, Type mapping). */
+const jsonTypes: Readonly<Record<string, ColumnType['json']>> = {
+  bool: 'boolean',
+  int2: 'integer',
+  int4: 'integer',
+  int8: 'integer',
+  oid: 'string',
+  float4: 'number',
+  float8: 'number',
+  numeric: 'number',
+  json: 'object',
+  jsonb: 'object',
+}

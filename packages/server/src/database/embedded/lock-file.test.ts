@@ -1,0 +1,58 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { disownLockFile, isProcessAlive, isServed, postmasterPid } from './lock-file.ts'
+
+let directory: string
+
+beforeEach(() => {
+  directory = realpathSync(mkdtempSync(join(tmpdir(), 'basalt-lock-')))
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+const rest = `${'/data'}\n1700000000\n5432\n/run\n\n  1 2\nready\n`
+
+function write(pid: number): void {
+  writeFileSync(join(directory, 'postmaster.pid'), `${pid}\n${rest}`)
+}
+
+function read(): string {
+  return readFileSync(join(directory, 'postmaster.pid'), 'utf8')
+}
+
+/** The id of a process that has ended. */
+function deadPid(): number {
+  return spawnSync('true').pid
+}
+
+test('without a lock file nobody serves the directory', () => {
+  expect(postmasterPid(directory)).toBeUndefined()
+  expect(isServed(directory)).toBe(false)
+  disownLockFile(directory)
+})
+
+test('a lock file that is just being written names nobody', () => {
+  writeFileSync(join(directory, 'postmaster.pid'), '')
+  expect(postmasterPid(directory)).toBeUndefined()
+})
+
+test('a process that has ended serves nothing; Postgres knows what to do with its file', () => {
+  const pid = deadPid()
+  write(pid)
+  expect(isProcessAlive(pid)).toBe(false)
+  expect(isServed(directory)).toBe(false)
+  disownLockFile(directory)
+  expect(read()).toBe(`${pid}\n${rest}`)
+})
+
+test('a process that works elsewhere is none of Postgres: its file becomes ours', () => {
+  write(process.ppid)
+  expect(isProcessAlive(process.ppid)).toBe(true)
+  // Only Linux shows where a process works.
+  if (process.platform !== 'linux') return
+  expect(isServed(directory)).toBe(false)
+  disownLockFile(directory)
+  expect(read()).toBe(`${process.pid}\n${rest}`)
+})

@@ -1,0 +1,122 @@
+import { type RegistrationResponseJSON, verifyRegistrationResponse } from '@simplewebauthn/server'
+import { decodeAttestationObject, parseAuthenticatorData } from '@simplewebauthn/server/helpers'
+import { type ClientData, isBase64url, isFramed, isRecord, parseClientData } from './client-data.ts'
+import { algorithms } from './options.ts'
+import { requireUsableKey } from './public-key.ts'
+import type { RelyingParty } from './relying-party.ts'
+
+/** What `navigator.credentials.create` answered, in the right form; not verified. */
+export interface Attestation {
+  readonly response: RegistrationResponseJSON
+  readonly clientData: ClientData
+  readonly transports: readonly string[]
+}
+
+/** What is kept of a passkey that has been verified. */
+export interface VerifiedPasskey {
+  /** Unpadded base64url. */
+  readonly credentialId: string
+  /** COSE_Key. */
+  readonly publicKey: Uint8Array
+  readonly signCount: number
+  readonly isUserVerified: boolean
+  readonly isBackupEligible: boolean
+  readonly isBackedUp: boolean
+  readonly aaguid: string
+}
+
+/** WebAuthn L3 §7.1, step 25. */
+const longestCredentialId = 1023
+const longestAttestation = 16_384
+const mostTransports = 10
+
+/** Undefined when the form is wrong. */
+export function parseAttestation(given: unknown): Attestation | undefined {
+  if (!isRecord(given) || !isRecord(given.response)) return undefined
+  const { id, rawId = id, type, response } = given
+  const { clientDataJSON, attestationObject, transports = [] } = response
+  const clientData = parseClientData(clientDataJSON)
+  if (!isBase64url(id, longestAttestation) || rawId !== id || type !== 'public-key') return undefined
+  if (clientData === undefined || !isBase64url(attestationObject, longestAttestation)) return undefined
+  if (!areTransports(transports) || !isReadable(attestationObject)) return undefined
+  return {
+    clientData,
+    transports: [...new Set(transports)],
+    response: {
+      id,
+      rawId: id,
+      type,
+      // Read from the decoded bytes above and again by the library.
+      response: { clientDataJSON: String(clientDataJSON), attestationObject },
+      clientExtensionResults: {},
+    },
+  }
+}
+
+/**
+ * Verifies a new passkey (WebAuthn L3 §7.1). That its challenge is the right one and its id not taken is for the caller
+ * to see to: both are decided in the database.
+ *
+ * @throws Error that says which step failed, for the log
+ */
+export async function verifyAttestation(
+  { response, clientData }: Attestation,
+  party: RelyingParty,
+): Promise<VerifiedPasskey> {
+  if (isFramed(clientData)) throw new Error('the passkey was made in a frame of another site')
+  const attestationObject = decodeAttestationObject(bytesOf(response.response.attestationObject))
+  const format = attestationObject.get('fmt')
+  const isSelfAttested = format === 'packed' && attestationObject.get('attStmt').get('x5c') === undefined
+  // We asked for none (§5.4.7). Certificates are not looked at: they could name addresses to fetch revocations from.
+  if (format !== 'none' && !isSelfAttested) throw new Error(`attestation was not asked for: ${format}`)
+
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response,
+    expectedChallenge: clientData.challenge,
+    expectedOrigin: party.origin,
+    expectedRPID: party.id,
+    requireUserVerification: false,
+    supportedAlgorithmIDs: [...algorithms],
+  })
+  if (!verified) throw new Error('the attestation is not signed by the key of the passkey')
+
+  const { credential, aaguid, userVerified, credentialDeviceType, credentialBackedUp } = registrationInfo
+  if (Buffer.from(credential.id, 'base64url').length > longestCredentialId) {
+    throw new Error('the credential id is longer than 1023 bytes')
+  }
+  if (credential.id !== response.id) throw new Error('the credential id is not that of the authenticator')
+  requireUsableKey(credential.publicKey)
+  return {
+    credentialId: credential.id,
+    publicKey: credential.publicKey,
+    signCount: credential.counter,
+    isUserVerified: userVerified,
+    isBackupEligible: credentialDeviceType === 'multiDevice',
+    isBackedUp: credentialBackedUp,
+    aaguid,
+  }
+}
+
+function isReadable(attestationObject: string): boolean {
+  try {
+    const decoded = decodeAttestationObject(bytesOf(attestationObject))
+    parseAuthenticatorData(decoded.get('authData'))
+    return typeof decoded.get('fmt') === 'string' && decoded.get('attStmt') instanceof Map
+  } catch {
+    return false
+  }
+}
+
+/** Unknown ones are kept too (WebAuthn L3 §5.2.1.1). */
+function areTransports(value: unknown): value is string[] {
+  return (
+    Array.isArray(value) &&
+    value.length <= mostTransports &&
+    value.every((each) => typeof each === 'string' && /^[\w-]{1,32}$/.test(each))
+  )
+}
+
+/** Not a view into a larger buffer, which the decoder would read from its beginning. */
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(text, 'base64url'))
+}

@@ -1,0 +1,50 @@
+import { isUtf8 } from 'node:buffer'
+
+/** What the browser says of the exchange (WebAuthn L3 §5.8.1); nothing of it is believed before the signature is. */
+export interface ClientData {
+  readonly type: string
+  /** Base64url. */
+  readonly challenge: string
+  readonly origin: string
+  readonly crossOrigin?: unknown
+  readonly topOrigin?: unknown
+}
+
+const longest = 8192
+
+/** Undefined when it is not base64url of JSON in UTF-8 with the members that must be there. */
+export function parseClientData(encoded: unknown): ClientData | undefined {
+  if (!isBase64url(encoded, longest)) return undefined
+  const bytes = Buffer.from(encoded, 'base64url')
+  if (!isUtf8(bytes)) return undefined
+  try {
+    const data: unknown = JSON.parse(bytes.toString('utf8'))
+    if (!isRecord(data)) return undefined
+    const { type, challenge, origin, crossOrigin, topOrigin } = data
+    if (typeof type !== 'string' || typeof origin !== 'string') return undefined
+    if (!isBase64url(challenge, longest)) return undefined
+    return { type, challenge, origin, crossOrigin, topOrigin }
+  } catch {
+    return undefined
+  }
+}
+
+/** Pages of other sites that frame ours may not use passkeys (WebAuthn L3 §7.1 and §7.2, crossOrigin, topOrigin). */
+export function isFramed({ crossOrigin, topOrigin }: ClientData): boolean {
+  return (crossOrigin !== undefined && crossOrigin !== false) || topOrigin !== undefined
+}
+
+/** Unpadded base64url (RFC 4648 §5) of at least one byte, in its one spelling. */
+export function isBase64url(value: unknown, longestText: number): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length > 0 &&
+    value.length <= longestText &&
+    /^[\w-]+$/.test(value) &&
+    Buffer.from(value, 'base64url').toString('base64url') === value
+  )
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

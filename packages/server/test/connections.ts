@@ -1,0 +1,29 @@
+import { Connection } from '../src/database/connection.ts'
+import { type Call, statement } from '../src/database/message.ts'
+import type { TestDatabase } from './test-app.ts'
+
+export interface ConnectOptions {
+  readonly prepare?: boolean
+  readonly user?: string
+}
+
+/** A connection as the pools open them. */
+export function connectTo(
+  { url }: Pick<TestDatabase, 'url'>,
+  { prepare = true, user }: ConnectOptions = {},
+): Promise<Connection> {
+  const target = new URL(url)
+  if (user !== undefined) target.username = user
+  return Connection.open({
+    url: target.href,
+    applicationName: 'unit test',
+    settings: {},
+    prepare,
+    connectTimeoutMs: 3000,
+  })
+}
+
+/** One statement with its values. */
+export function call(text: string, ...values: (string | null)[]): Call {
+  return { statement: statement(text), values }
+}

@@ -1,0 +1,207 @@
+import { spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask } from './ask.ts'
+import { alice, bob, notes } from './fixtures.ts'
+import { createDirectory, isRoot, nobody } from './server-process.ts'
+import {
+  createTestApp,
+  createTestDatabase,
+  envelope,
+  type TestApp,
+  type TestDatabase,
+  userToken,
+} from './test-app.ts'
+import { findFreePort } from './throw-away-cluster.ts'
+import { startTransactionPooler } from './transaction-pooler.ts'
+import { waitFor } from './wait-for.ts'
+
+interface Pooler extends AsyncDisposable {
+  readonly port: number
+}
+
+const sessions = 3
+const pgbouncer = '/usr/sbin/pgbouncer'
+
+function startOurs(database: URL): Promise<Pooler> {
+  return startTransactionPooler({
+    target: Number(database.port),
+    user: database.username,
+    database: database.pathname.slice(1),
+    sessions,
+  })
+}
+
+async function startPgBouncer(database: URL): Promise<Pooler> {
+  const account = isRoot ? nobody : undefined
+  const directory = createDirectory(account)
+  const port = await findFreePort()
+  const file = join(directory.path, 'pgbouncer.ini')
+  writeFileSync(
+    file,
+    `[databases]
+* = host=127.0.0.1 port=${database.port} user=${database.username}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = ${sessions}
+`,
+  )
+  const child = spawn(pgbouncer, ['--quiet', file], { stdio: 'ignore', ...account })
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  await waitFor('PgBouncer', async () => {
+    const client = new pg.Client({ connectionString: `postgresql://x@127.0.0.1:${port}${database.pathname}` })
+    client.on('error', () => undefined)
+    return await client.connect().then(
+      () => client.end().then(() => true),
+      () => false,
+    )
+  })
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+      await directory[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const poolers: [string, (database: URL) => Promise<Pooler>][] = [
+  ['a pooler of our own', startOurs],
+  ...(existsSync(pgbouncer) ? [['PgBouncer', startPgBouncer] as [string, typeof startPgBouncer]] : []),
+]
+
+describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
+  let database: TestDatabase
+  let pooler: Pooler
+  let app: TestApp
+  const token = { alice: userToken({ sub: alice }), bob: userToken({ sub: bob }) }
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    const url = new URL(database.url)
+    await database.sql(`
+      ${notes}
+      create table moment (id int primary key, at timestamptz, lasting interval);
+      insert into moment values (1, '2026-03-04 05:06:07+00', '1 day 2 hours');
+      create view nap as select 'rested' as state from pg_sleep(0.4);
+      create view long_nap as select 'rested' as state from pg_sleep(60);
+      alter database ${url.pathname.slice(1)} set timezone to 'America/New_York'`)
+    pooler = await startPooler(url)
+    app = await createTestApp({
+      database,
+      config: { 'database.url': urlOfPooler(), 'database.statement_timeout_ms': '700' },
+    })
+  })
+  afterAll(async () => {
+    await app?.[Symbol.asyncDispose]()
+    await pooler?.[Symbol.asyncDispose]()
+    await database?.[Symbol.asyncDispose]()
+  })
+
+  function urlOfPooler(): string {
+    const url = new URL(database.url)
+    url.port = String(pooler.port)
+    return url.href
+  }
+
+  test('the start notices', () => {
+    expect(app.app.database.engine).toMatchObject({ isPooled: true })
+  })
+
+  test('records are created, read, changed, listed in batches and deleted', async () => {
+    const options = { token: token.alice }
+    const created = await app.request('POST', '/api/collections/note', { ...options, body: { body: 'one' } })
+    expect(created).toMatchObject({ status: 201, json: { owner_id: alice, body: 'one' } })
+    const path = `/api/collections/note/${created.json.id}`
+    const changed = await app.request('PATCH', path, { ...options, body: { body: 'two' } })
+    expect(changed.json).toEqual({ ...created.json, body: 'two' })
+    expect((await app.request('GET', path, options)).json).toEqual(changed.json)
+    const operations = [
+      { method: 'create', body: { body: 'three' } },
+      { method: 'delete', id: created.json.id },
+    ]
+    expect(
+      (await app.request('POST', '/api/collections/note/batch', { ...options, body: { operations } })).status,
+    ).toBe(200)
+    const listed = await app.request('GET', '/api/collections/note', options)
+    expect(listed.json).toMatchObject({ totalItems: 1, items: [{ body: 'three' }] })
+    expect((await app.request('GET', path, options)).status).toBe(404)
+  })
+
+  test('values look the same as without', async () => {
+    const { json } = await app.request('GET', '/api/collections/moment/1', { token: token.alice })
+    expect(json).toEqual({ id: 1, at: '2026-03-04T05:06:07+00:00', lasting: 'P1DT2H' })
+  })
+
+  test('nobody is taken for somebody else on a shared session', async () => {
+    await database.sql('truncate note')
+    const work = Array.from({ length: 60 }, async (_, turn) => {
+      const [owner, theirs] = turn % 2 === 0 ? ([alice, token.alice] as const) : ([bob, token.bob] as const)
+      const body = { body: `${turn}` }
+      const created = await app.request('POST', '/api/collections/note', { token: theirs, body })
+      expect(created).toMatchObject({ status: 201, json: { owner_id: owner } })
+      const { json } = await app.request('GET', '/api/collections/note?perPage=500', { token: theirs })
+      expect(new Set(json.items.map((item: { owner_id: string }) => item.owner_id))).toEqual(new Set([owner]))
+    })
+    await Promise.all(work)
+    const all = await app.request('GET', '/api/collections/note?perPage=1', { token: await app.adminToken() })
+    expect(all.json.totalItems).toBe(60)
+    const client = new pg.Client({ connectionString: urlOfPooler() })
+    await client.connect()
+    for (let turn = 0; turn < sessions * 3; turn += 1) {
+      const { rows } = await client.query(
+        `select current_user::text as name, current_setting('role') as role,
+           current_setting('basalt.user_id', true) as user_id`,
+      )
+      expect(rows[0]).toEqual({ name: 'postgres', role: 'none', user_id: expect.toBeOneOf(['', null]) })
+    }
+    await client.end()
+  })
+
+  test('a statement that takes too long is ended', async () => {
+    const response = await app.request('GET', '/api/collections/long_nap?skipTotal=true', {
+      token: token.alice,
+    })
+    expect(envelope(response)).toEqual({
+      code: 504,
+      message: 'the database took too long',
+      error: 'statement_timeout',
+    })
+  })
+
+  test('a client that leaves has nobody’s statement cancelled', async () => {
+    const path = `${app.url}/api/collections`
+    for (let round = 0; round < 3; round += 1) {
+      const leaving = new AbortController()
+      const { signal } = leaving
+      const gone = ask('GET', `${path}/long_nap?skipTotal=true`, { token: token.alice, signal })
+      const end = gone.then(
+        () => 'answered',
+        () => 'gone',
+      )
+      await waitFor('the statement', () => app.app.database.user.stats.busy > 0)
+      const staying = Array.from({ length: sessions - 1 }, () =>
+        ask('GET', `${path}/nap?skipTotal=true`, { token: token.bob }),
+      )
+      leaving.abort()
+      expect(await end).toBe('gone')
+      for (const { status } of await Promise.all(staying)) expect(status).toBe(200)
+      await waitFor('an idle pool', () => app.app.database.user.stats.busy === 0)
+    }
+  })
+
+  test('tables that come and go are noticed', async () => {
+    await database.sql('create table passing (id int primary key)')
+    const path = '/api/collections/passing'
+    expect((await app.request('GET', path, { token: token.bob })).json.totalItems).toBe(0)
+    await database.sql('drop table passing')
+    expect((await app.request('GET', path, { token: token.bob })).status).toBe(404)
+  })
+})
