@@ -71,6 +71,6 @@ function verifyMicros(isKnown: boolean): number {
     return signAccessToken({ ...claims, sub }, 900, keys)
   })
   const begunAt = performance.now()
-  for (const token of tokens) verifier.verify(token)
+  for (const token of tokens) void verifier.verify(token)
   return ((performance.now() - begunAt) / tokens.length) * 1000
 }
