@@ -1,6 +1,13 @@
 import { type AuthenticationResponseJSON, verifyAuthenticationResponse } from '@simplewebauthn/server'
 import { parseAuthenticatorData } from '@simplewebauthn/server/helpers'
-import { type ClientData, isBase64url, isFramed, isRecord, parseClientData } from './client-data.ts'
+import {
+  type ClientData,
+  isBase64url,
+  isFramed,
+  isRecord,
+  longestCredentialId,
+  parseClientData,
+} from './client-data.ts'
 import type { RelyingParty } from './relying-party.ts'
 
 /** What `navigator.credentials.get` answered, in the right form; not verified. */
@@ -37,7 +44,7 @@ export function parseAssertion(given: unknown): Assertion | undefined {
   const { id, rawId = id, type, response } = given
   const { clientDataJSON, authenticatorData, signature, userHandle } = response
   const clientData = parseClientData(clientDataJSON)
-  if (!isBase64url(id, longest) || rawId !== id || type !== 'public-key') return undefined
+  if (!isBase64url(id, longestCredentialId) || rawId !== id || type !== 'public-key') return undefined
   if (clientData === undefined || !isBase64url(signature, longest)) return undefined
   if (!isBase64url(authenticatorData, longest) || !isReadable(authenticatorData)) return undefined
   // Null and empty: a passkey that does not tell.

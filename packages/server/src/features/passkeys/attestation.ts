@@ -26,7 +26,7 @@ export interface VerifiedPasskey {
 }
 
 /** WebAuthn L3 §7.1, step 25. */
-const longestCredentialId = 1023
+const longestCredentialIdBytes = 1023
 const longestAttestation = 16_384
 const mostTransports = 10
 
@@ -81,7 +81,7 @@ export async function verifyAttestation(
   if (!verified) throw new Error('the attestation is not signed by the key of the passkey')
 
   const { credential, aaguid, userVerified, credentialDeviceType, credentialBackedUp } = registrationInfo
-  if (Buffer.from(credential.id, 'base64url').length > longestCredentialId) {
+  if (Buffer.from(credential.id, 'base64url').length > longestCredentialIdBytes) {
     throw new Error('the credential id is longer than 1023 bytes')
   }
   if (credential.id !== response.id) throw new Error('the credential id is not that of the authenticator')

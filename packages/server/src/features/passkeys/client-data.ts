@@ -12,6 +12,9 @@ export interface ClientData {
 
 const longest = 8192
 
+/** 1023 bytes (WebAuthn L3 §7.1) in base64url. */
+export const longestCredentialId = 1364
+
 /** Undefined when it is not base64url of JSON in UTF-8 with the members that must be there. */
 export function parseClientData(encoded: unknown): ClientData | undefined {
   if (!isBase64url(encoded, longest)) return undefined

@@ -10,7 +10,7 @@ import {
   passSecondFactor,
   signInByEmail,
 } from '../../../test/passkeys.ts'
-import { totpUser } from '../../../test/second-factors.ts'
+import { pendingToken, totpUser } from '../../../test/second-factors.ts'
 import { createTestApp, envelope, userToken } from '../../../test/test-app.ts'
 
 let accounts: AccountsApp
@@ -283,6 +283,21 @@ describe('a challenge', () => {
     }
     expect(await passkeysOf(user.id)).toEqual([])
   })
+})
+
+test('a sign-in that waits for its second factor cannot add one by its challenge', async () => {
+  const user = await passkeyUser(accounts)
+  const pending = await pendingToken(accounts, user.user.email)
+  const { options } = (await accounts.post('mfa/webauthn/challenge', undefined, pending)).json
+  const attestation_response = newAuthenticator().create({
+    rp: { id: options.rpId },
+    user: { id: 'AAAA' },
+    challenge: options.challenge,
+    excludeCredentials: [],
+  })
+  // The session of before has passed one factor only.
+  expect(envelope(await confirm(user.token, { attestation_response }))).toEqual(failed)
+  expect(await passkeysOf(user.user.id)).toHaveLength(1)
 })
 
 describe('is refused', () => {

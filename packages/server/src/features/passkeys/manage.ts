@@ -1,16 +1,13 @@
 import type { UserIdentity } from '../../http/identity.ts'
 import { lockUser, requireText } from '../accounts/index.ts'
 import { findFactor, removeFactor } from '../mfa/index.ts'
-import { isBase64url } from './client-data.ts'
+import { isBase64url, longestCredentialId } from './client-data.ts'
 import type { PasskeyContext } from './context.ts'
 import { readDisplayName } from './display-name.ts'
 import { passkeyErrors } from './errors.ts'
 import { deletePasskey, listPasskeys, type Passkey, renamePasskey } from './queries.ts'
 import { requireRelyingParty } from './relying-party.ts'
 import { requireTwoFactors } from './two-factors.ts'
-
-/** 1023 bytes in base64url. */
-const longestCredentialIdText = 1364
 
 /** Passkey metadata (interface, MFA objects). */
 export interface PasskeyObject {
@@ -57,7 +54,7 @@ export async function rename(
 ): Promise<PasskeyObject> {
   requireRelyingParty(context)
   const displayName = requireText(readDisplayName(given), 'display_name')
-  if (!isBase64url(credentialId, longestCredentialIdText)) throw passkeyErrors.passkeyNotFound()
+  if (!isBase64url(credentialId, longestCredentialId)) throw passkeyErrors.passkeyNotFound()
   const renamed = await renamePasskey(context.mfa.accounts.database, userId, credentialId, displayName)
   if (renamed === undefined) throw passkeyErrors.passkeyNotFound()
   return describe(renamed)

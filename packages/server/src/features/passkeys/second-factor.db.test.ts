@@ -109,6 +109,18 @@ describe('a passkey as second factor', () => {
     expect(stored).toEqual([{ sign_count: '0' }])
   })
 
+  test('that has meanwhile become that of somebody else is refused', async () => {
+    const [who, heir] = [await passkeyUser(accounts), await accounts.register()]
+    const token = await pendingToken(accounts, who.user.email)
+    const { challenge_id, options } = (await challenge(token)).json
+    const ids = [heir.user.id, who.user.id]
+    await accounts.app.sql('update basalt.passkeys set user_id = $1 where user_id = $2', ids)
+    for (const userHandle of [null, Buffer.from(heir.user.id).toString('base64url')]) {
+      const assertion_response = who.authenticator.get(options, { userHandle })
+      expect(envelope(await verify(token, { challenge_id, assertion_response }))).toEqual(failed)
+    }
+  })
+
   test('of a disabled user is refused', async () => {
     const who = await passkeyUser(accounts)
     const token = await pendingToken(accounts, who.user.email)
