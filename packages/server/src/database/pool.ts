@@ -1,8 +1,9 @@
 import type { Connection } from './connection.ts'
 import { ConnectionLost, PoolExhausted } from './failures.ts'
 import { Shares } from './shares.ts'
+import { type Busy, UnderWay, type UnderWayOptions } from './under-way.ts'
 
-export interface PoolOptions {
+export interface PoolOptions extends UnderWayOptions {
   readonly open: () => Promise<Connection>
   /** Connections at most. */
   readonly size: number
@@ -10,12 +11,6 @@ export interface PoolOptions {
   readonly acquireTimeoutMs: number
   /** Callers that may wait; further ones are refused at once. */
   readonly waitingLimit: number
-  /** Milliseconds after which work that has not answered is given up and its connection cut. */
-  readonly workTimeoutMs: number
-  /** Stops the statement that runs on a connection whose caller has gone; never rejects. */
-  readonly cancel: (connection: Connection) => Promise<void>
-  /** Of connections that have been silent for seconds, those that will never answer; never rejects. */
-  readonly findDead: (suspects: readonly Connection[]) => Promise<readonly Connection[]>
 }
 
 export interface Work<Result> {
@@ -31,26 +26,9 @@ interface Waiter {
   readonly since: number
   readonly subject: string | undefined
   readonly isAbandoned: (() => boolean) | undefined
-  readonly resolve: (checkedOut: CheckedOut) => void
+  readonly resolve: (busy: Busy) => void
   readonly reject: (error: Error) => void
   readonly timer: NodeJS.Timeout
-}
-
-interface Busy {
-  readonly since: number
-  subject: string | undefined
-  readonly isAbandoned: (() => boolean) | undefined
-  /** While the statement is told to stop; the connection is reused only after that call returned. */
-  cancelled: Promise<void> | undefined
-  /** Bytes the connection had carried when it was last looked at, which takes its time and is not done at once. */
-  traffic: number | undefined
-  /** When it last carried any, or was known to be alive although it did not. */
-  knownAliveAt: number
-}
-
-interface CheckedOut {
-  readonly connection: Connection
-  readonly busy: Busy
 }
 
 /**
@@ -61,9 +39,6 @@ interface CheckedOut {
 const eagerSize = 6
 const patienceMs = 1
 
-/** Silence on a busy connection after which we ask whether it is alive. */
-const suspicionMs = 3000
-const sweepMs = 250
 /** While some connections work, a new one that could not be opened is not tried again at once. */
 const openAgainMs = 100
 
@@ -75,13 +50,11 @@ export class Pool {
   readonly #options: PoolOptions
   /** Last in, first out: few connections stay warm, the rest may idle out at the server. */
   readonly #idle: Connection[] = []
-  readonly #busy = new Map<Connection, Busy>()
+  readonly #underWay: UnderWay
   readonly #waiting: Waiter[] = []
   readonly #shares: Shares
-  readonly #sweeper: NodeJS.Timeout
   #opening = 0
   #openFailedAt = Number.NEGATIVE_INFINITY
-  #isLooking = false
   #patience: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
   #drained: (() => void) | undefined
@@ -89,7 +62,7 @@ export class Pool {
   constructor(options: PoolOptions) {
     this.#options = options
     this.#shares = new Shares(options.size)
-    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref()
+    this.#underWay = new UnderWay(options)
   }
 
   get limits(): Pick<PoolOptions, 'waitingLimit' | 'acquireTimeoutMs'> {
@@ -102,7 +75,7 @@ export class Pool {
   }
 
   get stats(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
-    return { busy: this.#busy.size, idle: this.#idle.length, waiting: this.#waiting.length }
+    return { busy: this.#underWay.count, idle: this.#idle.length, waiting: this.#waiting.length }
   }
 
   /**
@@ -113,17 +86,24 @@ export class Pool {
    */
   async use<Result>({ run, subject, isAbandoned }: Work<Result>): Promise<Result> {
     const idle = this.#shares.admits(subject) ? this.#takeIdle() : undefined
-    const { connection, busy } =
-      idle === undefined ? await this.#wait(subject, isAbandoned) : this.#checkOut(idle, subject, isAbandoned)
+    const busy =
+      idle === undefined ? await this.#wait(subject, isAbandoned) : this.#begin(idle, subject, isAbandoned)
+    let claimed = subject
+    const claim = (next: string | undefined): void => {
+      if (next === claimed) return
+      this.#shares.enter(next)
+      this.#shares.leave(claimed)
+      claimed = next
+      this.#beImpatient()
+    }
     try {
-      return await run(connection, (next) => this.#claim(busy, next))
+      return await run(busy.connection, claim)
     } finally {
-      // After an error the end of the message is still to come, or that of the connection.
-      if (!connection.isReady) await connection.whenReady()
-      if (busy.cancelled !== undefined) await busy.cancelled
-      this.#busy.delete(connection)
-      this.#shares.leave(busy.subject)
-      this.#release(connection)
+      const settling = this.#underWay.settling(busy)
+      if (settling !== undefined) await settling
+      this.#underWay.end(busy)
+      this.#shares.leave(claimed)
+      this.#release(busy.connection)
     }
   }
 
@@ -139,16 +119,16 @@ export class Pool {
         this.#drained = resolve
       })
     }
-    clearInterval(this.#sweeper)
+    this.#underWay.close()
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()))
   }
 
   #isFull(): boolean {
-    return this.#busy.size + this.#idle.length + this.#opening >= this.#options.size
+    return this.#underWay.count + this.#idle.length + this.#opening >= this.#options.size
   }
 
   #isUnused(): boolean {
-    return this.#busy.size === 0 && this.#waiting.length === 0 && this.#opening === 0
+    return this.#underWay.count === 0 && this.#waiting.length === 0 && this.#opening === 0
   }
 
   #takeIdle(): Connection | undefined {
@@ -158,35 +138,16 @@ export class Pool {
     return undefined
   }
 
-  #checkOut(
+  #begin(
     connection: Connection,
     subject: string | undefined,
     isAbandoned: (() => boolean) | undefined,
-  ): CheckedOut {
-    const now = performance.now()
+  ): Busy {
     this.#shares.enter(subject)
-    const busy: Busy = {
-      since: now,
-      subject,
-      isAbandoned,
-      cancelled: undefined,
-      traffic: undefined,
-      knownAliveAt: now,
-    }
-    this.#busy.set(connection, busy)
-    return { connection, busy }
+    return this.#underWay.begin(connection, isAbandoned)
   }
 
-  #claim(busy: Busy, subject: string | undefined): void {
-    const before = busy.subject
-    if (before === subject) return
-    busy.subject = subject
-    this.#shares.enter(subject)
-    this.#shares.leave(before)
-    this.#beImpatient()
-  }
-
-  #wait(subject: string | undefined, isAbandoned: (() => boolean) | undefined): Promise<CheckedOut> {
+  #wait(subject: string | undefined, isAbandoned: (() => boolean) | undefined): Promise<Busy> {
     if (this.#closing !== undefined) return Promise.reject(new ConnectionLost('the server is stopping'))
     if (this.#waiting.length >= this.#options.waitingLimit) {
       return Promise.reject(new PoolExhausted('too many requests wait for the database'))
@@ -199,7 +160,7 @@ export class Pool {
       }, this.#options.acquireTimeoutMs)
       const waiter: Waiter = { since: performance.now(), subject, isAbandoned, resolve, reject, timer }
       this.#waiting.push(waiter)
-      if (this.#busy.size + this.#opening < eagerSize && this.#shares.admits(subject)) this.#grow()
+      if (this.#underWay.count + this.#opening < eagerSize && this.#shares.admits(subject)) this.#grow()
       else this.#beImpatient()
     })
   }
@@ -208,7 +169,7 @@ export class Pool {
   #beImpatient(): void {
     if (this.#patience !== undefined || !this.#waiting.some(this.#isAdmitted)) return
     if (this.#idle.length === 0 && this.#isFull()) return
-    const isTooSoon = this.#busy.size > 0 && performance.now() - this.#openFailedAt < openAgainMs
+    const isTooSoon = this.#underWay.count > 0 && performance.now() - this.#openFailedAt < openAgainMs
     const delayMs = isTooSoon && this.#idle.length === 0 ? openAgainMs : patienceMs
     this.#patience = setTimeout(() => this.#losePatience(), delayMs)
   }
@@ -234,7 +195,7 @@ export class Pool {
   #grow(): boolean {
     if (this.#opening >= this.#waiting.length) return false
     if (this.#isFull()) return false
-    if (this.#busy.size > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
+    if (this.#underWay.count > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
     this.#opening += 1
     this.#options.open().then(
       (connection) => {
@@ -246,7 +207,7 @@ export class Pool {
         this.#opening -= 1
         this.#openFailedAt = performance.now()
         // While other connections work, this may be a momentary limit: those who wait may get one of them.
-        if (this.#busy.size > 0) {
+        if (this.#underWay.count > 0) {
           this.#beImpatient()
           return
         }
@@ -266,7 +227,7 @@ export class Pool {
     } else {
       const waiter = this.#isBusyEnough() ? undefined : this.#nextWaiter()
       if (waiter !== undefined) {
-        waiter.resolve(this.#checkOut(connection, waiter.subject, waiter.isAbandoned))
+        waiter.resolve(this.#begin(connection, waiter.subject, waiter.isAbandoned))
       } else {
         this.#idle.push(connection)
         if (this.#waiting.length > 0) this.#beImpatient()
@@ -282,7 +243,9 @@ export class Pool {
   /** Whether more than enough connections work already and nobody has waited for long. */
   #isBusyEnough(): boolean {
     const [first] = this.#waiting
-    return this.#busy.size >= eagerSize && first !== undefined && performance.now() - first.since < patienceMs
+    return (
+      this.#underWay.count >= eagerSize && first !== undefined && performance.now() - first.since < patienceMs
+    )
   }
 
   #nextWaiter(): Waiter | undefined {
@@ -300,38 +263,5 @@ export class Pool {
   #forget(connection: Connection): void {
     const index = this.#idle.indexOf(connection)
     if (index >= 0) this.#idle.splice(index, 1)
-  }
-
-  #sweep(): void {
-    const now = performance.now()
-    const suspects: Connection[] = []
-    for (const [connection, busy] of this.#busy) {
-      if (now - busy.since > this.#options.workTimeoutMs) connection.destroy()
-      else if (busy.isAbandoned?.() === true) this.#cancel(connection, busy)
-      const { traffic } = connection
-      if (traffic !== busy.traffic || connection.isReady) Object.assign(busy, { traffic, knownAliveAt: now })
-      if (now - busy.knownAliveAt > suspicionMs) suspects.push(connection)
-    }
-    if (suspects.length > 0 && !this.#isLooking) void this.#lookAfter(suspects)
-  }
-
-  /** Again at each sweep: Postgres ignores what arrives before it has begun the statement. */
-  #cancel(connection: Connection, busy: Busy): void {
-    busy.cancelled ??= this.#options.cancel(connection).finally(() => {
-      busy.cancelled = undefined
-    })
-  }
-
-  async #lookAfter(suspects: readonly Connection[]): Promise<void> {
-    this.#isLooking = true
-    const checkedOut = suspects.map((connection) => ({ connection, busy: this.#busy.get(connection) }))
-    const dead = new Set(await this.#options.findDead(suspects))
-    this.#isLooking = false
-    for (const { connection, busy } of checkedOut) {
-      // It may have answered in the meantime and serve somebody else.
-      if (busy === undefined || this.#busy.get(connection) !== busy) continue
-      if (dead.has(connection)) connection.destroy()
-      else busy.knownAliveAt = performance.now()
-    }
   }
 }
