@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 const server = 'packages/server'
 const database = { globalSetup: [`${server}/test/global-setup.ts`] }
+/** Tests wait for Postgres most of the time: more files at once than there are cores, and these first. */
+const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 
 /**
  * Three kinds of tests, by name: pure (`.test.ts`), with a database (`.db.test.ts`), and those that start whole
@@ -15,10 +17,15 @@ export default defineConfig({
           name: 'pure',
           include: [`${server}/{src,test}/**/*.test.ts`],
           exclude: [`${server}/**/*.{db,process,architecture}.test.ts`],
+          ...sideBySide,
         },
       },
       {
-        test: { name: 'architecture', include: [`${server}/test/**/*.architecture.test.ts`] },
+        test: {
+          name: 'architecture',
+          include: [`${server}/test/**/*.architecture.test.ts`],
+          ...sideBySide,
+        },
       },
       {
         test: {
@@ -27,6 +34,7 @@ export default defineConfig({
           testTimeout: 30_000,
           hookTimeout: 30_000,
           ...database,
+          ...sideBySide,
         },
       },
       {
@@ -36,7 +44,8 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 60_000,
           // Each starts servers of its own: side by side they would measure each other.
-          fileParallelism: false,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
           ...database,
         },
       },

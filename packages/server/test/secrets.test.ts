@@ -49,5 +49,5 @@ test('a damaged secret is not used', () => {
 test('a secret that cannot be kept is refused', () => {
   writeFileSync(join(directory, 'secrets'), 'a file in the way')
   chmodSync(join(directory, 'secrets'), 0o600)
-  expect(resolve).toThrow(/^cannot keep the token secret in .*jwt_secret: E(EXIST|NOTDIR)/)
+  expect(resolve).toThrow(/^cannot keep a secret in .*jwt_secret: E(EXIST|NOTDIR)/)
 })

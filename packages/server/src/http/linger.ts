@@ -21,8 +21,9 @@ export function sendEarly(
   const { raw, headers } = request
   const rest = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity
   if (raw.complete || rest <= bodyLimit) {
-    // Fastify closes after every body it refuses.
-    void reply.removeHeader('connection').send(payload)
+    // Fastify closes after every body it refuses; a server that stops closes for a reason.
+    if (reply.raw.getHeader('connection') !== 'close') void reply.removeHeader('connection')
+    void reply.send(payload)
     return
   }
   void reply

@@ -18,10 +18,11 @@ const attemptLimit = 4
 export function createCatalogAccess(live: LiveCatalog): WithCatalog {
   return async (work) => {
     for (let attempt = 1; ; attempt += 1) {
+      const catalog = live.current
       try {
-        return await work(live.current)
+        return await work(catalog)
       } catch (error) {
-        if (attempt < attemptLimit && mayBeOutdated(error) && (await live.refresh())) continue
+        if (attempt < attemptLimit && mayBeOutdated(error) && (await live.refresh(catalog))) continue
         throw error instanceof StatementFailed ? (translateDatabaseFailure(error) ?? error) : error
       }
     }

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { bearerSecurity, responses } from '../../http/schemas.ts'
 import { jobStates } from './states.ts'
 
-const tags = ['admin: jobs']
+const tags = ['jobs']
 const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 /** Its form is checked by hand, for the message. */

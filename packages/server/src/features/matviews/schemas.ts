@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../http/schemas.ts'
 
-const tags = ['admin: materialized views']
+const tags = ['materialized views']
 const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 /** Its form is checked by hand, for the message. */

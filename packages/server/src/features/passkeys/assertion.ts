@@ -1,5 +1,4 @@
-import { type AuthenticationResponseJSON, verifyAuthenticationResponse } from '@simplewebauthn/server'
-import { parseAuthenticatorData } from '@simplewebauthn/server/helpers'
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import {
   type ClientData,
   isBase64url,
@@ -8,6 +7,7 @@ import {
   longestCredentialId,
   parseClientData,
 } from './client-data.ts'
+import { webauthn, webauthnHelpers } from './library.ts'
 import type { RelyingParty } from './relying-party.ts'
 
 /** What `navigator.credentials.get` answered, in the right form; not verified. */
@@ -75,7 +75,7 @@ export async function verifyAssertion(
   { challenge, party, publicKey, isBackupEligible, isUserVerificationRequired }: ExpectedAssertion,
 ): Promise<PasskeyUse> {
   if (isFramed(clientData)) throw new Error('the passkey was used in a frame of another site')
-  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+  const { verified, authenticationInfo } = await webauthn().verifyAuthenticationResponse({
     response,
     expectedChallenge: challenge,
     expectedOrigin: party.origin,
@@ -94,7 +94,7 @@ export async function verifyAssertion(
 
 function isReadable(authenticatorData: string): boolean {
   try {
-    parseAuthenticatorData(new Uint8Array(Buffer.from(authenticatorData, 'base64url')))
+    webauthnHelpers().parseAuthenticatorData(new Uint8Array(Buffer.from(authenticatorData, 'base64url')))
     return true
   } catch {
     return false

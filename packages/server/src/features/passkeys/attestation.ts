@@ -1,6 +1,6 @@
-import { type RegistrationResponseJSON, verifyRegistrationResponse } from '@simplewebauthn/server'
-import { decodeAttestationObject, parseAuthenticatorData } from '@simplewebauthn/server/helpers'
+import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import { type ClientData, isBase64url, isFramed, isRecord, parseClientData } from './client-data.ts'
+import { webauthn, webauthnHelpers } from './library.ts'
 import { algorithms } from './options.ts'
 import { requireUsableKey } from './public-key.ts'
 import type { RelyingParty } from './relying-party.ts'
@@ -64,13 +64,15 @@ export async function verifyAttestation(
   party: RelyingParty,
 ): Promise<VerifiedPasskey> {
   if (isFramed(clientData)) throw new Error('the passkey was made in a frame of another site')
-  const attestationObject = decodeAttestationObject(bytesOf(response.response.attestationObject))
+  const attestationObject = webauthnHelpers().decodeAttestationObject(
+    bytesOf(response.response.attestationObject),
+  )
   const format = attestationObject.get('fmt')
   const isSelfAttested = format === 'packed' && attestationObject.get('attStmt').get('x5c') === undefined
   // We asked for none (§5.4.7). Certificates are not looked at: they could name addresses to fetch revocations from.
   if (format !== 'none' && !isSelfAttested) throw new Error(`attestation was not asked for: ${format}`)
 
-  const { verified, registrationInfo } = await verifyRegistrationResponse({
+  const { verified, registrationInfo } = await webauthn().verifyRegistrationResponse({
     response,
     expectedChallenge: clientData.challenge,
     expectedOrigin: party.origin,
@@ -99,8 +101,8 @@ export async function verifyAttestation(
 
 function isReadable(attestationObject: string): boolean {
   try {
-    const decoded = decodeAttestationObject(bytesOf(attestationObject))
-    parseAuthenticatorData(decoded.get('authData'))
+    const decoded = webauthnHelpers().decodeAttestationObject(bytesOf(attestationObject))
+    webauthnHelpers().parseAuthenticatorData(decoded.get('authData'))
     return typeof decoded.get('fmt') === 'string' && decoded.get('attStmt') instanceof Map
   } catch {
     return false

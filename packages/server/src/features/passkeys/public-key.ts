@@ -1,5 +1,5 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
-import { decodeCredentialPublicKey } from '@simplewebauthn/server/helpers'
+import { webauthnHelpers } from './library.ts'
 
 /** Labels of a COSE_Key (RFC 9053 §2 and §7, RFC 8230 §4). */
 const labels = { kty: 1, alg: 3, first: -1, second: -2, third: -3 }
@@ -11,7 +11,7 @@ const labels = { kty: 1, alg: 3, first: -1, second: -2, third: -3 }
  * @throws Error that says what is wrong, for the log
  */
 export function requireUsableKey(publicKey: Uint8Array): void {
-  const jwk = toJwk(decodeCredentialPublicKey(new Uint8Array(publicKey)) as unknown)
+  const jwk = toJwk(webauthnHelpers().decodeCredentialPublicKey(new Uint8Array(publicKey)) as unknown)
   if (jwk === undefined) throw new Error('the public key does not fit its algorithm')
   const { asymmetricKeyDetails } = createPublicKey({ key: jwk, format: 'jwk' })
   if ((asymmetricKeyDetails?.modulusLength ?? 2048) < 2048) throw new Error('the RSA key is too short')

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../http/schemas.ts'
 import { maxAttemptsSchema, payloadSchema } from '../jobs/index.ts'
 
-const tags = ['admin: schedules']
+const tags = ['jobs']
 const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 /** Its form is checked by hand, for the message. */

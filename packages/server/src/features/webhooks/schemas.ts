@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../http/schemas.ts'
 
-const tags = ['admin: webhooks']
+const tags = ['webhooks']
 const security = bearerSecurity
 
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
