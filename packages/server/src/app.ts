@@ -6,6 +6,8 @@ import type { ChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
 import { translateDatabaseFailure } from './database/errors.ts'
 import { type Database, openDatabase } from './database/open.ts'
+import { sql } from './database/sql.ts'
+import type { SystemDatabase } from './database/system-database.ts'
 import { listErrors } from './error-catalog.ts'
 import type { Feature } from './feature.ts'
 import {
@@ -182,7 +184,6 @@ async function wire(
       changes: changes ?? new OutboxChangeLog(interests),
     }),
     events({ database: system, retentionHours: config.events.retention_hours, log }),
-    webhooks({ config: config.webhooks, database: system, interests, outbound, secrets, clock, log }),
     schema(catalog),
     admin(adminService, adminTokens),
     throttle(system),
@@ -205,7 +206,10 @@ async function wire(
       jobRetentionDays: config.jobs.retention_days,
       anonymousDays: config.auth.clean_up.anonymous_days,
     }),
-    // Last: the others have said what jobs there are.
+  ]
+  // After the others, which have said what jobs there are; they end before what they work with.
+  const workers: readonly Feature[] = [
+    webhooks({ config: config.webhooks, database: system, interests, outbound, secrets, clock, log }),
     jobs({ queue: jobQueue, database: system, isEnabled: config.jobs.enabled }),
     schedules({ database: system, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
   ]
@@ -219,10 +223,10 @@ async function wire(
     version: readVersion(),
   })
   const connections = trackConnections(http.server)
-  for (const feature of features) feature.routes?.(http)
+  for (const feature of [...features, ...workers]) feature.routes?.(http)
   await http.ready()
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
-  for (const feature of features) await feature.start?.()
+  for (const feature of [...features, ...workers]) await feature.start?.()
 
   return {
     http,
@@ -239,11 +243,31 @@ async function wire(
     async close() {
       isStopping = true
       await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
+      // Without the database they could not end well: their leases run out, and others take over.
+      const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
+      if (await answersInTime(system)) await stopped
       for (const feature of features.toReversed()) await feature.stop?.()
       catalog.close()
       await database.close()
     },
   }
+}
+
+/** Longest time a database that is well takes to answer anything. */
+const answerMs = 2000
+
+async function answersInTime(database: SystemDatabase): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), answerMs)
+  })
+  const answered = database.count(sql`select 1`).then(
+    () => true,
+    () => false,
+  )
+  const isWell = await Promise.race([answered, late])
+  clearTimeout(timer)
+  return isWell
 }
 
 /** Whether webhooks may go to private and loopback addresses (decisions, Events). */

@@ -196,6 +196,9 @@ function systemShare(maxConns: number): number {
   return Math.max(2, Math.floor(maxConns / 5))
 }
 
+/** Statements of ours are conditional by themselves; a stricter default of the database would only make them fail. */
+const systemSettings = { default_transaction_isolation: 'read committed' }
+
 function createPools(
   target: ConnectionTarget,
   config: Config['database'],
@@ -209,7 +212,13 @@ function createPools(
     waitingLimit: 10_000,
     findDead: (suspects: readonly Connection[]) => findDead(suspects, open, !isPooled),
   }
-  const system = new Pool({ ...common, size: systemShare(config.max_conns), cancel: async () => undefined })
+  const system = new Pool({
+    ...common,
+    open: () =>
+      Connection.open({ ...target, settings: isPooled ? {} : { ...target.settings, ...systemSettings } }),
+    size: systemShare(config.max_conns),
+    cancel: async () => undefined,
+  })
   const systemDatabase = new SystemDatabase(system)
   const user = new Pool({
     ...common,

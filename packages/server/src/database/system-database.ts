@@ -62,7 +62,8 @@ export async function inTransaction<Result>(
   connection: Connection,
   work: (transaction: Queryable) => Promise<Result>,
 ): Promise<Result> {
-  await connection.query(sql`begin`)
+  // Our statements are conditional by themselves; a stricter default of the database would only make them fail.
+  await connection.query(sql`begin isolation level read committed`)
   try {
     const result = await work(queryableOn(connection))
     await connection.query(sql`commit`)

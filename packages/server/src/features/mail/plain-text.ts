@@ -1,4 +1,7 @@
-import { compile, type HtmlToTextOptions } from 'html-to-text'
+import { createRequire } from 'node:module'
+import type { HtmlToTextOptions } from 'html-to-text'
+
+const require = createRequire(import.meta.url)
 
 /** Nothing a person reads is nested deeper; the conversion calls itself for each level. */
 const deepest = 200
@@ -18,6 +21,12 @@ let convert: ((html: string) => string) | undefined
 
 /** The text part of a mail: what the HTML says, with the addresses of links behind their words. */
 export function toPlainText(html: string): string {
-  convert ??= compile(options)
+  convert ??= loadConverter()
   return convert(html)
+}
+
+/** Read with the first mail. */
+function loadConverter(): (html: string) => string {
+  const { compile }: typeof import('html-to-text') = require('html-to-text')
+  return compile(options)
 }

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createTransport, type NodemailerError } from 'nodemailer'
+import { createRequire } from 'node:module'
+import type { NodemailerError } from 'nodemailer'
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { domainOf, parseSender } from '../../lib/mail-sender.ts'
@@ -24,10 +25,14 @@ export interface SmtpLimits {
 
 const usualLimits: SmtpLimits = { connectMs: 10_000, messageMs: 30_000 }
 
+const require = createRequire(import.meta.url)
+
 /** Mail through a mail server, over a few connections that are kept. */
 export function createSmtpBackend(settings: SmtpSettings): MailBackend {
   const { from, smtp, clock, limits = usualLimits, trust } = settings
   const sender = parseSender(from)
+  // Only a server that sends by SMTP pays for the library.
+  const { createTransport }: typeof import('nodemailer') = require('nodemailer')
   const transport = createTransport({
     pool: true,
     host: smtp.host,

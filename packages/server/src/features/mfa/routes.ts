@@ -1,7 +1,7 @@
 import { pendingOf, userOf } from '../../http/authentication.ts'
 import { addressKey } from '../../http/client-address.ts'
 import type { HttpServer } from '../../http/server.ts'
-import { clientOf, findUserById, userNotFound } from '../accounts/index.ts'
+import { clientOf, findUserById, lockUser, userNotFound } from '../accounts/index.ts'
 import { recordAudit } from '../audit/index.ts'
 import { countBackupCodes, generateBackupCodes, verifyBackupCode } from './backup-codes.ts'
 import type { MfaContext } from './context.ts'
@@ -160,6 +160,7 @@ export function mfaRoutes(app: HttpServer, context: MfaContext): void {
       const { id } = request.params
       if ((await findUserById(context.accounts.database, id)) === undefined) throw userNotFound()
       await context.accounts.database.transaction(async (transaction) => {
+        await lockUser(transaction, id)
         await removeAllFactors(transaction, id)
         const address = addressKey(request)
         await recordAudit(transaction, { actor: 'admin', action: 'users.reset_factors', target: id, address })

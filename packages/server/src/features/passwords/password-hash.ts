@@ -1,6 +1,5 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { verify as verifyBcrypt } from '@node-rs/bcrypt'
 
 /**
  * Passwords as Argon2id in the PHC string form. The cost is OWASP's first recommendation (Password Storage Cheat
@@ -44,7 +43,7 @@ export function isOutdated(hash: string): boolean {
 
 /** Argon2id, or bcrypt of accounts that came from elsewhere. @throws Error when the stored hash is neither */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
-  if (bcryptForm.test(hash)) return await verifyBcrypt(password, hash)
+  if (bcryptForm.test(hash)) return await (await import('@node-rs/bcrypt')).verify(password, hash)
   const [, memory = '', passes = '', lanes = '', salt = '', key = ''] = phc.exec(hash) ?? []
   if (key === '') throw new Error('unknown password hash')
   const expected = Buffer.from(key, 'base64')
