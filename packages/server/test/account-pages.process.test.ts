@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from './accounts.ts'
+import { type Browser, chromium, startBrowser } from './chromium.ts'
+
+/** The pages behind mailed links, in a browser that obeys their policies. */
+describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
+  let accounts: AccountsApp
+  let browser: Browser
+  beforeAll(async () => {
+    accounts = await createAccountsApp()
+    browser = await startBrowser(chromium ?? '')
+  })
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]()
+    await accounts?.[Symbol.asyncDispose]()
+  })
+
+  /** The link of the next mail to the address. */
+  async function linkTo(email: string): Promise<string> {
+    const { text = '' } = await accounts.inbox.take(email)
+    const link = /https?:\/\/\S+token=[\w-]+/.exec(text)?.[0]
+    if (link === undefined) throw new Error(`no link in ${text}`)
+    return link
+  }
+
+  const say = () => browser.evaluate(`document.getElementById('say').textContent`)
+  const submit = () => browser.evaluate(`document.getElementById('form').requestSubmit()`)
+  const address = () => browser.evaluate('location.href')
+
+  test('verify an address with one click, and no sooner', async () => {
+    const email = newEmail()
+    const { token } = await accounts.register(email)
+    await browser.open(await linkTo(email))
+    expect(await address()).toBe(`${accounts.app.url}/auth/verify`)
+    const isVerified = async () =>
+      (await accounts.app.request('GET', '/api/auth/me', { token })).json.emailVerified
+    expect(await isVerified()).toBe(false)
+    await submit()
+    await expect.poll(say).toBe('Your email is verified.')
+    expect(await isVerified()).toBe(true)
+  })
+
+  test('set a password, and say what is wrong with one', async () => {
+    const email = newEmail()
+    await accounts.register(email)
+    await accounts.inbox.take(email)
+    await accounts.post('password-reset', { email })
+    await browser.open(await linkTo(email))
+    await browser.evaluate(`document.getElementById('password').value = 'short'`)
+    await submit()
+    await expect.poll(say).toBe('Password must be at least 8 characters.')
+    await browser.evaluate(`document.getElementById('password').value = 'marmalade-lantern-7'`)
+    await submit()
+    await expect.poll(say).toContain('Your password is set.')
+    expect((await accounts.post('login', { email, password: goodPassword })).status).toBe(401)
+    expect((await accounts.post('login', { email, password: 'marmalade-lantern-7' })).status).toBe(200)
+  })
+
+  test('sign in once', async () => {
+    const email = newEmail()
+    await accounts.post('magic-link', { email })
+    const link = await linkTo(email)
+    await browser.open(link)
+    await submit()
+    await expect.poll(say).toBe(`You are signed in as ${email}.`)
+    const token = String(await browser.evaluate(`document.getElementById('token').value`))
+    expect((await accounts.app.request('GET', '/api/auth/me', { token })).json.email).toBe(email)
+    await browser.open(link)
+    await submit()
+    await expect.poll(say).toBe('Invalid or expired magic link token.')
+  })
+
+  test('say so when the link is not whole', async () => {
+    await browser.open(`${accounts.app.url}/auth/verify`)
+    expect(await say()).toContain('This link is not complete.')
+    expect(await browser.evaluate(`document.getElementById('form').hidden`)).toBe(true)
+  })
+})
