@@ -44,7 +44,7 @@ export class SystemDatabase implements Queryable {
   }
 
   execute(statement: RenderedSql): Promise<{ rows: QueryResultRow[] }> {
-    return this.#use((queryable) => queryable.execute(statement))
+    return this.#pool.use({ run: (connection) => executeAlone(connection, statement) })
   }
 
   /** Runs the work in one transaction: committed when it returns, rolled back when it throws. */
@@ -70,6 +70,19 @@ export async function inTransaction<Result>(
     return result
   } catch (error) {
     // A connection whose rollback fails is in an unknown state and must not be used again.
+    await connection.query(sql`rollback`).catch(() => connection.destroy())
+    throw error
+  }
+}
+
+/** A library's script may begin a transaction of its own; one that fails must not stay open, with its locks. */
+async function executeAlone(
+  connection: Connection,
+  statement: RenderedSql,
+): Promise<{ rows: QueryResultRow[] }> {
+  try {
+    return await queryableOn(connection).execute(statement)
+  } catch (error) {
     await connection.query(sql`rollback`).catch(() => connection.destroy())
     throw error
   }
