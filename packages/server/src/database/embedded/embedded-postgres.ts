@@ -186,7 +186,7 @@ function isFinal(error: unknown): boolean {
 }
 
 const passingReasons =
-  /lock file "[^"]*" (already exists|is empty)|pre-existing shared memory|another server|did not start in time/
+  /lock file "[^"]*" (already exists|is empty)|pre-existing shared memory|another server|did not start in time|administrator command|shutting down/
 
 async function createDatabase(cluster: Cluster, options: EmbeddedOptions): Promise<void> {
   const connection = await connect(cluster, options, 'postgres')
