@@ -1,32 +1,31 @@
 import type { Logger } from 'pino'
+import { Poller } from '../../database/poller.ts'
 import { sql } from '../../database/sql.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
 import type { TokenVerifier, Verdict } from '../../http/identity.ts'
-import { messageOf } from '../../lib/errors.ts'
 import { isUuid } from '../../lib/uuid.ts'
 
 /** How often each node reads which sessions have ended: in force everywhere within a second (decisions, Auth). */
 const pollMs = 300
 /** Without news for so long, sessions are looked up one by one: a node that is cut off must not believe old tokens. */
-const staleMs = 2000
+const staleMs = 900
 
 /** The sessions that have ended while access tokens of theirs may still be about. */
 export class EndedSessions {
   readonly #database: SystemDatabase
   readonly #keepSeconds: number
-  readonly #log: Logger
+  readonly #poller: Poller
   #ended = new Map<string, number>()
   /** Transactions before this one were all seen. */
   #seenBefore = '0'
   #readAt = Number.NEGATIVE_INFINITY
-  #timer: NodeJS.Timeout | undefined
-  #isStopped = false
 
   /** @param keepSeconds the life of an access token */
   constructor(database: SystemDatabase, keepSeconds: number, log: Logger) {
     this.#database = database
     this.#keepSeconds = keepSeconds
-    this.#log = log
+    const read = () => this.#read()
+    this.#poller = new Poller({ what: 'which sessions have ended', everyMs: pollMs, read, log })
   }
 
   has(sessionId: string): boolean {
@@ -51,25 +50,12 @@ export class EndedSessions {
     return found !== undefined
   }
 
-  async start(): Promise<void> {
-    await this.#read()
-    this.#schedule()
+  start(): Promise<void> {
+    return this.#poller.start()
   }
 
   stop(): void {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
-  }
-
-  #schedule(): void {
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => {
-      this.#read()
-        .catch((error) =>
-          this.#log.warn({ reason: messageOf(error) }, 'cannot read which sessions have ended'),
-        )
-        .finally(() => this.#schedule())
-    }, pollMs).unref()
+    this.#poller.stop()
   }
 
   async #read(): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../config/schema.ts'
+import { Poller } from '../../database/poller.ts'
 import { sql } from '../../database/sql.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
-import { messageOf } from '../../lib/errors.ts'
 import { recordAudit } from '../audit/index.ts'
 
 /** The ways to sign in that can be switched at run time (interface, PATCH /api/admin/auth-settings). */
@@ -25,16 +25,15 @@ const key = 'auth'
 export class AuthSettings {
   readonly #database: SystemDatabase
   readonly #configured: AuthToggles
-  readonly #log: Logger
+  readonly #poller: Poller
   #current: AuthToggles
-  #timer: NodeJS.Timeout | undefined
-  #isStopped = false
 
   constructor(database: SystemDatabase, config: Config['auth'], log: Logger) {
     this.#database = database
     this.#configured = pickToggles((name) => config[name])
     this.#current = this.#configured
-    this.#log = log
+    const read = () => this.#read()
+    this.#poller = new Poller({ what: 'the auth settings', everyMs: pollMs, read, log })
   }
 
   get current(): AuthToggles {
@@ -58,23 +57,12 @@ export class AuthSettings {
     return toggles
   }
 
-  async start(): Promise<void> {
-    await this.#read()
-    this.#schedule()
+  start(): Promise<void> {
+    return this.#poller.start()
   }
 
   stop(): void {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
-  }
-
-  #schedule(): void {
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => {
-      this.#read()
-        .catch((error) => this.#log.warn({ reason: messageOf(error) }, 'cannot read the auth settings'))
-        .finally(() => this.#schedule())
-    }, pollMs).unref()
+    this.#poller.stop()
   }
 
   async #read(): Promise<void> {

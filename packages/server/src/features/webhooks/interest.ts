@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { ChangeAction } from '../../database/change-log.ts'
+import { Poller } from '../../database/poller.ts'
 import { sql } from '../../database/sql.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
-import { messageOf } from '../../lib/errors.ts'
 import type { InterestSource } from '../events/index.ts'
 
 /** How often each node reads what webhooks listen to. */
@@ -24,15 +24,14 @@ interface Interest {
 export class WebhookInterest implements InterestSource {
   readonly name = 'webhooks'
   readonly #database: SystemDatabase
-  readonly #log: Logger
+  readonly #poller: Poller
   #interests: readonly Interest[] = []
   #readAt = Number.NEGATIVE_INFINITY
-  #timer: NodeJS.Timeout | undefined
-  #isStopped = false
 
   constructor(database: SystemDatabase, log: Logger) {
     this.#database = database
-    this.#log = log
+    const read = () => this.refresh()
+    this.#poller = new Poller({ what: 'what webhooks listen to', everyMs: pollMs, read, log })
   }
 
   isInterested(collection: string, action: ChangeAction): boolean {
@@ -42,14 +41,12 @@ export class WebhookInterest implements InterestSource {
     )
   }
 
-  async start(): Promise<void> {
-    await this.refresh()
-    this.#schedule()
+  start(): Promise<void> {
+    return this.#poller.start()
   }
 
   stop(): void {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
+    this.#poller.stop()
   }
 
   /** In force on this node at once. */
@@ -67,14 +64,5 @@ export class WebhookInterest implements InterestSource {
   /** After a commit: resolves when it is in force on every node. */
   async settled(): Promise<void> {
     await Promise.all([this.refresh(), delay(staleMs)])
-  }
-
-  #schedule(): void {
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => {
-      this.refresh()
-        .catch((error) => this.#log.warn({ reason: messageOf(error) }, 'cannot read the webhooks'))
-        .finally(() => this.#schedule())
-    }, pollMs).unref()
   }
 }
