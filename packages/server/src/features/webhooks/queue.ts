@@ -131,15 +131,18 @@ export async function settleAttempt(
   sequel: Sequel,
   pauseAfterHours: number,
 ): Promise<boolean> {
-  const isMine = sql`where id = ${id}::bigint and claim = ${claim}::bigint`
-  const row = sql`webhook_id, event_id, event_action, event_table, body`
+  const isMine = sql`q.id = ${id}::bigint and q.claim = ${claim}::bigint`
+  const row = sql`q.webhook_id, q.event_id, q.event_action, q.event_table, q.body`
   const settled =
     sequel.kind === 'again'
       ? sql`
-        update basalt.webhook_queue set attempts = attempts + 1, leased_until = null,
+        update basalt.webhook_queue q set attempts = attempts + 1, leased_until = null,
           due_at = now() + make_interval(secs => ${sequel.seconds}::int)
-        ${isMine} returning ${row}, attempts as attempt`
-      : sql`delete from basalt.webhook_queue ${isMine} returning ${row}, attempts + 1 as attempt`
+        from webhook w where ${isMine} and q.webhook_id = w.id
+        returning ${row}, q.attempts as attempt`
+      : sql`
+        delete from basalt.webhook_queue q using webhook w where ${isMine} and q.webhook_id = w.id
+        returning ${row}, q.attempts + 1 as attempt`
   const webhook = success
     ? sql`set failing_since = null where failing_since is not null`
     : sequel.kind === 'pause'
@@ -154,7 +157,13 @@ export async function settleAttempt(
           failing_since = coalesce(failing_since, now())
         where enabled and (failing_since is null or ${isOverdue(pauseAfterHours)})`
   const { count } = await database.one<{ count: number }>(sql`
-    with settled as (${settled}),
+    -- The webhook before its queue, in the order in which the removal of a webhook locks them.
+    with webhook as materialized (
+      select id from basalt.webhooks
+      where id = (select q.webhook_id from basalt.webhook_queue q where ${isMine})
+      for key share
+    ),
+    settled as (${settled}),
     recorded as (
       insert into basalt.webhook_deliveries (webhook_id, event_id, event_action, event_table, success, status_code,
         attempt, duration_ms, error, request_body, response_body)
