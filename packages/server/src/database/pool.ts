@@ -33,10 +33,10 @@ interface Waiter {
 
 /**
  * As many connections as keep a small database server busy with short statements. More of them at once only make
- * it switch between processes (measured on two cores: 16 reach three quarters of what 6 do), so beyond this
+ * it switch between processes (measured on two cores: 16 reach two thirds of what 4 do), so beyond this
  * number a caller waits a moment for one of them before it takes another.
  */
-const eagerSize = 6
+const eagerSize = 4
 const patienceMs = 1
 
 /** While some connections work, a new one that could not be opened is not tried again at once. */
