@@ -140,7 +140,7 @@ async function wire(
     clock,
   })
   const mailTemplates = createMailTemplates({ database: system, appName: config.email.app_name, log })
-  const interests = new Interests()
+  const interests = new Interests(system, log)
   const outbound = createOutbound({
     allowsPrivate: () => allowsPrivateTargets(config),
     ...(resolve === undefined ? {} : { resolve }),
@@ -183,7 +183,7 @@ async function wire(
       database: database.user,
       changes: changes ?? new OutboxChangeLog(interests),
     }),
-    events({ database: system, retentionHours: config.events.retention_hours, log }),
+    events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
     schema(catalog),
     admin(adminService, adminTokens),
     throttle(system),

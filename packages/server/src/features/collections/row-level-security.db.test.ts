@@ -795,8 +795,11 @@ test('a login role that policies apply to is told so, instead of seeing less', a
       alter schema basalt owner to ${role};
       alter schema basalt_jobs owner to ${role};
       do $$ declare t record; begin
-        for t in select schemaname, tablename from pg_tables where schemaname in ('basalt', 'basalt_jobs') loop
-          execute format('alter table %I.%I owner to ${role}', t.schemaname, t.tablename);
+        for t in
+          select oid::regclass as name from pg_class
+          where relnamespace in ('basalt'::regnamespace, 'basalt_jobs'::regnamespace) and relkind in ('r', 'p', 'v')
+        loop
+          execute format('alter table %s owner to ${role}', t.name);
         end loop;
       end $$;
       set role ${role};

@@ -1,25 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import type { ChangeAction } from '../../database/change-log.ts'
+import { Poller } from '../../database/poller.ts'
+import { sql } from '../../database/sql.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
 
-/** Somebody who listens to changes. */
-export interface InterestSource {
-  /** Who, for people: `webhooks`. */
-  readonly name: string
-  /** Answered from memory, for every write. When in doubt true: an event that nobody takes costs only its row. */
-  isInterested(collection: string, action: ChangeAction): boolean
+/** How often each node reads who listens. */
+const pollMs = 150
+/** Without news for so long, a node takes it that everything is listened to. */
+const staleMs = 450
+
+/** Where somebody listens to one action. */
+interface Heard {
+  readonly everywhere: boolean
+  readonly tables: ReadonlySet<string>
 }
 
-/** Who listens to which changes, as this node knows it. */
+/**
+ * Who listens to which changes (`basalt.event_interests`). Every node knows of a change, or takes it that everything is
+ * listened to, by the time that {@link settled} resolves.
+ */
 export class Interests {
-  readonly #sources = new Set<InterestSource>()
+  readonly #database: SystemDatabase
+  readonly #poller: Poller
+  #heard: ReadonlyMap<string, Heard> = new Map()
+  #readAt = Number.NEGATIVE_INFINITY
 
-  /** @returns what takes the source away again */
-  add(source: InterestSource): () => void {
-    this.#sources.add(source)
-    return () => void this.#sources.delete(source)
+  constructor(database: SystemDatabase, log: Logger) {
+    this.#database = database
+    const read = () => this.refresh()
+    this.#poller = new Poller({ what: 'who listens to changes', everyMs: pollMs, read, log })
   }
 
+  /** Answered from memory, for every write. When in doubt true: an event that nobody takes costs only its row. */
   has(collection: string, action: ChangeAction): boolean {
-    for (const source of this.#sources) if (source.isInterested(collection, action)) return true
-    return false
+    if (performance.now() - this.#readAt > staleMs) return true
+    const heard = this.#heard.get(action)
+    return heard !== undefined && (heard.everywhere || heard.tables.has(collection))
+  }
+
+  start(): Promise<void> {
+    return this.#poller.start()
+  }
+
+  stop(): void {
+    this.#poller.stop()
+  }
+
+  /** In force on this node at once. */
+  async refresh(): Promise<void> {
+    const begunAt = performance.now()
+    // One row per action, however many listen.
+    const rows = await this.#database.many<{ action: string; everywhere: boolean; tables: string[] }>(sql`
+      select action, bool_or(i.tables = '{}') as everywhere,
+        coalesce(array_agg(distinct name) filter (where name is not null), '{}') as tables
+      from basalt.event_interests i
+      cross join unnest(i.actions) action
+      left join unnest(i.tables) name on true
+      group by action`)
+    // A read that began later knows better.
+    if (begunAt < this.#readAt) return
+    this.#heard = new Map(
+      rows.map(({ action, everywhere, tables }) => [action, { everywhere, tables: new Set(tables) }]),
+    )
+    this.#readAt = begunAt
+  }
+
+  /** After a commit: resolves when it is in force on every node. */
+  async settled(): Promise<void> {
+    await Promise.all([this.refresh(), delay(staleMs)])
   }
 }

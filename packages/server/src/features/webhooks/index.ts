@@ -7,7 +7,6 @@ import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { type Interests, Relay } from '../events/index.ts'
-import { WebhookInterest } from './interest.ts'
 import { pruneDeliveries } from './queries.ts'
 import { enqueueEvents } from './queue.ts'
 import { webhookRoutes } from './routes.ts'
@@ -43,9 +42,8 @@ export function webhooks({
   clock,
   log,
 }: WebhooksDeps): Feature {
-  const interest = new WebhookInterest(database, log)
   const send = createSend({ outbound, secrets, clock })
-  const service = createWebhookService({ database, outbound, secrets, interest, send })
+  const service = createWebhookService({ database, outbound, secrets, interests, send })
   const worker = new DeliveryWorker({
     database,
     send,
@@ -53,7 +51,7 @@ export function webhooks({
     log,
     concurrency: config.concurrency,
     pauseAfterHours: config.pause_after_hours,
-    onPause: () => void interest.refresh().catch(() => undefined),
+    onPause: () => void interests.refresh().catch(() => undefined),
   })
   const consumer = { name: 'webhooks', take: enqueueEvents, taken: () => worker.wake() }
   const relay = new Relay(database, consumer, log)
@@ -62,8 +60,6 @@ export function webhooks({
     name: 'webhooks',
     routes: (app) => webhookRoutes(app, service),
     async start() {
-      interests.add(interest)
-      await interest.start()
       if (!config.deliver) return
       await relay.start()
       worker.start()
@@ -75,7 +71,6 @@ export function webhooks({
     },
     async stop() {
       clearInterval(pruning)
-      interest.stop()
       await relay.stop()
       await worker.stop(stopTimeoutMs)
     },

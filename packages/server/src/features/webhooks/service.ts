@@ -4,9 +4,9 @@ import type { Outbound } from '../../http/outbound.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { recordAudit } from '../audit/index.ts'
+import type { Interests } from '../events/index.ts'
 import { webhookErrors } from './errors.ts'
 import { readEvents, readSecret, readTables, readUrl, type WebhookInput } from './fields.ts'
-import type { WebhookInterest } from './interest.ts'
 import * as queries from './queries.ts'
 import { type Send, secretContext } from './send.ts'
 
@@ -82,12 +82,12 @@ export interface WebhookServiceDeps {
   readonly database: SystemDatabase
   readonly outbound: Outbound
   readonly secrets: () => SecretBox
-  readonly interest: WebhookInterest
+  readonly interests: Interests
   readonly send: Send
 }
 
 export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
-  const { database, outbound, secrets, interest, send } = deps
+  const { database, outbound, secrets, interests, send } = deps
 
   function requireAllowed(url: string): string {
     if (outbound.refuses(url)) throw webhookErrors.webhookTargetRefused()
@@ -129,7 +129,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         })
         return stored
       })
-      await interest.settled()
+      await interests.settled()
       return showWebhook(row)
     },
 
@@ -161,7 +161,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         })
         return stored
       })
-      await interest.settled()
+      await interests.settled()
       return showWebhook(row)
     },
 
@@ -177,7 +177,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
           address,
         })
       })
-      await interest.refresh()
+      await interests.refresh()
     },
 
     async test(id, address) {

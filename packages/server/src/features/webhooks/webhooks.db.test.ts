@@ -395,7 +395,14 @@ describe('the log of deliveries', () => {
 })
 
 test('callers have no way to the tables behind it', async () => {
-  const tables = ['outbox', 'event_cursors', 'webhooks', 'webhook_queue', 'webhook_deliveries']
+  const tables = [
+    'outbox',
+    'event_cursors',
+    'event_interests',
+    'webhooks',
+    'webhook_queue',
+    'webhook_deliveries',
+  ]
   for (const table of tables) {
     const [row] = await sql(`
       select has_schema_privilege('basalt_authenticated', 'basalt', 'usage')
