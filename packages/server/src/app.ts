@@ -36,6 +36,7 @@ import { metrics } from './features/metrics/index.ts'
 import { type MfaContext, mfa, secondFactors } from './features/mfa/index.ts'
 import { passkeys } from './features/passkeys/index.ts'
 import { createPasswordHasher } from './features/passwords/index.ts'
+import { realtime } from './features/realtime/index.ts'
 import { reference } from './features/reference/index.ts'
 import { schedules } from './features/schedules/index.ts'
 import { schema } from './features/schema/index.ts'
@@ -171,6 +172,7 @@ async function wire(
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
   }
+  const verifiers = [adminTokens, ...accessTokens]
   const mfaContext: MfaContext | undefined = accountContext && {
     accounts: accountContext,
     secrets: secrets(),
@@ -184,6 +186,16 @@ async function wire(
       changes: changes ?? new OutboxChangeLog(interests),
     }),
     events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
+    realtime({
+      config: config.realtime,
+      database,
+      catalog,
+      interests,
+      verifiers,
+      version: readVersion(),
+      clock,
+      log,
+    }),
     schema(catalog),
     admin(adminService, adminTokens),
     throttle(system),
@@ -216,7 +228,7 @@ async function wire(
 
   const http: HttpServer = await createHttpServer({
     config,
-    authentication: { isRequired: config.auth.enabled, verifiers: [adminTokens, ...accessTokens] },
+    authentication: { isRequired: config.auth.enabled, verifiers },
     metrics: measurements,
     log,
     publicBaseUrl,
@@ -228,6 +240,10 @@ async function wire(
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
   for (const feature of [...features, ...workers]) await feature.start?.()
 
+  const endStreams = () => {
+    for (const feature of features) feature.drain?.()
+  }
+
   return {
     http,
     database,
@@ -237,11 +253,13 @@ async function wire(
     listen: () => listen(http, config),
     async drain() {
       isStopping = true
+      endStreams()
       await seeOffClients(http.server, connections)
     },
     cutOff: () => http.server.closeAllConnections(),
     async close() {
       isStopping = true
+      endStreams()
       await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
       // Without the database they could not end well: their leases run out, and others take over.
       const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))

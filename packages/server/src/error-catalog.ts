@@ -8,6 +8,7 @@ import { matviewErrorTable } from './features/matviews/index.ts'
 import { mfaErrorTable } from './features/mfa/index.ts'
 import { passkeyErrorTable } from './features/passkeys/index.ts'
 import { passwordErrorTable } from './features/passwords/index.ts'
+import { realtimeErrorTable } from './features/realtime/index.ts'
 import { scheduleErrorTable } from './features/schedules/index.ts'
 import { webhookErrorTable } from './features/webhooks/index.ts'
 import { httpErrorTable } from './http/errors.ts'
@@ -33,6 +34,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Passkeys: passkeyErrorTable,
   Passwords: passwordErrorTable,
   Mail: mailErrorTable,
+  Realtime: realtimeErrorTable,
   Webhooks: webhookErrorTable,
   Jobs: jobErrorTable,
   Schedules: scheduleErrorTable,

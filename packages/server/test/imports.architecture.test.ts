@@ -29,6 +29,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   matviews: ['audit', 'jobs', 'throttle'],
   mfa: ['accounts', 'audit', 'jobs', 'mail', 'sms', 'throttle'],
   passkeys: ['accounts', 'mfa', 'throttle'],
+  realtime: ['audit', 'collections', 'events'],
   webhooks: ['audit', 'events'],
   schedules: ['audit', 'jobs'],
 }
@@ -46,6 +47,7 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   '@simplewebauthn/server': ['features/*'],
   '@simplewebauthn/server/helpers': ['features/*'],
   'html-to-text': ['features/*'],
+  ws: ['http', 'features/*'],
 }
 
 interface Import {

@@ -17,6 +17,11 @@ declare const typeNameBrand: unique symbol
 /** Printed by Postgres' `format_type`, never taken from a caller. */
 export type TypeName = string & { readonly [typeNameBrand]: true }
 
+declare const expressionBrand: unique symbol
+
+/** Printed by Postgres' `pg_get_expr`, never taken from a caller. */
+export type Expression = string & { readonly [expressionBrand]: true }
+
 /** A parameter whose value differs from call to call of the same statement. */
 export class Slot {
   readonly name: string
@@ -51,6 +56,9 @@ sql.integer = (value: number): Sql => {
 
 /** The name of a type as `format_type` prints it, which quotes what needs quoting. */
 sql.type = (name: TypeName): Sql => verbatim(name)
+
+/** An expression as Postgres printed it, with its own parentheses. */
+sql.expression = (text: Expression): Sql => sql`(${verbatim(text)})`
 
 /** An operator by its schema, whatever the search path: `operator("shop".=)`. @throws TypeError for other names */
 sql.operator = (schema: string, name: string): Sql => {

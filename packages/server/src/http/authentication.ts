@@ -23,6 +23,7 @@ export interface AuthenticationOptions {
 export function addAuthentication(app: FastifyInstance, options: AuthenticationOptions): void {
   app.decorateRequest('identity', undefined)
   app.decorateRequest('pending', undefined)
+  app.decorateRequest('token', undefined)
   app.addHook('onRoute', (route) => {
     const { guard, operation } = route.config ?? {}
     if (guard === undefined || operation === undefined) {
@@ -79,7 +80,7 @@ function createGuard(
       if (refusal === undefined && 'pending' in verdict) request.pending = verdict.pending
       done(refusal)
     }
-    if (guard === 'data' && !isRequired) {
+    if ((guard === 'data' || guard === 'stream') && !isRequired) {
       settle({ identity: openIdentity })
       return
     }
@@ -87,25 +88,35 @@ function createGuard(
       done()
       return
     }
-    const token = hasOneAuthorization(request.raw.rawHeaders)
-      ? bearerToken(request.headers.authorization)
-      : undefined
+    const token =
+      guard === 'stream' && request.headers.authorization === undefined
+        ? tokenParameter(request.query)
+        : hasOneAuthorization(request.raw.rawHeaders)
+          ? bearerToken(request.headers.authorization)
+          : undefined
     if (token === undefined) {
       done(challenge((missing[guard] ?? httpErrors.missingAuthorization)()))
       return
     }
-    const verifier = verifiers.find((candidate) => candidate.recognizes(token))
-    const verdict = verifier?.verify(token) ?? { refusal: 'invalid' }
+    const verdict = verifyToken(verifiers, token)
+    request.token = token
     // The common token is verified without waiting; a promise would cost every request a turn.
     if (verdict instanceof Promise) verdict.then(settle, done)
     else settle(verdict)
   }
 }
 
+/** What a token turns out to be, whatever its kind. */
+export function verifyToken(verifiers: readonly TokenVerifier[], token: string): Verdict | Promise<Verdict> {
+  const verifier = verifiers.find((candidate) => candidate.recognizes(token))
+  return verifier?.verify(token) ?? { refusal: 'invalid' }
+}
+
 /** What a route says to a caller without a token. */
 const missing: Partial<Record<Guard, () => AppError>> = {
   admin: httpErrors.adminRequired,
   mfa: httpErrors.noPendingMfa,
+  stream: httpErrors.authenticationRequired,
 }
 
 function judge(guard: Exclude<Guard, 'public'>, verdict: Verdict): AppError | undefined {
@@ -121,6 +132,12 @@ function judge(guard: Exclude<Guard, 'public'>, verdict: Verdict): AppError | un
   if (guard === 'data' || guard === 'optional') return undefined
   if (identity.kind !== 'user') return challenge(httpErrors.invalidToken())
   return guard === 'aal2' && identity.aal !== 'aal2' ? httpErrors.insufficientAal() : undefined
+}
+
+/** Browsers cannot set headers on an `EventSource` or a `WebSocket`. */
+function tokenParameter(query: unknown): string | undefined {
+  const { token } = query as { token?: unknown }
+  return typeof token === 'string' && token !== '' ? token : undefined
 }
 
 /** RFC 6750 §2.1; the scheme is matched case-sensitively (facts, Envelope and request handling). */

@@ -93,7 +93,8 @@ describe('a method the path does not have', () => {
 describe('HEAD', () => {
   test('answers on every route that has GET, with its status and headers and without a body', async () => {
     const routes = listRoutes(app)
-    const gets = routes.filter(({ method }) => method === 'GET')
+    // A stream has no end that a HEAD request could wait for.
+    const gets = routes.filter(({ method, url }) => method === 'GET' && !url.startsWith('/api/realtime'))
     expect(gets.length).toBeGreaterThan(8)
     for (const { url } of gets) {
       const path = examplePath(url)

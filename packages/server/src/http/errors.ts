@@ -22,6 +22,11 @@ export const httpErrorTable = {
     message: 'missing or invalid authorization header',
     help: 'Send `Authorization: Bearer <token>`.',
   },
+  authenticationRequired: {
+    status: 401,
+    message: 'authentication required',
+    help: 'Send `Authorization: Bearer <token>`, or the parameter `token` where headers cannot be set.',
+  },
   invalidToken: {
     status: 401,
     message: 'invalid or expired token',

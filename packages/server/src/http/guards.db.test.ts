@@ -66,13 +66,14 @@ const secondFactorRoutes = /^\/api\/auth\/mfa\/(\w+\/(challenge|verify))$/
 /** Open to a user and to a token whose second factor is due. */
 const eitherRoutes = /^\/api\/auth\/mfa\/factors$/
 
-type Access = 'public' | 'admin' | 'data' | 'account' | 'second factor' | 'either'
+type Access = 'public' | 'admin' | 'data' | 'stream' | 'account' | 'second factor' | 'either'
 
 function accessOf({ method, url }: ServedRoute): Access {
   if (publicRoutes.has(`${method === 'HEAD' ? 'GET' : method} ${url}`)) return 'public'
   if (/^\/api\/(admin|webhooks)(\/|$)/.test(url)) return 'admin'
   if (secondFactorRoutes.test(url)) return 'second factor'
   if (eitherRoutes.test(url)) return 'either'
+  if (url === '/api/realtime') return 'stream'
   return url.startsWith('/api/auth/') ? 'account' : 'data'
 }
 
@@ -224,6 +225,42 @@ describe('a route for callers', () => {
     const options = { body: 'x'.repeat(2_000_000), headers: { 'content-type': 'text/plain' } }
     expect((await app.request('POST', '/api/collections/nothing', options)).status).toBe(401)
     expect((await app.request('GET', '/api/collections/nothing/1?fields=x')).status).toBe(401)
+  })
+})
+
+describe('a stream', () => {
+  const envelopes = async (headers: Record<string, string>, query = '') =>
+    Promise.all(guarded('stream').map(async (route) => envelope(await ask(route, headers, query))))
+  const invalid = { code: 401, message: 'invalid or expired token', error: 'invalid_token' }
+
+  test('refuses who sends no token at all', async () => {
+    const refusal = { code: 401, message: 'authentication required', error: 'authentication_required' }
+    for (const headers of [{}, { cookie: `token=${user}` }, { 'x-api-key': user }])
+      expect(await envelopes(headers)).toEqual([refusal])
+    expect(await envelopes({}, '?token=')).toEqual([refusal])
+  })
+
+  test.each(Object.entries(refusedTokens))('refuses %s', async (_what, token) => {
+    expect(await envelopes({ authorization: `Bearer ${token}` })).toEqual([invalid])
+    expect(await envelopes({}, `?token=${encodeURIComponent(token)}`)).toEqual([invalid])
+  })
+
+  test('refuses the administrator, and a token whose second factor is due', async () => {
+    expect(await envelopes({ authorization: `Bearer ${admin}` })).toEqual([invalid])
+    const pending = forgeJwt({ payload: { ...claims, mfa_pending: true } })
+    const refusal = { code: 401, message: 'MFA verification required', error: 'mfa_required' }
+    expect(await envelopes({ authorization: `Bearer ${pending}` })).toEqual([refusal])
+    expect(await envelopes({}, `?token=${pending}`)).toEqual([refusal])
+  })
+
+  test('believes the header when there is a parameter, too', async () => {
+    expect(await envelopes({ authorization: 'Bearer x' }, `?token=${user}`)).toEqual([invalid])
+  })
+
+  test('lets a user in, by header or parameter', async () => {
+    const next = { code: 400, message: 'tables parameter is required', error: 'tables_required' }
+    expect(await envelopes({ authorization: `Bearer ${user}` })).toEqual([next])
+    expect(await envelopes({}, `?token=${user}`)).toEqual([next])
   })
 })
 

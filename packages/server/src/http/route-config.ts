@@ -11,8 +11,18 @@ import type { Identity, PendingIdentity } from './identity.ts'
  * - `bearerOrMfa`: either
  * - `admin`: an administrator
  * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false
+ * - `stream`: a signed-in user, by header or by the parameter `token`, or everybody while `auth.enabled` is false
  */
-export type Guard = 'public' | 'optional' | 'bearer' | 'aal2' | 'mfa' | 'bearerOrMfa' | 'admin' | 'data'
+export type Guard =
+  | 'public'
+  | 'optional'
+  | 'bearer'
+  | 'aal2'
+  | 'mfa'
+  | 'bearerOrMfa'
+  | 'admin'
+  | 'data'
+  | 'stream'
 
 // Every route states its guard and operation; `authentication.ts` refuses to start without. The identity is set
 // by the guard before a handler runs.
@@ -26,5 +36,7 @@ declare module 'fastify' {
     identity: Identity | undefined
     /** Set on routes with the guard `mfa` or `bearerOrMfa`. */
     pending: PendingIdentity | undefined
+    /** What the guard has looked at. */
+    token: string | undefined
   }
 }

@@ -86,6 +86,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
         command: policy.command,
         permissive: policy.permissive,
         roles: policy.roles,
+        isForCallers: policy.is_for_callers,
         using: policy.using_expression ?? undefined,
         check: policy.check_expression ?? undefined,
       })),

@@ -1,4 +1,4 @@
-import type { TypeName } from '../sql.ts'
+import type { Expression, TypeName } from '../sql.ts'
 
 /** The catalog as the rest of Basalt sees it: one frozen snapshot of what the exposed schemas hold. */
 export interface Catalog {
@@ -140,7 +140,9 @@ export interface Policy {
   readonly command: string
   readonly permissive: boolean
   readonly roles: readonly string[]
-  readonly using: string | undefined
+  /** Whether it is one for callers: for everybody, or for a role that they have. */
+  readonly isForCallers: boolean
+  readonly using: Expression | undefined
   readonly check: string | undefined
 }
 

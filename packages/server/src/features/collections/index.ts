@@ -1,3 +1,6 @@
+export { createCatalogAccess, mayBeOutdated } from './catalog-access.ts'
+export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
+export { compileComparison } from './compile/comparison.ts'
 export { collectionErrorTable } from './errors.ts'
 
 import type { Feature } from '../../feature.ts'

@@ -16,14 +16,23 @@ export async function pruneOutbox(database: SystemDatabase, retentionHours: numb
     const count = await database.count(sql`
       with oldest as materialized (
         select id, transaction_id, happened_at from basalt.outbox order by id limit ${batchSize}
+      ),
+      deleted as (
+        delete from basalt.outbox where id in (
+          select o.id from oldest o
+          where o.happened_at < now() - make_interval(hours => ${retentionHours}::int)
+            and not exists (
+              select from basalt.event_cursors c where not pg_visible_in_snapshot(o.transaction_id, c.passed)
+            )
+        )
+        returning transaction_id
+      ),
+      -- For those who come back to a place in the log.
+      noted as (
+        update basalt.outbox_pruned p set transaction_id = greatest(p.transaction_id, d.newest)
+        from (select transaction_id as newest from deleted order by transaction_id desc limit 1) d
       )
-      delete from basalt.outbox where id in (
-        select o.id from oldest o
-        where o.happened_at < now() - make_interval(hours => ${retentionHours}::int)
-          and not exists (
-            select from basalt.event_cursors c where not pg_visible_in_snapshot(o.transaction_id, c.passed)
-          )
-      )`)
+      select from deleted`)
     total += count
     if (count < batchSize) return total
   }

@@ -27,6 +27,7 @@ export async function collectApiDocument(app: HttpServer, { version }: ApiDocume
         { name: 'mfa', description: 'Second factors.' },
         { name: 'passkeys', description: 'Passkeys, as first and second factor.' },
         { name: 'mail', description: 'Texts of mail.' },
+        { name: 'realtime', description: 'Changes and messages, as they happen.' },
         { name: 'webhooks', description: 'Changes, posted to receivers.' },
         { name: 'jobs', description: 'Work in the background and its schedules.' },
         { name: 'materialized views', description: 'Views that are refreshed.' },

@@ -1,4 +1,5 @@
-import { type Sql, sql } from '../../sql.ts'
+import { type Expression, type Sql, sql } from '../../sql.ts'
+import { caller } from './caller.ts'
 
 export function policiesQuery(schemas: readonly string[]): Sql {
   return sql`
@@ -11,6 +12,9 @@ export function policiesQuery(schemas: readonly string[]): Sql {
       case when p.polroles = '{0}' then array['public']
         else array(select rolname::text from pg_roles where oid = any (p.polroles) order by rolname)
       end as roles,
+      p.polroles = '{0}' or exists (
+        select from unnest(p.polroles) role (oid) where pg_has_role(${caller}, role.oid, 'usage')
+      ) as is_for_callers,
       pg_get_expr(p.polqual, p.polrelid) as using_expression,
       pg_get_expr(p.polwithcheck, p.polrelid) as check_expression
     from pg_policy p
@@ -26,6 +30,7 @@ export interface PolicyRow {
   readonly command: string
   readonly permissive: boolean
   readonly roles: string[]
-  readonly using_expression: string | null
+  readonly is_for_callers: boolean
+  readonly using_expression: Expression | null
   readonly check_expression: string | null
 }

@@ -1,0 +1,70 @@
+import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
+import { type Batch, positionBehind, readLog, readLogBounds } from './event.ts'
+import type { LogFollower } from './follower.ts'
+import { type Hub, render } from './hub.ts'
+import { beginningOf, endOf, type Position } from './position.ts'
+import type { EventSelector } from './select-events.ts'
+import type { Stream } from './stream.ts'
+
+const batchSize = 500
+/** So little is left that the others may wait for it. */
+const littleLeft = 50
+
+/**
+ * Whether the log still holds every event of the tables after the position.
+ *
+ * @param loggedSince the first transaction from which on the tables are in the log
+ */
+export async function isHeld(
+  database: Queryable,
+  { passed, within }: Position,
+  loggedSince: bigint,
+): Promise<boolean> {
+  const { pruned, end } = await readLogBounds(database)
+  const isOfThisCluster = endOf(within?.target ?? passed) <= end
+  return isOfThisCluster && endOf(passed) >= loggedSince && beginningOf(passed) > pruned
+}
+
+export interface CatchUpDeps {
+  readonly database: SystemDatabase
+  readonly selector: EventSelector
+  readonly follower: LogFollower
+  readonly hub: Hub
+}
+
+/** Sends the stream what has happened since the position, at the client's own pace, and then lets it join the others. */
+export async function catchUp(deps: CatchUpDeps, stream: Stream, from: Position): Promise<void> {
+  let position = from
+  for (;;) {
+    const batch = await sendNext(deps, stream, position)
+    position = positionBehind(batch)
+    await stream.transport.drained()
+    if (!stream.isOpen) return
+    if (batch.isComplete && batch.events.length <= littleLeft) break
+  }
+  await deps.follower.between(async () => {
+    let batch: Batch
+    do {
+      batch = await sendNext(deps, stream, position)
+      position = positionBehind(batch)
+    } while (!batch.isComplete && stream.isOpen)
+    // Newer than the place the others are at: what lies between comes once more, and is passed over.
+    stream.sentBefore = position.passed
+    deps.hub.join(stream)
+  })
+}
+
+async function sendNext(
+  { database, selector }: CatchUpDeps,
+  stream: Stream,
+  position: Position,
+): Promise<Batch> {
+  const tables = [...stream.subscriptions.keys()]
+  const batch = await readLog(database, position, tables, batchSize)
+  if (batch.events.length === 0) return batch
+  const audience = { scope: stream.listener.scope, subscriptions: stream.subscriptions }
+  const passing = await selector.findPassing(batch.events, [audience])
+  const chosen = await selector.select(batch.events, audience.scope, [audience], passing)
+  stream.send(render(stream, batch, chosen.get(audience) ?? []))
+  return batch
+}

@@ -1,0 +1,107 @@
+import { sql } from '../../database/sql.ts'
+import type { Queryable } from '../../database/system-database.ts'
+import type { Position } from './position.ts'
+
+/** One change of one record, from the log. */
+export interface LogEvent {
+  /** Of `basalt.outbox`. */
+  readonly id: string
+  readonly transactionId: string
+  readonly action: 'create' | 'update' | 'delete'
+  readonly table: string
+  /** JSON of the whole row: as it is now, or as it was deleted. */
+  readonly record: string
+  /** JSON of the row before an update. */
+  readonly oldRecord: string | null
+  /** Values of the primary key as texts; null where there is none. */
+  readonly key: readonly string[] | null
+  /** The same before an update that changed it. */
+  readonly oldKey: readonly string[] | null
+}
+
+/** Events in the order of the log, and where they begin. */
+export interface Batch {
+  readonly from: Position
+  readonly events: readonly LogEvent[]
+  /** The snapshot that was read. */
+  readonly target: string
+  /** Whether that snapshot holds no more of them. */
+  readonly isComplete: boolean
+}
+
+/** The place after an event of the batch. */
+export function positionAfter({ from, events, target, isComplete }: Batch, index: number): Position {
+  const isLast = index === events.length - 1
+  if (isLast && isComplete) return { passed: target }
+  return { passed: from.passed, within: { target, id: events[index]?.id ?? '0' } }
+}
+
+/** The place after the batch. */
+export function positionBehind(batch: Batch): Position {
+  return batch.events.length === 0 ? { passed: batch.target } : positionAfter(batch, batch.events.length - 1)
+}
+
+/**
+ * Reads events of these tables beyond a position: those that a new snapshot sees and the position does not (README of
+ * events).
+ *
+ * @throws DatabaseError 22P02 when the position is none
+ */
+export async function readLog(
+  database: Queryable,
+  from: Position,
+  tables: readonly string[],
+  limit: number,
+): Promise<Batch> {
+  const { passed, within } = from
+  const filter = sql`
+    o.table_name = any (${tables})
+    and o.id > ${within?.id ?? '0'}::bigint
+    ${within === undefined ? sql.empty : sql`and pg_visible_in_snapshot(o.transaction_id, ${within.target}::pg_snapshot)`}`
+  const rows = await database.many<EventRow & Record<string, unknown>>(sql`
+    with news as materialized (
+      select o.id from basalt.outbox o
+      where o.transaction_id >= pg_snapshot_xmax(${passed}::pg_snapshot) and ${filter}
+      union all
+      select o.id from basalt.outbox o
+      where o.transaction_id = any (array(select pg_snapshot_xip(${passed}::pg_snapshot))) and ${filter}
+    )
+    select s.snapshot, e.*
+    from (select pg_current_snapshot()::text) s (snapshot)
+    left join (
+      select o.id::text as id, o.transaction_id::text as "transactionId", o.action, o.table_name as "table",
+        o.record::text as record, o.old_record::text as "oldRecord",
+        (select array_agg(k) from json_array_elements_text(o.record_key::json) k) as key,
+        (select array_agg(k) from json_array_elements_text(o.old_record_key::json) k) as "oldKey"
+      from basalt.outbox o
+      where o.id in (select id from news order by id limit ${limit}::int)
+    ) e on true
+    order by e.id::bigint`)
+  const events = rows.flatMap(({ snapshot: _snapshot, id, ...rest }) =>
+    id === null ? [] : [{ id, ...rest }],
+  )
+  return {
+    from,
+    events,
+    target: within?.target ?? rows[0]?.snapshot ?? passed,
+    isComplete: events.length < limit,
+  }
+}
+
+type EventRow = Omit<LogEvent, 'id'> & { readonly id: string | null; readonly snapshot: string }
+
+/** The end of the log as it is now. */
+export async function readEnd(database: Queryable): Promise<Position> {
+  const { snapshot } = await database.one<{ snapshot: string }>(
+    sql`select pg_current_snapshot()::text as snapshot`,
+  )
+  return { passed: snapshot }
+}
+
+/** What is needed to say whether the log still holds all that comes after a position. */
+export async function readLogBounds(database: Queryable): Promise<{ pruned: bigint; end: bigint }> {
+  const { pruned, end } = await database.one<{ pruned: string; end: string }>(sql`
+    select transaction_id::text as pruned, pg_snapshot_xmax(pg_current_snapshot())::text as end
+    from basalt.outbox_pruned`)
+  return { pruned: BigInt(pruned), end: BigInt(end) }
+}

@@ -1,0 +1,186 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { AppError, messageOf } from '../../lib/errors.ts'
+import { type Audience, identityKey, subscriptionKey } from './audience.ts'
+import { type Batch, positionAfter } from './event.ts'
+import { formatPosition, sees } from './position.ts'
+import type { EventSelector, Message, Passing } from './select-events.ts'
+import type { Stream } from './stream.ts'
+
+/** Identities whose batches are not decided after this time are cut off; their clients come back to where they were. */
+const overdueMs = 10_000
+/** The next batch is read when this one has been told, or after so long: one slow policy holds up its own streams. */
+const patienceMs = 500
+/** Batches that may wait for one identity to be decided. */
+const underWayLimit = 40
+/** Between two tries while the database is away. */
+const retryMs = 200
+
+/** The streams of one identity; what they are told comes in order, whatever the others wait for. */
+interface Group {
+  readonly audiences: Map<string, { readonly audience: Audience; readonly streams: Set<Stream> }>
+  /** Ends when everything so far has been told. */
+  told: Promise<void>
+}
+
+/** The open streams of this node that listen to tables, by what they have in common. */
+export class Hub {
+  readonly #selector: EventSelector
+  readonly #log: Logger
+  readonly #groups = new Map<string, Group>()
+  readonly #places = new Map<Stream, { readonly group: string; readonly audience: string }>()
+
+  constructor(selector: EventSelector, log: Logger) {
+    this.#selector = selector
+    this.#log = log
+  }
+
+  get tables(): readonly string[] {
+    const tables = new Set<string>()
+    for (const { audience } of this.#audiences())
+      for (const table of audience.subscriptions.keys()) tables.add(table)
+    return [...tables]
+  }
+
+  /** Puts the stream where it belongs by its listener and subscriptions; to be called again when they change. */
+  join(stream: Stream): void {
+    this.leave(stream)
+    if (!stream.isOpen || stream.subscriptions.size === 0) return
+    const { scope } = stream.listener
+    const place = { group: identityKey(scope), audience: subscriptionKey(stream.subscriptions) }
+    const group = this.#groups.get(place.group) ?? { audiences: new Map(), told: Promise.resolve() }
+    this.#groups.set(place.group, group)
+    const found = group.audiences.get(place.audience)
+    if (found === undefined) {
+      const audience = { scope, subscriptions: stream.subscriptions }
+      group.audiences.set(place.audience, { audience, streams: new Set([stream]) })
+    } else {
+      found.streams.add(stream)
+    }
+    this.#places.set(stream, place)
+  }
+
+  leave(stream: Stream): void {
+    const place = this.#places.get(stream)
+    if (place === undefined) return
+    this.#places.delete(stream)
+    const group = this.#groups.get(place.group)
+    const found = group?.audiences.get(place.audience)
+    found?.streams.delete(stream)
+    if (found?.streams.size === 0) group?.audiences.delete(place.audience)
+    if (group?.audiences.size === 0) this.#groups.delete(place.group)
+  }
+
+  /** Tells every stream what it is to be told, each identity by itself. */
+  async deliver(batch: Batch): Promise<void> {
+    const groups = [...this.#groups.values()]
+    if (batch.events.length === 0) {
+      for (const stream of this.#places.keys()) if (stream.underWay === 0) forgetPast(stream, batch)
+      return
+    }
+    const audiences = [...this.#audiences()].map(({ audience }) => audience)
+    const begunAt = performance.now()
+    const passing = persist(begunAt, () => this.#selector.findPassing(batch.events, audiences))
+    passing.catch(() => undefined)
+    const told = groups.map((group) => {
+      // Those who listen now: who joins later has been sent this already, or is about to be.
+      const targets = [...group.audiences.values()].map(({ audience, streams }) => ({
+        audience,
+        streams: [...streams],
+      }))
+      for (const stream of targets.flatMap(({ streams }) => streams)) {
+        stream.underWay += 1
+        if (stream.underWay > underWayLimit) stream.end('server_error')
+      }
+      group.told = group.told.then(() => this.#tell(batch, targets, passing, begunAt))
+      return group.told
+    })
+    await Promise.race([Promise.all(told), delay(patienceMs, undefined, { ref: false })])
+  }
+
+  async #tell(
+    batch: Batch,
+    targets: readonly { readonly audience: Audience; readonly streams: readonly Stream[] }[],
+    passing: Promise<Passing>,
+    begunAt: number,
+  ): Promise<void> {
+    const streams = targets.flatMap((target) => target.streams)
+    try {
+      const [first] = targets
+      if (first === undefined) return
+      const audiences = targets.map(({ audience }) => audience)
+      const filters = await passing
+      const chosen = await persist(begunAt, () =>
+        this.#selector.select(batch.events, first.audience.scope, audiences, filters),
+      )
+      for (const target of targets) sendAll(target.streams, batch, chosen.get(target.audience) ?? [])
+    } catch (error) {
+      // Better cut off than left with a hole: who comes back is sent what is missing.
+      this.#log.warn({ reason: messageOf(error) }, 'cannot decide who may see changes; their streams end')
+      for (const stream of streams) stream.end('server_error')
+    } finally {
+      for (const stream of streams) {
+        stream.underWay -= 1
+        forgetPast(stream, batch)
+      }
+    }
+  }
+
+  *#audiences() {
+    for (const { audiences } of this.#groups.values()) yield* audiences.values()
+  }
+}
+
+/** Tries again while the database is away. */
+async function persist<Result>(begunAt: number, work: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const isTemporary = !(error instanceof AppError) || error.status >= 500
+      if (!isTemporary || performance.now() - begunAt > overdueMs) throw error
+      await delay(retryMs)
+    }
+  }
+}
+
+/** The frames are the same for all streams of one kind. */
+function sendAll(streams: readonly Stream[], batch: Batch, messages: readonly Message[]): void {
+  if (messages.length === 0) return
+  const frames = new Map<string, readonly string[]>()
+  for (const stream of streams) {
+    if (!stream.isOpen) continue
+    if (stream.sentBefore !== undefined) {
+      stream.send(
+        render(
+          stream,
+          batch,
+          messages.filter(({ index }) => !wasSent(stream, batch, index)),
+        ),
+      )
+      continue
+    }
+    let rendered = frames.get(stream.transport.name)
+    if (rendered === undefined) {
+      rendered = render(stream, batch, messages)
+      frames.set(stream.transport.name, rendered)
+    }
+    stream.send(rendered)
+  }
+}
+
+/** Messages as the stream's client reads them. */
+export function render(stream: Stream, batch: Batch, messages: readonly Message[]): string[] {
+  return messages.map(({ index, body }) =>
+    stream.transport.frame(formatPosition(positionAfter(batch, index)), body),
+  )
+}
+
+function wasSent({ sentBefore }: Stream, { events }: Batch, index: number): boolean {
+  return sentBefore !== undefined && sees(sentBefore, events[index]?.transactionId ?? '0')
+}
+
+/** After a step that began after the stream had joined, and reached its end, nothing comes that was sent before. */
+function forgetPast(stream: Stream, batch: Batch): void {
+  if (batch.isComplete) stream.sentBefore = undefined
+}

@@ -1,0 +1,58 @@
+/**
+ * A place in the log of changes: what a stream has been sent. It means the same on every node, and a client that comes
+ * back names it as `Last-Event-ID`.
+ */
+export interface Position {
+  /** A `pg_snapshot`: every event of a transaction that it sees has been sent. */
+  readonly passed: string
+  /** The newer snapshot that is being sent, in order of ids, and how far; undefined between two snapshots. */
+  readonly within?: { readonly target: string; readonly id: string }
+}
+
+const snapshot = /^\d{1,19}:\d{1,19}:(?:\d{1,19}(?:,\d{1,19})*)?$/
+const number = /^\d{1,18}$/
+/** No transaction number or id has more digits; more of them come with many transactions at once. */
+const lengthLimit = 8192
+
+/** As it stands in `id:`; opaque to clients. */
+export function formatPosition({ passed, within }: Position): string {
+  return within === undefined ? passed : `${passed}~${within.target}~${within.id}`
+}
+
+/** @returns undefined for what was never a position */
+export function parsePosition(text: string): Position | undefined {
+  if (text.length > lengthLimit) return undefined
+  const [passed = '', target, id, ...rest] = text.split('~')
+  if (!isSnapshot(passed) || rest.length > 0) return undefined
+  if (target === undefined) return { passed }
+  if (id === undefined || !isSnapshot(target) || !number.test(id)) return undefined
+  return { passed, within: { target, id } }
+}
+
+/** As Postgres reads one: the beginning, the end, and what is running between them, in order. */
+function isSnapshot(text: string): boolean {
+  if (!snapshot.test(text)) return false
+  const [beginning = 0n, end = 0n, ...running] = text.split(/[:,]/).filter(Boolean).map(BigInt)
+  const inOrder = [beginning, ...running]
+  return (
+    beginning > 0n &&
+    beginning <= end &&
+    inOrder.every((number, index) => (inOrder[index - 1] ?? 0n) <= number && (index === 0 || number < end))
+  )
+}
+
+/** The first transaction that had not begun. */
+export function endOf(passed: string): bigint {
+  return BigInt(passed.split(':')[1] ?? '')
+}
+
+/** The first transaction that it may not see. */
+export function beginningOf(passed: string): bigint {
+  return BigInt(passed.split(':')[0] ?? '')
+}
+
+/** Whether the snapshot sees the transaction, which has been committed. */
+export function sees(passed: string, transactionId: string): boolean {
+  const [, end = '', running = ''] = passed.split(':')
+  return BigInt(transactionId) < BigInt(end) && !running.split(',').includes(transactionId)
+}

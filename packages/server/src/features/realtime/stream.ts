@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import type { CallerScope } from '../../database/user-database.ts'
+import type { Subscriptions } from './audience.ts'
+import { formatPosition, type Position } from './position.ts'
+
+/** Why a stream ends. */
+export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'server_error' | 'disconnected'
+
+/** How a stream's frames reach its client: server-sent events or a WebSocket. */
+export interface Transport {
+  readonly name: 'sse' | 'ws'
+  /** The frame of an event. @param id what to come back with as `Last-Event-ID` */
+  frame(id: string, body: string): string
+  /** Sends frames, as many as were joined. */
+  send(frames: readonly string[]): void
+  /** Says that events are missing, and where it goes on. */
+  gap(id: string): void
+  /** Shows that the stream is alive. @param id where it stands, when that is certain */
+  heartbeat(id: string | undefined): void
+  /** Bytes that the client has not taken yet. */
+  readonly pendingBytes: number
+  /** Resolves when the client has taken what was sent, or the stream has ended. */
+  drained(): Promise<void>
+  /** Tells the client why, and closes. */
+  end(ending: Ending): void
+}
+
+/** Who listens, as far as streams need to know. */
+export interface Listener {
+  readonly scope: CallerScope
+  /** Undefined while auth is off. */
+  readonly userId: string | undefined
+  /** Asked again and again: the stream ends when it no longer holds. */
+  readonly token: string | undefined
+}
+
+/** What a slow client may be behind by before it is cut off; it comes back to where it was. */
+export const pendingLimitBytes = 1024 * 1024
+
+/** An open stream of one client. */
+export class Stream {
+  readonly id = randomUUID()
+  readonly connectedAt = new Date()
+  readonly transport: Transport
+  readonly address: string
+  listener: Listener
+  subscriptions: Subscriptions = new Map()
+  /** Events of transactions that this snapshot sees were sent before the stream joined the others. */
+  sentBefore: string | undefined
+  /** Batches on their way. */
+  underWay = 0
+  lastSentAt = performance.now()
+  #ending: Ending | 'gone' | undefined
+  readonly #onEnd: (stream: Stream) => void
+
+  /** @param onEnd called once, whatever ends the stream */
+  constructor(
+    transport: Transport,
+    listener: Listener,
+    address: string,
+    onEnd: (stream: Stream, ending: Ending | 'gone') => void,
+  ) {
+    this.transport = transport
+    this.listener = listener
+    this.address = address
+    this.#onEnd = () => onEnd(this, this.#ending ?? 'gone')
+  }
+
+  get isOpen(): boolean {
+    return this.#ending === undefined
+  }
+
+  /** Sends frames, or gives up a client that does not take them. */
+  send(frames: readonly string[]): void {
+    if (!this.isOpen || frames.length === 0) return
+    this.lastSentAt = performance.now()
+    this.transport.send(frames)
+    if (this.transport.pendingBytes > pendingLimitBytes) this.end('slow_client')
+  }
+
+  heartbeat(position: Position | undefined): void {
+    this.lastSentAt = performance.now()
+    const isCertain = this.underWay === 0 && this.sentBefore === undefined && position !== undefined
+    this.transport.heartbeat(isCertain ? formatPosition(position) : undefined)
+  }
+
+  /** Ends it from our side. */
+  end(ending: Ending): void {
+    if (!this.isOpen) return
+    this.#ending = ending
+    this.transport.end(ending)
+    this.#onEnd(this)
+  }
+
+  /** The client has gone. */
+  leave(): void {
+    if (!this.isOpen) return
+    this.#ending = 'gone'
+    this.#onEnd(this)
+  }
+}

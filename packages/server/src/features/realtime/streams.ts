@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Config } from '../../config/schema.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
+import { httpErrors } from '../../http/errors.ts'
+import type { Verdict } from '../../http/identity.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { Subscriptions } from './audience.ts'
+import { catchUp, isHeld } from './catch-up.ts'
+import * as connections from './connections.ts'
+import { realtimeErrors } from './errors.ts'
+import { LogFollower } from './follower.ts'
+import { Hub } from './hub.ts'
+import type { ListenedTables } from './listened-tables.ts'
+import { formatPosition, type Position } from './position.ts'
+import type { EventSelector } from './select-events.ts'
+import type { Ending, Stream } from './stream.ts'
+
+/** How often streams are looked at: their tokens, heartbeats and what others want of them. */
+const lookMs = 500
+/** How often other nodes hear of this one and its streams. */
+const saveMs = 1000
+
+export interface StreamsDeps {
+  readonly config: Config['realtime']
+  readonly database: SystemDatabase
+  readonly selector: EventSelector
+  readonly listened: ListenedTables
+  /** What the token is worth now. */
+  readonly verify: (token: string) => Verdict | Promise<Verdict>
+  readonly log: Logger
+}
+
+/** A kind of stream may have work of its own when one ends or is looked at. */
+export interface StreamCompanion {
+  channelsOf(stream: Stream): readonly string[]
+  onLook(stream: Stream, now: number): void
+  onEnd(stream: Stream): void
+}
+
+export interface Beginning {
+  /** Whether the client comes back; who cannot be sent what it missed is told so. */
+  readonly isResuming: boolean
+  /** Runs when it is certain where the stream begins, before the first event. */
+  readonly begin: (position: string, hasGap: boolean) => void
+}
+
+/** Every open stream of this node, from its admission to its end. */
+export class Streams {
+  readonly counters = { droppedMessages: 0, heartbeatFailures: 0 }
+  readonly node = randomUUID()
+  readonly #deps: StreamsDeps
+  readonly #hub: Hub
+  readonly #follower: LogFollower
+  readonly #streams = new Map<string, Stream>()
+  readonly #changed = new Set<Stream>()
+  readonly #gone = new Set<string>()
+  #companion: StreamCompanion | undefined
+  #isNodeKnown = false
+  #isDraining = false
+  #looking: NodeJS.Timeout | undefined
+  #saving: NodeJS.Timeout | undefined
+  #saved: Promise<void> = Promise.resolve()
+
+  constructor(deps: StreamsDeps) {
+    this.#deps = deps
+    this.#hub = new Hub(deps.selector, deps.log)
+    this.#follower = new LogFollower({
+      database: deps.database,
+      tables: () => this.#hub.tables,
+      deliver: (batch) => this.#hub.deliver(batch),
+      onBreak: () => this.#tellGap(),
+      log: deps.log,
+    })
+  }
+
+  accompany(companion: StreamCompanion): void {
+    this.#companion = companion
+  }
+
+  get(id: string): Stream | undefined {
+    return this.#streams.get(id)
+  }
+
+  get count(): number {
+    return this.#streams.size
+  }
+
+  requireOpen(): void {
+    if (this.#isDraining) throw httpErrors.shuttingDown().with({ headers: { 'retry-after': '1' } })
+  }
+
+  /**
+   * Counts the stream among those of its user; from then on it ends by {@link Stream.end} or {@link Stream.leave}.
+   *
+   * @throws AppError connection_limit_exceeded, shutting_down
+   */
+  async admit(stream: Stream): Promise<void> {
+    const { database, config } = this.#deps
+    this.requireOpen()
+    if (!this.#isNodeKnown) await this.#appear()
+    const mayOpen = await connections.insertConnection(
+      database,
+      this.node,
+      stream,
+      config.max_connections_per_user,
+    )
+    if (!mayOpen) throw realtimeErrors.connectionLimitExceeded().with({ headers: { 'retry-after': '5' } })
+    if (!stream.isOpen || this.#isDraining) {
+      this.#gone.add(stream.id)
+      this.requireOpen()
+      return
+    }
+    this.#streams.set(stream.id, stream)
+    this.#watch()
+  }
+
+  /** To be told when a stream has ended, whatever ended it. */
+  onEnd(stream: Stream): void {
+    this.#hub.leave(stream)
+    this.#changed.delete(stream)
+    if (!this.#streams.delete(stream.id)) return
+    this.#gone.add(stream.id)
+    this.#companion?.onEnd(stream)
+  }
+
+  /**
+   * Lets the stream listen to these tables and no others, from now on or from where it was.
+   *
+   * @param from undefined: from now on
+   */
+  async listen(
+    stream: Stream,
+    subscriptions: Subscriptions,
+    from: Position | undefined,
+    { isResuming, begin }: Beginning,
+  ): Promise<void> {
+    const { database, listened, selector } = this.#deps
+    const loggedSince = await listened.listen([...subscriptions.keys()])
+    const isResumed = from !== undefined && (await isHeld(database, from, loggedSince))
+    if (isResumed) {
+      stream.subscriptions = subscriptions
+      this.noteChange(stream)
+      begin(formatPosition(from), false)
+      await catchUp({ database, selector, follower: this.#follower, hub: this.#hub }, stream, from)
+      return
+    }
+    await this.#follower.between((position) => {
+      stream.subscriptions = subscriptions
+      this.noteChange(stream)
+      begin(formatPosition(position), isResuming)
+      this.#hub.join(stream)
+    })
+  }
+
+  /** What the stream listens to has changed. */
+  noteChange(stream: Stream): void {
+    if (this.#streams.has(stream.id)) this.#changed.add(stream)
+  }
+
+  /** Puts the stream in its place after its listener has changed. */
+  async rejoin(stream: Stream): Promise<void> {
+    await this.#follower.between(() => this.#hub.join(stream))
+  }
+
+  /** Takes no more streams and ends those there are. */
+  drain(): void {
+    this.#isDraining = true
+    this.#endAll('server_shutdown')
+  }
+
+  async stop(): Promise<void> {
+    this.drain()
+    clearInterval(this.#looking)
+    clearInterval(this.#saving)
+    await this.#follower.stop()
+    await this.#saved
+    if (this.#isNodeKnown) await connections.deleteNode(this.#deps.database, this.node).catch(() => undefined)
+  }
+
+  #endAll(ending: Ending): void {
+    for (const stream of [...this.#streams.values()]) stream.end(ending)
+  }
+
+  #tellGap(): void {
+    const { position } = this.#follower
+    if (position === undefined) return
+    for (const stream of this.#streams.values()) stream.transport.gap(formatPosition(position))
+  }
+
+  async #appear(): Promise<void> {
+    await connections.insertNode(this.#deps.database, this.node)
+    this.#isNodeKnown = true
+  }
+
+  #watch(): void {
+    this.#looking ??= setInterval(() => void this.#look(), lookMs).unref()
+    this.#saving ??= setInterval(() => {
+      this.#saved = this.#saved.then(() => this.#save())
+    }, saveMs).unref()
+  }
+
+  /** Ends streams whose token is worth nothing any more, and keeps the others alive. */
+  async #look(): Promise<void> {
+    const now = performance.now()
+    const verdicts = new Map<string, Verdict | Promise<Verdict>>()
+    const intervalMs = this.#deps.config.heartbeat_interval_seconds * 1000 - lookMs
+    for (const stream of [...this.#streams.values()]) {
+      const { token } = stream.listener
+      if (token !== undefined) {
+        const verdict = verdicts.get(token) ?? this.#deps.verify(token)
+        verdicts.set(token, verdict)
+        // Without the database nobody can say; nothing is told meanwhile, either.
+        if (verdict instanceof Promise)
+          verdict.then(
+            (known) => endUnlessGood(stream, known),
+            () => undefined,
+          )
+        else endUnlessGood(stream, verdict)
+      }
+      this.#companion?.onLook(stream, now)
+      if (stream.isOpen && now - stream.lastSentAt >= intervalMs) stream.heartbeat(this.#follower.position)
+    }
+  }
+
+  async #save(): Promise<void> {
+    const { database, listened, log } = this.#deps
+    try {
+      if (this.#streams.size === 0 && this.#gone.size === 0 && !this.#isNodeKnown) return
+      const isKnown = await connections.touchNode(database, this.node, this.counters)
+      // Others took this node for dead, or the table was lost with the database's memory of it.
+      if (!isKnown) await this.#appear()
+      const changed = isKnown ? [...this.#changed] : [...this.#streams.values()]
+      this.#changed.clear()
+      const gone = [...this.#gone]
+      if (changed.length > 0) {
+        const rows = changed.map((stream) => ({
+          stream,
+          channels: this.#companion?.channelsOf(stream) ?? [],
+        }))
+        await connections.saveConnections(database, this.node, rows)
+      }
+      if (gone.length > 0) await connections.deleteConnections(database, gone)
+      for (const id of gone) this.#gone.delete(id)
+      for (const id of await connections.findUnwanted(database, this.node)) {
+        this.#streams.get(id)?.end('disconnected')
+      }
+      await listened.renew(this.#hub.tables)
+    } catch (error) {
+      for (const stream of this.#streams.values()) this.#changed.add(stream)
+      log.warn({ reason: messageOf(error) }, 'cannot note the open streams')
+    }
+  }
+}
+
+function endUnlessGood(stream: Stream, verdict: Verdict): void {
+  if (!('identity' in verdict) || verdict.identity.kind !== 'user') stream.end('session_ended')
+}
