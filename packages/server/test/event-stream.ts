@@ -21,8 +21,8 @@ export interface EventStreamClient extends AsyncDisposable {
   readonly lastEventId: string
   readonly comments: number
   readonly hasEnded: boolean
-  /** The body of a refusal. */
-  readonly body: string
+  /** Everything that came, as it came. */
+  readonly text: string
   /** Waits until so many changes have come. */
   next(count: number, timeoutMs?: number): Promise<readonly StreamEvent['data'][]>
   /** Waits for an event of this name. */
@@ -48,7 +48,7 @@ export async function openEventStream(
   let last = lastEventId ?? ''
   let comments = 0
   let hasEnded = false
-  let body = ''
+  let text = ''
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = request(`${base}/api/realtime?${query}`, {
       agent: false,
@@ -66,7 +66,7 @@ export async function openEventStream(
   let name = ''
   let data: string[] = []
   response.on('data', (chunk: string) => {
-    body += response.statusCode === 200 ? '' : chunk
+    text += chunk
     const lines = (rest + chunk).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
@@ -101,8 +101,8 @@ export async function openEventStream(
     get hasEnded() {
       return hasEnded
     },
-    get body() {
-      return body
+    get text() {
+      return text
     },
     next: (count, timeoutMs) =>
       waitFor(

@@ -130,6 +130,7 @@ function judge(guard: Exclude<Guard, 'public'>, verdict: Verdict): AppError | un
   if (guard === 'mfa') return challenge(httpErrors.noPendingMfa())
   if (guard === 'admin') return identity.kind === 'admin' ? undefined : challenge(httpErrors.adminRequired())
   if (guard === 'data' || guard === 'optional') return undefined
+  if (guard === 'stream' && identity.kind === 'open') return undefined
   if (identity.kind !== 'user') return challenge(httpErrors.invalidToken())
   return guard === 'aal2' && identity.aal !== 'aal2' ? httpErrors.insufficientAal() : undefined
 }
