@@ -20,6 +20,8 @@ import type { Ending, Stream } from './stream.ts'
 const lookMs = 500
 /** How often other nodes hear of this one and its streams. */
 const saveMs = 1000
+/** Streams that end within so long are forgotten by one statement. */
+const forgetMs = 20
 
 export interface StreamsDeps {
   readonly config: Config['realtime']
@@ -59,6 +61,7 @@ export class Streams {
   #isNodeKnown = false
   #isDraining = false
   #looking: NodeJS.Timeout | undefined
+  #forgetting: NodeJS.Timeout | undefined
   #saving: NodeJS.Timeout | undefined
   #saved: Promise<void> = Promise.resolve()
 
@@ -107,7 +110,7 @@ export class Streams {
     )
     if (!mayOpen) throw realtimeErrors.connectionLimitExceeded().with({ headers: { 'retry-after': '5' } })
     if (!stream.isOpen || this.#isDraining) {
-      this.#gone.add(stream.id)
+      this.#forget(stream.id)
       this.requireOpen()
       return
     }
@@ -120,7 +123,7 @@ export class Streams {
     this.#hub.leave(stream)
     this.#changed.delete(stream)
     if (!this.#streams.delete(stream.id)) return
-    this.#gone.add(stream.id)
+    this.#forget(stream.id)
     this.#companion?.onEnd(stream)
   }
 
@@ -173,6 +176,7 @@ export class Streams {
     this.drain()
     clearInterval(this.#looking)
     clearInterval(this.#saving)
+    clearTimeout(this.#forgetting)
     await this.#follower.stop()
     await this.#saved
     if (this.#isNodeKnown) await connections.deleteNode(this.#deps.database, this.node).catch(() => undefined)
@@ -191,6 +195,22 @@ export class Streams {
   async #appear(): Promise<void> {
     await connections.insertNode(this.#deps.database, this.node)
     this.#isNodeKnown = true
+  }
+
+  /** Soon, so that its user may open another one; those that end together go together. */
+  #forget(id: string): void {
+    this.#gone.add(id)
+    this.#forgetting ??= setTimeout(() => {
+      this.#forgetting = undefined
+      this.#saved = this.#saved.then(() => this.#deleteGone()).catch(() => undefined)
+    }, forgetMs)
+  }
+
+  /** What fails is tried again when the node is heard of next. */
+  async #deleteGone(): Promise<void> {
+    const gone = [...this.#gone]
+    if (gone.length > 0) await connections.deleteConnections(this.#deps.database, gone)
+    for (const id of gone) this.#gone.delete(id)
   }
 
   #watch(): void {
@@ -232,7 +252,6 @@ export class Streams {
       if (!isKnown) await this.#appear()
       const changed = isKnown ? [...this.#changed] : [...this.#streams.values()]
       this.#changed.clear()
-      const gone = [...this.#gone]
       if (changed.length > 0) {
         const rows = changed.map((stream) => ({
           stream,
@@ -240,8 +259,7 @@ export class Streams {
         }))
         await connections.saveConnections(database, this.node, rows)
       }
-      if (gone.length > 0) await connections.deleteConnections(database, gone)
-      for (const id of gone) this.#gone.delete(id)
+      await this.#deleteGone()
       for (const id of await connections.findUnwanted(database, this.node)) {
         this.#streams.get(id)?.end('disconnected')
       }
