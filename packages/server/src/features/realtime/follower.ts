@@ -16,8 +16,10 @@ export interface LogFollowerOptions {
   readonly log: Logger
 }
 
-/** How often the log is read while somebody listens. */
-const pollMs = 40
+/** How often the log is read while somebody listens and nothing happens. */
+const idleMs = 40
+/** The same while events come. */
+const busyMs = 10
 const retryMs = 250
 const batchSize = 500
 
@@ -67,11 +69,11 @@ export class LogFollower {
 
   async #follow(): Promise<void> {
     while (!this.#isStopped) {
-      let waitMs = pollMs
+      let waitMs = idleMs
       try {
         const count = await this.#turn()
         if (count === undefined) break
-        if (count === batchSize) waitMs = 0
+        if (count > 0) waitMs = count === batchSize ? 0 : busyMs
       } catch (error) {
         this.#options.log.warn({ reason: messageOf(error) }, 'cannot read the log of changes for streams')
         waitMs = retryMs

@@ -1,0 +1,62 @@
+import { connect } from 'node:net'
+
+/**
+ * Opens event streams and, once they have all begun, says so; then counts what comes. Raw sockets, because a full
+ * client would need more of the machine than the server it measures. Each line on the standard input is answered by
+ * one of JSON: messages since the line before, and the milliseconds that some of them took from writer to reader.
+ *
+ * argv: URL, table, streams; the tokens, separated by blanks, are the first line of the standard input
+ */
+const [, , url = '', table = '', streams = ''] = process.argv
+const target = new URL(url)
+const mark = Buffer.from('\ndata: {"action"')
+let begun = 0
+let messages = 0
+let latencies: number[] = []
+
+function open(token: string): void {
+  const socket = connect({
+    host: target.hostname,
+    port: Number(target.port),
+    onread: {
+      buffer: Buffer.allocUnsafe(1 << 18),
+      callback(length, buffer) {
+        read((buffer as Buffer).subarray(0, length))
+        return true
+      },
+    },
+  })
+  socket.on('error', (error) => {
+    throw error
+  })
+  socket.on('close', () => {
+    throw new Error('a stream ended')
+  })
+  socket.write(
+    `GET /api/realtime?tables=${table} HTTP/1.1\r\nHost: ${target.host}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  )
+}
+
+function read(chunk: Buffer): void {
+  if (begun < Number(streams) && chunk.includes('event: connected')) {
+    begun += 1
+    if (begun === Number(streams)) process.stdout.write('"begun"\n')
+  }
+  let place = chunk.indexOf(mark)
+  if (place === -1) return
+  const sent = /"sent":(\d+)/.exec(chunk.toString('latin1', place, place + 300))?.[1]
+  if (sent !== undefined) latencies.push(Date.now() - Number(sent))
+  for (; place !== -1; place = chunk.indexOf(mark, place + mark.length)) messages += 1
+}
+
+let tokens: readonly string[] | undefined
+process.stdin.on('data', (line: Buffer) => {
+  if (tokens === undefined) {
+    tokens = line.toString().trim().split(' ')
+    for (let index = 0; index < Number(streams); index += 1) open(tokens[index % tokens.length] ?? '')
+    return
+  }
+  process.stdout.write(`${JSON.stringify({ messages, latencies })}\n`)
+  messages = 0
+  latencies = []
+})
