@@ -88,12 +88,7 @@ function createGuard(
       done()
       return
     }
-    const token =
-      guard === 'stream' && request.headers.authorization === undefined
-        ? tokenParameter(request.query)
-        : hasOneAuthorization(request.raw.rawHeaders)
-          ? bearerToken(request.headers.authorization)
-          : undefined
+    const token = guard === 'stream' ? streamTokenOf(request) : headerTokenOf(request)
     if (token === undefined) {
       done(challenge((missing[guard] ?? httpErrors.missingAuthorization)()))
       return
@@ -135,7 +130,15 @@ function judge(guard: Exclude<Guard, 'public'>, verdict: Verdict): AppError | un
   return guard === 'aal2' && identity.aal !== 'aal2' ? httpErrors.insufficientAal() : undefined
 }
 
-/** Browsers cannot set headers on an `EventSource` or a `WebSocket`. */
+/** The token a stream is asked for with: browsers cannot set headers on an `EventSource` or a `WebSocket`. */
+export function streamTokenOf(request: FastifyRequest): string | undefined {
+  return request.headers.authorization === undefined ? tokenParameter(request.query) : headerTokenOf(request)
+}
+
+function headerTokenOf({ raw, headers }: FastifyRequest): string | undefined {
+  return hasOneAuthorization(raw.rawHeaders) ? bearerToken(headers.authorization) : undefined
+}
+
 function tokenParameter(query: unknown): string | undefined {
   const { token } = query as { token?: unknown }
   return typeof token === 'string' && token !== '' ? token : undefined

@@ -31,6 +31,8 @@ declare module 'fastify' {
     guard?: Guard
     /** Stable name for logs, metrics and the API document: `collections.list`. */
     operation?: string
+    /** The route also takes requests for a WebSocket. */
+    upgrade?: boolean
   }
   interface FastifyRequest {
     identity: Identity | undefined

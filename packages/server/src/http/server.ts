@@ -20,6 +20,7 @@ import { addRequestLog } from './request-log.ts'
 import { addResponseHeaders, createHeaderSetter, requestId, securityHeaders } from './response-headers.ts'
 import { indexRoutes } from './route-index.ts'
 import './route-config.ts'
+import { Upgrades } from './upgrade.ts'
 
 /** The server that features add their routes to; handlers get types from their schemas. */
 export type HttpServer = FastifyInstance<
@@ -51,6 +52,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const headers = securityHeaders(server.public_base_url.startsWith('https:'))
   const setHeaders = createHeaderSetter(headers)
   const allowOrigin = createOriginPolicy(server.cors_allowed_origins)
+  const upgrades = new Upgrades()
   const app = createFastify({
     logger: false,
     genReqId: requestId,
@@ -72,6 +74,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       requestTimeout: server.request_timeout * 1000,
       // Node looks for slow clients only this often.
       connectionsCheckingInterval: 1000,
+      shouldUpgradeCallback: (request) => upgrades.isWanted(request),
     },
     // A path that is not valid percent-encoding never reaches a route or a hook.
     frameworkErrors: (_error, request, reply) => {
@@ -92,6 +95,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addResponseHeaders(app, setHeaders)
   addCors(app, allowOrigin)
   addProtocolErrors(app, headers, referenceUrl)
+  upgrades.route(app)
   addMetrics(app, options.metrics)
   addRequestLog(app, options.log, options.config.logging.requests)
   addErrorHandling(app, { log: options.log, referenceUrl, bodyLimit: server.body_limit, allowedMethods })

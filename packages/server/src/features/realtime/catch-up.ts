@@ -1,4 +1,5 @@
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
+import type { Subscriptions } from './audience.ts'
 import { type Batch, positionBehind, readLog, readLogBounds } from './event.ts'
 import type { LogFollower } from './follower.ts'
 import { type Hub, render } from './hub.ts'
@@ -32,11 +33,22 @@ export interface CatchUpDeps {
   readonly hub: Hub
 }
 
-/** Sends the stream what has happened since the position, at the client's own pace, and then lets it join the others. */
-export async function catchUp(deps: CatchUpDeps, stream: Stream, from: Position): Promise<void> {
+/**
+ * Sends the stream what has happened in these tables since the position, at the client's own pace, and then lets it
+ * join the others with everything it listens to.
+ *
+ * @param missed those of the subscriptions for which the stream has not joined yet
+ */
+export async function catchUp(
+  deps: CatchUpDeps,
+  stream: Stream,
+  from: Position,
+  subscriptions: Subscriptions,
+  missed: Subscriptions,
+): Promise<void> {
   let position = from
   for (;;) {
-    const batch = await sendNext(deps, stream, position)
+    const batch = await sendNext(deps, stream, position, missed)
     position = positionBehind(batch)
     await stream.transport.drained()
     if (!stream.isOpen) return
@@ -45,11 +57,14 @@ export async function catchUp(deps: CatchUpDeps, stream: Stream, from: Position)
   await deps.follower.between(async () => {
     let batch: Batch
     do {
-      batch = await sendNext(deps, stream, position)
+      batch = await sendNext(deps, stream, position, missed)
       position = positionBehind(batch)
     } while (!batch.isComplete && stream.isOpen)
     // Newer than the place the others are at: what lies between comes once more, and is passed over.
-    stream.sentBefore = position.passed
+    const sent = [...missed.keys()].map((table) => [table, position.passed] as const)
+    stream.sentBefore = new Map([...stream.sentBefore, ...sent])
+    stream.isCatchingUp = false
+    stream.subscriptions = subscriptions
     deps.hub.join(stream)
   })
 }
@@ -58,11 +73,12 @@ async function sendNext(
   { database, selector }: CatchUpDeps,
   stream: Stream,
   position: Position,
+  subscriptions: Subscriptions,
 ): Promise<Batch> {
-  const tables = [...stream.subscriptions.keys()]
+  const tables = [...subscriptions.keys()]
   const batch = await readLog(database, position, tables, batchSize)
   if (batch.events.length === 0) return batch
-  const audience = { scope: stream.listener.scope, subscriptions: stream.subscriptions }
+  const audience = { scope: stream.listener.scope, subscriptions }
   const passing = await selector.findPassing(batch.events, [audience])
   const chosen = await selector.select(batch.events, audience.scope, [audience], passing)
   stream.send(render(stream, batch, chosen.get(audience) ?? []))

@@ -23,12 +23,18 @@ interface Group {
   told: Promise<void>
 }
 
+/** Keys of the group and the audience of a stream. */
+interface Place {
+  readonly group: string
+  readonly audience: string
+}
+
 /** The open streams of this node that listen to tables, by what they have in common. */
 export class Hub {
   readonly #selector: EventSelector
   readonly #log: Logger
   readonly #groups = new Map<string, Group>()
-  readonly #places = new Map<Stream, { readonly group: string; readonly audience: string }>()
+  readonly #places = new Map<Stream, Place>()
 
   constructor(selector: EventSelector, log: Logger) {
     this.#selector = selector
@@ -44,8 +50,10 @@ export class Hub {
 
   /** Puts the stream where it belongs by its listener and subscriptions; to be called again when they change. */
   join(stream: Stream): void {
-    this.leave(stream)
-    if (!stream.isOpen || stream.subscriptions.size === 0) return
+    if (!stream.isOpen || stream.subscriptions.size === 0) {
+      this.leave(stream)
+      return
+    }
     const { scope } = stream.listener
     const place = { group: identityKey(scope), audience: subscriptionKey(stream.subscriptions) }
     const group = this.#groups.get(place.group) ?? { audiences: new Map(), told: Promise.resolve() }
@@ -57,13 +65,22 @@ export class Hub {
     } else {
       found.streams.add(stream)
     }
+    const before = this.#places.get(stream)
     this.#places.set(stream, place)
+    // Only now: a group that is left by its last stream forgets what is on its way to it.
+    if (before !== undefined && (before.group !== place.group || before.audience !== place.audience)) {
+      this.#vacate(stream, before)
+    }
   }
 
   leave(stream: Stream): void {
     const place = this.#places.get(stream)
     if (place === undefined) return
     this.#places.delete(stream)
+    this.#vacate(stream, place)
+  }
+
+  #vacate(stream: Stream, place: Place): void {
     const group = this.#groups.get(place.group)
     const found = group?.audiences.get(place.audience)
     found?.streams.delete(stream)
@@ -150,14 +167,9 @@ function sendAll(streams: readonly Stream[], batch: Batch, messages: readonly Me
   const frames = new Map<string, readonly string[]>()
   for (const stream of streams) {
     if (!stream.isOpen) continue
-    if (stream.sentBefore !== undefined) {
-      stream.send(
-        render(
-          stream,
-          batch,
-          messages.filter(({ index }) => !wasSent(stream, batch, index)),
-        ),
-      )
+    if (stream.sentBefore.size > 0 || stream.isCatchingUp) {
+      const left = messages.filter(({ index }) => !wasSent(stream, batch, index))
+      stream.send(render(stream, batch, left, !stream.isCatchingUp))
       continue
     }
     let rendered = frames.get(stream.transport.name)
@@ -169,18 +181,30 @@ function sendAll(streams: readonly Stream[], batch: Batch, messages: readonly Me
   }
 }
 
-/** Messages as the stream's client reads them. */
-export function render(stream: Stream, batch: Batch, messages: readonly Message[]): string[] {
-  return messages.map(({ index, body }) =>
-    stream.transport.frame(formatPosition(positionAfter(batch, index)), body),
-  )
+/**
+ * Messages as the stream's client reads them.
+ *
+ * @param isCertain whether whoever comes back to their places misses nothing
+ */
+export function render(
+  stream: Stream,
+  batch: Batch,
+  messages: readonly Message[],
+  isCertain = true,
+): string[] {
+  return messages.map(({ index, body }) => {
+    const id = isCertain ? formatPosition(positionAfter(batch, index)) : undefined
+    return stream.transport.frame(id, body)
+  })
 }
 
 function wasSent({ sentBefore }: Stream, { events }: Batch, index: number): boolean {
-  return sentBefore !== undefined && sees(sentBefore, events[index]?.transactionId ?? '0')
+  const event = events[index]
+  const sent = event && sentBefore.get(event.table)
+  return sent !== undefined && sees(sent, event?.transactionId ?? '0')
 }
 
 /** After a step that began after the stream had joined, and reached its end, nothing comes that was sent before. */
 function forgetPast(stream: Stream, batch: Batch): void {
-  if (batch.isComplete) stream.sentBefore = undefined
+  if (batch.isComplete) stream.sentBefore = new Map()
 }

@@ -9,8 +9,8 @@ export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'serv
 /** How a stream's frames reach its client: server-sent events or a WebSocket. */
 export interface Transport {
   readonly name: 'sse' | 'ws'
-  /** The frame of an event. @param id what to come back with as `Last-Event-ID` */
-  frame(id: string, body: string): string
+  /** The frame of an event. @param id what to come back with as `Last-Event-ID`, when that is certain */
+  frame(id: string | undefined, body: string): string
   /** Sends frames, as many as were joined. */
   send(frames: readonly string[]): void
   /** Says that events are missing, and where it goes on. */
@@ -37,16 +37,20 @@ export interface Listener {
 /** What a slow client may be behind by before it is cut off; it comes back to where it was. */
 export const pendingLimitBytes = 1024 * 1024
 
+const noTables: ReadonlyMap<string, string> = new Map()
+
 /** An open stream of one client. */
 export class Stream {
-  readonly id = randomUUID()
+  readonly id: string
   readonly connectedAt = new Date()
   readonly transport: Transport
   readonly address: string
   listener: Listener
   subscriptions: Subscriptions = new Map()
-  /** Events of transactions that this snapshot sees were sent before the stream joined the others. */
-  sentBefore: string | undefined
+  /** By table, the snapshot whose events were sent before the stream joined the others for it. */
+  sentBefore: ReadonlyMap<string, string> = noTables
+  /** Some tables are being caught up with: where the stream stands as a whole cannot be said. */
+  isCatchingUp = false
   /** Batches on their way. */
   underWay = 0
   lastSentAt = performance.now()
@@ -59,7 +63,9 @@ export class Stream {
     listener: Listener,
     address: string,
     onEnd: (stream: Stream, ending: Ending | 'gone') => void,
+    id: string = randomUUID(),
   ) {
+    this.id = id
     this.transport = transport
     this.listener = listener
     this.address = address
@@ -80,7 +86,8 @@ export class Stream {
 
   heartbeat(position: Position | undefined): void {
     this.lastSentAt = performance.now()
-    const isCertain = this.underWay === 0 && this.sentBefore === undefined && position !== undefined
+    const isCertain =
+      this.underWay === 0 && this.sentBefore.size === 0 && !this.isCatchingUp && position !== undefined
     this.transport.heartbeat(isCertain ? formatPosition(position) : undefined)
   }
 

@@ -43,6 +43,8 @@ export interface StreamCompanion {
 export interface Beginning {
   /** Whether the client comes back; who cannot be sent what it missed is told so. */
   readonly isResuming: boolean
+  /** Those of the subscriptions that come back, when it listens to others already. */
+  readonly only?: Subscriptions
   /** Runs when it is certain where the stream begins, before the first event. */
   readonly begin: (position: string, hasGap: boolean) => void
 }
@@ -136,16 +138,26 @@ export class Streams {
     stream: Stream,
     subscriptions: Subscriptions,
     from: Position | undefined,
-    { isResuming, begin }: Beginning,
+    { isResuming, begin, only }: Beginning,
   ): Promise<void> {
     const { database, listened, selector } = this.#deps
     const loggedSince = await listened.listen([...subscriptions.keys()])
     const isResumed = from !== undefined && (await isHeld(database, from, loggedSince))
     if (isResumed) {
-      stream.subscriptions = subscriptions
-      this.noteChange(stream)
+      const missed = only ?? subscriptions
+      // Meanwhile the stream goes on with the others, if there are any.
+      stream.subscriptions = new Map([...subscriptions].filter(([table]) => !missed.has(table)))
+      stream.isCatchingUp = true
+      this.#hub.join(stream)
       begin(formatPosition(from), false)
-      await catchUp({ database, selector, follower: this.#follower, hub: this.#hub }, stream, from)
+      await catchUp(
+        { database, selector, follower: this.#follower, hub: this.#hub },
+        stream,
+        from,
+        subscriptions,
+        missed,
+      )
+      this.noteChange(stream)
       return
     }
     await this.#follower.between((position) => {
