@@ -75,6 +75,9 @@ describe('a client that comes back', () => {
     await using first = await open()
     const position = first.lastEventId
     await first[Symbol.asyncDispose]()
+    // With these the nodes go on reading, and whoever joins comes in the middle of it.
+    await using _here = await openEventStream(app.url, 'tables=item', { token: userToken({ sub: bob }) })
+    await using _there = await openEventStream(other.url, 'tables=item', { token: userToken({ sub: bob }) })
     let isOver = false
     const count = 400
     const writing = (async () => {
