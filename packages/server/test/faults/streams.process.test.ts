@@ -68,7 +68,7 @@ test('with killed nodes and a restarted Postgres every stream that comes back is
       await cluster.stop('immediate')
       await cluster.start()
     }
-    nodes[index] = await start(ports[index])
+    nodes[index] = await start(ports[index] ?? 0)
   }
   await waitForMore()
   const { creates } = await load.stop()

@@ -41,6 +41,9 @@ export function positionBehind(batch: Batch): Position {
   return batch.events.length === 0 ? { passed: batch.target } : positionAfter(batch, batch.events.length - 1)
 }
 
+/** A batch ends with the event that fills it. */
+const batchBytes = 1024 * 1024
+
 /**
  * Reads events of these tables beyond a position: those that a new snapshot sees and the position does not (README of
  * events).
@@ -65,30 +68,40 @@ export async function readLog(
       union all
       select o.id from basalt.outbox o
       where o.transaction_id = any (array(select pg_snapshot_xip(${passed}::pg_snapshot))) and ${filter}
+    ),
+    next as (
+      select o.*, sum(octet_length(o.record::text) + coalesce(octet_length(o.old_record::text), 0))
+        over (order by o.id rows between unbounded preceding and 1 preceding) as bytes_before
+      from basalt.outbox o
+      where o.id in (select id from news order by id limit ${limit}::int)
     )
-    select s.snapshot, e.*
-    from (select pg_current_snapshot()::text) s (snapshot)
+    select s.snapshot, s.count, e.*
+    from (select pg_current_snapshot()::text, (select count(*) from news)::int) s (snapshot, count)
     left join (
       select o.id::text as id, o.transaction_id::text as "transactionId", o.action, o.table_name as "table",
         o.record::text as record, o.old_record::text as "oldRecord",
         (select array_agg(k) from json_array_elements_text(o.record_key::json) k) as key,
         (select array_agg(k) from json_array_elements_text(o.old_record_key::json) k) as "oldKey"
-      from basalt.outbox o
-      where o.id in (select id from news order by id limit ${limit}::int)
+      from next o
+      where coalesce(bytes_before, 0) < ${batchBytes}::int
     ) e on true
     order by e.id::bigint`)
-  const events = rows.flatMap(({ snapshot: _snapshot, id, ...rest }) =>
+  const events = rows.flatMap(({ snapshot: _snapshot, count: _count, id, ...rest }) =>
     id === null ? [] : [{ id, ...rest }],
   )
   return {
     from,
     events,
     target: within?.target ?? rows[0]?.snapshot ?? passed,
-    isComplete: events.length < limit,
+    isComplete: events.length === rows[0]?.count,
   }
 }
 
-type EventRow = Omit<LogEvent, 'id'> & { readonly id: string | null; readonly snapshot: string }
+type EventRow = Omit<LogEvent, 'id'> & {
+  readonly id: string | null
+  readonly snapshot: string
+  readonly count: number
+}
 
 /** The end of the log as it is now. */
 export async function readEnd(database: Queryable): Promise<Position> {

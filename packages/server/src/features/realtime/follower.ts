@@ -71,9 +71,9 @@ export class LogFollower {
     while (!this.#isStopped) {
       let waitMs = idleMs
       try {
-        const count = await this.#turn()
-        if (count === undefined) break
-        if (count > 0) waitMs = count === batchSize ? 0 : busyMs
+        const batch = await this.#turn()
+        if (batch === undefined) break
+        if (batch.events.length > 0) waitMs = batch.isComplete ? busyMs : 0
       } catch (error) {
         this.#options.log.warn({ reason: messageOf(error) }, 'cannot read the log of changes for streams')
         waitMs = retryMs
@@ -83,8 +83,8 @@ export class LogFollower {
     this.#loop = undefined
   }
 
-  /** @returns how many events came; undefined when nobody listens any more */
-  #turn(): Promise<number | undefined> {
+  /** @returns what came; undefined when nobody listens any more */
+  #turn(): Promise<Batch | undefined> {
     const turn = this.#turns.then(() => this.#step())
     this.#turns = turn.then(
       () => undefined,
@@ -93,7 +93,7 @@ export class LogFollower {
     return turn
   }
 
-  async #step(): Promise<number | undefined> {
+  async #step(): Promise<Batch | undefined> {
     const { database, tables, deliver, onBreak } = this.#options
     const listened = tables()
     if (listened.length === 0 || this.#position === undefined) {
@@ -105,10 +105,10 @@ export class LogFollower {
       // A database restored into another cluster counts transactions anew.
       this.#position = await readEnd(database)
       onBreak()
-      return 0
+      return batch
     }
     await deliver(batch)
     this.#position = positionBehind(batch)
-    return batch.events.length
+    return batch
   }
 }

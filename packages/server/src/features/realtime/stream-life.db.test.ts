@@ -9,7 +9,11 @@ import { waitFor } from '../../../test/wait-for.ts'
 let app: TestApp
 let other: TestApp
 const token = userToken({ sub: alice })
-const config = { 'realtime.max_connections_per_user': '3', 'realtime.heartbeat_interval_seconds': '1' }
+const config = {
+  'realtime.max_connections_per_user': '3',
+  'realtime.heartbeat_interval_seconds': '1',
+  'server.body_limit': '8388608',
+}
 
 beforeAll(async () => {
   app = await createTestApp({
@@ -260,6 +264,19 @@ describe('a stream', () => {
     await using back = await open('tables=item', stream.lastEventId)
     await back.next(id - seen.length)
     expect([...seen, ...idsOf(back)]).toEqual(Array.from({ length: id }, (_, index) => index + 1))
+  })
+
+  test('carries records that are larger than what a client may be behind by', async () => {
+    await using stream = await open()
+    const name = 'x'.repeat(3_000_000)
+    for (const id of [1, 2, 3]) {
+      await app.request('POST', '/api/collections/item', { token, body: { id, name } })
+      await stream.next(id)
+    }
+    await using back = await open('tables=item', stream.events[0]?.id)
+    await back.next(3)
+    expect(idsOf(back)).toEqual([1, 2, 3])
+    expect(back.messages[2].record.name.length).toBe(name.length)
   })
 
   test('ends when its node stops, which takes no more', async () => {

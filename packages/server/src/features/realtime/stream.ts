@@ -79,9 +79,13 @@ export class Stream {
   /** Sends frames, or gives up a client that does not take them. */
   send(frames: readonly string[]): void {
     if (!this.isOpen || frames.length === 0) return
+    // Asked before: what is sent now may be large, and a client that is not behind may have it.
+    if (this.transport.pendingBytes > pendingLimitBytes) {
+      this.end('slow_client')
+      return
+    }
     this.lastSentAt = performance.now()
     this.transport.send(frames)
-    if (this.transport.pendingBytes > pendingLimitBytes) this.end('slow_client')
   }
 
   heartbeat(position: Position | undefined): void {
