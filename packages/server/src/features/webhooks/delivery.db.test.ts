@@ -150,6 +150,15 @@ describe('a change', () => {
       ['create shop.item'],
       [],
     ])
+    const ids = (receiver?: Receiver) =>
+      Object.fromEntries(
+        receiver?.received.map(({ json, headers }) => [
+          `${json.action} ${json.table}`,
+          headers['webhook-id'],
+        ]) ?? [],
+      )
+    expect(ids(all)).toMatchObject({ ...ids(deletes), ...ids(otherTable), ...ids(inSchema) })
+    expect(new Set(Object.values(ids(all))).size).toBe(4)
   })
 
   test('costs no row where nobody listens', async () => {

@@ -24,25 +24,26 @@ export const leaseSeconds = 15
 const failingConcurrency = 5
 
 /**
- * Puts each event into the queue of every webhook that wants it.
+ * Puts each event into the queue of every webhook that wants it, under one id of its own.
  *
  * @param ids of `basalt.outbox`, in order
  */
 export async function enqueueEvents(ids: readonly string[], transaction: Queryable): Promise<void> {
   await transaction.count(sql`
+    -- Materialized, so that an event has the same id wherever it goes.
+    with event as materialized (select id, gen_random_uuid() as event_id from unnest(${ids}::bigint[]) id)
     insert into basalt.webhook_queue
       (webhook_id, event_id, event_action, event_table, record_key, old_record_key, body)
-    select w.id, e.event_id, e.action, e.table_name,
+    select w.id, event.event_id, e.action, e.table_name,
       md5(e.table_name || ' ' || e.record_key)::uuid,
       md5(e.table_name || ' ' || e.old_record_key)::uuid,
       '{"action":"' || e.action || '","table":' || to_json(e.table_name) || ',"record":' || e.record
         || coalesce(',"oldRecord":' || e.old_record, '') || '}'
-    from basalt.outbox e
+    from event
+    join basalt.outbox e on e.id = event.id
     join basalt.webhooks w
       on w.enabled and e.action = any (w.events) and (w.tables = '{}' or e.table_name = any (w.tables))
-    where e.id = any (${ids}::bigint[])
-    order by e.id, w.created_at, w.id
-    on conflict (webhook_id, event_id) do nothing`)
+    order by e.id, w.created_at, w.id`)
 }
 
 /**
