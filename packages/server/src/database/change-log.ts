@@ -8,61 +8,76 @@ export type ChangeAction = 'create' | 'update' | 'delete'
 /**
  * The one place where writes of the data API are handed on. A write that somebody listens to leaves what it
  * changed in a setting of its transaction; the call that `capture` answers runs right after it, in the same
- * message and transaction, as the login role, and finds the changes in {@link takeChangedRows}.
+ * message and transaction, as the login role, and finds the changes in {@link changedRows}.
  */
 export interface ChangeLog {
   /** Undefined when nobody listens: the write then costs nothing extra. Answered from memory. */
-  capture(relation: Relation, action: ChangeAction): Call | undefined
+  capture(relation: Relation, action: ChangeAction, form: ChangeForm): Call | undefined
 }
+
+/**
+ * How a write leaves what it changed: the one record it created, which is the quickest, or a JSON array of any number
+ * of changes. Of an update a change is an object of {@link changedRow}, else the record.
+ */
+export type ChangeForm = 'record' | 'array'
 
 /** Nobody listens. */
 export const silentChangeLog: ChangeLog = { capture: () => undefined }
 
-const changedRows = 'basalt.changed_rows'
-const rowBefore = 'basalt.row_before'
+const changesSetting = 'basalt.changed_rows'
+const rowBeforeSetting = 'basalt.row_before'
 /** Which write leaves its changes; what triggers of `basalt events capture` need not log again. */
-const capturedWrite = 'basalt.captured_write'
+const writeSetting = 'basalt.captured_write'
 
 const operations = { create: 'INSERT', update: 'UPDATE', delete: 'DELETE' } as const
 
 /**
  * In a write: leaves the changes for the capturing call.
  *
- * @param rows a JSON array of {@link changedRow}
+ * @param changes JSON of a {@link ChangeForm}
  */
-export function leaveChangedRows({ schema, name }: Relation, action: ChangeAction, rows: Sql): Sql {
+export function leaveChanges({ schema, name }: Relation, action: ChangeAction, changes: Sql): Sql {
   const write = sql.literal(`${operations[action]} ${schema}.${name}`)
   // Both settings are made: neither is ever null. The answer is short, unlike the rows.
   return sql`(
-    ${leave(changedRows, sql`${rows}::text`)} is null or ${leave(capturedWrite, write)} is null
+    ${leave(changesSetting, sql`${changes}::text`)} is null or ${leave(writeSetting, write)} is null
   )`
 }
 
 /** One change as JSON, of expressions for JSON. @param oldRecord the record before an update */
 export function changedRow(record: Sql, oldRecord?: Sql): Sql {
   return oldRecord === undefined
-    ? sql`json_build_object('record', ${record})`
+    ? record
     : sql`json_build_object('record', ${record}, 'oldRecord', ${oldRecord})`
 }
 
-/** Replaces the changes that a write has left. @param rows as in {@link leaveChangedRows} */
-export function replaceChangedRows(rows: Sql): Sql {
-  return sql`select ${leave(changedRows, sql`${rows}::text`)} is null`
+/** Replaces the changes that a write has left. @param changes as in {@link leaveChanges} */
+export function replaceChanges(changes: Sql): Sql {
+  return sql`select ${leave(changesSetting, sql`${changes}::text`)} is null`
 }
 
 /** Before a write: leaves the row it is about to change. @param row an expression for JSON; null without one */
 export function leaveRowBefore(row: Sql): Sql {
-  return sql`select ${leave(rowBefore, sql`coalesce(${row}::text, '')`)} is null`
+  return sql`select ${leave(rowBeforeSetting, sql`coalesce(${row}::text, '')`)} is null`
 }
 
 /** What {@link leaveRowBefore} left, as `json`. */
-export const takeRowBefore: Sql = sql`nullif(current_setting(${sql.literal(rowBefore)}, true), '')::json`
+export const takeRowBefore: Sql = sql`nullif(current_setting(${sql.literal(rowBeforeSetting)}, true), '')::json`
+
+/** What the write before has left, as `json` of a {@link ChangeForm}. */
+export const takeChanges: Sql = sql`current_setting(${sql.literal(changesSetting)})::json`
 
 /**
- * In the capturing call: the changes of the write before it as a `json` array of `{record, oldRecord?}` with whole
- * rows; never empty. `record` is the row as it is now, or as it was deleted.
+ * In the capturing call, for its `from`: the changes of the write before it in their order, never none, as
+ * `c (record, "oldRecord")` of type `json`. `record` is the whole row as it is now, or as it was deleted; `"oldRecord"`
+ * is there for updates alone.
  */
-export const takeChangedRows: Sql = sql`current_setting(${sql.literal(changedRows)})::json`
+export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
+  if (action === 'update') return sql`json_to_recordset(${takeChanges}) c (record json, "oldRecord" json)`
+  if (form === 'array') return sql`json_array_elements(${takeChanges}) c (record)`
+  // Read once, however often it is named.
+  return sql`(select ${takeChanges} as record offset 0) c`
+}
 
 /** What surrounds a write that is captured. */
 export interface Capture {

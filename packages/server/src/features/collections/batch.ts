@@ -7,7 +7,7 @@ import type { AppError } from '../../lib/errors.ts'
 import type { FindCapture } from './capture.ts'
 import { mayBeOutdated } from './catalog-access.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
-import { compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
+import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { collectionErrors } from './errors.ts'
 import { type BatchOperation, blameOperation } from './parse/batch.ts'
 import { type BatchRun, planBatch } from './plan/batch.ts'
@@ -45,7 +45,8 @@ export function createBatchRunner({ statements, database, findCapture }: BatchDe
   function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {
     const { relation, method, columns } = run
     const slots = slotsOf(run)
-    const capture = findCapture({ catalog, relation, action: method, reader, slots })
+    const form = isJoined(run) ? 'array' : changeForm(method)
+    const capture = findCapture({ catalog, relation, action: method, form, reader, slots })
     const isCaptured = capture !== undefined
     const positions = columns.map(({ position }) => position).join()
     const key = `batch ${isJoined(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice, bob } from '../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../test/test-app.ts'
-import { type ChangeLog, takeChangedRows } from '../../database/change-log.ts'
+import { type ChangeLog, changedRows } from '../../database/change-log.ts'
 import { statement } from '../../database/message.ts'
 import { render, sql } from '../../database/sql.ts'
 
@@ -15,11 +15,17 @@ const interests = new Set<string>()
 
 /** Writes what it hears into a table that callers have no right to. */
 const changes: ChangeLog = {
-  capture({ collection }, action) {
+  capture({ collection }, action, form) {
     if (!interests.has(`${collection} ${action}`)) return undefined
     const { text, values } = render(sql`
       insert into heard.change (login, caller, collection, action, rows)
-      select current_user, current_setting('basalt.user_id', true), ${collection}, ${action}, ${takeChangedRows}`)
+      select current_user, current_setting('basalt.user_id', true), ${collection}, ${action},
+        json_agg(${
+          action === 'update'
+            ? sql`json_build_object('record', c.record, 'oldRecord', c."oldRecord")`
+            : sql`json_build_object('record', c.record)`
+        })
+      from ${changedRows(action, form)}`)
     // Nothing but the two texts is bound.
     return { statement: statement(text), values: values as string[] }
   },
@@ -40,6 +46,8 @@ create table mine (
 alter table mine enable row level security;
 create policy own on mine using (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid);
 create table letters (id int primary key, o text, s text, w text, t text, record text, old_record text);
+create table forebear (id int primary key, name text);
+create table heir () inherits (forebear);
 create table hole (id int primary key);
 create function swallow() returns trigger language plpgsql as $$ begin return null; end $$;
 create trigger swallow before insert or update or delete on hole for each row execute function swallow();
@@ -56,12 +64,12 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   interests.clear()
-  for (const table of ['item', 'place', 'mine', 'letters', 'hole', 'late']) {
+  for (const table of ['item', 'place', 'mine', 'letters', 'forebear', 'hole', 'late']) {
     for (const action of ['create', 'update', 'delete']) interests.add(`${table} ${action}`)
   }
   await app.sql(`
     alter table hole disable trigger swallow;
-    truncate item, place, mine, letters, hole, late, heard.change restart identity;
+    truncate item, place, mine, letters, forebear, hole, late, heard.change restart identity;
     alter table heard.change drop constraint if exists full_up;
     insert into item values (1, 'one', 1.50), (2, 'two', null);
     insert into place values ('north', 1, 'N1');
@@ -141,6 +149,18 @@ describe('a change that somebody listens to', () => {
       by('letters', 'create', { record: letters }),
       by('letters', 'update', { record: changed, oldRecord: letters }),
       by('letters', 'delete', { record: changed }),
+    ])
+  })
+
+  test('is handed on with those of the tables that inherit', async () => {
+    await app.sql("insert into forebear values (1, 'one'); insert into heir values (1, 'one')")
+    expect((await send('PATCH', 'collections/forebear/1', { name: 'x' })).json).toEqual({ id: 1, name: 'x' })
+    expect((await send('DELETE', 'collections/forebear/1')).status).toBe(204)
+    const record = { id: 1, name: 'x' }
+    const update = { record, oldRecord: { id: 1, name: 'one' } }
+    expect(await heard()).toEqual([
+      by('forebear', 'update', update, update),
+      by('forebear', 'delete', { record }, { record }),
     ])
   })
 

@@ -6,7 +6,7 @@ import type { CallerScope, UserDatabase } from '../../database/user-database.ts'
 import { createBatchRunner } from './batch.ts'
 import { createCaptureFinder } from './capture.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
-import { compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
+import { changeForm, compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { collectionErrors } from './errors.ts'
 import { formatPage, listFragments } from './list-page.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
@@ -71,7 +71,7 @@ export function createCollectionService({
   ): Promise<Answer | undefined> {
     const reader = readerOf(caller)
     const slots = writeSlots(input.json, input.id)
-    const capture = findCapture({ catalog, relation, action, reader, slots })
+    const capture = findCapture({ catalog, relation, action, form: changeForm(action), reader, slots })
     const isCaptured = capture !== undefined
     const positions = input.columns.map(({ position }) => position).join()
     const key = `${action} ${reader} ${isCaptured} ${positions} ${relation.collection}`

@@ -1,5 +1,5 @@
 import type { Column, Relation } from '../../database/catalog/model.ts'
-import { type ChangeAction, type ChangeLog, takeChangedRows } from '../../database/change-log.ts'
+import { type ChangeAction, type ChangeForm, type ChangeLog, changedRows } from '../../database/change-log.ts'
 import { type Call, statement } from '../../database/message.ts'
 import { render, type Sql, sql } from '../../database/sql.ts'
 import type { Interests } from './interests.ts'
@@ -8,39 +8,40 @@ import type { Interests } from './interests.ts'
 export class OutboxChangeLog implements ChangeLog {
   readonly #interests: Interests
   /** A relation lives as long as its snapshot of the catalog. */
-  readonly #calls = new WeakMap<Relation, Map<ChangeAction, Call>>()
+  readonly #calls = new WeakMap<Relation, Map<string, Call>>()
 
   constructor(interests: Interests) {
     this.#interests = interests
   }
 
-  capture(relation: Relation, action: ChangeAction): Call | undefined {
+  capture(relation: Relation, action: ChangeAction, form: ChangeForm): Call | undefined {
     if (!this.#interests.has(relation.collection, action)) return undefined
     let calls = this.#calls.get(relation)
     if (calls === undefined) {
       calls = new Map()
       this.#calls.set(relation, calls)
     }
-    let call = calls.get(action)
+    const kind = `${action} ${form}`
+    let call = calls.get(kind)
     if (call === undefined) {
-      call = { statement: statement(render(compileAppend(relation, action)).text), values: [] }
-      calls.set(action, call)
+      call = { statement: statement(render(compileAppend(relation, action, form)).text), values: [] }
+      calls.set(kind, call)
     }
     return call
   }
 }
 
-function compileAppend({ collection, primaryKey }: Relation, action: ChangeAction): Sql {
+function compileAppend({ collection, primaryKey }: Relation, action: ChangeAction, form: ChangeForm): Sql {
   const isUpdate = action === 'update'
   const key = compileKey(primaryKey, sql`c.record`)
   const oldKey = compileKey(primaryKey, sql`c."oldRecord"`)
-  // Rows are inserted, and so numbered, in the order in which the function answers them.
+  // Rows are inserted, and so numbered, in the order in which they are read.
   return sql`
     insert into basalt.outbox (action, table_name, record_key, old_record_key, record, old_record)
     select ${sql.literal(action)}, ${sql.literal(collection)}, ${key},
       ${isUpdate ? sql`nullif(${oldKey}, ${key})` : sql`null`},
       c.record, ${isUpdate ? sql`c."oldRecord"` : sql`null`}
-    from json_to_recordset(${takeChangedRows}) as c (record json${isUpdate ? sql`, "oldRecord" json` : sql.empty})`
+    from ${changedRows(action, form)}`
 }
 
 /** Null where there is no key. */

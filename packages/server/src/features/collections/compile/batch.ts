@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Column, Relation } from '../../../database/catalog/model.ts'
-import { changedRow, leaveChangedRows } from '../../../database/change-log.ts'
+import { changedRow, leaveChanges } from '../../../database/change-log.ts'
 import type { StatementFailed } from '../../../database/message.ts'
 import { quoteIdentifier, Slot, type Sql, sql } from '../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
@@ -25,7 +25,7 @@ export function compileCreates(record: RecordPlan, columns: readonly Column[], i
     select string_agg(
         '{"index":' || (n.place - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',
         ',' order by n.place)
-      ${isCaptured ? sql`, ${leaveChangedRows(record.relation, 'create', sql`json_agg(${changedRow(sql`n.record`)} order by n.place)`)}` : sql.empty}
+      ${isCaptured ? sql`, ${leaveChanges(record.relation, 'create', sql`json_agg(${changedRow(sql`n.record`)} order by n.place)`)}` : sql.empty}
     from n`
 }
 

@@ -1,10 +1,11 @@
 import type { Relation } from '../../../database/catalog/model.ts'
 import {
   type ChangeAction,
+  type ChangeForm,
   changedRow,
   leaveRowBefore,
-  replaceChangedRows,
-  takeChangedRows,
+  replaceChanges,
+  takeChanges,
   takeRowBefore,
 } from '../../../database/change-log.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
@@ -27,7 +28,11 @@ export interface WholeRowStatements {
 }
 
 /** Undefined where callers read every column, or where no key finds the row again. */
-export function compileWholeRows(relation: Relation, action: ChangeAction): WholeRowStatements | undefined {
+export function compileWholeRows(
+  relation: Relation,
+  action: ChangeAction,
+  form: ChangeForm,
+): WholeRowStatements | undefined {
   const visible = visibleColumns(relation, 'caller')
   if (visible.length === relation.columns.length || relation.primaryKey.length === 0) return undefined
   // Of a row whose key the caller may not read nothing more is known than what was left.
@@ -37,7 +42,7 @@ export function compileWholeRows(relation: Relation, action: ChangeAction): Whol
     sql`(select row_to_json(s.*)
       from (select ${compileSelectList(planWholeRecord(relation, 'unrestricted'), alias)}) s)`
   if (action === 'create')
-    return { check: undefined, before: undefined, after: compileAfter(relation, whole('t')) }
+    return { check: undefined, before: undefined, after: compileAfter(relation, whole('t'), form) }
   return {
     check: sql`select 1 from ${name} as t where ${compileIdentity(relation, 't')}`,
     // The lock keeps it the row that is changed.
@@ -45,24 +50,32 @@ export function compileWholeRows(relation: Relation, action: ChangeAction): Whol
       select ${whole('t')} from ${name} as t where ${compileIdentity(relation, 't')} limit 1 for update)`),
     after:
       action === 'update'
-        ? compileAfter(relation, whole('t'), takeRowBefore)
-        : replaceChangedRows(sql`json_build_array(${changedRow(takeRowBefore)})`),
+        ? compileAfter(relation, whole('t'), form, takeRowBefore)
+        : replaceChanges(sql`json_build_array(${changedRow(takeRowBefore)})`),
   }
 }
 
-/** The rows left, each replaced by the one with its key; by itself when a trigger has moved that away. */
-function compileAfter(relation: Relation, whole: Sql, oldRecord?: Sql): Sql {
+/** What was left, each row replaced by the one with its key; by itself when a trigger has moved that away. */
+function compileAfter(relation: Relation, whole: Sql, form: ChangeForm, oldRecord?: Sql): Sql {
   const key = relation.primaryKey
   const types = sql.join(key.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`))
   const isSame = sql.join(
     key.map(({ name }) => sql`${sql.id('t', name)} = ${sql.id('k', name)}`),
     sql` and `,
   )
-  const record = sql`coalesce(f.record, c.change->'record')`
-  return replaceChangedRows(sql`(
-    select json_agg(${changedRow(record, oldRecord)} order by c.place)
-    from json_array_elements(${takeChangedRows}) with ordinality c (change, place)
-    cross join lateral json_to_record(c.change->'record') as k (${types})
+  const left = oldRecord === undefined ? sql`c.change` : sql`c.change->'record'`
+  const change = changedRow(sql`coalesce(f.record, ${left})`, oldRecord)
+  const [changes, source] =
+    form === 'record'
+      ? [change, sql`(select ${takeChanges} as change offset 0) c`]
+      : [
+          sql`json_agg(${change} order by c.place)`,
+          sql`json_array_elements(${takeChanges}) with ordinality c (change, place)`,
+        ]
+  return replaceChanges(sql`(
+    select ${changes}
+    from ${source}
+    cross join lateral json_to_record(${left}) as k (${types})
     left join lateral (
       select ${whole} as record from ${relationName(relation)} as t where ${isSame} limit 1
     ) f on true)`)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Column, Relation } from '../../../database/catalog/model.ts'
-import { type ChangeAction, changedRow, leaveChangedRows } from '../../../database/change-log.ts'
+import { type ChangeAction, type ChangeForm, changedRow, leaveChanges } from '../../../database/change-log.ts'
 import type { StatementFailed } from '../../../database/message.ts'
 import { Slot, type Sql, sql } from '../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
@@ -42,6 +42,11 @@ export interface WriteOptions {
    * {@link isRowMissing} recognizes that.
    */
   readonly mustTouch: boolean
+}
+
+/** How the statement of an action leaves its change: where tables inherit, all but an insert can touch several rows. */
+export function changeForm(action: ChangeAction): ChangeForm {
+  return action === 'create' ? 'record' : 'array'
 }
 
 /** The statement of an action; `columns` are those it writes. */
@@ -118,7 +123,7 @@ function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
     return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
   if (!options.mustTouch) return remove
-  return compileAnswer({ ...written, write: sql`${remove} returning 1`, record: sql`null` }, options)
+  return compileAnswer({ ...written, write: sql`${remove} returning 1`, record: sql`'null'::json` }, options)
 }
 
 /** The insert itself, from a function that answers records of JSON. The rows' alias is `t`. */
@@ -160,22 +165,35 @@ function compileAnswer(
   { isCaptured, mustTouch }: WriteOptions,
 ): Sql {
   if (!isCaptured && !mustTouch) return sql`with w as (${write}) select ${record} from w`
-  const changes = leaveChangedRows(of, action, sql`json_agg(${changedRow(record, old)})`)
+  // Made once, however often it is named.
+  const touched = sql`(select ${record} as record, ${old ?? sql`null`} as old_record from w offset 0) t`
+  if (isCaptured && changeForm(action) === 'array') {
+    const rows = sql`json_agg(${changedRow(sql`t.record`, old && sql`t.old_record`)})`
+    return sql`
+      with w as (${write})
+      select c.record, ${failWithout(sql`c.record`)}, ${leaveChanges(of, action, sql`c.changes`)}
+      from (select (array_agg(t.record))[1] as record, ${rows} as changes from ${touched}) c`
+  }
   return sql`
     with w as (${write})
-    select (select ${record} from w limit 1),
-      (select (${missingMark} || count(*))::int from w having count(*) = 0)
-      ${isCaptured ? sql`, (select ${changes} from w)` : sql.empty}`
+    select t.record, ${failWithout(sql`t.record`)}
+      ${isCaptured ? sql`, ${leaveChanges(of, action, sql`t.record`)}` : sql.empty}
+    from (select) one left join ${touched} on true
+    limit 1`
 }
 
 /** Nobody outside knows it, so no value sent by a caller can look like it. */
 const missingToken = `missing ${randomBytes(9).toString('base64url')} `
-const missingMark = sql.literal(missingToken)
 
 /**
- * Whether a statement that must touch a row touched none. Postgres has no statement that fails on purpose, so it
- * casts a text of ours to a number.
+ * Fails when there is no record. Postgres has no statement that fails on purpose, so it casts a text of ours to a
+ * number; the record in it keeps the planner from doing so beforehand.
  */
+function failWithout(record: Sql): Sql {
+  return sql`case when ${record} is null then (${sql.literal(missingToken)} || coalesce(${record}::text, '0'))::int end`
+}
+
+/** Whether a statement that must touch a row touched none. */
 export function isRowMissing(failure: StatementFailed): boolean {
   return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
 }
