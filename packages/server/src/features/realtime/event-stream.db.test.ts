@@ -294,6 +294,22 @@ describe('row-level security', () => {
     ])
   })
 
+  test('that only a table could answer lets nobody be told, and says so in the log', async () => {
+    await using strange = await createTestApp({
+      setup: `
+        create table odd (id int primary key);
+        create table even (id int primary key);
+        alter table odd enable row level security;
+        create policy strange on odd using (tableoid > 0)`,
+    })
+    await using stream = await openEventStream(strange.url, 'tables=odd,even', { token: aliceToken })
+    for (const table of ['odd', 'even'])
+      await strange.request('POST', `/api/collections/${table}`, { token: aliceToken, body: { id: 1 } })
+    expect(await stream.next(1)).toEqual([{ action: 'create', table: 'even', record: { id: 1 } }])
+    expect(stream.hasEnded).toBe(false)
+    expect(strange.log.join()).toContain('the policies of a table cannot be asked about its events')
+  })
+
   test('that changes is followed', async () => {
     await using stream = await open('tables=note')
     await app.sql(`drop policy own on note`)

@@ -52,13 +52,17 @@ export class LogFollower {
   between<Result>(work: (position: Position) => Promise<Result> | Result): Promise<Result> {
     const turn = this.#turns.then(async () => {
       this.#position ??= await readEnd(this.#options.database)
-      return await work(this.#position)
+      try {
+        return await work(this.#position)
+      } finally {
+        // Here and not before: the loop may have been about to end.
+        this.#loop ??= this.#follow()
+      }
     })
     this.#turns = turn.then(
       () => undefined,
       () => undefined,
     )
-    this.#loop ??= this.#follow()
     return turn
   }
 

@@ -34,6 +34,8 @@ export class Hub {
   readonly #selector: EventSelector
   readonly #log: Logger
   readonly #groups = new Map<string, Group>()
+  /** Asked for with every look at the log; undefined when audiences have come or gone. */
+  #tables: readonly string[] | undefined
   readonly #places = new Map<Stream, Place>()
 
   constructor(selector: EventSelector, log: Logger) {
@@ -41,11 +43,15 @@ export class Hub {
     this.#log = log
   }
 
+  /** What is listened to. */
   get tables(): readonly string[] {
-    const tables = new Set<string>()
-    for (const { audience } of this.#audiences())
-      for (const table of audience.subscriptions.keys()) tables.add(table)
-    return [...tables]
+    if (this.#tables === undefined) {
+      const tables = new Set<string>()
+      for (const { audience } of this.#audiences())
+        for (const table of audience.subscriptions.keys()) tables.add(table)
+      this.#tables = [...tables]
+    }
+    return this.#tables
   }
 
   /** Puts the stream where it belongs by its listener and subscriptions; to be called again when they change. */
@@ -62,6 +68,7 @@ export class Hub {
     if (found === undefined) {
       const audience = { scope, subscriptions: stream.subscriptions }
       group.audiences.set(place.audience, { audience, streams: new Set([stream]) })
+      this.#tables = undefined
     } else {
       found.streams.add(stream)
     }
@@ -84,7 +91,10 @@ export class Hub {
     const group = this.#groups.get(place.group)
     const found = group?.audiences.get(place.audience)
     found?.streams.delete(stream)
-    if (found?.streams.size === 0) group?.audiences.delete(place.audience)
+    if (found?.streams.size === 0) {
+      group?.audiences.delete(place.audience)
+      this.#tables = undefined
+    }
     if (group?.audiences.size === 0) this.#groups.delete(place.group)
   }
 

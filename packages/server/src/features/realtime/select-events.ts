@@ -32,6 +32,13 @@ interface Row {
   readonly json: string
 }
 
+/** Tables whose policies cannot be evaluated. */
+interface Refusals {
+  readonly tables: Set<string>
+  /** The one that failed last. */
+  failed: string | undefined
+}
+
 export interface EventSelectorDeps {
   readonly log: Logger
   readonly live: LiveCatalog
@@ -94,23 +101,38 @@ export class EventSelector {
    *
    * @throws AppError, ConnectionLost, PoolExhausted
    */
-  select(
+  async select(
     events: readonly LogEvent[],
     scope: CallerScope,
     audiences: readonly Audience[],
     passing: Passing,
   ): Promise<ReadonlyMap<Audience, readonly Message[]>> {
-    return this.#withCatalog(async (catalog) => {
-      const wanted = audiences.map((audience) => takenBy(audience, events, passing))
-      const readable = await this.#findReadable(catalog, scope, events, wanted)
-      const bodies = await this.#describe(catalog, scope, events, readable)
-      return new Map(
-        audiences.map((audience, index) => {
-          const taken = wanted[index] ?? new Set<RowName>()
-          return [audience, choose(events, taken, readable, bodies)]
-        }),
-      )
-    })
+    const refusals: Refusals = { tables: new Set(), failed: undefined }
+    for (;;) {
+      try {
+        return await this.#withCatalog(async (catalog) => {
+          const wanted = audiences.map((audience) => takenBy(audience, events, passing))
+          const readable = await this.#findReadable(catalog, scope, events, wanted, refusals)
+          const bodies = await this.#describe(catalog, scope, events, readable)
+          return new Map(
+            audiences.map((audience, index) => {
+              const taken = wanted[index] ?? new Set<RowName>()
+              return [audience, choose(events, taken, readable, bodies)]
+            }),
+          )
+        })
+      } catch (error) {
+        // Not out of date after all: the policies ask for what only a table has.
+        const { tables, failed } = refusals
+        if (failed === undefined || tables.has(failed)) throw error
+        const detail = { table: failed, reason: messageOf(error) }
+        this.#deps.log.warn(
+          detail,
+          'the policies of a table cannot be asked about its events; nobody is told',
+        )
+        tables.add(failed)
+      }
+    }
   }
 
   /** Of the rows that any of them takes, those the identity may read; and the other side of a change. */
@@ -119,6 +141,7 @@ export class EventSelector {
     scope: CallerScope,
     events: readonly LogEvent[],
     wanted: readonly ReadonlySet<RowName>[],
+    refusals: Refusals,
   ): Promise<ReadonlySet<RowName>> {
     const isTaken = (index: number) =>
       wanted.some((taken) => taken.has(`new ${index}`) || taken.has(`old ${index}`))
@@ -128,7 +151,7 @@ export class EventSelector {
     )
     const readable = new Set<RowName>()
     const found = await Promise.all(
-      [...rows].map(([table, list]) => this.#findVisible(catalog, scope, table, list)),
+      [...rows].map(([table, list]) => this.#findVisible(catalog, scope, table, list, refusals)),
     )
     for (const { name } of found.flat()) readable.add(name)
     return readable
@@ -139,15 +162,21 @@ export class EventSelector {
     scope: CallerScope,
     table: string,
     rows: readonly Row[],
+    refusals: Refusals,
   ): Promise<readonly Row[]> {
     const relation = catalog.relations.get(table)
-    if (relation === undefined) return []
+    if (relation === undefined || refusals.tables.has(table)) return []
     if (scope.kind === 'unrestricted') return rows
     if (!relation.callers.select) return []
     if (!relation.rlsEnabled) return rows
     const visible = this.#visibleStatement(relation)
     if (visible === undefined) return []
-    return await this.#askPolicies(scope, visible, rows)
+    try {
+      return await this.#askPolicies(scope, visible, rows)
+    } catch (error) {
+      if (mayBeOutdated(error)) refusals.failed = table
+      throw error
+    }
   }
 
   /** A policy that fails on a row says no to it, and to no other. */
