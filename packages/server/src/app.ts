@@ -192,6 +192,8 @@ async function wire(
       catalog,
       interests,
       verifiers,
+      isAuthRequired: config.auth.enabled,
+      origins: { corsAllowedOrigins: config.server.cors_allowed_origins, publicBaseUrl },
       version: readVersion(),
       clock,
       log,

@@ -46,7 +46,7 @@ export class Upgrades {
         return
       }
       const response = new ServerResponse(request)
-      response.shouldKeepAlive = false
+      response.setHeader('connection', 'close')
       response.assignSocket(socket)
       response.once('finish', () => socket.destroySoon())
       offers.set(request, {

@@ -41,6 +41,46 @@ export const realtimeErrorTable = {
     message: 'origin not allowed',
     help: 'WebSockets from other origins must be listed by name in `server.cors_allowed_origins`.',
   },
+  channelsUnavailable: {
+    status: 503,
+    message: 'broadcast not available',
+    help: 'Channels are not available.',
+  },
+  badHandshake: {
+    status: 400,
+    message: (problem: string) => `bad WebSocket handshake: ${problem}`,
+    help: 'The request does not follow RFC 6455 §4.1.',
+  },
+  invalidMessage: {
+    status: 400,
+    message: (problem: string) => `invalid JSON: ${problem}`,
+    help: 'A message of a WebSocket is a text frame with one JSON object. Told in an `error` message.',
+  },
+  missingMessageType: {
+    status: 400,
+    message: 'missing message type',
+    help: 'A message of a WebSocket names its `type`. Told in an `error` message.',
+  },
+  unknownMessageType: {
+    status: 400,
+    message: (type: string) => `unknown message type: ${type}`,
+    help: 'There is no such message. Told in an `error` message.',
+  },
+  messageTooLarge: {
+    status: 413,
+    message: (limit: number) => `message exceeds ${limit} bytes`,
+    help: 'Payloads of broadcasts and presences have limits of their own; everything else must fit into this one.',
+  },
+  missingToken: {
+    status: 400,
+    message: 'missing token',
+    help: 'The message `auth` carries the access token as `token`.',
+  },
+  authenticationFailed: {
+    status: 401,
+    message: 'authentication failed',
+    help: 'The token is not good, or it is of another user than the one the WebSocket was opened by.',
+  },
   connectionNotFound: {
     status: 404,
     message: 'connection not found',

@@ -4,7 +4,7 @@ import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { Database } from '../../database/open.ts'
 import type { Feature } from '../../feature.ts'
 import { verifyToken } from '../../http/authentication.ts'
-import type { TokenVerifier } from '../../http/identity.ts'
+import { openIdentity, type TokenVerifier } from '../../http/identity.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Interests } from '../events/index.ts'
@@ -12,10 +12,19 @@ import { realtimeAdminRoutes } from './admin-routes.ts'
 import { forgetUnlistened, ListenedTables } from './listened-tables.ts'
 import { realtimeRoutes } from './routes.ts'
 import { EventSelector } from './select-events.ts'
+import type { Listener } from './stream.ts'
 import { Streams } from './streams.ts'
 import { SubscriptionPlanner } from './subscriptions.ts'
+import { WebSocketHandshake } from './websocket-handshake.ts'
+import type { OriginRules } from './websocket-origin.ts'
+import { websocketRoute } from './websocket-route.ts'
+import { contractTiming, WebSockets, type WebSocketTiming } from './websockets.ts'
 
 export { realtimeErrorTable } from './errors.ts'
+
+/** What a broadcast takes beside its payload; one that exceeds its limit by less is told so. */
+const frameOverheadBytes = 16 * 1024
+const everybody: Listener = { scope: openIdentity.scope, userId: undefined, token: undefined }
 
 const cleanUpIntervalMs = 10 * 60 * 1000
 
@@ -25,9 +34,15 @@ export interface RealtimeDeps {
   readonly catalog: LiveCatalog
   readonly interests: Interests
   readonly verifiers: readonly TokenVerifier[]
+  /** False while `auth.enabled` is false. */
+  readonly isAuthRequired: boolean
+  /** Whose pages may open WebSockets. */
+  readonly origins: OriginRules
   readonly version: string
   readonly clock: Clock
   readonly log: Logger
+  /** How long WebSockets wait for their clients; for tests. */
+  readonly timing?: Partial<WebSocketTiming>
 }
 
 /** Tells clients of changes as they happen (facts, Realtime). */
@@ -37,9 +52,12 @@ export function realtime({
   catalog,
   interests,
   verifiers,
+  isAuthRequired,
+  origins,
   version,
   clock,
   log,
+  timing,
 }: RealtimeDeps): Feature {
   const selector = new EventSelector({ live: catalog, system, user, log })
   const listened = new ListenedTables({
@@ -50,11 +68,28 @@ export function realtime({
   const verify = (token: string) => verifyToken(verifiers, token)
   const streams = new Streams({ config, database: system, selector, listened, verify, log })
   const planner = new SubscriptionPlanner(catalog, system)
+  const sockets = new WebSockets({
+    config,
+    streams,
+    planner,
+    authenticate: async (token) => {
+      const verdict = await verify(token)
+      if (!('identity' in verdict) || verdict.identity.kind !== 'user') return undefined
+      const { scope, userId } = verdict.identity
+      return { scope, userId, token }
+    },
+    everybody: isAuthRequired ? undefined : everybody,
+    log,
+    timing: { ...contractTiming, ...timing },
+  })
+  streams.accompany(sockets)
   let cleaning: NodeJS.Timeout | undefined
   return {
     name: 'realtime',
     routes(app) {
       realtimeRoutes(app, { streams, planner, log })
+      const handshake = new WebSocketHandshake(config.broadcast_max_message_bytes + frameOverheadBytes)
+      websocketRoute(app, { streams, sockets, handshake, origins })
       realtimeAdminRoutes(app, { database: system, streams, version, clock })
     },
     start() {
@@ -64,7 +99,10 @@ export function realtime({
         )
       }, cleanUpIntervalMs).unref()
     },
-    drain: () => streams.drain(),
+    drain() {
+      streams.drain()
+      sockets.drain()
+    },
     async stop() {
       clearInterval(cleaning)
       await streams.stop()

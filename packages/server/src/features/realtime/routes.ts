@@ -41,7 +41,9 @@ export function realtimeRoutes(app: HttpServer, { streams, planner, log }: Realt
       const subscriptions = await planner.plan(listener.scope, names, conditions)
       const from = lastEventIdOf(request)
       const transport = new SseTransport(reply)
-      const stream = new Stream(transport, listener, addressKey(request), (ended) => streams.onEnd(ended))
+      const stream = new Stream(transport, listener, addressKey(request), (ended, ending) =>
+        streams.onEnd(ended, ending),
+      )
       reply.raw.once('close', () => stream.leave())
       if (reply.raw.destroyed) stream.leave()
       try {

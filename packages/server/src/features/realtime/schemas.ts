@@ -38,6 +38,24 @@ export const streamSchema = {
   }),
 }
 
+export const websocketSchema = {
+  tags,
+  security: [{}, ...bearerSecurity],
+  summary: 'Open a WebSocket',
+  description:
+    'Changes of tables, broadcasts and presence (RFC 6455). The token comes with the request or in a first message ' +
+    '`auth` within 10 seconds. Messages are JSON objects with a `type`, and a `ref` that comes back in the `reply`. ' +
+    'Clients send auth, subscribe, unsubscribe, channel_subscribe, channel_unsubscribe, broadcast, presence_track, ' +
+    'presence_untrack and presence_sync; they are sent connected, reply, event, broadcast, presence, error and ' +
+    'system. `event` carries the `id` to come back with as `last_event_id` of `subscribe`. Closed with 4401 when the ' +
+    'token is not good or its session ends, 4008 beyond `realtime.max_connections_per_user`, 4000 by an ' +
+    'administrator, 1013 when the client reads too slowly, 1001 when the server stops or nothing is subscribed to.',
+  querystring: Type.Object({
+    token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
+  }),
+  response: responses({ 101: Type.Null({ description: 'The connection is a WebSocket.' }) }),
+}
+
 const connection = Type.Object({
   id: Type.String({ description: 'The `clientId` of `connected`.' }),
   transport: Type.Union([Type.Literal('sse'), Type.Literal('ws')]),

@@ -121,8 +121,9 @@ export class Streams {
   }
 
   /** To be told when a stream has ended, whatever ended it. */
-  onEnd(stream: Stream): void {
+  onEnd(stream: Stream, ending: Ending | 'gone'): void {
     this.#hub.leave(stream)
+    if (ending === 'slow_client') this.counters.droppedMessages += 1
     this.#changed.delete(stream)
     if (!this.#streams.delete(stream.id)) return
     this.#forget(stream.id)

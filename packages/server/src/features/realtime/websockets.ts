@@ -1,0 +1,97 @@
+import type { Socket } from 'node:net'
+import type { WebSocket } from 'ws'
+import type { Config } from '../../config/schema.ts'
+import { MessageQueue } from './message-queue.ts'
+import type { Stream } from './stream.ts'
+import type { StreamCompanion, Streams } from './streams.ts'
+import { WebSocketPulse } from './websocket-pulse.ts'
+import { type Offered, type SessionDeps, WebSocketSession } from './websocket-session.ts'
+import { WebSocketTransport } from './websocket-transport.ts'
+
+export interface WebSocketTiming {
+  /** A client has so long to say who it is. */
+  readonly authenticationMs: number
+  /** A ping must be answered in this time. */
+  readonly pongMs: number
+  /** A client may listen to nothing for so long. */
+  readonly idleMs: number
+}
+
+export const contractTiming: WebSocketTiming = { authenticationMs: 10_000, pongMs: 10_000, idleMs: 60_000 }
+
+/** WebSockets from one address that have not said who they are. */
+export const strangersPerAddress = 100
+
+export interface WebSocketsDeps extends Omit<SessionDeps, 'authenticationMs'> {
+  readonly config: Config['realtime']
+  readonly streams: Streams
+  readonly timing: WebSocketTiming
+}
+
+/** Every open WebSocket of this node. */
+export class WebSockets implements StreamCompanion {
+  readonly #deps: WebSocketsDeps
+  readonly #sessions = new Map<string, WebSocketSession>()
+  /** Those that came without a token; some may have been admitted since. */
+  readonly #strangers = new Set<WebSocketSession>()
+
+  constructor(deps: WebSocketsDeps) {
+    this.#deps = deps
+  }
+
+  open(socket: WebSocket, connection: Socket, address: string, offered: Offered): void {
+    const { config, streams, timing, everybody } = this.#deps
+    const transport = new WebSocketTransport(socket, connection)
+    const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() })
+    const deps = { ...this.#deps, authenticationMs: timing.authenticationMs }
+    const session = new WebSocketSession(deps, transport, queue, address)
+    // What a client does wrong closes its socket, with the code that RFC 6455 has for it.
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      this.#sessions.delete(session.id)
+      this.#strangers.delete(session)
+      session.leave()
+    })
+    if (everybody === undefined && offered === 'nothing') {
+      if (this.#countStrangers(address) >= strangersPerAddress) {
+        session.close(4008, 'connection limit exceeded')
+        return
+      }
+      this.#strangers.add(session)
+    }
+    this.#sessions.set(session.id, session)
+    // Without `binaryType` a message is one buffer.
+    socket.on('message', (data, isBinary) => session.receive(data as Buffer, isBinary))
+    new WebSocketPulse(socket, config.heartbeat_interval_seconds * 1000, timing.pongMs, () => {
+      streams.counters.heartbeatFailures += 1
+      transport.cutOff()
+    })
+    session.begin(offered)
+  }
+
+  /** Ends those that are no streams yet; the others end with the streams. */
+  drain(): void {
+    for (const session of this.#sessions.values()) {
+      if (!session.isAdmitted) session.close(1001, 'server is shutting down')
+    }
+  }
+
+  channelsOf(): readonly string[] {
+    return []
+  }
+
+  onLook({ id }: Stream, now: number): void {
+    this.#sessions.get(id)?.endIfIdle(now, this.#deps.timing.idleMs)
+  }
+
+  onEnd(): void {}
+
+  #countStrangers(address: string): number {
+    let count = 0
+    for (const session of this.#strangers) {
+      if (session.isAdmitted) this.#strangers.delete(session)
+      else if (session.address === address) count += 1
+    }
+    return count
+  }
+}

@@ -1,0 +1,118 @@
+import { WebSocket } from 'ws'
+import { waitFor } from './wait-for.ts'
+
+/** A message of the server. */
+// biome-ignore lint/suspicious/noExplicitAny: assertions name what they expect of it
+export type ServerMessage = any
+
+export interface WebSocketClient extends AsyncDisposable {
+  readonly socket: WebSocket
+  /** Everything that has come, in order. */
+  readonly messages: readonly ServerMessage[]
+  /** Code and reason, once closed. */
+  readonly closed: { readonly code: number; readonly reason: string } | undefined
+  readonly pings: number
+  /** Sends an object as JSON; a text or bytes as they are. */
+  send(message: object | string | Uint8Array): void
+  /** Sends with a `ref` of its own and answers the reply to it. */
+  ask(message: object): Promise<ServerMessage>
+  /** Messages of this type. */
+  ofType(type: string): readonly ServerMessage[]
+  /** Waits until so many of this type have come. */
+  next(type: string, count?: number): Promise<readonly ServerMessage[]>
+  /** Waits for the end. */
+  ended(timeoutMs?: number): Promise<{ readonly code: number; readonly reason: string }>
+}
+
+export interface WebSocketClientOptions {
+  /** Goes into the header. */
+  readonly token?: string | undefined
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Whether to answer pings. */
+  readonly autoPong?: boolean
+}
+
+/** The answer to a handshake that the server refuses. */
+export class HandshakeRefused extends Error {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: string
+
+  constructor(status: number, headers: HandshakeRefused['headers'], body: string) {
+    super(`the handshake was refused: ${status} ${body}`)
+    this.status = status
+    this.headers = headers
+    this.body = body
+  }
+}
+
+let refs = 0
+
+/** Resolves when the handshake is done. @throws HandshakeRefused */
+export async function openWebSocket(
+  base: string,
+  { token, query = '', headers = {}, autoPong = true }: WebSocketClientOptions = {},
+): Promise<WebSocketClient> {
+  const messages: ServerMessage[] = []
+  let closed: { code: number; reason: string } | undefined
+  let pings = 0
+  const socket = new WebSocket(`${base.replace(/^http/, 'ws')}/api/realtime/ws${query}`, {
+    autoPong,
+    headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
+  })
+  socket.on('message', (data) => messages.push(JSON.parse(String(data))))
+  socket.on('ping', () => {
+    pings += 1
+  })
+  socket.on('close', (code, reason) => {
+    closed = { code, reason: String(reason) }
+  })
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', resolve)
+    socket.on('error', reject)
+    socket.once('unexpected-response', (_request, response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () =>
+        reject(
+          new HandshakeRefused(response.statusCode ?? 0, response.headers, Buffer.concat(chunks).toString()),
+        ),
+      )
+    })
+  })
+  const client: WebSocketClient = {
+    socket,
+    messages,
+    get closed() {
+      return closed
+    },
+    get pings() {
+      return pings
+    },
+    send(message) {
+      const isRaw = typeof message === 'string' || message instanceof Uint8Array
+      socket.send(isRaw ? message : JSON.stringify(message))
+    },
+    ask(message) {
+      refs += 1
+      const ref = `r${refs}`
+      client.send({ ref, ...message })
+      return waitFor(`the reply to ${JSON.stringify(message).slice(0, 200)}`, () =>
+        messages.find((candidate) => candidate.type === 'reply' && candidate.ref === ref),
+      )
+    },
+    ofType: (type) => messages.filter((message) => message.type === type),
+    next: (type, count = 1) =>
+      waitFor(`${count} messages ${type}`, () => {
+        const found = client.ofType(type)
+        return found.length >= count ? found : undefined
+      }),
+    ended: (timeoutMs) => waitFor('the end of the WebSocket', () => closed, timeoutMs),
+    async [Symbol.asyncDispose]() {
+      socket.terminate()
+      await client.ended()
+    },
+  }
+  return client
+}
