@@ -194,6 +194,7 @@ async function wire(
       verifiers,
       isAuthRequired: config.auth.enabled,
       origins: { corsAllowedOrigins: config.server.cors_allowed_origins, publicBaseUrl },
+      metrics: measurements,
       version: readVersion(),
       clock,
       log,

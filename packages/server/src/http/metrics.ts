@@ -46,6 +46,19 @@ export class Metrics {
     })
   }
 
+  /** Shows the open streams of this node. */
+  watchStreams(count: () => Readonly<Record<'sse' | 'ws', number>>): void {
+    new Gauge({
+      name: 'basalt_realtime_connections',
+      help: 'Open streams of changes, by transport.',
+      labelNames: ['transport'],
+      registers: [this.registry],
+      collect() {
+        for (const [transport, value] of Object.entries(count())) this.set({ transport }, value)
+      },
+    })
+  }
+
   observe(operation: string, status: number, seconds: number): void {
     const key = `${operation} ${status}`
     let counter = this.#counters.get(key)

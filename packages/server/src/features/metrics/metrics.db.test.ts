@@ -64,6 +64,11 @@ describe('GET /metrics', () => {
     expect(types.get('basalt_http_requests_total')).toBe('counter')
     expect(types.get('basalt_http_request_duration_seconds')).toBe('histogram')
     expect(types.get('basalt_database_connections')).toBe('gauge')
+    expect(samples).toContainEqual({
+      name: 'basalt_realtime_connections',
+      labels: { transport: 'sse' },
+      value: 0,
+    })
     expect(types.has('process_resident_memory_bytes')).toBe(true)
     for (const { name } of samples) {
       expect(

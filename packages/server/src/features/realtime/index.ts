@@ -5,6 +5,7 @@ import type { Database } from '../../database/open.ts'
 import type { Feature } from '../../feature.ts'
 import { verifyToken } from '../../http/authentication.ts'
 import { openIdentity, type TokenVerifier } from '../../http/identity.ts'
+import type { Metrics } from '../../http/metrics.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Interests } from '../events/index.ts'
@@ -38,6 +39,7 @@ export interface RealtimeDeps {
   readonly isAuthRequired: boolean
   /** Whose pages may open WebSockets. */
   readonly origins: OriginRules
+  readonly metrics: Metrics
   readonly version: string
   readonly clock: Clock
   readonly log: Logger
@@ -54,6 +56,7 @@ export function realtime({
   verifiers,
   isAuthRequired,
   origins,
+  metrics,
   version,
   clock,
   log,
@@ -67,6 +70,7 @@ export function realtime({
   })
   const verify = (token: string) => verifyToken(verifiers, token)
   const streams = new Streams({ config, database: system, selector, listened, verify, log })
+  metrics.watchStreams(() => streams.counts)
   const planner = new SubscriptionPlanner(catalog, system)
   const sockets = new WebSockets({
     config,

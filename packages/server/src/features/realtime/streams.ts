@@ -87,8 +87,11 @@ export class Streams {
     return this.#streams.get(id)
   }
 
-  get count(): number {
-    return this.#streams.size
+  /** Open streams by transport. */
+  get counts(): Readonly<Record<'sse' | 'ws', number>> {
+    const counts = { sse: 0, ws: 0 }
+    for (const { transport } of this.#streams.values()) counts[transport.name] += 1
+    return counts
   }
 
   requireOpen(): void {
