@@ -7,6 +7,7 @@ import { isUuid } from '../../lib/uuid.ts'
 import { recordAudit } from '../audit/index.ts'
 import { disown, listConnections, sumCounters } from './connections.ts'
 import { realtimeErrors } from './errors.ts'
+import { countPresences } from './presence-queries.ts'
 import * as schemas from './schemas.ts'
 import type { Streams } from './streams.ts'
 
@@ -28,7 +29,11 @@ export function realtimeAdminRoutes(
     `${path}/stats`,
     { config: { guard: 'admin', operation: 'realtime.stats' }, schema: schemas.statsSchema },
     async (_request, reply) => {
-      const [rows, counters] = await Promise.all([listConnections(database), sumCounters(database)])
+      const [rows, counters, presence] = await Promise.all([
+        listConnections(database),
+        sumCounters(database),
+        countPresences(database),
+      ])
       const sse = rows.filter(({ transport }) => transport === 'sse').length
       return reply.send({
         version,
@@ -36,7 +41,7 @@ export function realtimeAdminRoutes(
         connections: { sse, ws: rows.length - sse, total: rows.length },
         subscriptions: {
           tables: countNames(rows.flatMap(({ tables }) => tables)),
-          channels: { broadcast: countNames(rows.flatMap(({ channels }) => channels)), presence: {} },
+          channels: { broadcast: countNames(rows.flatMap(({ channels }) => channels)), presence },
         },
         counters: {
           dropped_messages: counters.droppedMessages,

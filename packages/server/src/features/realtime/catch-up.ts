@@ -1,7 +1,7 @@
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import type { Subscriptions } from './audience.ts'
-import { type Batch, positionBehind, readLog, readLogBounds } from './event.ts'
-import type { LogFollower } from './follower.ts'
+import { type Batch, type LogEvent, positionBehind, readLog, readLogBounds } from './event.ts'
+import type { Follower } from './follower.ts'
 import { type Hub, render } from './hub.ts'
 import { beginningOf, endOf, type Position } from './position.ts'
 import type { EventSelector } from './select-events.ts'
@@ -29,7 +29,7 @@ export async function isHeld(
 export interface CatchUpDeps {
   readonly database: SystemDatabase
   readonly selector: EventSelector
-  readonly follower: LogFollower
+  readonly follower: Follower<LogEvent>
   readonly hub: Hub
 }
 

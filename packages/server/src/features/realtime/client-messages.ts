@@ -21,12 +21,17 @@ export interface ClientMessage {
   /** Sent back with the reply. */
   readonly ref: string | number | undefined
   readonly members: Readonly<Record<string, unknown>>
-  /** As it came. */
-  readonly text: string
+  /** JSON as it was written, so that no digit is lost: the payload of a broadcast, or a presence. */
+  readonly payload: string | undefined
 }
 
+/** What a message may take, apart from the payload of a broadcast or a presence. */
+export const envelopeLimitBytes = 4096
+const presenceLimitBytes = 4096
 /** A message that nests deeper is nothing that programs exchange, and some clients cannot read it. */
 const nestingLimit = 100
+/** Characters of the name of a channel or an event. */
+const nameLimit = 200
 
 /** @throws AppError invalid_message, missing_message_type, unknown_message_type */
 export function parseMessage(text: string): ClientMessage {
@@ -35,7 +40,31 @@ export function parseMessage(text: string): ClientMessage {
   if (typeof type !== 'string' || type === '') throw realtimeErrors.missingMessageType()
   if (!isType(type)) throw realtimeErrors.unknownMessageType(type.slice(0, 100))
   const isRef = typeof ref === 'string' || typeof ref === 'number'
-  return { type, ref: isRef ? ref : undefined, members, text }
+  return { type, ref: isRef ? ref : undefined, members, payload: payloadOf(type, text) }
+}
+
+/** Some clients send a presence as `state` (facts, Realtime). */
+function payloadOf(type: ClientMessage['type'], text: string): string | undefined {
+  if (type === 'broadcast') return sliceObject(text).get('payload')
+  if (type !== 'presence_track') return undefined
+  const slices = sliceObject(text)
+  return slices.get('presence') ?? slices.get('state')
+}
+
+/** @throws AppError broadcast_too_large, presence_too_large, message_too_large */
+export function requireSize(
+  { type, payload = '' }: ClientMessage,
+  bytes: number,
+  broadcastLimitBytes: number,
+): void {
+  const payloadBytes = Buffer.byteLength(payload)
+  if (type === 'broadcast' && payloadBytes > broadcastLimitBytes) {
+    throw realtimeErrors.broadcastTooLarge(broadcastLimitBytes)
+  }
+  if (type === 'presence_track' && payloadBytes > presenceLimitBytes) {
+    throw realtimeErrors.presenceTooLarge(presenceLimitBytes)
+  }
+  if (bytes - payloadBytes > envelopeLimitBytes) throw realtimeErrors.messageTooLarge(envelopeLimitBytes)
 }
 
 /** A name or several, in an array or separated by commas. @throws AppError tables_required, no_valid_table */
@@ -54,9 +83,25 @@ export function filterOf({ members: { filter } }: ClientMessage): readonly Condi
   return parseFilter(filter)
 }
 
-/** A member as it was written, so that no digit is lost. */
-export function textOfMember({ text }: ClientMessage, name: string): string | undefined {
-  return sliceObject(text).get(name)
+/** @throws AppError channel_required, invalid_name */
+export function channelOf({ members: { channel } }: ClientMessage): string {
+  if (typeof channel !== 'string' || channel === '') throw realtimeErrors.channelRequired()
+  return requireName('channel', channel)
+}
+
+/** @throws AppError event_required, invalid_name */
+export function eventOf({ members: { event } }: ClientMessage): string {
+  if (typeof event !== 'string' || event === '') throw realtimeErrors.eventRequired()
+  return requireName('event', event)
+}
+
+/** A name that comes back from Postgres as it went there. */
+function requireName(what: string, name: string): string {
+  if (name.length > nameLimit) throw realtimeErrors.invalidName(what, `at most ${nameLimit} characters`)
+  if (name.includes('\0') || !name.isWellFormed()) {
+    throw realtimeErrors.invalidName(what, 'expected characters of Unicode other than NUL')
+  }
+  return name
 }
 
 function parseObject(text: string): Record<string, unknown> {

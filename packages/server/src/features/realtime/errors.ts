@@ -41,11 +41,6 @@ export const realtimeErrorTable = {
     message: 'origin not allowed',
     help: 'WebSockets from other origins must be listed by name in `server.cors_allowed_origins`.',
   },
-  channelsUnavailable: {
-    status: 503,
-    message: 'broadcast not available',
-    help: 'Channels are not available.',
-  },
   badHandshake: {
     status: 400,
     message: (problem: string) => `bad WebSocket handshake: ${problem}`,
@@ -80,6 +75,56 @@ export const realtimeErrorTable = {
     status: 401,
     message: 'authentication failed',
     help: 'The token is not good, or it is of another user than the one the WebSocket was opened by.',
+  },
+  channelRequired: {
+    status: 400,
+    message: 'channel is required',
+    help: 'The message names its `channel`.',
+  },
+  eventRequired: {
+    status: 400,
+    message: 'event is required',
+    help: 'A broadcast names its `event`.',
+  },
+  invalidName: {
+    status: 400,
+    message: (what: string, problem: string) => `${what}: ${problem}`,
+    help: 'The name of a channel or an event cannot be used.',
+  },
+  tooManyChannels: {
+    status: 400,
+    message: (limit: number) => `at most ${limit} channels may be subscribed to`,
+    help: 'Open another WebSocket for the rest.',
+  },
+  channelAccessDenied: {
+    status: 403,
+    message: 'channel access denied',
+    help: 'The policies of `basalt.realtime_channels` do not let the caller do this on the channel.',
+  },
+  notSubscribed: {
+    status: 409,
+    message: 'not subscribed to channel',
+    help: 'Send `channel_subscribe` first.',
+  },
+  broadcastRateExceeded: {
+    status: 429,
+    message: 'broadcast rate limit exceeded',
+    help: 'One WebSocket may send `realtime.broadcast_rate_limit_per_second` broadcasts a second.',
+  },
+  broadcastTooLarge: {
+    status: 413,
+    message: (limit: number) => `broadcast payload exceeds ${limit} bytes`,
+    help: 'The limit is `realtime.broadcast_max_message_bytes`.',
+  },
+  presenceTooLarge: {
+    status: 413,
+    message: (limit: number) => `presence payload exceeds ${limit} bytes`,
+    help: 'Presence is for a few members, such as a name and a place.',
+  },
+  invalidPresence: {
+    status: 400,
+    message: 'presence must be an object',
+    help: 'Expected a JSON object as `presence`.',
   },
   connectionNotFound: {
     status: 404,

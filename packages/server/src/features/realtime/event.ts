@@ -20,9 +20,9 @@ export interface LogEvent {
 }
 
 /** Events in the order of the log, and where they begin. */
-export interface Batch {
+export interface Batch<Event extends { readonly id: string } = LogEvent> {
   readonly from: Position
-  readonly events: readonly LogEvent[]
+  readonly events: readonly Event[]
   /** The snapshot that was read. */
   readonly target: string
   /** Whether that snapshot holds no more of them. */
@@ -30,14 +30,17 @@ export interface Batch {
 }
 
 /** The place after an event of the batch. */
-export function positionAfter({ from, events, target, isComplete }: Batch, index: number): Position {
+export function positionAfter(
+  { from, events, target, isComplete }: Batch<{ readonly id: string }>,
+  index: number,
+): Position {
   const isLast = index === events.length - 1
   if (isLast && isComplete) return { passed: target }
   return { passed: from.passed, within: { target, id: events[index]?.id ?? '0' } }
 }
 
 /** The place after the batch. */
-export function positionBehind(batch: Batch): Position {
+export function positionBehind(batch: Batch<{ readonly id: string }>): Position {
   return batch.events.length === 0 ? { passed: batch.target } : positionAfter(batch, batch.events.length - 1)
 }
 

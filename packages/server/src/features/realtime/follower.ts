@@ -2,15 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Queryable } from '../../database/system-database.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { type Batch, positionBehind, readEnd, readLog } from './event.ts'
+import { type Batch, positionBehind, readEnd } from './event.ts'
 import { endOf, type Position } from './position.ts'
 
-export interface LogFollowerOptions {
+export interface FollowerOptions<Event extends { readonly id: string }> {
   readonly database: Queryable
-  /** What is listened to; nothing is read while it is empty. */
-  readonly tables: () => readonly string[]
+  /** What is read, for the log: `the log of changes`. */
+  readonly what: string
+  /** Reads on; undefined while nobody listens. */
+  readonly read: (from: Position) => Promise<Batch<Event>> | undefined
   /** Hands a batch to the streams. Resolves when the next one may come. */
-  readonly deliver: (batch: Batch) => Promise<void>
+  readonly deliver: (batch: Batch<Event>) => Promise<void>
   /** The log is not the one that was read before: what lies between cannot be told. */
   readonly onBreak: () => void
   readonly log: Logger
@@ -21,21 +23,20 @@ const idleMs = 40
 /** The same while events come. */
 const busyMs = 10
 const retryMs = 250
-const batchSize = 500
 
 /**
- * Reads the log for the streams of this node, each node for itself: the place it has reached is a snapshot in memory,
+ * Reads a log for the streams of this node, each node for itself: the place it has reached is a snapshot in memory,
  * as a stream that is cut off goes on by the place it was sent.
  */
-export class LogFollower {
-  readonly #options: LogFollowerOptions
+export class Follower<Event extends { readonly id: string }> {
+  readonly #options: FollowerOptions<Event>
   #position: Position | undefined
   /** Steps and what must not happen in the middle of one, in order. */
   #turns: Promise<void> = Promise.resolve()
   #loop: Promise<void> | undefined
   #isStopped = false
 
-  constructor(options: LogFollowerOptions) {
+  constructor(options: FollowerOptions<Event>) {
     this.#options = options
   }
 
@@ -79,7 +80,8 @@ export class LogFollower {
         if (batch === undefined) break
         if (batch.events.length > 0) waitMs = batch.isComplete ? busyMs : 0
       } catch (error) {
-        this.#options.log.warn({ reason: messageOf(error) }, 'cannot read the log of changes for streams')
+        const { what, log } = this.#options
+        log.warn({ reason: messageOf(error) }, `cannot read ${what} for streams`)
         waitMs = retryMs
       }
       if (waitMs > 0) await delay(waitMs)
@@ -88,7 +90,7 @@ export class LogFollower {
   }
 
   /** @returns what came; undefined when nobody listens any more */
-  #turn(): Promise<Batch | undefined> {
+  #turn(): Promise<Batch<Event> | undefined> {
     const turn = this.#turns.then(() => this.#step())
     this.#turns = turn.then(
       () => undefined,
@@ -97,14 +99,14 @@ export class LogFollower {
     return turn
   }
 
-  async #step(): Promise<Batch | undefined> {
-    const { database, tables, deliver, onBreak } = this.#options
-    const listened = tables()
-    if (listened.length === 0 || this.#position === undefined) {
+  async #step(): Promise<Batch<Event> | undefined> {
+    const { database, read, deliver, onBreak } = this.#options
+    const reading = this.#position && read(this.#position)
+    if (reading === undefined || this.#position === undefined) {
       this.#position = undefined
       return undefined
     }
-    const batch = await readLog(database, this.#position, listened, batchSize)
+    const batch = await reading
     if (endOf(batch.target) < endOf(this.#position.passed)) {
       // A database restored into another cluster counts transactions anew.
       this.#position = await readEnd(database)

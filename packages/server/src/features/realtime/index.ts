@@ -10,7 +10,11 @@ import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Interests } from '../events/index.ts'
 import { realtimeAdminRoutes } from './admin-routes.ts'
+import { ChannelAccess } from './channel-access.ts'
+import { ChannelRequests } from './channel-requests.ts'
+import { Channels } from './channels.ts'
 import { forgetUnlistened, ListenedTables } from './listened-tables.ts'
+import { Presences } from './presences.ts'
 import { realtimeRoutes } from './routes.ts'
 import { EventSelector } from './select-events.ts'
 import type { Listener } from './stream.ts'
@@ -72,10 +76,27 @@ export function realtime({
   const streams = new Streams({ config, database: system, selector, listened, verify, log })
   metrics.watchStreams(() => streams.counts)
   const planner = new SubscriptionPlanner(catalog, system)
+  const presences = new Presences({
+    database: system,
+    node: streams.node,
+    leaveSeconds: config.presence_leave_timeout_seconds,
+    log,
+  })
+  const access = new ChannelAccess(system, user, log)
+  const channels = new Channels({
+    database: system,
+    node: streams.node,
+    presences,
+    access,
+    noteChange: (stream) => streams.noteChange(stream),
+    log,
+  })
   const sockets = new WebSockets({
     config,
     streams,
     planner,
+    members: channels,
+    channels: new ChannelRequests({ channels, presences, access, config }),
     authenticate: async (token) => {
       const verdict = await verify(token)
       if (!('identity' in verdict) || verdict.identity.kind !== 'user') return undefined
@@ -109,6 +130,7 @@ export function realtime({
     },
     async stop() {
       clearInterval(cleaning)
+      await channels.stop()
       await streams.stop()
     },
   }

@@ -40,7 +40,6 @@ export const streamSchema = {
 
 export const websocketSchema = {
   tags,
-  security: [{}, ...bearerSecurity],
   summary: 'Open a WebSocket',
   description:
     'Changes of tables, broadcasts and presence (RFC 6455). The token comes with the request or in a first message ' +

@@ -9,7 +9,8 @@ import type { Subscriptions } from './audience.ts'
 import { catchUp, isHeld } from './catch-up.ts'
 import * as connections from './connections.ts'
 import { realtimeErrors } from './errors.ts'
-import { LogFollower } from './follower.ts'
+import { type LogEvent, readLog } from './event.ts'
+import { Follower } from './follower.ts'
 import { Hub } from './hub.ts'
 import type { ListenedTables } from './listened-tables.ts'
 import { formatPosition, type Position } from './position.ts'
@@ -22,6 +23,8 @@ const lookMs = 500
 const saveMs = 1000
 /** Streams that end within so long are forgotten by one statement. */
 const forgetMs = 20
+/** Events read at once. */
+const batchSize = 500
 
 export interface StreamsDeps {
   readonly config: Config['realtime']
@@ -55,7 +58,7 @@ export class Streams {
   readonly node = randomUUID()
   readonly #deps: StreamsDeps
   readonly #hub: Hub
-  readonly #follower: LogFollower
+  readonly #follower: Follower<LogEvent>
   readonly #streams = new Map<string, Stream>()
   readonly #changed = new Set<Stream>()
   readonly #gone = new Set<string>()
@@ -70,9 +73,13 @@ export class Streams {
   constructor(deps: StreamsDeps) {
     this.#deps = deps
     this.#hub = new Hub(deps.selector, deps.log)
-    this.#follower = new LogFollower({
+    this.#follower = new Follower({
       database: deps.database,
-      tables: () => this.#hub.tables,
+      what: 'the log of changes',
+      read: (from) => {
+        const { tables } = this.#hub
+        return tables.length === 0 ? undefined : readLog(deps.database, from, tables, batchSize)
+      },
       deliver: (batch) => this.#hub.deliver(batch),
       onBreak: () => this.#tellGap(),
       log: deps.log,
@@ -249,7 +256,8 @@ export class Streams {
         // Without the database nobody can say; nothing is told meanwhile, either.
         if (verdict instanceof Promise)
           verdict.then(
-            (known) => endUnlessGood(stream, known),
+            // A WebSocket may have brought another one meanwhile.
+            (known) => stream.listener.token === token && endUnlessGood(stream, known),
             () => undefined,
           )
         else endUnlessGood(stream, verdict)

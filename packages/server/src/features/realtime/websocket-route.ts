@@ -32,6 +32,7 @@ export function websocketRoute(
       exposeHeadRoute: false,
     },
     async (request, reply) => {
+      void reply.header('cache-control', 'no-store')
       const offer = upgradeOfferOf(request)
       if (offer === undefined)
         throw realtimeErrors.upgradeRequired().with({ headers: { upgrade: 'websocket' } })

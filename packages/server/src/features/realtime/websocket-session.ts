@@ -3,7 +3,15 @@ import type { Logger } from 'pino'
 import { translateDatabaseFailure } from '../../database/errors.ts'
 import { httpErrors } from '../../http/errors.ts'
 import { AppError, messageOf } from '../../lib/errors.ts'
-import { type ClientMessage, filterOf, parseMessage, tablesOf } from './client-messages.ts'
+import type { ChannelRequests } from './channel-requests.ts'
+import {
+  type ClientMessage,
+  envelopeLimitBytes,
+  filterOf,
+  parseMessage,
+  requireSize,
+  tablesOf,
+} from './client-messages.ts'
 import { realtimeErrors } from './errors.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { parsePosition } from './position.ts'
@@ -12,19 +20,20 @@ import type { Streams } from './streams.ts'
 import { type SubscriptionPlanner, tableLimit } from './subscriptions.ts'
 import type { WebSocketTransport } from './websocket-transport.ts'
 
-/** What a message may take, apart from the payload of a broadcast or a presence. */
-export const envelopeLimitBytes = 4096
 /** A client that has not said who it is gets no more buffered than this. */
 const strangerPendingBytes = 64 * 1024
 
 export interface SessionDeps {
   readonly streams: Streams
   readonly planner: SubscriptionPlanner
+  readonly channels: ChannelRequests
   /** Who the token is of; undefined when it opens no stream. */
   readonly authenticate: (token: string) => Promise<Listener | undefined>
   /** Who comes without a token; undefined where one is required. */
   readonly everybody: Listener | undefined
   readonly log: Logger
+  /** What the payload of a broadcast may take. */
+  readonly broadcastLimitBytes: number
   /** Milliseconds a client has to say who it is. */
   readonly authenticationMs: number
 }
@@ -84,7 +93,9 @@ export class WebSocketSession {
   /** Ends a conversation that has come to nothing. @param limitMs how long it may listen to nothing */
   endIfIdle(now: number, limitMs: number): void {
     if (this.#stream === undefined) return
-    if (this.#stream.subscriptions.size > 0 || this.#stream.isCatchingUp) this.#idleSince = now
+    const { subscriptions, isCatchingUp } = this.#stream
+    const isIdle = subscriptions.size === 0 && !isCatchingUp && !this.#deps.channels.isOnAny(this.#stream)
+    if (!isIdle) this.#idleSince = now
     else if (now - this.#idleSince >= limitMs) this.close(1001, 'nothing subscribed to')
   }
 
@@ -120,10 +131,10 @@ export class WebSocketSession {
       return
     }
     try {
-      if (data.length > envelopeLimitBytes) throw realtimeErrors.messageTooLarge(envelopeLimitBytes)
+      requireSize(message, data.length, this.#deps.broadcastLimitBytes)
       await this.#act(message)
     } catch (error) {
-      this.#reply(message, { status: 'error', message: this.#describe(error) })
+      this.#refuse(message, error)
     }
   }
 
@@ -137,12 +148,15 @@ export class WebSocketSession {
       case 'unsubscribe':
         return await this.#unsubscribe(stream, message)
       default:
-        throw realtimeErrors.channelsUnavailable()
+        return await this.#deps.channels.handle(stream, message, {
+          reply: () => this.#reply(message),
+          refuse: (error) => this.#refuse(message, error),
+        })
     }
   }
 
   async #authenticate(message: ClientMessage): Promise<void> {
-    const { everybody, authenticate, streams } = this.#deps
+    const { everybody, authenticate, streams, channels } = this.#deps
     const { token } = message.members
     if (everybody === undefined) {
       if (typeof token !== 'string' || token === '') throw realtimeErrors.missingToken()
@@ -157,6 +171,7 @@ export class WebSocketSession {
       stream.listener = listener
       // The policies may see somebody else in it: another session, a second factor.
       if (stream.subscriptions.size > 0) await streams.rejoin(stream)
+      channels.doubt(stream)
     }
     this.#reply(message)
   }
@@ -166,7 +181,7 @@ export class WebSocketSession {
       await this.#admit(listener)
       this.#reply(message)
     } catch (error) {
-      this.#reply(message, { status: 'error', message: this.#describe(error) })
+      this.#refuse(message, error)
       this.#endRefused(error)
     }
   }
@@ -233,6 +248,10 @@ export class WebSocketSession {
 
   #reply({ ref }: ClientMessage, outcome: object = { status: 'ok' }): void {
     this.#send({ type: 'reply', ...(ref === undefined ? {} : { ref }), ...outcome })
+  }
+
+  #refuse(message: ClientMessage, error: unknown): void {
+    this.#reply(message, { status: 'error', message: this.#describe(error) })
   }
 
   #send(message: object): void {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import type { Config } from '../../config/schema.ts'
+import type { Channels } from './channels.ts'
 import { MessageQueue } from './message-queue.ts'
 import type { Stream } from './stream.ts'
 import type { StreamCompanion, Streams } from './streams.ts'
@@ -22,9 +23,10 @@ export const contractTiming: WebSocketTiming = { authenticationMs: 10_000, pongM
 /** WebSockets from one address that have not said who they are. */
 export const strangersPerAddress = 100
 
-export interface WebSocketsDeps extends Omit<SessionDeps, 'authenticationMs'> {
+export interface WebSocketsDeps extends Omit<SessionDeps, 'authenticationMs' | 'broadcastLimitBytes'> {
   readonly config: Config['realtime']
   readonly streams: Streams
+  readonly members: Channels
   readonly timing: WebSocketTiming
 }
 
@@ -43,7 +45,11 @@ export class WebSockets implements StreamCompanion {
     const { config, streams, timing, everybody } = this.#deps
     const transport = new WebSocketTransport(socket, connection)
     const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() })
-    const deps = { ...this.#deps, authenticationMs: timing.authenticationMs }
+    const deps = {
+      ...this.#deps,
+      authenticationMs: timing.authenticationMs,
+      broadcastLimitBytes: config.broadcast_max_message_bytes,
+    }
     const session = new WebSocketSession(deps, transport, queue, address)
     // What a client does wrong closes its socket, with the code that RFC 6455 has for it.
     socket.on('error', () => undefined)
@@ -76,15 +82,17 @@ export class WebSockets implements StreamCompanion {
     }
   }
 
-  channelsOf(): readonly string[] {
-    return []
+  channelsOf(stream: Stream): readonly string[] {
+    return this.#deps.members.namesOf(stream)
   }
 
   onLook({ id }: Stream, now: number): void {
     this.#sessions.get(id)?.endIfIdle(now, this.#deps.timing.idleMs)
   }
 
-  onEnd(): void {}
+  onEnd(stream: Stream): void {
+    this.#deps.members.leave(stream)
+  }
 
   #countStrangers(address: string): number {
     let count = 0
