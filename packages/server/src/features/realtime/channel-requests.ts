@@ -8,8 +8,6 @@ import { RateWindow } from './rate-window.ts'
 import type { Stream } from './stream.ts'
 
 const channelLimit = 100
-/** That a connection may send is asked again after so long. */
-const accessMs = 10_000
 /** Broadcasts of one connection that wait for the database; with more, its next message waits too. */
 const underWayBytes = 1024 * 1024
 
@@ -23,6 +21,8 @@ export interface ChannelRequestsDeps {
   readonly presences: Presences
   readonly access: ChannelAccess
   readonly config: Config['realtime']
+  /** Milliseconds after which the policies are asked again about a sender. */
+  readonly accessMs: number
 }
 
 /** What a connection has broadcast lately. */
@@ -140,7 +140,7 @@ export class ChannelRequests {
 
   async #requireSender(membership: Membership): Promise<void> {
     const now = performance.now()
-    if (now - membership.maySendAt < accessMs) return
+    if (now - membership.maySendAt < this.#deps.accessMs) return
     const { stream, channel } = membership
     const permitted = await this.#deps.access.permitted(stream.listener.scope, [channel], 'send')
     if (!permitted.has(channel)) throw realtimeErrors.channelAccessDenied()

@@ -16,8 +16,6 @@ const readAtOnce = 500
 const writeAtOnce = 100
 /** How often presences are looked after. */
 const lookMs = 1000
-/** Once a member is known to be permitted, it is asked again after so long. */
-const accessMs = 10_000
 const pruneMs = 10_000
 /** Whoever has not read for so long may have missed messages that were pruned. */
 const patienceMs = (messages.messageLifeSeconds - 15) * 1000
@@ -37,6 +35,8 @@ export interface ChannelsDeps {
   readonly node: string
   readonly presences: Presences
   readonly access: ChannelAccess
+  /** Milliseconds after which the policies are asked again about a member. */
+  readonly accessMs: number
   /** What a stream is on has changed. */
   readonly noteChange: (stream: Stream) => void
   readonly log: Logger
@@ -260,7 +260,7 @@ export class Channels {
 
   /** Takes members off channels that they may no longer read. */
   async #askAgain(): Promise<void> {
-    const dueBefore = performance.now() - accessMs
+    const dueBefore = performance.now() - this.#deps.accessMs
     const due = [...this.#memberships.values()]
       .flatMap((own) => [...own.values()])
       .filter(({ permittedAt }) => permittedAt <= dueBefore)

@@ -23,7 +23,8 @@ import { SubscriptionPlanner } from './subscriptions.ts'
 import { WebSocketHandshake } from './websocket-handshake.ts'
 import type { OriginRules } from './websocket-origin.ts'
 import { websocketRoute } from './websocket-route.ts'
-import { contractTiming, WebSockets, type WebSocketTiming } from './websockets.ts'
+import { contractTiming, type WebSocketTiming } from './websocket-timing.ts'
+import { WebSockets } from './websockets.ts'
 
 export { realtimeErrorTable } from './errors.ts'
 
@@ -64,8 +65,9 @@ export function realtime({
   version,
   clock,
   log,
-  timing,
+  timing: changedTiming,
 }: RealtimeDeps): Feature {
+  const timing = { ...contractTiming, ...changedTiming }
   const selector = new EventSelector({ live: catalog, system, user, log })
   const listened = new ListenedTables({
     database: system,
@@ -88,6 +90,7 @@ export function realtime({
     node: streams.node,
     presences,
     access,
+    accessMs: timing.accessMs,
     noteChange: (stream) => streams.noteChange(stream),
     log,
   })
@@ -96,7 +99,7 @@ export function realtime({
     streams,
     planner,
     members: channels,
-    channels: new ChannelRequests({ channels, presences, access, config }),
+    channels: new ChannelRequests({ channels, presences, access, config, accessMs: timing.accessMs }),
     authenticate: async (token) => {
       const verdict = await verify(token)
       if (!('identity' in verdict) || verdict.identity.kind !== 'user') return undefined
@@ -105,7 +108,7 @@ export function realtime({
     },
     everybody: isAuthRequired ? undefined : everybody,
     log,
-    timing: { ...contractTiming, ...timing },
+    timing,
   })
   streams.accompany(sockets)
   let cleaning: NodeJS.Timeout | undefined

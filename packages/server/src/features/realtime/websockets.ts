@@ -7,18 +7,8 @@ import type { Stream } from './stream.ts'
 import type { StreamCompanion, Streams } from './streams.ts'
 import { WebSocketPulse } from './websocket-pulse.ts'
 import { type Offered, type SessionDeps, WebSocketSession } from './websocket-session.ts'
+import type { WebSocketTiming } from './websocket-timing.ts'
 import { WebSocketTransport } from './websocket-transport.ts'
-
-export interface WebSocketTiming {
-  /** A client has so long to say who it is. */
-  readonly authenticationMs: number
-  /** A ping must be answered in this time. */
-  readonly pongMs: number
-  /** A client may listen to nothing for so long. */
-  readonly idleMs: number
-}
-
-export const contractTiming: WebSocketTiming = { authenticationMs: 10_000, pongMs: 10_000, idleMs: 60_000 }
 
 /** WebSockets from one address that have not said who they are. */
 export const strangersPerAddress = 100
