@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { alice } from '../fixtures.ts'
+import { type ServerProcess, startServer } from '../server-process.ts'
+import { userToken } from '../test-app.ts'
+import { startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
+import { waitFor } from '../wait-for.ts'
+import { openWebSocket, type WebSocketClient } from '../websocket-client.ts'
+
+const token = userToken({ sub: alice })
+const channel = 'room'
+let cluster: ThrowAwayCluster
+
+beforeAll(async () => {
+  cluster = await startThrowAwayCluster()
+  await cluster.sql('postgres', 'create role basalt login createrole')
+  await cluster.sql('postgres', 'create database shop owner basalt')
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+function start(): Promise<ServerProcess> {
+  return startServer({
+    config: { 'database.url': `postgresql://basalt@127.0.0.1:${cluster.port}/shop`, 'server.port': '0' },
+  })
+}
+
+async function show({ url }: ServerProcess, name: string): Promise<WebSocketClient> {
+  const client = await openWebSocket(url, { token })
+  await client.ask({ type: 'channel_subscribe', channel })
+  expect((await client.ask({ type: 'presence_track', channel, presence: { name } })).status).toBe('ok')
+  return client
+}
+
+/** Names of those who are there, as far as the client knows. */
+function namesOf(client: WebSocketClient): string {
+  const present = new Map<string, string>()
+  for (const message of client.ofType('presence')) {
+    const { presence_action: action, presence_conn_id: id, presence, presences } = message
+    if (action === 'sync') {
+      present.clear()
+      for (const [key, { name }] of Object.entries<{ name: string }>(presences)) present.set(key, name)
+    } else if (action === 'leave') present.delete(id)
+    else present.set(id, presence.name)
+  }
+  return [...present.values()].sort().join()
+}
+
+test('who is there survives a crash of Postgres, and who was on a killed node leaves', async () => {
+  const nodes = [await start(), await start()] as const
+  await using here = await show(nodes[0], 'here')
+  const there = await show(nodes[1], 'there')
+  for (const client of [here, there]) {
+    await waitFor('both', () => namesOf(client) === 'here,there')
+  }
+  await cluster.stop('immediate')
+  await cluster.start()
+  const known = async () =>
+    (
+      await cluster.sql<{ name: string }>(
+        'shop',
+        `select presence ->> 'name' as name from basalt.realtime_presence`,
+      )
+    )
+      .map(({ name }) => name)
+      .sort()
+      .join()
+  await waitFor('both in the database', async () => (await known()) === 'here,there', 30_000)
+  for (const client of [here, there]) {
+    await waitFor('both again', () => namesOf(client) === 'here,there')
+    expect(client.closed).toBeUndefined()
+  }
+  await waitFor('broadcasts', async () => {
+    const reply = await there.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })
+    return reply.status === 'ok' && here.ofType('broadcast').length > 0
+  })
+  await nodes[1].stop('SIGKILL')
+  await there.ended()
+  await waitFor('the leave', () => namesOf(here) === 'here', 40_000)
+  const leaves = here.ofType('presence').filter(({ presence_action: action }) => action === 'leave')
+  expect(leaves.map(({ presence }) => presence.name)).toEqual(['there'])
+  expect(await known()).toBe('here')
+  expect(await nodes[0].stop()).toEqual({ code: 0, signal: null })
+  expect(await here.ended()).toEqual({ code: 1001, reason: 'server is shutting down' })
+})
