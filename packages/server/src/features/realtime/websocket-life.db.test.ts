@@ -132,8 +132,12 @@ describe('the handshake', () => {
 })
 
 describe('a token', () => {
+  const seconds = Math.floor(Date.now() / 1000)
+  const claims = { sub: alice, email: '', aal: 'aal1', amr: ['password'], iat: seconds, exp: seconds + 900 }
+
   test('comes in the header or as a parameter', async () => {
-    for (const options of [{ token }, { query: `?token=${token}` }]) {
+    const made = forgeJwt({ payload: claims })
+    for (const options of [{ token }, { query: `?token=${token}` }, { token: made }]) {
       await using client = await open(options)
       await client.next('connected')
       expect(await client.ask({ type: 'subscribe', tables: ['item'] })).toEqual(ok)
@@ -145,6 +149,10 @@ describe('a token', () => {
     ['expired', () => userToken({ sub: alice }, -1)],
     ['forged', () => forgeJwt({ payload: { sub: alice, exp: 9_999_999_999 }, secret: 'x'.repeat(40) })],
     ['an administrator’s', () => app.adminToken()],
+    [
+      'of a sign-in whose second factor is due',
+      () => forgeJwt({ payload: { ...claims, mfa_pending: true } }),
+    ],
   ]
   test.each(bad)('that is %s closes with 4401', async (_what, make) => {
     const worthless = await make()
