@@ -5,7 +5,9 @@ create table basalt.realtime_tables (
   table_name text primary key,
   wanted_until timestamptz not null,
   -- Transactions from this one on are in the log; null until every node has heard of the table.
-  logged_since xid8
+  logged_since xid8,
+  -- How its records have looked since then.
+  shape text
 );
 
 -- A row that has just run out counts a little longer, for those who are about to renew it.

@@ -59,7 +59,7 @@ export class EventStream {
 }
 
 /** One event. Data is one line. */
-export function formatEvent(event: { id?: string; name?: string; data: string }): string {
+export function formatEvent(event: { id?: string | undefined; name?: string; data: string }): string {
   const id = event.id === undefined ? '' : `id: ${event.id}\n`
   const name = event.name === undefined ? '' : `event: ${event.name}\n`
   return `${id}${name}data: ${event.data}\n\n`

@@ -307,7 +307,7 @@ describe('row-level security', () => {
       await strange.request('POST', `/api/collections/${table}`, { token: aliceToken, body: { id: 1 } })
     expect(await stream.next(1)).toEqual([{ action: 'create', table: 'even', record: { id: 1 } }])
     expect(stream.hasEnded).toBe(false)
-    expect(strange.log.join()).toContain('the policies of a table cannot be asked about its events')
+    expect(strange.log.join()).toContain('a policy failed on a changed record')
   })
 
   test('that changes is followed', async () => {
@@ -419,7 +419,7 @@ describe('a filter', () => {
     ['name=eq.bad', 'the value for name is not of type short'],
     ['list=in.{1}', 'in does not apply to list, which is integer[]'],
     [`small=in.${'1|'.repeat(1000)}1`, 'at most 2000 characters'],
-    [Array(21).fill('small=eq.1').join(), 'at most 20 conditions'],
+    [Array(11).fill('small=eq.1').join(), 'at most 10 conditions'],
   ])('%s is refused', async (filter, problem) => {
     const response = await app.request(
       'GET',

@@ -1,4 +1,4 @@
-import { sql } from '../../database/sql.ts'
+import { type Sql, sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
 import type { Position } from './position.ts'
 
@@ -64,23 +64,19 @@ export async function readLog(
     const target = await findQuietEnd(database, passed)
     if (target !== undefined) return { from, events: [], target, isComplete: true }
   }
-  const filter = sql`
+  const isTaken = sql`
     o.table_name = any (${tables})
-    and o.id > ${within?.id ?? '0'}::bigint
     ${within === undefined ? sql.empty : sql`and pg_visible_in_snapshot(o.transaction_id, ${within.target}::pg_snapshot)`}`
+  // One more than wanted tells whether there are more.
+  const page = sql`limit ${limit + 1}::int`
   const rows = await database.many<EventRow & Record<string, unknown>>(sql`
-    with news as materialized (
-      select o.id from basalt.outbox o
-      where o.transaction_id >= pg_snapshot_xmax(${passed}::pg_snapshot) and ${filter}
-      union all
-      select o.id from basalt.outbox o
-      where o.transaction_id = any (array(select pg_snapshot_xip(${passed}::pg_snapshot))) and ${filter}
-    ),
+    with news as materialized (${within === undefined || within.id === '0' ? first() : further(within.id)}),
     next as (
-      select o.*, sum(octet_length(o.record::text) + coalesce(octet_length(o.old_record::text), 0))
-        over (order by o.id rows between unbounded preceding and 1 preceding) as bytes_before
+      select o.*, row_number() over (order by o.id) as place,
+        sum(octet_length(o.record::text) + coalesce(octet_length(o.old_record::text), 0))
+          over (order by o.id rows between unbounded preceding and 1 preceding) as bytes_before
       from basalt.outbox o
-      where o.id in (select id from news order by id limit ${limit}::int)
+      where o.id in (select id from news)
     )
     select s.snapshot, s.count, e.*
     from (select pg_current_snapshot()::text, (select count(*) from news)::int) s (snapshot, count)
@@ -90,7 +86,7 @@ export async function readLog(
         (select array_agg(k) from json_array_elements_text(o.record_key::json) k) as key,
         (select array_agg(k) from json_array_elements_text(o.old_record_key::json) k) as "oldKey"
       from next o
-      where coalesce(bytes_before, 0) < ${batchBytes}::int
+      where o.place <= ${limit}::int and coalesce(o.bytes_before, 0) < ${batchBytes}::int
     ) e on true
     order by e.id::bigint`)
   const events = rows.flatMap(({ snapshot: _snapshot, count: _count, id, ...rest }) =>
@@ -101,6 +97,27 @@ export async function readLog(
     events,
     target: within?.target ?? rows[0]?.snapshot ?? passed,
     isComplete: events.length === rows[0]?.count,
+  }
+
+  /** By transaction: what is new is a small part of the log. */
+  function first(): Sql {
+    return sql`
+      select id from (
+        select o.id from basalt.outbox o
+        where o.transaction_id >= pg_snapshot_xmax(${passed}::pg_snapshot) and ${isTaken}
+        union all
+        select o.id from basalt.outbox o
+        where o.transaction_id = any (array(select pg_snapshot_xip(${passed}::pg_snapshot))) and ${isTaken}
+      ) o
+      order by id ${page}`
+  }
+
+  /** By id, which goes on where the page before has ended, however much there is. */
+  function further(after: string): Sql {
+    return sql`
+      select o.id from basalt.outbox o
+      where o.id > ${after}::bigint and not pg_visible_in_snapshot(o.transaction_id, ${passed}::pg_snapshot) and ${isTaken}
+      order by o.id ${page}`
   }
 }
 

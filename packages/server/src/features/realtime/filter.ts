@@ -76,14 +76,18 @@ export function compileConditions(relation: Relation, filter: Filter, alias: str
   )
 }
 
-/** Fails where the values are none of the columns' types. */
+/** Fails where the values are none of the columns' types, or cannot be compared. */
 export function compileCheck(relation: Relation, { conditions }: Filter): Sql {
-  return sql`select ${sql.join(
-    conditions.map(
-      ({ column, operator, value }) =>
-        sql`(${compileValue(relation, column, operator, sql`${value}::text`)}) is null`,
-    ),
-  )}`
+  const comparisons = conditions.map(({ column: name, operator, value }) => {
+    const type = relation.column.get(name)?.type
+    const left = compileValue(relation, name, operator === 'in' ? 'eq' : operator, sql`null::text`)
+    const right = compileValue(relation, name, operator, sql`${value}::text`)
+    return operator === 'in'
+      ? compileComparison(type, left, '=', sql`any (${right})`)
+      : // Equal to itself: what cannot be compared fails on two values, not on null.
+        compileComparison(type, right, operators[operator], right)
+  })
+  return sql`select ${sql.join(comparisons.map((comparison) => sql`(${comparison}) is null`))}`
 }
 
 function compileValue(relation: Relation, name: string, operator: FilterOperator, text: Sql): Sql {

@@ -1,20 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { AppError, messageOf } from '../../lib/errors.ts'
+import { messageOf } from '../../lib/errors.ts'
 import { type Audience, identityKey, subscriptionKey } from './audience.ts'
-import { type Batch, positionAfter } from './event.ts'
-import { formatPosition, sees } from './position.ts'
-import type { EventSelector, Message, Passing } from './select-events.ts'
+import { type Batch, positionAfter, positionBehind } from './event.ts'
+import { covers, formatPosition, type Position, sees } from './position.ts'
+import type { EventSelector, Message, Selection } from './select-events.ts'
 import type { Stream } from './stream.ts'
+import { persist } from './verdict-failures.ts'
 
-/** Identities whose batches are not decided after this time are cut off; their clients come back to where they were. */
-const overdueMs = 10_000
 /** The next batch is read when this one has been told, or after so long: one slow policy holds up its own streams. */
 const patienceMs = 500
 /** Batches that may wait for one identity to be decided. */
 const underWayLimit = 40
-/** Between two tries while the database is away. */
-const retryMs = 200
 
 /** The streams of one identity; what they are told comes in order, whatever the others wait for. */
 interface Group {
@@ -98,8 +95,12 @@ export class Hub {
     if (group?.audiences.size === 0) this.#groups.delete(place.group)
   }
 
-  /** Tells every stream what it is to be told, each identity by itself. */
-  async deliver(batch: Batch): Promise<void> {
+  /**
+   * Tells every stream what it is to be told, each identity by itself.
+   *
+   * @param suspects tables whose events are left out, because they may mean something else by now
+   */
+  async deliver(batch: Batch, suspects: ReadonlySet<string>): Promise<void> {
     const groups = [...this.#groups.values()]
     if (batch.events.length === 0) {
       for (const stream of this.#places.keys()) if (stream.underWay === 0) forgetPast(stream, batch)
@@ -107,50 +108,69 @@ export class Hub {
     }
     const audiences = [...this.#audiences()].map(({ audience }) => audience)
     const begunAt = performance.now()
-    const passing = persist(begunAt, () => this.#selector.findPassing(batch.events, audiences))
-    passing.catch(() => undefined)
+    const passing = this.#selector.findPassing(batch.events, audiences)
     const told = groups.map((group) => {
       // Those who listen now: who joins later has been sent this already, or is about to be.
       const targets = [...group.audiences.values()].map(({ audience, streams }) => ({
         audience,
         streams: [...streams],
       }))
-      for (const stream of targets.flatMap(({ streams }) => streams)) {
-        stream.underWay += 1
-        if (stream.underWay > underWayLimit) stream.end('server_error')
-      }
-      group.told = group.told.then(() => this.#tell(batch, targets, passing, begunAt))
-      return group.told
+      const streams = targets.flatMap((target) => target.streams)
+      return this.#enqueue(group, streams, async () => {
+        const [first] = targets
+        if (first === undefined) return
+        const chosen = await persist(begunAt, () =>
+          this.#selector.select(
+            batch.events,
+            first.audience.scope,
+            targets.map(({ audience }) => audience),
+            passing,
+            suspects,
+          ),
+        )
+        for (const target of targets) {
+          const selection = chosen.get(target.audience)
+          if (selection !== undefined) sendAll(target.streams, batch, selection)
+        }
+        for (const stream of streams) forgetPast(stream, batch)
+      })
     })
     await Promise.race([Promise.all(told), delay(patienceMs, undefined, { ref: false })])
   }
 
-  async #tell(
-    batch: Batch,
-    targets: readonly { readonly audience: Audience; readonly streams: readonly Stream[] }[],
-    passing: Promise<Passing>,
-    begunAt: number,
-  ): Promise<void> {
-    const streams = targets.flatMap((target) => target.streams)
-    try {
-      const [first] = targets
-      if (first === undefined) return
-      const audiences = targets.map(({ audience }) => audience)
-      const filters = await passing
-      const chosen = await persist(begunAt, () =>
-        this.#selector.select(batch.events, first.audience.scope, audiences, filters),
-      )
-      for (const target of targets) sendAll(target.streams, batch, chosen.get(target.audience) ?? [])
-    } catch (error) {
-      // Better cut off than left with a hole: who comes back is sent what is missing.
-      this.#log.warn({ reason: messageOf(error) }, 'cannot decide who may see changes; their streams end')
-      for (const stream of streams) stream.end('server_error')
-    } finally {
-      for (const stream of streams) {
-        stream.underWay -= 1
-        forgetPast(stream, batch)
-      }
+  /** Does the work in the stream's turn: after what is on its way to it, before what comes. */
+  inTurn(stream: Stream, work: () => Promise<void>): Promise<void> {
+    const group = this.#groups.get(this.#places.get(stream)?.group ?? '')
+    return group === undefined ? Promise.resolve() : this.#enqueue(group, [stream], work)
+  }
+
+  /** Tells those who listen to one of the tables that something may be missing. @param position where it goes on */
+  tellGap(tables: readonly string[], position: Position): void {
+    for (const [stream] of this.#places) {
+      if (!tables.some((table) => stream.subscriptions.has(table))) continue
+      void this.inTurn(stream, async () => stream.gap(position))
     }
+  }
+
+  #enqueue(group: Group, streams: readonly Stream[], work: () => Promise<void>): Promise<void> {
+    for (const stream of streams) {
+      stream.underWay += 1
+      if (stream.underWay > underWayLimit) stream.end('server_error')
+    }
+    group.told = group.told.then(work).then(
+      () => {
+        for (const stream of streams) stream.underWay -= 1
+      },
+      (error) => {
+        // Better cut off than left with a hole: who comes back is sent what is missing.
+        this.#log.warn({ reason: messageOf(error) }, 'cannot decide who may see changes; their streams end')
+        for (const stream of streams) {
+          stream.underWay -= 1
+          stream.end('server_error')
+        }
+      },
+    )
+    return group.told
   }
 
   *#audiences() {
@@ -158,21 +178,9 @@ export class Hub {
   }
 }
 
-/** Tries again while the database is away. */
-async function persist<Result>(begunAt: number, work: () => Promise<Result>): Promise<Result> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      const isTemporary = !(error instanceof AppError) || error.status >= 500
-      if (!isTemporary || performance.now() - begunAt > overdueMs) throw error
-      await delay(retryMs)
-    }
-  }
-}
-
 /** The frames are the same for all streams of one kind. */
-function sendAll(streams: readonly Stream[], batch: Batch, messages: readonly Message[]): void {
+function sendAll(streams: readonly Stream[], batch: Batch, { messages, hasGap }: Selection): void {
+  if (hasGap) for (const stream of streams) stream.gap(positionBehind(batch))
   if (messages.length === 0) return
   const frames = new Map<string, readonly string[]>()
   for (const stream of streams) {
@@ -214,7 +222,8 @@ function wasSent({ sentBefore }: Stream, { events }: Batch, index: number): bool
   return sent !== undefined && sees(sent, event?.transactionId ?? '0')
 }
 
-/** After a step that began after the stream had joined, and reached its end, nothing comes that was sent before. */
-function forgetPast(stream: Stream, batch: Batch): void {
-  if (batch.isComplete) stream.sentBefore = new Map()
+/** After a step that has reached the end of a newer snapshot nothing comes that was sent before. */
+function forgetPast(stream: Stream, { isComplete, target }: Batch): void {
+  if (!isComplete || stream.sentBefore.size === 0) return
+  stream.sentBefore = new Map([...stream.sentBefore].filter(([, sent]) => !covers(target, sent)))
 }

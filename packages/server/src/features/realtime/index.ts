@@ -71,11 +71,13 @@ export function realtime({
   const selector = new EventSelector({ live: catalog, system, user, log })
   const listened = new ListenedTables({
     database: system,
+    live: catalog,
+    log,
     resumeSeconds: config.resume_seconds,
     settled: () => interests.settled(),
   })
   const verify = (token: string) => verifyToken(verifiers, token)
-  const streams = new Streams({ config, database: system, selector, listened, verify, log })
+  const streams = new Streams({ config, live: catalog, database: system, selector, listened, verify, log })
   metrics.watchStreams(() => streams.counts)
   const planner = new SubscriptionPlanner(catalog, system)
   const presences = new Presences({
@@ -133,6 +135,7 @@ export function realtime({
     },
     async stop() {
       clearInterval(cleaning)
+      listened.stop()
       await channels.stop()
       await streams.stop()
     },

@@ -56,3 +56,12 @@ export function sees(passed: string, transactionId: string): boolean {
   const [, end = '', running = ''] = passed.split(':')
   return BigInt(transactionId) < BigInt(end) && !running.split(',').includes(transactionId)
 }
+
+/** Whether the snapshot sees everything that the other one sees. */
+export function covers(newer: string, older: string): boolean {
+  const [, , running = ''] = newer.split(':')
+  const alsoRunning = new Set((older.split(':')[2] ?? '').split(','))
+  const end = endOf(older)
+  const isBeyond = (id: string) => BigInt(id) >= end || alsoRunning.has(id)
+  return endOf(newer) >= end && running.split(',').filter(Boolean).every(isBeyond)
+}

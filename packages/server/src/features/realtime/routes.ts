@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { identityOf } from '../../http/authentication.ts'
 import { addressKey } from '../../http/client-address.ts'
-import { httpErrors } from '../../http/errors.ts'
 import type { HttpServer } from '../../http/server.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { realtimeErrors } from './errors.ts'
@@ -51,7 +50,7 @@ export function realtimeRoutes(app: HttpServer, { streams, planner, log }: Realt
         await streams.listen(stream, subscriptions, from === undefined ? undefined : parsePosition(from), {
           isResuming: from !== undefined,
           begin: (position, hasGap) => {
-            if (stream.isOpen) transport.begin(stream.id, position, hasGap)
+            if (stream.isOpen) transport.begin(stream.id, position ?? '', hasGap)
           },
         })
       } catch (error) {
@@ -63,7 +62,10 @@ export function realtimeRoutes(app: HttpServer, { streams, planner, log }: Realt
         stream.end('server_error')
       }
       // Ended before it had begun: by a server that stops, or by a client that has gone.
-      if (!transport.hasBegun) throw httpErrors.shuttingDown()
+      if (!transport.hasBegun) {
+        streams.requireOpen()
+        reply.hijack()
+      }
       return reply
     },
   )

@@ -8,22 +8,27 @@ import { compileConditions, type Filter } from './filter.ts'
  * well as one that has changed again. Rows come in as a JSON array, answers are places in it, from 1.
  */
 
-/** Names nobody gives a table or column. */
 const given = sql.id('basalt given')
-const json = sql.id('basalt given', 'basalt row')
-const place = sql.id('basalt given', 'basalt place')
+
+/** Names for what comes in; a policy speaks of the table's columns without the table's name, so they must be others. */
+function nameColumns({ column }: Relation) {
+  const free = (name: string): string => (column.has(name) ? free(`${name}_`) : name)
+  const [row, place, list] = [free('basalt row'), free('basalt place'), free('basalt list')]
+  return { row, place, list, placeColumn: sql.id('basalt given', place) }
+}
 
 /** The rows as rows of the table's own type under the table's own name, which is how policies speak of them. */
 function compileRows(relation: Relation, rows: Sql): Sql {
   const { schema, name, columns } = relation
+  const { row, place, list } = nameColumns(relation)
   const values = columns.map((column) => compileBodyValue(column, 'basalt body'))
   return sql`
-    json_array_elements(${rows}::json) with ordinality as ${given} ("basalt row", "basalt place")
+    json_array_elements(${rows}::json) with ordinality as ${given} (${sql.id(row)}, ${sql.id(place)})
     cross join lateral (
-      select array[row(${sql.join(values)})::${sql.id(schema, name)}] as list
-      from json_to_record(${json}) as "basalt body" (${compileBodyTypes(columns)})
+      select array[row(${sql.join(values)})::${sql.id(schema, name)}] as ${sql.id(list)}
+      from json_to_record(${sql.id('basalt given', row)}) as "basalt body" (${compileBodyTypes(columns)})
     ) as "basalt rows"
-    cross join lateral unnest("basalt rows".list) as ${sql.id(name)}`
+    cross join lateral unnest(${sql.id('basalt rows', list)}) as ${sql.id(name)}`
 }
 
 /**
@@ -44,7 +49,7 @@ export function compileVisible(relation: Relation, rows: Sql): Sql | undefined {
   if (permitting.length === 0) return undefined
   const all = [sql`(${sql.join(permitting, sql` or `)})`, ...conditions(false)]
   return sql`
-    select ${place}
+    select ${nameColumns(relation).placeColumn}
     from ${compileRows(relation, rows)}
     where ${sql.join(all, sql` and `)}`
 }
@@ -62,7 +67,7 @@ export function compilePassing(
 ): Sql {
   const columns = values.map((_, index) => sql.id(`v${index}`))
   return sql`
-    select ${place} as row, "basalt filters".place as filter
+    select ${nameColumns(relation).placeColumn} as row, "basalt filters".place as filter
     from ${compileRows(relation, rows)}
     join unnest(${sql.join(values.map((list) => sql`${list}::text[]`))}) with ordinality
       as "basalt filters" (${sql.join([...columns, sql`place`])})
@@ -74,9 +79,9 @@ export function compileRestricted(rows: Sql, columns: readonly string[]): Sql {
   return sql`
     select (
       select coalesce(json_object_agg(m.key, m.value), '{}')
-      from json_each(${json}) m
+      from json_each(given.record) m
       where m.key = any (${columns})
     )::text as record
-    from json_array_elements(${rows}::json) with ordinality as ${given} ("basalt row", "basalt place")
-    order by ${place}`
+    from json_array_elements(${rows}::json) with ordinality as given (record, place)
+    order by given.place`
 }

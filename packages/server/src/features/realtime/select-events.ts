@@ -1,17 +1,18 @@
 import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../database/catalog/model.ts'
-import { translateDatabaseFailure } from '../../database/errors.ts'
-import { type Statement, StatementFailed, statement } from '../../database/message.ts'
+import { type Statement, statement } from '../../database/message.ts'
 import { render, sql } from '../../database/sql.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
 import type { CallerScope, UserDatabase } from '../../database/user-database.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { createCatalogAccess, mayBeOutdated } from '../collections/index.ts'
 import type { Audience } from './audience.ts'
 import type { LogEvent } from './event.ts'
 import type { Filter } from './filter.ts'
-import { compilePassing, compileRestricted, compileVisible } from './rows.ts'
+import { findPassing, type Passing } from './passing.ts'
+import { type Row, type RowName, rowsOf, toJsonArray } from './row.ts'
+import { compileRestricted, compileVisible } from './rows.ts'
+import { isUndecidable, sqlStateOf } from './verdict-failures.ts'
 
 /** What an audience is told of one event. */
 export interface Message {
@@ -21,22 +22,11 @@ export interface Message {
   readonly body: string
 }
 
-/** Some rows of a batch: of the event with the index, as it is or as it was before. */
-type RowName = `new ${number}` | `old ${number}`
-
-/** Which filters the rows of a batch pass. */
-export type Passing = ReadonlyMap<Filter['key'], ReadonlySet<RowName>>
-
-interface Row {
-  readonly name: RowName
-  readonly json: string
-}
-
-/** Tables whose policies cannot be evaluated. */
-interface Refusals {
-  readonly tables: Set<string>
-  /** The one that failed last. */
-  failed: string | undefined
+/** What an audience is told of a batch. */
+export interface Selection {
+  readonly messages: readonly Message[]
+  /** Something could not be decided, and was left out. */
+  readonly hasGap: boolean
 }
 
 export interface EventSelectorDeps {
@@ -46,93 +36,69 @@ export interface EventSelectorDeps {
   readonly user: UserDatabase
 }
 
+/** What is known of the rows of a batch for one identity. */
+interface Readable {
+  readonly rows: ReadonlySet<RowName>
+  /** Tables of which some row could not be decided about. */
+  readonly undecided: ReadonlySet<string>
+}
+
+/** The rows that an audience listens to. */
+interface Taken {
+  readonly rows: ReadonlySet<RowName>
+  readonly undecided: ReadonlySet<string>
+}
+
 /**
  * Decides who is told what. A row is an audience's if the policies let its identity read it, as it stood in the event,
  * and the filter of the audience takes it. Told are:
  * - a new row that is theirs,
  * - a change of a row they may read, when the filter takes the row as it is or, if they could read it, as it was,
  * - the removal of a row that was theirs, and with it a change after which they may no longer read it.
+ *
+ * What a filter or policy fails on is not told; the audience is told that something is missing.
  */
 export class EventSelector {
   readonly #deps: EventSelectorDeps
-  readonly #withCatalog: ReturnType<typeof createCatalogAccess>
   /** A relation lives as long as its snapshot of the catalog. */
   readonly #visible = new WeakMap<Relation, Statement | undefined>()
 
   constructor(deps: EventSelectorDeps) {
     this.#deps = deps
-    this.#withCatalog = createCatalogAccess(deps.live)
   }
 
-  /**
-   * Which filters the events pass, for whomever: one statement per table and shape of filter.
-   *
-   * @throws StatementFailed, ConnectionLost, PoolExhausted
-   */
-  async findPassing(events: readonly LogEvent[], audiences: Iterable<Audience>): Promise<Passing> {
-    const passing = new Map<Filter['key'], Set<RowName>>()
-    const shapes = groupFilters(events, audiences)
-    if (shapes.length === 0) return passing
-    await this.#withCatalog(async (catalog) => {
-      for (const { table, filters } of shapes) {
-        const relation = catalog.relations.get(table)
-        const [first] = filters
-        if (relation === undefined || first === undefined) continue
-        const rows = rowsOf(events, (event) => event.table === table)
-        const values = first.conditions.map((_, index) =>
-          filters.map(({ conditions }) => conditions[index]?.value ?? ''),
-        )
-        const pairs = await this.#deps.system.many<{ row: string; filter: string }>(
-          compilePassing(relation, sql`${jsonArray(rows)}`, first, values),
-        )
-        for (const filter of filters) passing.set(tableKey(table, filter), new Set())
-        for (const pair of pairs) {
-          const filter = filters[Number(pair.filter) - 1]
-          const row = rows[Number(pair.row) - 1]
-          if (filter !== undefined && row !== undefined) passing.get(tableKey(table, filter))?.add(row.name)
-        }
-      }
-    })
-    return passing
+  findPassing(events: readonly LogEvent[], audiences: Iterable<Audience>): Passing {
+    const { live, system, log } = this.#deps
+    return findPassing({ live, database: system, log }, events, audiences)
   }
 
   /**
    * What audiences of one identity are told, in the order of the events.
    *
-   * @throws AppError, ConnectionLost, PoolExhausted
+   * @param suspects tables whose events cannot be decided about
+   * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot say
    */
   async select(
     events: readonly LogEvent[],
     scope: CallerScope,
     audiences: readonly Audience[],
     passing: Passing,
-  ): Promise<ReadonlyMap<Audience, readonly Message[]>> {
-    const refusals: Refusals = { tables: new Set(), failed: undefined }
-    for (;;) {
-      try {
-        return await this.#withCatalog(async (catalog) => {
-          const wanted = audiences.map((audience) => takenBy(audience, events, passing))
-          const readable = await this.#findReadable(catalog, scope, events, wanted, refusals)
-          const bodies = await this.#describe(catalog, scope, events, readable)
-          return new Map(
-            audiences.map((audience, index) => {
-              const taken = wanted[index] ?? new Set<RowName>()
-              return [audience, choose(events, taken, readable, bodies)]
-            }),
-          )
-        })
-      } catch (error) {
-        // Not out of date after all: the policies ask for what only a table has.
-        const { tables, failed } = refusals
-        if (failed === undefined || tables.has(failed)) throw error
-        const detail = { table: failed, reason: messageOf(error) }
-        this.#deps.log.warn(
-          detail,
-          'the policies of a table cannot be asked about its events; nobody is told',
-        )
-        tables.add(failed)
-      }
-    }
+    suspects: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<Audience, Selection>> {
+    const catalog = this.#deps.live.current
+    const taken = await Promise.all(
+      audiences.map((audience) => takenBy(audience, catalog, events, passing, suspects)),
+    )
+    const readable = await this.#findReadable(catalog, scope, events, taken)
+    const bodies = await this.#describe(catalog, scope, events, readable.rows)
+    return new Map(
+      audiences.map((audience, index) => {
+        const { rows, undecided } = taken[index] ?? { rows: new Set(), undecided: new Set() }
+        const tables = new Set([...undecided, ...readable.undecided])
+        const hasGap = [...tables].some((table) => audience.subscriptions.has(table))
+        return [audience, { messages: choose(events, rows, readable.rows, bodies), hasGap }]
+      }),
+    )
   }
 
   /** Of the rows that any of them takes, those the identity may read; and the other side of a change. */
@@ -140,21 +106,21 @@ export class EventSelector {
     catalog: Catalog,
     scope: CallerScope,
     events: readonly LogEvent[],
-    wanted: readonly ReadonlySet<RowName>[],
-    refusals: Refusals,
-  ): Promise<ReadonlySet<RowName>> {
+    taken: readonly Taken[],
+  ): Promise<Readable> {
     const isTaken = (index: number) =>
-      wanted.some((taken) => taken.has(`new ${index}`) || taken.has(`old ${index}`))
-    const rows = Map.groupBy(
+      taken.some(({ rows }) => rows.has(`new ${index}`) || rows.has(`old ${index}`))
+    const byTable = Map.groupBy(
       rowsOf(events, (_, index) => isTaken(index)),
       ({ name }) => events[indexOf(name)]?.table ?? '',
     )
-    const readable = new Set<RowName>()
+    const undecided = new Set<string>()
     const found = await Promise.all(
-      [...rows].map(([table, list]) => this.#findVisible(catalog, scope, table, list, refusals)),
+      [...byTable].map(([table, rows]) =>
+        this.#findVisible(catalog, scope, table, rows, () => undecided.add(table)),
+      ),
     )
-    for (const { name } of found.flat()) readable.add(name)
-    return readable
+    return { rows: new Set(found.flat().map(({ name }) => name)), undecided }
   }
 
   async #findVisible(
@@ -162,38 +128,40 @@ export class EventSelector {
     scope: CallerScope,
     table: string,
     rows: readonly Row[],
-    refusals: Refusals,
+    onUndecided: () => void,
   ): Promise<readonly Row[]> {
     const relation = catalog.relations.get(table)
-    if (relation === undefined || refusals.tables.has(table)) return []
+    if (relation === undefined) return []
     if (scope.kind === 'unrestricted') return rows
     if (!relation.callers.select) return []
     if (!relation.rlsEnabled) return rows
     const visible = this.#visibleStatement(relation)
     if (visible === undefined) return []
-    try {
-      return await this.#askPolicies(scope, visible, rows)
-    } catch (error) {
-      if (mayBeOutdated(error)) refusals.failed = table
-      throw error
-    }
+    return await this.#askPolicies({ scope, visible, table, onUndecided }, rows)
   }
 
   /** A policy that fails on a row says no to it, and to no other. */
-  async #askPolicies(scope: CallerScope, visible: Statement, rows: readonly Row[]): Promise<readonly Row[]> {
+  async #askPolicies(question: Question, rows: readonly Row[]): Promise<readonly Row[]> {
     try {
-      const step = { statement: visible, values: [jsonArray(rows)] }
-      const [answer] = await this.#deps.user.run(scope, [step], { isRead: true })
+      const step = { statement: question.visible, values: [toJsonArray(rows)] }
+      const [answer] = await this.#deps.user.run(question.scope, [step], { isRead: true })
       return (answer?.rows ?? []).flatMap(([place]) => rows[Number(place) - 1] ?? [])
     } catch (error) {
-      if (!isFaultOfRow(error)) throw error
+      if (!isUndecidable(error)) throw error
       if (rows.length === 1) {
-        this.#deps.log.warn({ reason: messageOf(error) }, 'a policy failed on a changed row')
+        const detail = { table: question.table, reason: messageOf(error) }
+        this.#deps.log.warn(detail, 'a policy failed on a changed record')
+        question.onUndecided()
         return []
       }
       const middle = Math.ceil(rows.length / 2)
-      const first = await this.#askPolicies(scope, visible, rows.slice(0, middle))
-      return [...first, ...(await this.#askPolicies(scope, visible, rows.slice(middle)))]
+      const first = await this.#askPolicies(question, rows.slice(0, middle))
+      // One that cannot be asked about anything need not be asked about everything.
+      if (first.length === 0 && !isAboutValue(error)) {
+        question.onUndecided()
+        return []
+      }
+      return [...first, ...(await this.#askPolicies(question, rows.slice(middle)))]
     }
   }
 
@@ -252,15 +220,22 @@ export class EventSelector {
   }
 }
 
+/** What is asked of the policies of one table. */
+interface Question {
+  readonly scope: CallerScope
+  readonly visible: Statement
+  readonly table: string
+  readonly onUndecided: () => void
+}
+
 interface Bodies {
   readonly told: ReadonlyMap<number, string>
   readonly removed: ReadonlyMap<number, string>
 }
 
-/** Whether another row may do better: neither the database is in trouble nor the statement out of date. */
-function isFaultOfRow(error: unknown): boolean {
-  if (!(error instanceof StatementFailed) || mayBeOutdated(error)) return false
-  return (translateDatabaseFailure(error)?.status ?? 400) !== 503
+/** Data exceptions and errors that functions raise depend on the row; names and rights do not. */
+function isAboutValue(error: unknown): boolean {
+  return !/^(0A|3F|42)/.test(sqlStateOf(error) ?? '')
 }
 
 function choose(
@@ -283,64 +258,43 @@ function toldOf(index: number, bodies: ReadonlyMap<number, string>): Message | [
 }
 
 /** The rows that the audience listens to, whether it may read them or not. */
-function takenBy(
-  { subscriptions }: Audience,
+async function takenBy(
+  { scope, subscriptions }: Audience,
+  catalog: Catalog,
   events: readonly LogEvent[],
   passing: Passing,
-): ReadonlySet<RowName> {
-  const rows = rowsOf(events, ({ table }) => subscriptions.has(table))
-  const taken = rows.filter(({ name }) => {
-    const { table } = events[indexOf(name)] as LogEvent
+  suspects: ReadonlySet<string>,
+): Promise<Taken> {
+  const rows: RowName[] = []
+  const undecided = new Set<string>()
+  for (const [table, indexes] of Map.groupBy(events.keys(), (index) => events[index]?.table ?? '')) {
+    if (!subscriptions.has(table)) continue
+    if (suspects.has(table)) {
+      undecided.add(table)
+      continue
+    }
     const filter = subscriptions.get(table)
-    return filter === undefined || passing.get(tableKey(table, filter))?.has(name) === true
-  })
-  return new Set(taken.map(({ name }) => name))
-}
+    const among = new Set(indexes)
+    const names = rowsOf(events, (_, index) => among.has(index)).map(({ name }) => name)
+    const taken = filter === undefined ? names : await passingRows(table, filter)
+    if (taken === undefined) undecided.add(table)
+    else rows.push(...taken)
+  }
+  return { rows: new Set(rows), undecided }
 
-/** A deleted row is an old one. */
-function rowsOf(
-  events: readonly LogEvent[],
-  test: (event: LogEvent, index: number) => boolean,
-): readonly Row[] {
-  return events.flatMap((event, index): Row[] => {
-    if (!test(event, index)) return []
-    if (event.action === 'delete') return [{ name: `old ${index}`, json: event.record }]
-    const row: Row = { name: `new ${index}`, json: event.record }
-    return event.oldRecord === null ? [row] : [row, { name: `old ${index}`, json: event.oldRecord }]
-  })
+  /** A filter on a column that callers may no longer read would still tell what it holds. */
+  async function passingRows(table: string, filter: Filter): Promise<Iterable<RowName> | undefined> {
+    const relation = catalog.relations.get(table)
+    const isAllowed = filter.conditions.every(
+      ({ column }) =>
+        scope.kind === 'unrestricted' || relation?.column.get(column)?.callersMaySelect === true,
+    )
+    return isAllowed ? await passing(table, filter) : undefined
+  }
 }
 
 function indexOf(name: RowName): number {
   return Number(name.slice(4))
-}
-
-interface FilterGroup {
-  readonly table: string
-  readonly filters: readonly Filter[]
-}
-
-/** The different filters of the tables that have events, by table and shape. */
-function groupFilters(events: readonly LogEvent[], audiences: Iterable<Audience>): readonly FilterGroup[] {
-  const tables = new Set(events.map(({ table }) => table))
-  const groups = new Map<string, { table: string; filters: Map<string, Filter> }>()
-  for (const { subscriptions } of audiences) {
-    for (const [table, filter] of subscriptions) {
-      if (filter === undefined || !tables.has(table)) continue
-      const key = `${filter.shape} ${table}`
-      const group = groups.get(key) ?? { table, filters: new Map() }
-      groups.set(key, group)
-      group.filters.set(filter.key, filter)
-    }
-  }
-  return [...groups.values()].map(({ table, filters }) => ({ table, filters: [...filters.values()] }))
-}
-
-function tableKey(table: string, { key }: Filter): string {
-  return `${key} ${table}`
-}
-
-function jsonArray(rows: readonly Row[]): string {
-  return `[${rows.map(({ json }) => json).join()}]`
 }
 
 /** A `json` column keeps the line breaks of what was written; outside of strings they mean nothing. */

@@ -31,7 +31,7 @@ export class SseTransport implements Transport {
     if (hasGap) this.gap(position)
   }
 
-  frame(id: string, body: string): string {
+  frame(id: string | undefined, body: string): string {
     return formatEvent({ id, data: body })
   }
 
@@ -39,7 +39,7 @@ export class SseTransport implements Transport {
     this.#events?.write(frames.join(''))
   }
 
-  gap(id: string): void {
+  gap(id: string | undefined): void {
     const message = 'events before this one may be missing; read the tables again'
     this.#events?.write(formatEvent({ id, name: 'gap', data: JSON.stringify({ message }) }))
   }

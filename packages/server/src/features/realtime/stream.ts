@@ -13,8 +13,8 @@ export interface Transport {
   frame(id: string | undefined, body: string): string
   /** Sends frames, as many as were joined. */
   send(frames: readonly string[]): void
-  /** Says that events are missing, and where it goes on. */
-  gap(id: string): void
+  /** Says that events are missing. @param id where it goes on, when that is certain */
+  gap(id: string | undefined): void
   /** Shows that the stream is alive. @param id where it stands, when that is certain */
   heartbeat(id: string | undefined): void
   /** Bytes that the client has not taken yet. */
@@ -88,11 +88,21 @@ export class Stream {
     this.transport.send(frames)
   }
 
+  /** @param position how far the log has been read for everybody */
   heartbeat(position: Position | undefined): void {
     this.lastSentAt = performance.now()
-    const isCertain =
-      this.underWay === 0 && this.sentBefore.size === 0 && !this.isCatchingUp && position !== undefined
+    const isCertain = this.isUpToDate && position !== undefined
     this.transport.heartbeat(isCertain ? formatPosition(position) : undefined)
+  }
+
+  /** Says that something may be missing before the position. */
+  gap(position: Position): void {
+    if (this.isOpen) this.transport.gap(this.isCatchingUp ? undefined : formatPosition(position))
+  }
+
+  /** Whether it has been told everything up to the place that the log has been read to. */
+  get isUpToDate(): boolean {
+    return this.underWay === 0 && this.sentBefore.size === 0 && !this.isCatchingUp
   }
 
   /** Ends it from our side. */

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Config } from '../../config/schema.ts'
+import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
 import { httpErrors } from '../../http/errors.ts'
 import type { Verdict } from '../../http/identity.ts'
-import { messageOf } from '../../lib/errors.ts'
+import { codeOf, messageOf } from '../../lib/errors.ts'
 import type { Subscriptions } from './audience.ts'
 import { catchUp, isHeld } from './catch-up.ts'
 import * as connections from './connections.ts'
+import { DefinitionWatch } from './definitions.ts'
 import { realtimeErrors } from './errors.ts'
-import { type LogEvent, readLog } from './event.ts'
+import { type Batch, type LogEvent, readEnd, readLog } from './event.ts'
 import { Follower } from './follower.ts'
 import { Hub } from './hub.ts'
 import type { ListenedTables } from './listened-tables.ts'
@@ -26,8 +28,11 @@ const forgetMs = 20
 /** Events read at once. */
 const batchSize = 500
 
+const noTables: ReadonlySet<string> = new Set()
+
 export interface StreamsDeps {
   readonly config: Config['realtime']
+  readonly live: LiveCatalog
   readonly database: SystemDatabase
   readonly selector: EventSelector
   readonly listened: ListenedTables
@@ -48,8 +53,12 @@ export interface Beginning {
   readonly isResuming: boolean
   /** Those of the subscriptions that come back, when it listens to others already. */
   readonly only?: Subscriptions
-  /** Runs when it is certain where the stream begins, before the first event. */
-  readonly begin: (position: string, hasGap: boolean) => void
+  /**
+   * Runs when it is certain where the stream begins, before the first event.
+   *
+   * @param position what to come back with; undefined while more is on its way to the stream
+   */
+  readonly begin: (position: string | undefined, hasGap: boolean) => void
 }
 
 /** Every open stream of this node, from its admission to its end. */
@@ -59,6 +68,7 @@ export class Streams {
   readonly #deps: StreamsDeps
   readonly #hub: Hub
   readonly #follower: Follower<LogEvent>
+  readonly #watch: DefinitionWatch
   readonly #streams = new Map<string, Stream>()
   readonly #changed = new Set<Stream>()
   readonly #gone = new Set<string>()
@@ -73,6 +83,10 @@ export class Streams {
   constructor(deps: StreamsDeps) {
     this.#deps = deps
     this.#hub = new Hub(deps.selector, deps.log)
+    this.#watch = new DefinitionWatch(deps.live, deps.database)
+    deps.listened.onMiss(
+      (tables) => void this.#follower.between((position) => this.#hub.tellGap(tables, position)),
+    )
     this.#follower = new Follower({
       database: deps.database,
       what: 'the log of changes',
@@ -80,7 +94,7 @@ export class Streams {
         const { tables } = this.#hub
         return tables.length === 0 ? undefined : readLog(deps.database, from, tables, batchSize)
       },
-      deliver: (batch) => this.#hub.deliver(batch),
+      deliver: async (batch) => this.#hub.deliver(batch, await this.#findSuspects(batch)),
       onBreak: () => this.#tellGap(),
       log: deps.log,
     })
@@ -111,15 +125,14 @@ export class Streams {
    * @throws AppError connection_limit_exceeded, shutting_down
    */
   async admit(stream: Stream): Promise<void> {
-    const { database, config } = this.#deps
+    const { config } = this.#deps
     this.requireOpen()
     if (!this.#isNodeKnown) await this.#appear()
-    const mayOpen = await connections.insertConnection(
-      database,
-      this.node,
-      stream,
-      config.max_connections_per_user,
-    )
+    const mayOpen = await this.#insert(stream, config.max_connections_per_user).catch((error) => {
+      // The answer may have been lost, and the row not.
+      this.#forget(stream.id)
+      throw error
+    })
     if (!mayOpen) throw realtimeErrors.connectionLimitExceeded().with({ headers: { 'retry-after': '5' } })
     if (!stream.isOpen || this.#isDraining) {
       this.#forget(stream.id)
@@ -127,7 +140,19 @@ export class Streams {
       return
     }
     this.#streams.set(stream.id, stream)
-    this.#watch()
+    this.#beginLooking()
+  }
+
+  async #insert(stream: Stream, limit: number): Promise<boolean> {
+    const { database } = this.#deps
+    try {
+      return await connections.insertConnection(database, this.node, stream, limit)
+    } catch (error) {
+      // 23503: others took this node for dead.
+      if (codeOf(error) !== '23503') throw error
+      await this.#appear()
+      return await connections.insertConnection(database, this.node, stream, limit)
+    }
   }
 
   /** To be told when a stream has ended, whatever ended it. */
@@ -151,32 +176,48 @@ export class Streams {
     from: Position | undefined,
     { isResuming, begin, only }: Beginning,
   ): Promise<void> {
-    const { database, listened, selector } = this.#deps
-    const loggedSince = await listened.listen([...subscriptions.keys()])
-    const isResumed = from !== undefined && (await isHeld(database, from, loggedSince))
-    if (isResumed) {
+    const { database, listened, selector, live } = this.#deps
+    const tables = [...subscriptions.keys()]
+    const watch = new DefinitionWatch(live, database)
+    if (from !== undefined) await watch.look(tables)
+    const loggedSince = await listened.listen(tables, from !== undefined)
+    if (from !== undefined && (await isHeld(database, from, loggedSince))) {
       const missed = only ?? subscriptions
       // Meanwhile the stream goes on with the others, if there are any.
       stream.subscriptions = new Map([...subscriptions].filter(([table]) => !missed.has(table)))
       stream.isCatchingUp = true
       this.#hub.join(stream)
-      begin(formatPosition(from), false)
-      await catchUp(
-        { database, selector, follower: this.#follower, hub: this.#hub },
-        stream,
-        from,
-        subscriptions,
-        missed,
-      )
+      begin(stream.subscriptions.size === 0 ? formatPosition(from) : undefined, false)
+      const deps = { live, database, selector, follower: this.#follower, hub: this.#hub }
+      await catchUp(deps, stream, subscriptions, { from, tables: missed, watch })
       this.noteChange(stream)
       return
     }
-    await this.#follower.between((position) => {
+    await this.#follower.between(async (position) => {
+      const fresh = tables.filter((table) => !stream.subscriptions.has(table))
+      if (fresh.length > 0) {
+        // How they look now is how the first event of them is expected to look.
+        await this.#watch.look(fresh)
+        const { passed } = await readEnd(database)
+        stream.sentBefore = new Map([...stream.sentBefore, ...fresh.map((table) => [table, passed] as const)])
+        begin(this.#placeOf(stream, { passed }, position), isResuming)
+      } else begin(this.#placeOf(stream, position, position), isResuming)
       stream.subscriptions = subscriptions
       this.noteChange(stream)
-      begin(formatPosition(position), isResuming)
       this.#hub.join(stream)
     })
+  }
+
+  /** Where a stream stands that is about to join; one that listens to others already is where they are. */
+  #placeOf(stream: Stream, own: Position, others: Position): string | undefined {
+    if (stream.subscriptions.size === 0) return formatPosition(own)
+    return stream.underWay === 0 && !stream.isCatchingUp ? formatPosition(others) : undefined
+  }
+
+  async #findSuspects({ events }: Batch): Promise<ReadonlySet<string>> {
+    return events.length === 0
+      ? noTables
+      : await this.#watch.look([...new Set(events.map(({ table }) => table))])
   }
 
   /** What the stream listens to has changed. */
@@ -212,7 +253,7 @@ export class Streams {
   #tellGap(): void {
     const { position } = this.#follower
     if (position === undefined) return
-    for (const stream of this.#streams.values()) stream.transport.gap(formatPosition(position))
+    for (const stream of this.#streams.values()) stream.gap(position)
   }
 
   async #appear(): Promise<void> {
@@ -236,7 +277,7 @@ export class Streams {
     for (const id of gone) this.#gone.delete(id)
   }
 
-  #watch(): void {
+  #beginLooking(): void {
     this.#looking ??= setInterval(() => void this.#look(), lookMs).unref()
     this.#saving ??= setInterval(() => {
       this.#saved = this.#saved.then(() => this.#save())

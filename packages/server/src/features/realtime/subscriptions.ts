@@ -67,9 +67,16 @@ export class SubscriptionPlanner {
       try {
         await this.#database.count(compileCheck(relation, { ...filter, conditions: [condition] }))
       } catch (error) {
-        // 22: data exception; 23: what a domain refuses.
-        if (!/^2[23]/.test(codeOf(error) ?? '')) throw error
+        const code = codeOf(error) ?? ''
         const type = relation.column.get(condition.column)?.typeName
+        // Parts of a value that have no equality: seen only when two are compared.
+        if (code.startsWith('42')) {
+          throw realtimeErrors.invalidStreamFilter(
+            `${condition.operator} does not apply to ${condition.column}, which is ${type}`,
+          )
+        }
+        // 22: data exception; 23: what a domain refuses.
+        if (!/^2[23]/.test(code)) throw error
         throw realtimeErrors.invalidStreamFilter(`the value for ${condition.column} is not of type ${type}`)
       }
     }

@@ -226,7 +226,7 @@ export class WebSocketSession {
         only,
         begin: (id, hasGap) => {
           isInForce = true
-          this.#reply(message, { status: 'ok', id })
+          this.#reply(message, { status: 'ok', ...(id === undefined ? {} : { id }) })
           if (hasGap) this.#transport.gap(id)
         },
       })

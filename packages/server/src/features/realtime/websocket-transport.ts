@@ -32,7 +32,7 @@ export class WebSocketTransport implements Transport {
     this.#connection.uncork()
   }
 
-  gap(id: string): void {
+  gap(id: string | undefined): void {
     const message = 'events before this one may be missing; read the tables again'
     this.send([JSON.stringify({ type: 'system', message, id })])
   }

@@ -205,7 +205,8 @@ describe('a client that comes back', () => {
     const item = { type: 'subscribe', tables: ['item'], last_event_id: last.id }
     expect(await client.ask(item)).toEqual(ok({ id: last.id }))
     const other = { type: 'subscribe', tables: ['other'], last_event_id: last.id }
-    expect(await client.ask(other)).toEqual(ok({ id: last.id }))
+    // While it goes on with others there is no place to come back to for all of them.
+    expect(await client.ask(other)).toEqual({ type: 'reply', ref: expect.any(String), status: 'ok' })
     await write('POST', 'other', { id: 4 })
     expect(await until(client)).toEqual([
       ['create', 'item', 2],
