@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { createAccessTokenVerifier, signAccessToken } from '../packages/server/src/features/accounts/index.ts'
 import { defaultCost } from '../packages/server/src/features/passwords/index.ts'
 import { systemClock } from '../packages/server/src/lib/clock.ts'
-import { startServer } from './server.ts'
+import { createDirectory, startServer } from './server.ts'
 
 /**
  * Sign-ins and refreshes a second over HTTP, and what a token costs to verify. The server and this client share the
@@ -14,7 +12,7 @@ const users = 8
 const seconds = 5
 const password = 'tangerine-harbour-42'
 
-const directory = mkdtempSync(join(tmpdir(), 'basalt-bench-'))
+const directory = createDirectory()
 const server = await startServer(directory, { BASALT_AUTH_LIMITS_LOGIN_FAILURES_PER_ADDRESS: '1000000' })
 try {
   const emails = Array.from({ length: users }, (_, n) => `bench${n}@example.com`)

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ownerId, seedScript } from './cases.ts'
-import { basalt, runScript, type Server, startServer } from './server.ts'
+import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
 
 /**
  * What a webhook that listens costs a write: single creates a second with and without one, in turns, medians compared.
@@ -14,7 +13,7 @@ const connections = '64'
 const seconds = '2'
 const target = 0.8
 
-const directory = mkdtempSync(join(tmpdir(), 'basalt-bench-'))
+const directory = createDirectory()
 const server = await startServer(directory, {
   BASALT_WEBHOOKS_DELIVER: 'false',
 })

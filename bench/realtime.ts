@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { basalt, runScript, startServer } from './server.ts'
+import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
 /**
  * 500 streams of 10 users on a table with row-level security, of which each user may read a tenth: messages a second,
@@ -17,7 +16,7 @@ const target = 10_000
 const paceSeconds = 5
 const burstEvents = 4000
 
-const directory = mkdtempSync(join(tmpdir(), 'basalt-bench-'))
+const directory = createDirectory()
 const server = await startServer(directory, { BASALT_WEBHOOKS_DELIVER: 'false' })
 let listeners: ChildProcess | undefined
 try {

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type BenchCase, cases, ownerId, seedScript } from './cases.ts'
-import { basalt, runScript, type Server, startServer } from './server.ts'
+import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
 
 /**
  * Requests per second over HTTP on loopback, token and row-level security on, against the floor: the same
@@ -22,7 +21,7 @@ const { values: options } = parseArgs({
   },
 })
 
-const directory = mkdtempSync(join(tmpdir(), 'basalt-bench-'))
+const directory = createDirectory()
 
 interface Result {
   readonly benchCase: BenchCase

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +13,13 @@ export interface Server {
   readonly url: string
   /** Where Postgres keeps its socket. */
   readonly socketDirectory: string
+}
+
+/** A directory that whichever account Postgres runs as can pass; removed by whoever made it. */
+export function createDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'basalt-bench-'))
+  chmodSync(directory, 0o755)
+  return directory
 }
 
 /** As a user would: a new directory, one command. */
