@@ -4,14 +4,14 @@ import { identityOf } from '../../http/authentication.ts'
 import { addressKey } from '../../http/client-address.ts'
 import type { HttpServer } from '../../http/server.ts'
 import { messageOf } from '../../lib/errors.ts'
+import { parseFilter } from './changes/parse-filter.ts'
+import { parsePosition } from './changes/position.ts'
+import { parseTables, type SubscriptionPlanner } from './changes/subscriptions.ts'
 import { realtimeErrors } from './errors.ts'
-import { parseFilter } from './parse-filter.ts'
-import { parsePosition } from './position.ts'
 import { streamSchema } from './schemas.ts'
 import { SseTransport } from './sse-transport.ts'
 import { type Listener, Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
-import { parseTables, type SubscriptionPlanner } from './subscriptions.ts'
 
 export interface RealtimeRoutesDeps {
   readonly streams: Streams

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CallerScope } from '../../database/user-database.ts'
-import type { Subscriptions } from './audience.ts'
-import { formatPosition, type Position } from './position.ts'
+import type { Subscriptions } from './changes/audience.ts'
+import { formatPosition, type Position } from './changes/position.ts'
 
 /** Why a stream ends. */
 export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'server_error' | 'disconnected'
