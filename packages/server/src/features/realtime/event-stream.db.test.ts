@@ -178,6 +178,27 @@ describe('a stream', () => {
   })
 })
 
+test('a transaction of thousands is told whole, in its order, also to who comes back', async () => {
+  await using big = await createTestApp({ setup: 'create table thing (id int primary key, text text)' })
+  const { captureTable } = await import('../events/index.ts')
+  const relation = big.app.catalog.current.relations.get('thing')
+  if (relation === undefined) throw new Error('no table')
+  await big.app.database.system.transaction((transaction) => captureTable(transaction, relation))
+  await using stream = await openEventStream(big.url, 'tables=thing', { token: aliceToken })
+  // The end of a batch by number, and by size.
+  await big.sql(`insert into thing select n, repeat('x', case when n > 2000 then 5000 else 1 end)
+    from generate_series(1, 2600) n`)
+  const ids = Array.from({ length: 2600 }, (_, index) => index + 1)
+  expect((await stream.next(2600, 20_000)).map(({ record }) => record.id)).toEqual(ids)
+  const places = [0, 499, 500, 501, 1700, 2300].map((index) => [index, stream.events[index]?.id] as const)
+  for (const [index, id] of places) {
+    await using back = await openEventStream(big.url, 'tables=thing', { token: aliceToken, lastEventId: id })
+    await back.next(2600 - index, 20_000)
+    expect(back.messages.map(({ record }) => record.id)).toEqual(ids.slice(index))
+    expect(back.events.map(({ name }) => name)).not.toContain('gap')
+  }
+})
+
 describe('row-level security', () => {
   test('decides about each event, deletes included', async () => {
     await using mine = await open('tables=note')
