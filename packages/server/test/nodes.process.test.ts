@@ -47,7 +47,7 @@ test('four nodes that start at once on an empty database prepare it once, and al
     expect((await ask('GET', `${node.url}/health`)).json).toEqual({ status: 'ok', database: 'ok' })
   }
   const migrations = await cluster.sql<{ version: number }>('shop', 'select version from basalt.migrations')
-  const versions = migrations.map(({ version }) => version).sort()
+  const versions = migrations.map(({ version }) => version).sort((one, other) => one - other)
   expect(versions.length).toBeGreaterThan(0)
   expect(versions).toEqual(versions.map((_, index) => index + 1))
   const endings = await Promise.all(nodes.map((node) => node.stop()))

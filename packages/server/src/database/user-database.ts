@@ -191,5 +191,6 @@ function isWorthAnotherAttempt(
   const code = error.error.code ?? ''
   if (conflictCodes.has(code)) return attempt < conflictAttempts
   if (endingCodes.has(code)) return isRead && attempt === 1
-  return code === missingStatement && attempt === 1
+  // Those who travel together share a statement: when its Parse fails for the first, the others find none.
+  return code === missingStatement && attempt < conflictAttempts
 }

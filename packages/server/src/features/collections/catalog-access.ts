@@ -37,12 +37,12 @@ export function mayBeOutdated(error: unknown): boolean {
 
 /**
  * An object has gone (42P01, 42703, 42704, 3F000), has another type (42804, 42846, 42883, 0A000), or went while the
- * statement was looked at (XX000).
+ * statement was looked at (XX000); or somebody else's attempt to prepare the same statement failed for that (26000).
  */
 const outdatedCodes = new Set([
   ...['42P01', '42703', '42704', '3F000'],
   ...['42804', '42846', '42883', '0A000'],
-  'XX000',
+  ...['XX000', '26000'],
 ])
 /** The request names what the snapshot does not have. */
 const outdatedKinds = new Set([
