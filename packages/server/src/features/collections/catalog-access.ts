@@ -8,7 +8,7 @@ import { collectionErrors } from './errors.ts'
 export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) => Promise<Result>
 
 /** Under constant DDL a new snapshot can be outdated again. */
-const attemptLimit = 4
+const attemptLimit = 10
 
 /**
  * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column has gone), or the
