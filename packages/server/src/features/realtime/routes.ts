@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { identityOf } from '../../http/authentication.ts'
 import { addressKey } from '../../http/client-address.ts'
+import { httpErrors } from '../../http/errors.ts'
 import type { HttpServer } from '../../http/server.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { parseFilter } from './changes/parse-filter.ts'
@@ -61,12 +62,12 @@ export function realtimeRoutes(app: HttpServer, { streams, planner, log }: Realt
         log.warn({ reason: messageOf(error) }, 'a stream cannot go on')
         stream.end('server_error')
       }
-      // Ended before it had begun: by a server that stops, or by a client that has gone.
-      if (!transport.hasBegun) {
-        streams.requireOpen()
-        reply.hijack()
-      }
-      return reply
+      if (transport.hasBegun) return reply
+      // Ended before it had begun: nobody is there, or the client still waits for an answer.
+      if (stream.ending === 'gone') return reply.hijack()
+      throw stream.ending === 'session_ended'
+        ? httpErrors.invalidToken()
+        : httpErrors.shuttingDown().with({ headers: { 'retry-after': '1' } })
     },
   )
 }

@@ -226,6 +226,20 @@ describe('a stream', () => {
     await stream.ended()
   })
 
+  test('whose token ends before it has begun is refused', async () => {
+    await app.sql('create table slow_to_begin (id int primary key)')
+    const held = app.sql('begin; lock table basalt.realtime_tables; select pg_sleep(2.5); commit')
+    const response = await app.request('GET', '/api/realtime?tables=slow_to_begin', {
+      token: userToken({ sub: alice }, 1),
+    })
+    expect(envelope(response)).toEqual({
+      code: 401,
+      message: 'invalid or expired token',
+      error: 'invalid_token',
+    })
+    await held
+  })
+
   test('ends with its session, on every node', async () => {
     await using accounts = await createAccountsApp({ setup: 'create table item (id int primary key)' })
     await using second = await accounts.secondNode()

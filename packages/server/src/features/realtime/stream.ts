@@ -76,6 +76,11 @@ export class Stream {
     return this.#ending === undefined
   }
 
+  /** Undefined while it is open. */
+  get ending(): Ending | 'gone' | undefined {
+    return this.#ending
+  }
+
   /** Sends frames, or gives up a client that does not take them. */
   send(frames: readonly string[]): void {
     if (!this.isOpen || frames.length === 0) return

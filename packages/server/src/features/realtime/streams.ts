@@ -7,9 +7,10 @@ import { httpErrors } from '../../http/errors.ts'
 import type { Verdict } from '../../http/identity.ts'
 import { codeOf, messageOf } from '../../lib/errors.ts'
 import type { Subscriptions } from './changes/audience.ts'
+import { type Batch, readEnd } from './changes/batch.ts'
 import { catchUp, isHeld } from './changes/catch-up.ts'
 import { DefinitionWatch } from './changes/definitions.ts'
-import { type Batch, type LogEvent, readEnd, readLog } from './changes/event.ts'
+import { type LogEvent, readLog } from './changes/event.ts'
 import { Follower } from './changes/follower.ts'
 import { Hub } from './changes/hub.ts'
 import type { ListenedTables } from './changes/listened-tables.ts'
@@ -84,9 +85,12 @@ export class Streams {
     this.#deps = deps
     this.#hub = new Hub(deps.selector, deps.log)
     this.#watch = new DefinitionWatch(deps.live, deps.database)
-    deps.listened.onMiss(
-      (tables) => void this.#follower.between((position) => this.#hub.tellGap(tables, position)),
-    )
+    deps.listened.onMiss((tables) => {
+      this.#follower
+        .between((position) => this.#hub.tellGap(tables, position))
+        // Without a place to go on from, better cut off than left with a hole.
+        .catch(() => this.#endAll('server_error'))
+    })
     this.#follower = new Follower({
       database: deps.database,
       what: 'the log of changes',
@@ -214,7 +218,7 @@ export class Streams {
     return stream.underWay === 0 && !stream.isCatchingUp ? formatPosition(others) : undefined
   }
 
-  async #findSuspects({ events }: Batch): Promise<ReadonlySet<string>> {
+  async #findSuspects({ events }: Batch<LogEvent>): Promise<ReadonlySet<string>> {
     return events.length === 0
       ? noTables
       : await this.#watch.look([...new Set(events.map(({ table }) => table))])

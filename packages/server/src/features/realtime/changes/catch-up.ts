@@ -2,8 +2,9 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { Stream } from '../stream.ts'
 import type { Subscriptions } from './audience.ts'
+import { type Batch, positionBehind, readEnd } from './batch.ts'
 import type { DefinitionWatch } from './definitions.ts'
-import { type Batch, type LogEvent, positionBehind, readEnd, readLog, readLogBounds } from './event.ts'
+import { type LogEvent, readLog, readLogBounds } from './event.ts'
 import type { Follower } from './follower.ts'
 import { type Hub, render } from './hub.ts'
 import { beginningOf, covers, endOf, type Position } from './position.ts'
@@ -66,6 +67,7 @@ export async function catchUp(
     if (!stream.isOpen) return
     if (batch.isComplete && batch.events.length <= littleLeft) break
   }
+  let rest: Promise<void> = Promise.resolve()
   await deps.follower.between(async () => {
     const { passed: target } = await readEnd(deps.database)
     // Newer than the place the others are at: what lies between comes once more, and is passed over.
@@ -74,7 +76,7 @@ export async function catchUp(
     stream.subscriptions = subscriptions
     deps.hub.join(stream)
     // In the stream's own time: whoever else listens does not wait for it.
-    void deps.hub.inTurn(stream, async () => {
+    rest = deps.hub.inTurn(stream, async () => {
       let from: Position = { passed: position.passed, within: { target, id: '0' } }
       while (stream.isOpen) {
         const batch = await sendNext(deps, stream, { ...missed, from }, isAlone)
@@ -84,6 +86,8 @@ export async function catchUp(
       stream.isCatchingUp = false
     })
   })
+  // What the client asks for next must not overtake it.
+  await rest
 }
 
 async function sendNext(
@@ -91,7 +95,7 @@ async function sendNext(
   stream: Stream,
   { from, tables, watch }: Missed,
   isCertain: boolean,
-): Promise<Batch> {
+): Promise<Batch<LogEvent>> {
   const batch = await readLog(database, from, [...tables.keys()], batchSize)
   if (batch.events.length === 0) return batch
   const suspects = await watch.look([...new Set(batch.events.map(({ table }) => table))])

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Queryable } from '../../../database/system-database.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { type Batch, positionBehind, readEnd } from './event.ts'
+import { type Batch, positionBehind, readEnd } from './batch.ts'
 import { endOf, type Position } from './position.ts'
 
 export interface FollowerOptions<Event extends { readonly id: string }> {

@@ -3,7 +3,8 @@ import type { Logger } from 'pino'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Stream } from '../stream.ts'
 import { type Audience, identityKey, subscriptionKey } from './audience.ts'
-import { type Batch, positionAfter, positionBehind } from './event.ts'
+import { type Batch, positionAfter, positionBehind } from './batch.ts'
+import type { LogEvent } from './event.ts'
 import { covers, formatPosition, type Position, sees } from './position.ts'
 import type { EventSelector, Message, Selection } from './select-events.ts'
 import { persist } from './verdict-failures.ts'
@@ -71,6 +72,11 @@ export class Hub {
     }
     const before = this.#places.get(stream)
     this.#places.set(stream, place)
+    if (before !== undefined && before.group !== place.group) {
+      // As somebody else, too, the stream is told things in their order.
+      const first = this.#groups.get(before.group)?.told
+      group.told = Promise.all([group.told, first]).then(() => undefined)
+    }
     // Only now: a group that is left by its last stream forgets what is on its way to it.
     if (before !== undefined && (before.group !== place.group || before.audience !== place.audience)) {
       this.#vacate(stream, before)
@@ -100,7 +106,7 @@ export class Hub {
    *
    * @param suspects tables whose events are left out, because they may mean something else by now
    */
-  async deliver(batch: Batch, suspects: ReadonlySet<string>): Promise<void> {
+  async deliver(batch: Batch<LogEvent>, suspects: ReadonlySet<string>): Promise<void> {
     const groups = [...this.#groups.values()]
     if (batch.events.length === 0) {
       for (const stream of this.#places.keys()) if (stream.underWay === 0) forgetPast(stream, batch)
@@ -179,7 +185,7 @@ export class Hub {
 }
 
 /** The frames are the same for all streams of one kind. */
-function sendAll(streams: readonly Stream[], batch: Batch, { messages, hasGap }: Selection): void {
+function sendAll(streams: readonly Stream[], batch: Batch<LogEvent>, { messages, hasGap }: Selection): void {
   if (hasGap) for (const stream of streams) stream.gap(positionBehind(batch))
   if (messages.length === 0) return
   const frames = new Map<string, readonly string[]>()
@@ -206,7 +212,7 @@ function sendAll(streams: readonly Stream[], batch: Batch, { messages, hasGap }:
  */
 export function render(
   stream: Stream,
-  batch: Batch,
+  batch: Batch<LogEvent>,
   messages: readonly Message[],
   isCertain = true,
 ): string[] {
@@ -216,14 +222,14 @@ export function render(
   })
 }
 
-function wasSent({ sentBefore }: Stream, { events }: Batch, index: number): boolean {
+function wasSent({ sentBefore }: Stream, { events }: Batch<LogEvent>, index: number): boolean {
   const event = events[index]
   const sent = event && sentBefore.get(event.table)
   return sent !== undefined && sees(sent, event?.transactionId ?? '0')
 }
 
 /** After a step that has reached the end of a newer snapshot nothing comes that was sent before. */
-function forgetPast(stream: Stream, { isComplete, target }: Batch): void {
+function forgetPast(stream: Stream, { isComplete, target }: Batch<LogEvent>): void {
   if (!isComplete || stream.sentBefore.size === 0) return
   stream.sentBefore = new Map([...stream.sentBefore].filter(([, sent]) => !covers(target, sent)))
 }

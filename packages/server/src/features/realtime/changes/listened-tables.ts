@@ -98,7 +98,9 @@ export class ListenedTables {
     await settled()
     const heard = await database.many<{ name: string; since: string }>(sql`
       update basalt.realtime_tables t
-      set logged_since = coalesce(t.logged_since, pg_snapshot_xmax(pg_current_snapshot())), shape = d.shape
+      set logged_since = coalesce(t.logged_since, pg_snapshot_xmax(pg_current_snapshot())),
+        -- Of another node that was quicker, it belongs to what that one has noted.
+        shape = case when t.logged_since is null then d.shape else t.shape end
       from (${definitionsOf(live, unheard)}) d
       where t.table_name = d."table"
       returning t.table_name as name, t.logged_since::text as since`)

@@ -247,7 +247,7 @@ test('after a crash that took messages and presences everybody knows the truth a
     do $$ begin
       while (
         select count(*) < 2 from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%realtime_messages m%'
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%snapshot%realtime_messages%'
       ) loop
         perform pg_sleep(0.01);
         perform pg_stat_clear_snapshot();
