@@ -19,7 +19,9 @@ if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
 } else {
   const newer = findNewerNode()
   if (newer === undefined) {
-    process.stderr.write(`basalt: needs Node ${oldestMajor} or later, this is ${process.version}\n`)
+    process.stderr.write(
+      `basalt: needs Node ${oldestMajor} or later, this is ${process.version}; only on Linux it brings its own\n`,
+    )
     process.exit(1)
   }
   const child = spawn(newer, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
@@ -28,8 +30,9 @@ if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
 }
 
 function findNewerNode() {
+  const name = `node-${process.platform}-${process.arch}`
   try {
-    const path = join(dirname(createRequire(import.meta.url).resolve('node/package.json')), 'bin', 'node')
+    const path = join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin', 'node')
     return existsSync(path) ? path : undefined
   } catch {
     return undefined
