@@ -24,6 +24,8 @@ export interface ProcessOptions {
   /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>>
   readonly account?: Account | undefined
+  /** Another executable than the checkout's. */
+  readonly executable?: string
 }
 
 /** How a process ended. */
@@ -151,7 +153,7 @@ export async function runCommand(
 }
 
 function spawnServer(
-  { config = {}, env = {}, account }: ProcessOptions,
+  { config = {}, env = {}, account, executable = command }: ProcessOptions,
   args: readonly string[] = ['start'],
 ): ChildProcess {
   const settings = {
@@ -164,7 +166,7 @@ function spawnServer(
     `BASALT_${key.replaceAll('.', '_').toUpperCase()}`,
     value,
   ])
-  return spawn(process.execPath, [command, ...args], {
+  return spawn(process.execPath, [executable, ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env.PATH ?? '', ...Object.fromEntries(variables), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

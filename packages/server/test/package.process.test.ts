@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDirectory, runCommand, startServer } from './server-process.ts'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const directory = createDirectory()
+const installed = join(directory.path, 'node_modules', 'basaltdb')
+const executable = join(installed, 'bin', 'basalt.js')
+
+/** Every file below a directory, by its path from there. */
+function listFiles(path: string): string[] {
+  const entries = readdirSync(path, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1))
+}
+
+function run(program: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' })
+  expect(status, stderr).toBe(0)
+  return stdout
+}
+
+// `npm pack` as a maintainer runs it, and its tarball where an installation would put it, beside the dependencies.
+beforeAll(() => {
+  const arguments_ = ['pack', '--workspace', 'basaltdb', '--pack-destination', directory.path, '--json']
+  run('npm', arguments_, root)
+  const [tarball = ''] = readdirSync(directory.path).filter((name) => name.endsWith('.tgz'))
+  run('tar', ['-xzf', tarball], directory.path)
+  mkdirSync(dirname(installed))
+  run('mv', ['package', installed], directory.path)
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    if (name.startsWith('.') || name === 'basaltdb') continue
+    symlinkSync(join(root, 'node_modules', name), join(dirname(installed), name))
+  }
+})
+
+afterAll(() => directory[Symbol.asyncDispose]())
+
+test('the package holds what runs, README, licence and documents, and neither sources, tests nor source maps', () => {
+  const files = listFiles(installed)
+  expect(files).toEqual(
+    expect.arrayContaining([
+      'README.md',
+      'LICENSE',
+      'CHANGELOG.md',
+      'SECURITY.md',
+      'bin/basalt.js',
+      'dist/main.js',
+      'deploy/basalt.service',
+      'deploy/nginx.conf',
+      'docs/guides/deployment.md',
+      'docs/generated/configuration.md',
+      'examples/music-shop/chinook.sql',
+    ]),
+  )
+  expect(files.filter((name) => /\.(ts|map|tgz)$|\.test\./.test(name))).toEqual([])
+  expect(readFileSync(join(installed, 'LICENSE'), 'utf8')).toContain('Apache License')
+})
+
+test('packing leaves nothing behind in the checkout', () => {
+  const copies = ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'deploy', 'docs', 'examples']
+  const found = readdirSync(join(root, 'packages', 'server')).filter((name) => copies.includes(name))
+  expect(found).toEqual([])
+})
+
+test('the installed command starts a server with the embedded database, which answers and stops', async () => {
+  await using data = createDirectory()
+  const version = await runCommand(['version'], { executable })
+  expect(version).toMatchObject({ code: 0, stderr: '' })
+  await using server = await startServer({ executable, config: { 'server.data_dir': data.path } })
+  const health = await fetch(`${server.url}/health`)
+  expect(health.status).toBe(200)
+  expect(await server.stop()).toEqual({ code: 0, signal: null })
+})
