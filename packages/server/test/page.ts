@@ -25,9 +25,11 @@ export function inlineParts(html: string, tag: 'script' | 'style'): { content: s
 export interface PageElement {
   textContent: string
   value: string
+  type: string
   disabled: boolean
   hidden: boolean
-  click(): Promise<void>
+  /** Clicks it, or submits it as a form. */
+  trigger(): Promise<void>
 }
 
 export interface OpenPage {
@@ -35,26 +37,38 @@ export interface OpenPage {
   element(id: string): PageElement
   /** What the address bar shows. */
   address(): string
+  /** What the tab keeps; hand it to the next page of the same tab. */
+  readonly storage: Map<string, string>
 }
 
 /** Runs the script of one of our small pages as a browser would, against the server it came from. */
-export function openPage(base: string, html: string, path: string, fragment: string): OpenPage {
+export function openPage(
+  base: string,
+  html: string,
+  path: string,
+  fragment: string,
+  storage = new Map<string, string>(),
+): OpenPage {
   const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))
   const elements = new Map<string, PageElement & Record<string, unknown>>()
   const element = (id: string) => {
     if (!ids.has(id)) throw new Error(`the page has no element "${id}"`)
     const known = elements.get(id)
     if (known !== undefined) return known
-    const listeners: (() => Promise<void>)[] = []
+    const listeners: ((event: object) => Promise<void>)[] = []
+    const [tag = ''] = new RegExp(`<[^>]* id="${id}"[^>]*`).exec(html) ?? []
     const made = {
       textContent: '',
       value: '',
+      type: / type="(\w+)"/.exec(tag)?.[1] ?? '',
       disabled: false,
-      hidden: new RegExp(`<[^>]* id="${id}"[^>]* hidden`).test(html),
+      hidden: tag.includes(' hidden'),
       addEventListener: (_type: string, listener: () => Promise<void>) => listeners.push(listener),
       focus: () => undefined,
-      async click() {
-        if (!made.disabled) await Promise.all(listeners.map((listener) => listener()))
+      select: () => undefined,
+      async trigger() {
+        const event = { preventDefault: () => undefined }
+        if (!made.disabled) await Promise.all(listeners.map((listener) => listener(event)))
       },
     }
     elements.set(id, made)
@@ -64,14 +78,19 @@ export function openPage(base: string, html: string, path: string, fragment: str
   const [script] = inlineParts(html, 'script')
   runInNewContext(script?.content ?? '', {
     document: { getElementById: element },
-    location: { pathname: path, hash: fragment },
+    location: { pathname: path, hash: fragment, reload: () => undefined },
     history: {
       replaceState: (_state: unknown, _title: string, to: string) => {
         address = to
       },
     },
+    sessionStorage: {
+      getItem: (key: string) => storage.get(key) ?? null,
+      setItem: (key: string, value: string) => storage.set(key, value),
+      removeItem: (key: string) => storage.delete(key),
+    },
     fetch: (to: string, options: RequestInit) => fetch(new URL(to, base), options),
     URLSearchParams,
   })
-  return { element, address: () => address }
+  return { element, address: () => address, storage }
 }

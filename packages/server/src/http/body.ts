@@ -29,6 +29,17 @@ export function acceptJsonText(app: FastifyInstance): void {
   acceptNothingElse(app)
 }
 
+/** What a form without a script sends (WHATWG URL Standard §5). */
+export function acceptForms(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (_request, body, done) => done(null, new URLSearchParams(String(body))),
+  )
+  acceptNothingElse(app)
+}
+
 /** Without content its type does not matter: `fetch` names `text/plain` for an empty text. */
 function acceptNothingElse(app: FastifyInstance): void {
   app.addContentTypeParser('*', (request, _payload, done) => {

@@ -25,6 +25,7 @@ describe('a page', () => {
       'default-src': "'none'",
       'style-src': hash(style),
       'script-src': hash(script),
+      'img-src': "'self'",
       'connect-src': "'self'",
       'form-action': "'self'",
       'base-uri': "'none'",
@@ -40,7 +41,24 @@ describe('a page', () => {
 
   test('asks for nothing from elsewhere', () => {
     const { html } = createPage({ title: 'x', body: '', script: '' })
-    expect(html).not.toMatch(/\b(src|href|url)\b\s*[=(]|@import|https?:/)
+    expect(html).not.toMatch(/\burl\(|@import|https?:/)
+    for (const [, target] of html.matchAll(/\b(?:src|href)="([^"]*)"/g)) expect(target).toMatch(/^\/(?!\/)/)
+  })
+
+  test('with files of this server allows those, and pictures in its styles', () => {
+    const assets = { styles: ['/a.css'], scripts: ['/a.js'] }
+    const { html, contentSecurityPolicy } = createPage({ title: 'x', body: '', script: 'go()', assets })
+    expect(html.indexOf('<script src="/a.js">')).toBeLessThan(html.indexOf('<script>go()'))
+    const policy = directivesOf(contentSecurityPolicy)
+    expect(policy.get('script-src')).toBe(`'self' ${hash('go()')}`)
+    expect(policy.get('style-src')).toMatch(/^'self' 'sha256-\S+'$/)
+    expect(policy.get('img-src')).toBe("'self' data:")
+  })
+
+  test('of an application bears its name and leads to no page of the server', () => {
+    const { html } = createPage({ title: 'Sign in', body: '', application: 'Tom & Jerry' })
+    expect(html).toContain('<title>Sign in · Tom &#38; Jerry</title>')
+    expect(html).not.toMatch(/Basalt|<a /)
   })
 
   test('escapes its title', () => {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import { pageStyle } from './page-style.ts'
 
-/** A small page the server itself serves: no request to anywhere else, no script but its own. */
+/** A page the server itself serves: no request to anywhere else, no script but its own. */
 export interface Page {
   readonly html: string
-  /** Allows exactly this page's style and script. */
+  /** Allows exactly this page's style and script, and the {@link PageParts.assets} of this server. */
   readonly contentSecurityPolicy: string
 }
 
@@ -12,9 +13,18 @@ export interface PageParts {
   /** HTML; text from outside must have gone through {@link escapeHtml}. */
   readonly body: string
   readonly script?: string
+  /**
+   * Whose page it is. Without it the page is one of the server's own and leads to the others; people who come from an
+   * application's mail see that application's name and nothing of the server.
+   */
+  readonly application?: string
+  /** Files of this server that the page loads, before its own script runs. */
+  readonly assets?: { readonly styles: readonly string[]; readonly scripts: readonly string[] }
 }
 
-export function createPage({ title, body, script }: PageParts): Page {
+export function createPage({ title, body, script, application, assets }: PageParts): Page {
+  const styles = assets?.styles.map((path) => `<link rel="stylesheet" href="${path}">\n`).join('') ?? ''
+  const scripts = assets?.scripts.map((path) => `<script src="${path}"></script>\n`).join('') ?? ''
   const scriptTag = script === undefined ? '' : `<script>${script}</script>`
   const html = `<!doctype html>
 <html lang="en">
@@ -22,21 +32,25 @@ export function createPage({ title, body, script }: PageParts): Page {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${escapeHtml(title)} · Basalt</title>
-<style>${style}</style>
+<title>${escapeHtml(title)} · ${escapeHtml(application ?? 'Basalt')}</title>
+<link rel="icon" href="/favicon.svg" type="image/svg+xml">
+${styles}<style>${pageStyle}</style>
 </head>
 <body>
+${application === undefined ? serverHeader : `<header><span class="brand">${escapeHtml(application)}</span></header>`}
 <main>
 ${body}
 </main>
-${scriptTag}
+${scripts}${scriptTag}
 </body>
 </html>
 `
+  const self = assets === undefined ? [] : ["'self'"]
   const policy = [
     "default-src 'none'",
-    `style-src '${hashSource(style)}'`,
-    `script-src ${script === undefined ? "'none'" : `'${hashSource(script)}'`}`,
+    `style-src ${[...self, `'${hashSource(pageStyle)}'`].join(' ')}`,
+    `script-src ${[...self, ...(script === undefined ? [] : [`'${hashSource(script)}'`])].join(' ') || "'none'"}`,
+    `img-src 'self'${assets === undefined ? '' : ' data:'}`,
     "connect-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",
@@ -53,20 +67,14 @@ function hashSource(content: string): string {
   return `sha256-${createHash('sha256').update(content).digest('base64')}`
 }
 
-const style = `
-:root { color-scheme: light dark; --accent: #2f6f8f; }
-body { font: 1rem/1.6 system-ui, sans-serif; margin: 0; }
-main { max-width: 46rem; margin: 0 auto; padding: 3rem 1.25rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; }
-h2 { font-size: 1.1rem; margin: 2rem 0 .25rem; }
-code, pre, textarea { font: .9rem/1.5 ui-monospace, monospace; }
-pre, textarea { width: 100%; box-sizing: border-box; padding: .75rem; border: 1px solid #8886; border-radius: .4rem;
-  background: #8881; overflow: auto; }
-button { font: inherit; padding: .5rem 1.1rem; border: 0; border-radius: .4rem; background: var(--accent);
-  color: #fff; cursor: pointer; }
-button:disabled { opacity: .5; cursor: default; }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-a { color: var(--accent); }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid #8884; }
-`
+/** Three columns of basalt; also the icon. */
+export const logo =
+  '<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">' +
+  '<path fill="#2c5a70" d="M2 13l5-3 5 3v16H2z"/>' +
+  '<path fill="#3f86a6" d="M11 6l5-3 5 3v23H11z"/>' +
+  '<path fill="#7fb8cf" d="M20 17l5-3 5 3v12H20z"/></svg>'
+
+const serverHeader = `<header>
+<a class="brand" href="/">${logo} Basalt</a>
+<nav aria-label="Pages of this server"><a href="/api/docs">API</a> <a href="/api/docs/guides">Guides</a> <a href="/admin/sign-in">Administrator</a></nav>
+</header>`
