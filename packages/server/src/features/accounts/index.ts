@@ -47,7 +47,7 @@ export function accounts(context: AccountContext): Feature {
         accountRoutes(scope, context)
         adminUserRoutes(scope, context)
       })
-      accountPages(app)
+      accountPages(app, context)
     },
     async start() {
       await endedSessions.start()
