@@ -34,6 +34,7 @@ import { maintenance } from './features/maintenance/index.ts'
 import { matviews } from './features/matviews/index.ts'
 import { metrics } from './features/metrics/index.ts'
 import { type MfaContext, mfa, secondFactors } from './features/mfa/index.ts'
+import { overview } from './features/overview/index.ts'
 import { passkeys } from './features/passkeys/index.ts'
 import { createPasswordHasher } from './features/passwords/index.ts'
 import { realtime } from './features/realtime/index.ts'
@@ -171,6 +172,7 @@ async function wire(
     endedSessions,
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
+    isDevelopment: isDevelopment(config),
   }
   const verifiers = [adminTokens, ...accessTokens]
   const mfaContext: MfaContext | undefined = accountContext && {
@@ -202,7 +204,8 @@ async function wire(
     schema(catalog),
     admin(adminService, adminTokens),
     throttle(system),
-    reference(listErrors()),
+    overview({ catalog, database: system, version: readVersion(), isAuthRequired: config.auth.enabled }),
+    reference({ catalog, errors: listErrors(), publicBaseUrl }),
     ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
     mail({ database: system, templates: mailTemplates, backend: mailBackend, log }),
     ...(mfaContext === undefined

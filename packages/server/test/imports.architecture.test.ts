@@ -28,8 +28,10 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   maintenance: ['accounts', 'jobs'],
   matviews: ['audit', 'jobs', 'throttle'],
   mfa: ['accounts', 'audit', 'jobs', 'mail', 'sms', 'throttle'],
+  overview: ['admin'],
   passkeys: ['accounts', 'mfa', 'throttle'],
   realtime: ['audit', 'collections', 'events'],
+  reference: ['admin'],
   webhooks: ['audit', 'events'],
   schedules: ['audit', 'jobs'],
 }
@@ -47,6 +49,7 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   '@simplewebauthn/server': ['features/*'],
   '@simplewebauthn/server/helpers': ['features/*'],
   'html-to-text': ['features/*'],
+  marked: ['features/*'],
   ws: ['http', 'features/*'],
 }
 

@@ -1,7 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../test/fixtures.ts'
-import { policyOf } from '../../test/page.ts'
 import { listRoutes } from '../../test/routes.ts'
 import { createTestApp, type TestApp, type TestResponse, userToken } from '../../test/test-app.ts'
 
@@ -51,7 +50,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]())
 
 /** Pages and the document itself; everything else belongs into it. */
-const undocumented = /^\/(api\/docs|api\/openapi\.json|admin\/sign-in|auth\/)/
+const undocumented = /^\/($|favicon|api\/docs|api\/openapi\.json|admin\/sign-in|auth\/)/
 
 describe('GET /api/openapi.json', () => {
   test('is an OpenAPI 3.1 document of this server', async () => {
@@ -190,68 +189,5 @@ describe('GET /api/openapi.json', () => {
     expectFit('admin.signIn', await app.request('POST', '/api/admin/auth', { body: { password } }), 200)
     expectFit('admin.signIn', await app.request('POST', '/api/admin/auth', { body: {} }), 400)
     expectFit('admin.signOut', await app.request('POST', '/api/admin/auth/logout', { token: admin }), 204)
-  })
-})
-
-describe('GET /api/docs', () => {
-  test.each(['/api/docs', '/api/docs/', '/api/docs?a=b'])(
-    '%s is a page whose parts this server serves',
-    async (path) => {
-      const response = await app.request('GET', path)
-      expect([response.status, response.headers.get('content-type')]).toEqual([
-        200,
-        'text/html; charset=utf-8',
-      ])
-      const parts = [...response.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link)
-      expect(parts.length).toBeGreaterThan(5)
-      for (const part of parts) {
-        const url = new URL(part, app.url + path)
-        expect(url.origin).toBe(app.url)
-        const asset = await fetch(url)
-        expect([part, asset.status]).toEqual([part, 200])
-        expect((await asset.arrayBuffer()).byteLength).toBeGreaterThan(100)
-        expect(asset.headers.get('x-content-type-options')).toBe('nosniff')
-        const types: Readonly<Record<string, RegExp>> = {
-          js: /javascript/,
-          css: /text\/css/,
-          png: /image\/png/,
-        }
-        expect(asset.headers.get('content-type')).toMatch(types[url.pathname.split('.').at(-1) ?? ''] ?? /^$/)
-      }
-    },
-  )
-
-  test('has a policy that lets it reach this server alone, over HTTP too, and be framed by nobody', async () => {
-    const response = await app.request('GET', '/api/docs')
-    expect(policyOf(response)).toEqual({
-      'default-src': "'none'",
-      'script-src': "'self'",
-      'style-src': "'self'",
-      'img-src': "'self' data:",
-      'font-src': "'self'",
-      'connect-src': "'self'",
-      'form-action': "'self'",
-      'base-uri': "'none'",
-      'frame-ancestors': "'none'",
-    })
-    expect(response.text).not.toMatch(/<script>|<style| (style|on\w+)=/)
-  })
-
-  test('shows the document relative to itself, so that trying out stays on this origin', async () => {
-    const script = (await app.request('GET', '/api/docs/static/swagger-initializer.js')).text
-    expect(script).toContain("url: resolveUrl('./json')")
-    expect(script).toContain('validatorUrl: null')
-    const shown = (await app.request('GET', '/api/docs/json')).json
-    expect(shown.servers).toBe(undefined)
-    expect(shown.paths).toEqual(document.paths)
-  })
-
-  test.each([
-    '/api/docs/static/../../../package.json',
-    '/api/docs/static/%2e%2e/index.js',
-    '/api/docs/static/nothing.js',
-  ])('%s is 404 in the envelope', async (path) => {
-    const response = await app.request('GET', path)
-    expect([response.status, response.json.error]).toEqual([404, 'route_not_found'])
   })
 })

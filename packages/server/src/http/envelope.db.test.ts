@@ -14,7 +14,7 @@ afterAll(() => app[Symbol.asyncDispose]())
 const json = { 'content-type': 'application/json' }
 
 describe('a path that is none', () => {
-  test.each(['/', '/nothing', '/api', '/api/collections', '/api/collections/a/b/c', '/Health', '//health'])(
+  test.each(['/nothing', '/api', '/api/collections', '/api/collections/a/b/c', '/Health', '//health'])(
     '%s is 404 in the envelope',
     async (path) => {
       const response = await app.request('GET', path, { token })

@@ -4,7 +4,7 @@ import type { Identity, PendingIdentity } from './identity.ts'
 /**
  * Who may call a route.
  * - `public`: everybody; a token is not looked at
- * - `optional`: everybody; a token that is sent must be good
+ * - `optional`: everybody; a token that is sent must be good, and is not looked at while `auth.enabled` is false
  * - `bearer`: a signed-in user
  * - `aal2`: a signed-in user whose second factor has passed
  * - `mfa`: a user whose second factor is due

@@ -14,7 +14,7 @@ import { addCors, createOriginPolicy } from './cors.ts'
 import { addErrorHandling, sendError } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
-import { collectApiDocument, serveApiDocument } from './plugins/api-document.ts'
+import { collectApiDocument } from './plugins/api-document.ts'
 import { addProtocolErrors, answerClientError } from './protocol-errors.ts'
 import { addRequestLog } from './request-log.ts'
 import { addResponseHeaders, createHeaderSetter, requestId, securityHeaders } from './response-headers.ts'
@@ -99,9 +99,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addMetrics(app, options.metrics)
   addRequestLog(app, options.log, options.config.logging.requests)
   addErrorHandling(app, { log: options.log, referenceUrl, bodyLimit: server.body_limit, allowedMethods })
-  const apiDocument = { version: options.version, publicBaseUrl: options.publicBaseUrl }
-  await collectApiDocument(app, apiDocument)
+  await collectApiDocument(app, options.version)
   addAuthentication(app, options.authentication)
-  await serveApiDocument(app, apiDocument)
   return app
 }

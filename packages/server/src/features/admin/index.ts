@@ -5,7 +5,8 @@ import type { AdminTokenVerifier } from './token-verifier.ts'
 
 export { adminErrorTable } from './errors.ts'
 export { type AdminService, createAdminService, type FirstSignIn } from './service.ts'
-export { signInLink } from './sign-in-page.ts'
+export { adminSessionScript } from './session-script.ts'
+export { signInLink, signInPath } from './sign-in-page.ts'
 export { createAdminTokenVerifier } from './token-verifier.ts'
 
 /** The administrator: one account, whose tokens open every admin endpoint and the data without policies. */

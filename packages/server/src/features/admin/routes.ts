@@ -1,5 +1,6 @@
 import { adminOf } from '../../http/authentication.ts'
 import { addressKey } from '../../http/client-address.ts'
+import { sendPage } from '../../http/send-page.ts'
 import type { HttpServer } from '../../http/server.ts'
 import { adminErrors } from './errors.ts'
 import { signInSchema, signOutSchema, statusSchema } from './schemas.ts'
@@ -45,10 +46,6 @@ export function adminRoutes(app: HttpServer, service: AdminService, tokens: Admi
   app.get(
     signInPath,
     { config: { guard: 'public', operation: 'admin.signInPage' }, schema: { hide: true } },
-    (_request, reply) =>
-      reply
-        .header('content-security-policy', page.contentSecurityPolicy)
-        .type('text/html; charset=utf-8')
-        .send(page.html),
+    (_request, reply) => sendPage(reply, page),
   )
 }

@@ -1,14 +1,8 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { HttpServer } from '../server.ts'
 
-export interface ApiDocumentOptions {
-  readonly version: string
-  readonly publicBaseUrl: () => string
-}
-
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
-export async function collectApiDocument(app: HttpServer, { version }: ApiDocumentOptions): Promise<void> {
+export async function collectApiDocument(app: HttpServer, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -44,34 +38,17 @@ export async function collectApiDocument(app: HttpServer, { version }: ApiDocume
       route.schema = { operationId: operation, ...route.schema }
     }
   })
-  // The page's own routes come from a plugin that knows nothing of guards.
-  app.addHook('onRoute', (route) => {
-    if (route.url.startsWith(pagePath)) {
-      route.config = { guard: 'public', operation: 'reference.page', ...route.config }
-    }
-  })
 }
 
-const pagePath = '/api/docs'
+/** The routes that every server has, as OpenAPI 3.1. */
+export interface StaticDocument {
+  readonly info: { readonly description?: string }
+  readonly tags?: readonly object[]
+  readonly paths?: object
+  readonly components?: object
+}
 
-/** Serves the document as `/api/openapi.json` and as a page at `/api/docs`, both from this server alone. */
-export async function serveApiDocument(app: HttpServer, options: ApiDocumentOptions): Promise<void> {
-  let document: string | undefined
-  app.get(
-    '/api/openapi.json',
-    { config: { guard: 'public', operation: 'reference.openapi' }, schema: { hide: true } },
-    (_request, reply) => {
-      document ??= JSON.stringify({ ...app.swagger(), servers: [{ url: options.publicBaseUrl() }] })
-      void reply.type('application/json; charset=utf-8').send(document)
-    },
-  )
-  await app.register(swaggerUi, {
-    routePrefix: pagePath,
-    // Swagger UI asks nobody but this server, and sets its styles through the DOM.
-    staticCSP:
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-      "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    uiConfig: { deepLinking: true, persistAuthorization: false, tryItOutEnabled: true },
-    theme: { title: 'Basalt API' },
-  })
+/** Complete once all features have added their routes. */
+export function readStaticDocument(app: HttpServer): StaticDocument {
+  return app.swagger()
 }

@@ -1,0 +1,79 @@
+/** Parts of the document that all collections refer to. */
+
+const integer = { type: 'integer' }
+
+export const sharedSchemas = {
+  Page: {
+    type: 'object',
+    required: ['page', 'perPage', 'totalItems', 'totalPages', 'items'],
+    properties: {
+      page: integer,
+      perPage: integer,
+      totalItems: { ...integer, description: '-1 with `skipTotal=true`.' },
+      totalPages: { ...integer, description: '-1 with `skipTotal=true`.' },
+      items: { type: 'array', items: {} },
+    },
+  },
+  CursorPage: {
+    type: 'object',
+    description: 'The answer to a request with `cursor`.',
+    required: ['perPage', 'items'],
+    properties: {
+      perPage: integer,
+      nextCursor: { type: 'string', description: 'Absent on the last page.' },
+      items: { type: 'array', items: {} },
+    },
+  },
+  BatchResults: {
+    type: 'array',
+    items: {
+      type: 'object',
+      required: ['index', 'status'],
+      properties: {
+        index: integer,
+        status: { ...integer, description: '201 create, 200 update, 204 delete' },
+        body: { type: 'object', description: 'The record; absent for delete.' },
+      },
+    },
+  },
+} as const
+
+export const sharedParameters = {
+  filter: query(
+    'filter',
+    { type: 'string' },
+    "Conditions such as `price > 9.90 AND (name ~ 'A%' OR id IN (1, 2))`. Operators: `=`, `!=`, `>`, `>=`, `<`, " +
+      '`<=`, `~` (LIKE), `!~` (NOT LIKE), `IN (…)`, `AND` or `&&`, `OR` or `||`, parentheses. Values: ' +
+      "`'text'` (a quote inside is `''`), numbers, `true`, `false`, `null`. A column with an odd name goes in " +
+      'double quotes.',
+  ),
+  sort: query(
+    'sort',
+    { type: 'string' },
+    'Comma-separated columns; `-` before one sorts descending. The primary key is appended.',
+  ),
+  page: query('page', { type: 'integer', minimum: 1, default: 1 }),
+  perPage: query('perPage', { type: 'integer', minimum: 1, maximum: 500, default: 20 }),
+  cursor: query(
+    'cursor',
+    { type: 'string' },
+    'Keyset paging: empty for the first page, then `nextCursor` of the page before. Not together with `page`.',
+    // A page that tries requests out would otherwise leave the empty value of the first page out.
+    { allowEmptyValue: true },
+  ),
+  skipTotal: query('skipTotal', { type: 'boolean' }, '`true` leaves out the count.'),
+  total: query(
+    'total',
+    { type: 'string', enum: ['estimated'] },
+    "`estimated` answers the planner's estimate instead of a count.",
+  ),
+  fields: query(
+    'fields',
+    { type: 'string' },
+    'Comma-separated columns; records then have only these. Without it, all.',
+  ),
+} as const
+
+function query(name: string, schema: object, description?: string, more: object = {}): object {
+  return { name, in: 'query', ...(description === undefined ? {} : { description }), ...more, schema }
+}
