@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Browser, chromium, startBrowser } from './chromium.ts'
+import { alice, notes } from './fixtures.ts'
+import { createTestApp, type TestApp, userToken } from './test-app.ts'
+import { testAdminPassword } from './test-config.ts'
+
+/** The server's own pages, in a browser that obeys their policies. */
+describe.runIf(chromium !== undefined)("the server's pages", () => {
+  let app: TestApp
+  let browser: Browser
+  beforeAll(async () => {
+    app = await createTestApp({
+      setup: `${notes}; create table "odd name" (id int primary key); insert into "odd name" values (1), (2)`,
+      // Another name for the same place: the pages stay on the origin they came from.
+      config: { 'server.public_base_url': 'https://api.example.com' },
+    })
+    browser = await startBrowser(chromium ?? '')
+    // Whatever a policy refuses and whatever fails to load, on every page opened below.
+    await browser.call('Page.addScriptToEvaluateOnNewDocument', {
+      source: `window.refused = []
+        addEventListener('securitypolicyviolation', (event) => refused.push(event.violatedDirective + ' ' + event.blockedURI))
+        addEventListener('error', (event) => refused.push(String(event.message ?? event.target.src ?? event.target.href)), true)`,
+    })
+  })
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]()
+    await app?.[Symbol.asyncDispose]()
+  })
+
+  const text = (selector: string) =>
+    browser.evaluate<string>(`document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''`)
+  const refused = () => browser.evaluate('refused')
+  /** Sets a value as typing does, which React listens for. */
+  const type = (selector: string, value: string) =>
+    browser.evaluate(`(() => {
+      const input = document.querySelector(${JSON.stringify(selector)})
+      const { set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(input), 'value')
+      set.call(input, ${JSON.stringify(value)})
+      input.dispatchEvent(new Event('input', { bubbles: true }))
+    })()`)
+  const click = (selector: string) =>
+    browser.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
+  const exists = (selector: string) =>
+    browser.evaluate<boolean>(`document.querySelector(${JSON.stringify(selector)}) !== null`)
+  const wait = { timeout: 30_000 }
+
+  /** Opens the operation whose name ends so on the API page, sends its request and answers the status. */
+  async function tryOut(operation: string): Promise<string> {
+    const block = `[id$="${operation}"]`
+    await expect.poll(() => exists(block), wait).toBe(true)
+    await click(`${block} .opblock-summary-control`)
+    await expect.poll(() => exists(`${block} .execute`), wait).toBe(true)
+    await click(`${block} .execute`)
+    const status = `${block} .live-responses-table tbody .response-col_status`
+    await expect.poll(() => text(status), wait).not.toBe('')
+    return await text(status)
+  }
+
+  async function openTag(name: string): Promise<void> {
+    const tag = `[data-tag=${JSON.stringify(name)}]`
+    await expect.poll(() => exists(tag), wait).toBe(true)
+    if (
+      (await browser.evaluate(`document.querySelector(${JSON.stringify(tag)}).dataset.isOpen`)) !== 'true'
+    ) {
+      await click(tag)
+    }
+  }
+
+  test('the API page lists the tables of a token and sends a request that succeeds', async () => {
+    await browser.open(`${app.url}/api/docs`)
+    await expect.poll(() => text('#say'), wait).toContain('Authorize with a token')
+    expect(await exists('[data-tag="table note"]')).toBe(false)
+    await click('.auth-wrapper .authorize')
+    await expect.poll(() => exists('.auth-container input'), wait).toBe(true)
+    await type('.auth-container input', userToken({ sub: alice }))
+    await click('.auth-container .authorize')
+    await expect.poll(() => text('#say'), wait).toBe('With 2 tables.')
+    await click('.btn-done')
+    await openTag('table note')
+    expect(await tryOut('list_note')).toContain('200')
+    await openTag('table odd name')
+    expect(await tryOut('list_odd_name')).toContain('200')
+    expect(await text('[id$="list_odd_name"] .live-responses-table')).toContain('"totalItems": 2')
+    expect(await text('[id$="list_odd_name"] .request-url')).toContain(
+      `${app.url}/api/collections/odd%20name?`,
+    )
+    expect(await refused()).toEqual([])
+    expect(await browser.evaluate(`document.body.innerText`)).not.toMatch(/swagger|smartbear/i)
+  })
+
+  test('the administrator signs in by password and then sees tables and a page that is authorized', async () => {
+    await browser.open(`${app.url}/admin/sign-in`)
+    await type('#password', 'wrong')
+    await click('#enter')
+    await expect.poll(() => text('#wrong'), wait).toBe('The password is wrong.')
+    await type('#password', testAdminPassword)
+    await click('#enter')
+    await expect.poll(() => text('#say'), wait).toBe('You are signed in.')
+    expect(await browser.evaluate('location.href')).toBe(`${app.url}/admin/sign-in`)
+    expect(await browser.evaluate('document.body.innerText')).not.toContain('basalt_admin_')
+    expect(await refused()).toEqual([])
+
+    await browser.open(`${app.url}/`)
+    await expect.poll(() => text('#rows'), wait).toContain('odd name')
+    expect(await text('#rows')).toMatch(/note\s+\S+\s+By \d polic/)
+    expect(await text('#rows')).toMatch(/odd name\s+\S+\s+Every signed-in user: row-level security is off/)
+    await expect.poll(() => text('#state'), wait).toBe('server and database work')
+    expect(await refused()).toEqual([])
+
+    await browser.open(`${app.url}/api/docs`)
+    await expect.poll(() => text('#say'), wait).toBe('With 2 tables.')
+    await openTag('admin')
+    expect(await tryOut('tables')).toContain('200')
+    expect(await refused()).toEqual([])
+
+    await browser.open(`${app.url}/admin/sign-in`)
+    await click('#sign-out')
+    await expect
+      .poll(() => browser.evaluate(`document.getElementById('by-password')?.hidden`), wait)
+      .toBe(false)
+    await browser.open(`${app.url}/`)
+    expect(await text('#rows')).toBe('')
+    expect(await text('#say')).toContain('Sign in as administrator')
+  })
+
+  test('without tables the first one is shown how to make', async () => {
+    await using empty = await createTestApp({ config: { 'auth.enabled': 'false' } })
+    await browser.open(`${empty.url}/`)
+    await expect.poll(() => text('#first'), wait).toContain('create table todo')
+    const [, statement = ''] = /basalt sql "([^"]+)"/.exec(await text('#first')) ?? []
+    await empty.sql(statement)
+    await browser.open(`${empty.url}/`)
+    await expect.poll(() => text('#rows'), wait).toContain('todo')
+  })
+})
