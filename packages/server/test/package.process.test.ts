@@ -74,5 +74,7 @@ test('the installed command starts a server with the embedded database, which an
   await using server = await startServer({ executable, config: { 'server.data_dir': data.path } })
   const health = await fetch(`${server.url}/health`)
   expect(health.status).toBe(200)
+  const guide = await fetch(`${server.url}/api/docs/guides/deployment`)
+  expect(guide.status).toBe(200)
   expect(await server.stop()).toEqual({ code: 0, signal: null })
 })

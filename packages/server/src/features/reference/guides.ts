@@ -12,8 +12,8 @@ export interface Guide {
   readonly markdown: string
 }
 
-/** Beside the built code, and in a clone. */
-const folders = ['../../guides/', '../../../../../docs/guides/'].map((folder) =>
+/** In the published package, and in a clone. */
+const folders = ['../../../docs/guides/', '../../../../../docs/guides/'].map((folder) =>
   fileURLToPath(new URL(folder, import.meta.url)),
 )
 
