@@ -20,6 +20,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
   const text = {
     oid: '25',
     name: 'text',
+    version: '1',
     full_name: 'text' as TypeName,
     kind: 'b',
     category: 'S',
@@ -59,6 +60,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
         generated: '',
         comment: null,
         can_select: true,
+        version: '1',
       })),
       types: [text],
       constraints: primaryKey.length === 0 ? [] : [key],

@@ -5,7 +5,7 @@ import { serialize } from 'pg-protocol'
 import { ConnectionLost } from './failures.ts'
 import { PreparedNames } from './prepared-names.ts'
 
-/** A statement by text; the name under which a connection prepares it follows from the text. */
+/** A statement by text; the name under which a connection prepares it follows from the text and the version. */
 export interface Statement {
   readonly text: string
   readonly name: string
@@ -32,8 +32,9 @@ export interface Receiver {
   readonly fail: (error: unknown) => void
 }
 
-export function statement(text: string): Statement {
-  const name = `b${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`
+/** @param version of the definitions that the text names, where what is prepared depends on them */
+export function statement(text: string, version = ''): Statement {
+  const name = `b${createHash('sha256').update(`${version} ${text}`).digest('base64url').slice(0, 22)}`
   const [, subject] = /\b(?:from|into|update) ("(?:[^"]|"")+"\."(?:[^"]|"")+")/.exec(text) ?? []
   return { text, name, subject }
 }

@@ -37,6 +37,20 @@ export interface RenderedSql {
   readonly values: readonly unknown[]
 }
 
+/** A rendered fragment, with the versions of the definitions it names. */
+export interface VersionedSql extends RenderedSql {
+  readonly version: string | undefined
+}
+
+/** Belongs to a fragment without being part of its text. */
+class Version {
+  readonly value: string
+
+  constructor(value: string) {
+    this.value = value
+  }
+}
+
 /** `sql\`select * from ${sql.id('public', name)} where id = ${id}\`` */
 export function sql(strings: TemplateStringsArray, ...parts: readonly unknown[]): Sql {
   return { [fragmentBrand]: true, strings, parts }
@@ -53,6 +67,16 @@ sql.integer = (value: number): Sql => {
   if (!Number.isSafeInteger(value)) throw new TypeError(`not an integer: ${value}`)
   return verbatim(String(value))
 }
+
+/**
+ * The version of a definition that the fragment names. A prepared statement keeps the types of its parameters
+ * (PostgreSQL, PREPARE), so the same text must be prepared anew when the definition has changed.
+ */
+sql.version = (value: string): Sql => ({
+  [fragmentBrand]: true,
+  strings: ['', ''],
+  parts: [new Version(value)],
+})
 
 /** The name of a type as `format_type` prints it, which quotes what needs quoting. */
 sql.type = (name: TypeName): Sql => verbatim(name)
@@ -77,8 +101,9 @@ sql.join = (fragments: readonly Sql[], separator: Sql = sql`, `): Sql => ({
 sql.empty = verbatim('')
 
 /** Numbers the parameters and collects their values in order. */
-export function render(fragment: Sql): RenderedSql {
+export function render(fragment: Sql): VersionedSql {
   const values: unknown[] = []
+  const versions: string[] = []
   let text = ''
   const append = (piece: Sql): void => {
     piece.strings.forEach((string, index) => {
@@ -86,11 +111,12 @@ export function render(fragment: Sql): RenderedSql {
       if (index >= piece.parts.length) return
       const part = piece.parts[index]
       if (isSql(part)) append(part)
+      else if (part instanceof Version) versions.push(part.value)
       else text += `$${values.push(part)}`
     })
   }
   append(fragment)
-  return { text, values }
+  return { text, values, version: versions.length === 0 ? undefined : versions.join(' ') }
 }
 
 export function isSql(value: unknown): value is Sql {

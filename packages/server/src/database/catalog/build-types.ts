@@ -39,6 +39,27 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
   return typeOf
 }
 
+/** Describes a type with all it is made of: the text changes with what a prepared statement relies on. */
+export function createTypeDescriber(rows: readonly TypeRow[]): (oid: string) => string {
+  const types = new Map(rows.map((row) => [row.oid, row]))
+  const described = new Map<string, string>()
+  const describe = (oid: string): string => {
+    const known = described.get(oid)
+    if (known !== undefined) return known
+    const row = types.get(oid)
+    const parts = [
+      row?.base_oid,
+      row?.element_oid,
+      ...(row?.attributes ?? []).map(({ type_oid }) => type_oid),
+    ]
+    const inner = parts.map((part) => (part === undefined || part === '0' ? '' : describe(part)))
+    const text = JSON.stringify([oid, row?.version, row?.operators, row?.attributes, inner])
+    described.set(oid, text)
+    return text
+  }
+  return describe
+}
+
 /** Enums, ranges and rows compare by operators of their kind, arrays if their elements do. */
 function hasOperator(
   type: TypeRow,

@@ -1,4 +1,5 @@
-import { createTypeBuilder } from './build-types.ts'
+import { createHash } from 'node:crypto'
+import { createTypeBuilder, createTypeDescriber } from './build-types.ts'
 import type {
   Catalog,
   Column,
@@ -34,6 +35,7 @@ export interface CatalogRows {
 /** Puts the rows of the catalogue queries together. Pure. */
 export function buildCatalog(rows: CatalogRows, schemas: readonly string[], builtAt: Date): Catalog {
   const typeOf = createTypeBuilder(rows.types)
+  const describeType = createTypeDescriber(rows.types)
   const columnsOf = groupBy(rows.columns, (row) => row.relation_oid)
   const constraintsOf = groupBy(rows.constraints, (row) => row.relation_oid)
   const indexesOf = groupBy(rows.indexes, (row) => row.relation_oid)
@@ -46,7 +48,8 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
   const relationships = nameRelationships(foreignKeyEdges(rows.constraints, byOid, columnNames))
 
   const relations = rows.relations.map((row): Relation => {
-    const columns = (columnsOf.get(row.oid) ?? []).map((column) => buildColumn(column, typeOf))
+    const columnRows = columnsOf.get(row.oid) ?? []
+    const columns = columnRows.map((column) => buildColumn(column, typeOf))
     const constraints = constraintsOf.get(row.oid) ?? []
     const primary = constraints.find((constraint) => constraint.kind === 'p')
     const indexRows = indexesOf.get(row.oid) ?? []
@@ -66,6 +69,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
         update: row.schema_usable && row.can_update,
         delete: row.schema_usable && row.can_delete,
       },
+      version: versionOf(row, columnRows, describeType),
       columns,
       column: new Map(columns.map((column) => [column.name, column])),
       primaryKey,
@@ -133,6 +137,22 @@ function buildColumn(row: ColumnRow, typeOf: (oid: string) => ColumnType): Colum
     comment: row.comment ?? undefined,
     callersMaySelect: row.can_select,
   }
+}
+
+/**
+ * The transactions that defined the columns are part of it: a type that changes there and back may have been used by
+ * a statement in between.
+ */
+function versionOf(
+  relation: RelationRow,
+  columns: readonly ColumnRow[],
+  describeType: (oid: string) => string,
+): string {
+  const parts = columns.map(({ position, version, type_oid }) => [position, version, describeType(type_oid)])
+  return createHash('sha256')
+    .update(JSON.stringify([relation.oid, parts]))
+    .digest('base64url')
+    .slice(0, 16)
 }
 
 /** The smallest unique key none of whose columns may be NULL. */

@@ -25,6 +25,8 @@ export interface Relation {
   readonly rlsEnabled: boolean
   /** What `basalt_authenticated` may do, on at least one column; policies decide on rows. */
   readonly callers: Readonly<Record<'select' | 'insert' | 'update' | 'delete', boolean>>
+  /** Changes with the relation itself and with the columns and types that a prepared statement on it relies on. */
+  readonly version: string
   /** In table order. */
   readonly columns: readonly Column[]
   readonly column: ReadonlyMap<string, Column>

@@ -5,7 +5,6 @@ import { type Answer, StatementFailed } from '../../database/message.ts'
 import type { Step, UserDatabase } from '../../database/user-database.ts'
 import type { AppError } from '../../lib/errors.ts'
 import type { FindCapture } from './capture.ts'
-import { mayBeOutdated } from './catalog-access.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
 import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { collectionErrors } from './errors.ts'
@@ -90,7 +89,7 @@ export function createBatchRunner({ statements, database, findCapture }: BatchDe
       )
       return `[${results.join(',')}]`
     } catch (error) {
-      if (!(error instanceof StatementFailed) || mayBeOutdated(error)) throw error
+      if (!(error instanceof StatementFailed)) throw error
       const failed = compiled[error.index]?.run
       const operation = failed?.operations[0]
       // A deferred constraint speaks at the commit, of no operation in particular.

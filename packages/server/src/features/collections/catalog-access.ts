@@ -1,3 +1,4 @@
+import pg from 'pg'
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../database/catalog/model.ts'
 import { translateDatabaseFailure } from '../../database/errors.ts'
@@ -29,21 +30,26 @@ export function createCatalogAccess(live: LiveCatalog): WithCatalog {
   }
 }
 
-/** Whether the failure can come from a snapshot that is behind the database. */
+/** Whether the failure can come from a snapshot that is behind the database. Nothing was changed then. */
 export function mayBeOutdated(error: unknown): boolean {
-  if (error instanceof StatementFailed) return outdatedCodes.has(error.error.code ?? '')
-  return error instanceof AppError && outdatedKinds.has(error.kind)
+  if (error instanceof AppError && outdatedKinds.has(error.kind)) return true
+  const failure = error instanceof AppError ? error.extras.cause : error
+  if (failure instanceof StatementFailed) return blamesDefinitions(failure.error)
+  return failure instanceof pg.DatabaseError && blamesDefinitions(failure)
 }
 
 /**
- * An object has gone (42P01, 42703, 42704, 3F000), has another type (42804, 42846, 42883, 0A000), or went while the
- * statement was looked at (XX000); or somebody else's attempt to prepare the same statement failed for that (26000).
+ * What a statement or prepared statement of before the change can fail with: an object has gone, has another type or
+ * went while the statement was looked at, or a value does not fit the type that its column had.
  */
-const outdatedCodes = new Set([
-  ...['42P01', '42703', '42704', '3F000'],
-  ...['42804', '42846', '42883', '0A000'],
-  ...['XX000', '26000'],
-])
+function blamesDefinitions({ code = '', dataType }: pg.DatabaseError): boolean {
+  if (code === '42501') return false
+  // Of the constraints only those of a domain come with the type.
+  return outdatedClasses.has(code.slice(0, 2)) || code === '55000' || (code.startsWith('23') && !!dataType)
+}
+
+/** Feature not supported, data exceptions, invalid statement, schema and access rule, internal error. */
+const outdatedClasses = new Set(['0A', '22', '26', '3F', '42', 'XX'])
 /** The request names what the snapshot does not have. */
 const outdatedKinds = new Set([
   'collection_not_found',

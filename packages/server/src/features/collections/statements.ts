@@ -3,7 +3,7 @@ import { type Call, type Statement, statement } from '../../database/message.ts'
 import { render, Slot, type Sql } from '../../database/sql.ts'
 import { Lru } from '../../lib/lru.ts'
 
-/** Statements known by text, so that hashing one for its name happens once. */
+/** Statements known by version and text, so that hashing one for its name happens once. */
 const statementLimit = 5000
 /** Requests remembered per snapshot of the catalog. */
 const requestLimit = 2000
@@ -37,11 +37,12 @@ export class StatementCache {
   }
 
   template(fragment: Sql): Template {
-    const { text, values } = render(fragment)
-    let known = this.#statements.get(text)
+    const { text, values, version } = render(fragment)
+    const key = `${version} ${text}`
+    let known = this.#statements.get(key)
     if (known === undefined) {
-      known = statement(text)
-      this.#statements.set(text, known)
+      known = statement(text, version)
+      this.#statements.set(key, known)
     }
     // Collections bind nothing but texts and slots.
     return { statement: known, values: values as Template['values'] }

@@ -18,7 +18,8 @@ export function columnsQuery(schemas: readonly string[]): Sql {
       a.attidentity as identity,
       a.attgenerated as generated,
       col_description(a.attrelid, a.attnum) as comment,
-      coalesce(has_column_privilege(${caller}, a.attrelid, a.attnum, 'select'), false) as can_select
+      coalesce(has_column_privilege(${caller}, a.attrelid, a.attnum, 'select'), false) as can_select,
+      a.xmin::text as version
     from pg_attribute a
     join pg_class c on c.oid = a.attrelid
     join pg_namespace n on n.oid = c.relnamespace
@@ -41,4 +42,6 @@ export interface ColumnRow {
   readonly generated: '' | 's' | 'v'
   readonly comment: string | null
   readonly can_select: boolean
+  /** The transaction that defined it as it is. */
+  readonly version: string
 }

@@ -25,6 +25,7 @@ export function typesQuery(schemas: readonly string[]): Sql {
     )
     select t.oid::int8 as oid,
       t.typname as name,
+      t.xmin::text as version,
       -- With the modifier -1 rather than null: bpchar, not character, which would mean character(1).
       format_type(t.oid, -1) as full_name,
       t.typtype as kind,
@@ -56,7 +57,8 @@ export function typesQuery(schemas: readonly string[]): Sql {
       (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels,
       (
         select json_agg(json_build_object(
-          'name', m.attname, 'type', format_type(m.atttypid, m.atttypmod), 'type_oid', m.atttypid::int8::text
+          'name', m.attname, 'type', format_type(m.atttypid, m.atttypmod), 'type_oid', m.atttypid::int8::text,
+          'version', m.xmin::text
         ) order by m.attnum)
         from pg_attribute m
         where m.attrelid = t.typrelid and m.attnum > 0 and not m.attisdropped
@@ -82,6 +84,8 @@ export function typesQuery(schemas: readonly string[]): Sql {
 export interface TypeRow {
   readonly oid: string
   readonly name: string
+  /** The transaction that defined it as it is. */
+  readonly version: string
   readonly full_name: TypeName
   readonly kind: 'b' | 'c' | 'd' | 'e' | 'p' | 'r' | 'm'
   readonly category: string
@@ -94,5 +98,12 @@ export interface TypeRow {
   readonly operators: Partial<Record<OwnOperator, readonly [schema: string, name: string]>> | null
   readonly labels: string[] | null
   /** Of a composite type, null when it has none. */
-  readonly attributes: { readonly name: string; readonly type: TypeName; readonly type_oid: string }[] | null
+  readonly attributes:
+    | {
+        readonly name: string
+        readonly type: TypeName
+        readonly type_oid: string
+        readonly version: string
+      }[]
+    | null
 }

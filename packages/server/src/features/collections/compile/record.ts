@@ -6,8 +6,8 @@ import { compileComparison } from './comparison.ts'
 /** Related records shown per record; more are reached through the related collection itself. */
 export const oneToManyLimit = 1000
 
-export function relationName(relation: Relation): Sql {
-  return sql.id(relation.schema, relation.name)
+export function relationName({ schema, name, version }: Relation): Sql {
+  return sql`${sql.version(version)}${sql.id(schema, name)}`
 }
 
 /** The select list of a record whose row is `alias`: its columns, and `expand` when asked for. */

@@ -168,7 +168,8 @@ export class EventSelector {
   #visibleStatement(relation: Relation): Statement | undefined {
     if (!this.#visible.has(relation)) {
       const compiled = compileVisible(relation, sql`${''}`)
-      this.#visible.set(relation, compiled && statement(render(compiled).text))
+      // The type of the rows is that of the table: another one when it is made again.
+      this.#visible.set(relation, compiled && statement(render(compiled).text, relation.version))
     }
     return this.#visible.get(relation)
   }
