@@ -32,7 +32,7 @@ describe('a filter', () => {
       value: fc.string({ maxLength: 20 }),
     })
     fc.assert(
-      fc.property(fc.array(condition, { minLength: 1, maxLength: 10 }), (conditions) => {
+      fc.property(fc.array(condition, { minLength: 1, maxLength: 20 }), (conditions) => {
         const text = conditions.map((each) => `${quote(each.column)}=${each.operator}.${quote(each.value)}`)
         expect(parseFilter(text.join())).toEqual(
           conditions.map(({ column, operator, value }) => ({ column, operator, values: [value] })),

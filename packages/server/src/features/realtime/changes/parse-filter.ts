@@ -12,7 +12,7 @@ export interface Condition {
 }
 
 const lengthLimit = 2000
-const conditionLimit = 10
+const conditionLimit = 20
 
 /** Each consumes what it can from one position. Quotes are doubled inside quotes. */
 const quoted = /"((?:[^"]|"")*)"/y
