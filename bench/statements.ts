@@ -23,7 +23,7 @@ export async function createPlanner(
   connection: Connection,
 ): Promise<(request: BenchRequest) => Promise<readonly Call[]>> {
   const catalog = await inTransaction(connection, (queryable) =>
-    loadCatalog(queryable, ['public'], new Date()),
+    loadCatalog(queryable, { schemas: ['public'] }, new Date()),
   )
   let message: readonly Call[] = []
   const recorder = {
@@ -45,8 +45,9 @@ export async function createPlanner(
     catalog: { current: catalog } as unknown as LiveCatalog,
     database: new UserDatabase(pool, {}),
     changes: silentChangeLog,
+    isDevelopment: false,
   })
-  const caller = { scope, isAbandoned: () => false }
+  const caller = { scope, isAdministrator: false, isAbandoned: () => false }
 
   return async ({ method, path, body = '' }) => {
     const { pathname, search } = new URL(path, 'http://localhost')

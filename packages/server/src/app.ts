@@ -99,6 +99,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     catalog = await LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
+      requireRls: config.database.require_rls,
       clock,
       log: (message, detail = {}) => log.error(detail, message),
     })
@@ -186,6 +187,7 @@ async function wire(
       catalog,
       database: database.user,
       changes: changes ?? new OutboxChangeLog(interests),
+      isDevelopment: isDevelopment(config),
     }),
     events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
     realtime({
@@ -237,6 +239,7 @@ async function wire(
     authentication: { isRequired: config.auth.enabled, verifiers },
     metrics: measurements,
     log,
+    clock,
     publicBaseUrl,
     version: readVersion(),
   })

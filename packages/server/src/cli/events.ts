@@ -48,7 +48,7 @@ function tableCommand(terminal: Terminal, { name, description, work, done }: Tab
     })
     try {
       const catalog = await database.system.transaction((transaction) =>
-        loadCatalog(transaction, config.database.schemas, systemClock.now()),
+        loadCatalog(transaction, config.database, systemClock.now()),
       )
       const relation = requireTable(catalog.relations.get(collection), collection)
       await database.system.transaction((transaction) => work(transaction, relation))

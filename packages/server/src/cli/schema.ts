@@ -23,7 +23,7 @@ export function schemaCommand(terminal: Terminal): Command {
       })
       try {
         const catalog = await inTransaction(connection, (transaction) =>
-          loadCatalog(transaction, config.database.schemas, systemClock.now()),
+          loadCatalog(transaction, config.database, systemClock.now()),
         )
         const relation = collection === undefined ? undefined : findRelation(catalog, collection)
         print(terminal, options.json === true ? describe(catalog, relation) : list(catalog, relation))

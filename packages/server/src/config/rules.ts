@@ -26,6 +26,7 @@ const rules: readonly ((config: Config) => RuleViolation | readonly RuleViolatio
   (config) => databaseUrlIsUrl('listen_url', config),
   headersComeBeforeTheBody,
   openDataNeedsLoopback,
+  requiredPoliciesNeedAuth,
   externalDatabaseNeedsSecret,
   systemSchemasStayHidden,
   smsProviderNeedsItsKeys,
@@ -100,6 +101,15 @@ function openDataNeedsLoopback({ auth, server }: Config): RuleViolation | undefi
   return {
     key: 'auth.enabled',
     problem: `false opens the data to everyone who reaches ${server.host}; listen on 127.0.0.1 or set server.insecure_open = true`,
+  }
+}
+
+/** Without auth no request is subject to policies: whoever requires them would be served none. */
+function requiredPoliciesNeedAuth({ auth, database }: Config): RuleViolation | undefined {
+  if (auth.enabled || !database.require_rls) return undefined
+  return {
+    key: 'database.require_rls',
+    problem: 'true contradicts auth.enabled = false, which serves every request without policies',
   }
 }
 

@@ -55,6 +55,10 @@ export const configSchema = Type.Object({
       pattern: '^[^\\u0000]{1,63}$',
       expects: 'a list of schema names, at least one',
     }),
+    require_rls: flag(
+      false,
+      'Whether tables and views without row-level security are kept from everybody but administrators.',
+    ),
   }),
   auth: Type.Object({
     enabled: flag(

@@ -60,7 +60,7 @@ describe('what the database layer throws', () => {
   test('is named like its row of the table', () => {
     for (const [key, { status }] of Object.entries(databaseErrorTable)) {
       expect(errorKind(key)).toMatch(/^[a-z]+(_[a-z]+)*$/)
-      expect([400, 403, 409, 503, 504]).toContain(status)
+      expect([400, 403, 409, 500, 503, 504]).toContain(status)
     }
   })
 })

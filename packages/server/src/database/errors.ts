@@ -70,6 +70,12 @@ export const databaseErrorTable = {
     message: (message: string) => message,
     help: 'A trigger or function of the database refused the change; the message is its own.',
   },
+  databaseDefinitionError: {
+    status: 500,
+    message: (sqlState: string, relation: string) =>
+      `a definition of the database failed on "${relation}" (SQLSTATE ${sqlState})`,
+    help: 'A policy, view, trigger or function of the database is at fault, such as policies that look at each other (42P17); `data` has the SQLSTATE and the relation, and for administrators the text of PostgreSQL. See the guide to row-level security.',
+  },
   insufficientPermissions: {
     status: 403,
     message: 'insufficient permissions',
@@ -150,6 +156,50 @@ function isRaised(error: pg.DatabaseError): boolean {
 
 /** What Postgres adds to a failure in reading a value; anything else is of a function or a trigger. */
 const valueContext = /^(unnamed portal|portal "|invalid type name)/
+
+/** A statement of a function, as PostgreSQL says in CONTEXT: `PL/pgSQL function f() line 3 at RETURN`. */
+const functionContext = /\b(?:SQL|PL\/\w+) function /
+
+/** Classes and codes that say the same inside a function: the client, a right or the state of the server is to blame. */
+const statesBeyondFunctions = /^(?:08|23|40|44|53|57|58|25006|42501|428C9|54000|55P03)/
+
+/**
+ * Whether what the operator defined is at fault, by the error alone: policies that look at each other (42P17), a subquery
+ * with several rows (21000), or a function that fails other than by RAISE.
+ */
+export function isDefinitionFault(error: pg.DatabaseError): boolean {
+  const { code = '', where } = error
+  if (isRaised(error)) return false
+  if (code === '42P17' || code === '21000') return true
+  return where !== undefined && functionContext.test(where) && !statesBeyondFunctions.test(code)
+}
+
+/** Wrong patterns are values of the client, and are seen only when a row is compared with them. */
+const patternCodes = new Set(['22019', '22025'])
+
+/** Whether it is a data exception of which PostgreSQL tells neither a function nor a parameter. */
+export function isUnplacedDataFault(error: pg.DatabaseError): boolean {
+  const { code = '', where = '' } = error
+  if (!code.startsWith('22') || patternCodes.has(code) || isRaised(error)) return false
+  return !parameterContext.test(where) && !functionContext.test(where)
+}
+
+/** A parameter whose value cannot be read. */
+const parameterContext = /^(?:unnamed portal|portal ")/m
+
+/** @param showsText whether the caller may see what PostgreSQL says, which names what callers need not know */
+export function definitionError(error: pg.DatabaseError, collection: string, showsText: boolean): AppError {
+  const { code = '', message, where, hint, detail } = error
+  // PostgreSQL names the relation whose policies look at each other.
+  const relation = /in policy for relation "(.*)"$/.exec(message)?.[1] ?? collection
+  const text = Object.entries({ message, detail, hint, where }).filter(([, value]) => value !== undefined)
+  return databaseErrors.databaseDefinitionError(code, relation).with({
+    data: { sqlState: code, relation, ...(showsText ? Object.fromEntries(text) : {}) },
+    detail: where === undefined ? message : `${message}, ${where.replaceAll(/\s*\n\s*/g, ', ')}`,
+    cause: error,
+    logKey: `${code} ${relation} ${where ?? ''}`,
+  })
+}
 
 /** Of the request itself; the same inside a function or a trigger is a fault of that. */
 function outsideFunctions(translation: Translation): Translation {

@@ -1,12 +1,12 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
 import { translateDatabaseFailure } from '../database/errors.ts'
 import { AppError, codeOf } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
+import type { FailureLog } from './failure-log.ts'
 import { sendEarly } from './linger.ts'
 
 export interface ErrorHandlerOptions {
-  readonly log: Logger
+  readonly failures: FailureLog
   /** Base of `doc_url`; the server's own error reference. */
   readonly referenceUrl: () => string
   readonly bodyLimit: number
@@ -28,7 +28,7 @@ export interface ErrorEnvelope {
 export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOptions): void {
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
     const error = toAppError(thrown, options)
-    if (error.status >= 500) logFailure(options.log, request, error, thrown)
+    if (error.status >= 500) options.failures.add(request, error, thrown)
     sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
   })
   app.setNotFoundHandler((request, reply) => {
@@ -111,16 +111,4 @@ function describeValidation(error: FastifyError): string {
   const field = (first?.instancePath ?? '').slice(1).replaceAll('/', '.')
   const problem = first?.message ?? 'is not valid'
   return field === '' ? `${error.validationContext ?? 'request'} ${problem}` : `${field}: ${problem}`
-}
-
-function logFailure(log: Logger, request: FastifyRequest, error: AppError, thrown: Error): void {
-  const fields = {
-    requestId: request.id,
-    operation: request.routeOptions.config.operation,
-    kind: error.kind,
-    detail: error.extras.detail,
-  }
-  // A database that is away or slow is no fault of the code: no stack.
-  if (error.status === 500) log.error({ ...fields, err: error.extras.cause ?? thrown }, 'request failed')
-  else log.warn({ ...fields, reason: String(error.extras.cause ?? error.message) }, 'request failed')
 }

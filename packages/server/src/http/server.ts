@@ -8,11 +8,13 @@ import createFastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config/schema.ts'
+import type { Clock } from '../lib/clock.ts'
 import { type AuthenticationOptions, addAuthentication } from './authentication.ts'
 import { acceptJson } from './body.ts'
 import { addCors, createOriginPolicy } from './cors.ts'
 import { addErrorHandling, sendError } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
+import { FailureLog } from './failure-log.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
 import { collectApiDocument } from './plugins/api-document.ts'
 import { addProtocolErrors, answerClientError } from './protocol-errors.ts'
@@ -36,6 +38,8 @@ export interface HttpServerOptions {
   readonly authentication: AuthenticationOptions
   readonly metrics: Metrics
   readonly log: Logger
+  /** Without one, that of the system. */
+  readonly clock?: Clock
   /** Where clients reach the server; known for certain only once it listens. */
   readonly publicBaseUrl: () => string
   /** Version in the API document. */
@@ -98,7 +102,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   upgrades.route(app)
   addMetrics(app, options.metrics)
   addRequestLog(app, options.log, options.config.logging.requests)
-  addErrorHandling(app, { log: options.log, referenceUrl, bodyLimit: server.body_limit, allowedMethods })
+  const failures = new FailureLog(options.log, options.clock)
+  addErrorHandling(app, { failures, referenceUrl, bodyLimit: server.body_limit, allowedMethods })
   await collectApiDocument(app, options.version)
   addAuthentication(app, options.authentication)
   return app

@@ -23,6 +23,8 @@ export interface ErrorExtras {
   readonly members?: Readonly<Record<string, unknown>>
   /** Response headers, such as `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Private: failures with the same key are logged once a minute, in one line. */
+  readonly logKey?: string
   /** Private: only for the log. */
   readonly detail?: string
   /** Private: only for the log. */

@@ -17,6 +17,7 @@ import type { FunctionRow } from './queries/functions.ts'
 import type { IndexRow } from './queries/indexes.ts'
 import type { PolicyRow } from './queries/policies.ts'
 import type { RelationRow } from './queries/relations.ts'
+import type { RlsGapRow } from './queries/rls-gaps.ts'
 import type { TypeRow } from './queries/types.ts'
 import { type ForeignKeyEdge, nameRelationships } from './relationships.ts'
 
@@ -28,6 +29,7 @@ export interface CatalogRows {
   readonly constraints: readonly ConstraintRow[]
   readonly indexes: readonly IndexRow[]
   readonly policies: readonly PolicyRow[]
+  readonly rlsGaps: readonly RlsGapRow[]
   readonly functions: readonly FunctionRow[]
   readonly extensions: readonly ExtensionRow[]
 }
@@ -40,6 +42,12 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
   const constraintsOf = groupBy(rows.constraints, (row) => row.relation_oid)
   const indexesOf = groupBy(rows.indexes, (row) => row.relation_oid)
   const policiesOf = groupBy(rows.policies, (row) => row.relation_oid)
+  const rlsGaps = new Map(
+    rows.rlsGaps.map(({ relation_oid, schema, name, kind }) => [
+      relation_oid,
+      { schema, name, kind: relationKinds[kind] },
+    ]),
+  )
   const byOid = new Map(rows.relations.map((row) => [row.oid, row]))
   const columnNames = (oid: string, positions: readonly number[] | null) =>
     (positions ?? []).map(
@@ -63,6 +71,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       kind: relationKinds[row.kind],
       comment: row.comment ?? undefined,
       rlsEnabled: row.rls_enabled,
+      rlsGap: rlsGaps.get(row.oid),
       callers: {
         select: row.schema_usable && row.can_select,
         insert: row.schema_usable && row.can_insert,

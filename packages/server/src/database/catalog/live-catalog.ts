@@ -1,13 +1,12 @@
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { SystemDatabase } from '../system-database.ts'
-import { loadCatalog } from './load.ts'
+import { type CatalogScope, loadCatalog } from './load.ts'
 import type { Catalog } from './model.ts'
 import { type FingerprintRow, fingerprintQuery } from './queries/fingerprint.ts'
 
-export interface LiveCatalogOptions {
+export interface LiveCatalogOptions extends CatalogScope {
   readonly database: SystemDatabase
-  readonly schemas: readonly string[]
   readonly clock: Clock
   readonly log: (message: string, detail?: object) => void
 }
@@ -85,9 +84,9 @@ export class LiveCatalog {
   }
 
   async #refresh(): Promise<void> {
-    const { database, schemas } = this.#options
+    const { database, schemas, requireRls } = this.#options
     const { fingerprint } = await database.one<FingerprintRow & Record<string, unknown>>(
-      fingerprintQuery(schemas),
+      fingerprintQuery(schemas, requireRls),
     )
     if (fingerprint === this.#current.fingerprint) return
     this.#current = await load(this.#options)
@@ -111,6 +110,7 @@ export class LiveCatalog {
   }
 }
 
-function load({ database, schemas, clock }: LiveCatalogOptions): Promise<Catalog> {
-  return database.transaction((transaction) => loadCatalog(transaction, schemas, clock.now()))
+function load(options: LiveCatalogOptions): Promise<Catalog> {
+  const { database, clock } = options
+  return database.transaction((transaction) => loadCatalog(transaction, options, clock.now()))
 }

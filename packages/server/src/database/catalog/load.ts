@@ -10,17 +10,25 @@ import { type FunctionRow, functionsQuery } from './queries/functions.ts'
 import { type IndexRow, indexesQuery } from './queries/indexes.ts'
 import { type PolicyRow, policiesQuery } from './queries/policies.ts'
 import { type RelationRow, relationsQuery } from './queries/relations.ts'
+import { type RlsGapRow, rlsGapsQuery } from './queries/rls-gaps.ts'
 import { type TypeRow, typesQuery } from './queries/types.ts'
+
+/** What a catalog shows. */
+export interface CatalogScope {
+  readonly schemas: readonly string[]
+  /** Whether relations without row-level security are kept from callers. */
+  readonly requireRls?: boolean
+}
 
 /** Reads the whole catalog at the start of a transaction, so that the parts fit each other and the fingerprint. */
 export async function loadCatalog(
   transaction: Queryable,
-  schemas: readonly string[],
+  { schemas, requireRls = false }: CatalogScope,
   builtAt: Date,
 ): Promise<Catalog> {
   const read = <Row>(query: Sql) => transaction.many<Row & Record<string, unknown>>(query)
   await transaction.count(sql`set transaction isolation level repeatable read, read only`)
-  const [fingerprint] = await read<FingerprintRow>(fingerprintQuery(schemas))
+  const [fingerprint] = await read<FingerprintRow>(fingerprintQuery(schemas, requireRls))
   return buildCatalog(
     {
       fingerprint: fingerprint?.fingerprint ?? '',
@@ -30,6 +38,7 @@ export async function loadCatalog(
       constraints: await read<ConstraintRow>(constraintsQuery(schemas)),
       indexes: await read<IndexRow>(indexesQuery(schemas)),
       policies: await read<PolicyRow>(policiesQuery(schemas)),
+      rlsGaps: requireRls ? await read<RlsGapRow>(rlsGapsQuery(schemas)) : [],
       functions: await read<FunctionRow>(functionsQuery(schemas)),
       extensions: await read<ExtensionRow>(extensionsQuery()),
     },

@@ -23,6 +23,11 @@ export interface Relation {
   readonly kind: RelationKind
   readonly comment: string | undefined
   readonly rlsEnabled: boolean
+  /**
+   * With `database.require_rls`, what callers would read past row-level security; it keeps the relation from them.
+   * Undefined where there is nothing of the kind, and without the setting.
+   */
+  readonly rlsGap: RlsGap | undefined
   /** What `basalt_authenticated` may do, on at least one column; policies decide on rows. */
   readonly callers: Readonly<Record<'select' | 'insert' | 'update' | 'delete', boolean>>
   /** Changes with the relation itself and with the columns and types that a prepared statement on it relies on. */
@@ -43,12 +48,19 @@ export interface Relation {
   readonly policies: readonly Policy[]
 }
 
+/** A relation without row-level security: the one asked for, or one that a view reads. */
+export interface RlsGap {
+  readonly schema: string
+  readonly name: string
+  readonly kind: RelationKind
+}
+
 export interface Column {
   readonly name: string
   readonly position: number
   readonly type: ColumnType
   /** With length and precision: `character varying(160)`. */
-  readonly typeName: string
+  readonly typeName: TypeName
   readonly nullable: boolean
   /** SQL of the default. */
   readonly default: string | undefined

@@ -1,12 +1,13 @@
 import type { Catalog, Relation } from '../../database/catalog/model.ts'
 import { withCapture } from '../../database/change-log.ts'
-import { translateDatabaseFailure } from '../../database/errors.ts'
+import { isDefinitionFault, translateDatabaseFailure } from '../../database/errors.ts'
 import { type Answer, StatementFailed } from '../../database/message.ts'
 import type { Step, UserDatabase } from '../../database/user-database.ts'
 import type { AppError } from '../../lib/errors.ts'
 import type { FindCapture } from './capture.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
 import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
+import type { FindDefinitionFault, Work } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
 import { type BatchOperation, blameOperation } from './parse/batch.ts'
 import { type BatchRun, planBatch } from './plan/batch.ts'
@@ -20,6 +21,7 @@ export interface BatchDeps {
   readonly statements: StatementCache
   readonly database: UserDatabase
   readonly findCapture: FindCapture
+  readonly findDefinitionFault: FindDefinitionFault
 }
 
 /** Runs the operations in one transaction and one message; answers their results as a JSON array. */
@@ -37,7 +39,12 @@ interface RunStep {
   readonly isWork: boolean
 }
 
-export function createBatchRunner({ statements, database, findCapture }: BatchDeps): RunBatch {
+export function createBatchRunner({
+  statements,
+  database,
+  findCapture,
+  findDefinitionFault,
+}: BatchDeps): RunBatch {
   /** Relations whose creates must not be joined, as Postgres told; forgotten with their snapshot. */
   const unjoinable = new WeakSet<Relation>()
 
@@ -93,11 +100,19 @@ export function createBatchRunner({ statements, database, findCapture }: BatchDe
       const failed = compiled[error.index]?.run
       const operation = failed?.operations[0]
       // A deferred constraint speaks at the commit, of no operation in particular.
-      if (failed === undefined || operation === undefined) throw error
-      if (!isJoined(failed)) throw blameOperation(operationError(error, operation), operation)
+      if (failed === undefined || operation === undefined) {
+        const relations = [...new Set(runs.map(({ relation }) => relation))]
+        throw (await findDefinitionFault(caller, error, { relations })) ?? error
+      }
+      if (!isJoined(failed)) {
+        const fault = isRowMissing(error)
+          ? undefined
+          : await findDefinitionFault(caller, error, workOf(operation))
+        throw blameOperation(fault ?? operationError(error, operation), operation)
+      }
       const isRefused = isJoinRefused(error)
       if (isRefused) unjoinable.add(failed.relation)
-      else if (!isFaultOfRequest(error)) throw error
+      else if (!isFaultOfRequest(error) && !isDefinitionFault(error.error)) throw error
       // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
       return await attempt([catalog, caller, reader, operations], isRefused)
     }
@@ -135,6 +150,11 @@ function formatResult(run: BatchRun, answer: Answer | undefined): string {
 /** Whether a part of the request is to blame, rather than a database that is slow or away. */
 function isFaultOfRequest(failure: StatementFailed): boolean {
   return (translateDatabaseFailure(failure)?.status ?? 500) < 500
+}
+
+function workOf(operation: BatchOperation): Work {
+  const relations = [operation.relation]
+  return operation.method === 'delete' ? { relations } : { relations, body: operation.body }
 }
 
 function operationError(failure: StatementFailed, operation: BatchOperation): AppError {

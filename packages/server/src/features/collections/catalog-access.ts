@@ -5,6 +5,8 @@ import { translateDatabaseFailure } from '../../database/errors.ts'
 import { StatementFailed } from '../../database/message.ts'
 import { AppError } from '../../lib/errors.ts'
 import { collectionErrors } from './errors.ts'
+import type { Reader } from './plan/reader.ts'
+import { requireRls } from './require-rls.ts'
 
 export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) => Promise<Result>
 
@@ -56,16 +58,21 @@ const outdatedKinds = new Set([
   'unknown_column',
   'unknown_filter_column',
   'unknown_relation',
+  // Perhaps it has been mended just now.
+  'rls_required',
 ])
 
-export function requireRelation(catalog: Catalog, collection: string): Relation {
+/** @throws AppError collection_not_found, rls_required */
+export function requireRelation(catalog: Catalog, collection: string, reader: Reader): Relation {
   const relation = catalog.relations.get(collection)
   if (relation === undefined) throw collectionErrors.collectionNotFound(collection)
+  requireRls(relation, reader)
   return relation
 }
 
-export function requireWritable(catalog: Catalog, collection: string): Relation {
-  const relation = requireRelation(catalog, collection)
+/** @throws AppError collection_not_found, rls_required, write_not_allowed */
+export function requireWritable(catalog: Catalog, collection: string, reader: Reader): Relation {
+  const relation = requireRelation(catalog, collection, reader)
   if (relation.kind === 'table' || relation.kind === 'partitioned_table') return relation
   const error = collectionErrors.writeNotAllowed(relation.kind.replace('_', ' '))
   throw error.with({ headers: { allow: 'GET, HEAD' } })

@@ -16,6 +16,12 @@ export const collectionErrorTable = {
     message: (kind: string) => `write operations not allowed on ${kind}`,
     help: 'Only tables and partitioned tables can be written.',
   },
+  rlsRequired: {
+    status: 403,
+    message: (collection: string, remedy: string) =>
+      `"${collection}" is not protected by row-level security: ${remedy}`,
+    help: 'With `database.require_rls` only administrators reach relations without row-level security; the message has the statement that mends it.',
+  },
   noPrimaryKey: {
     status: 400,
     message: 'table has no primary key',

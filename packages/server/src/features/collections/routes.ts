@@ -101,8 +101,10 @@ interface RecordRoute {
 }
 
 function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
+  const { kind, scope } = identityOf(request)
   return {
-    scope: identityOf(request).scope,
+    scope,
+    isAdministrator: kind === 'admin',
     isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
   }
 }

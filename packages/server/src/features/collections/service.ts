@@ -7,6 +7,7 @@ import { createBatchRunner } from './batch.ts'
 import { createCaptureFinder } from './capture.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
 import { changeForm, compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
+import { createDefinitionFaultFinder } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
 import { formatPage, listFragments } from './list-page.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
@@ -15,7 +16,7 @@ import { parseRecordBody } from './parse/record-body.ts'
 import { parsePathId } from './parse/record-id.ts'
 import { planList } from './plan/list.ts'
 import type { Reader } from './plan/reader.ts'
-import { planRecord, planWholeRecord } from './plan/record.ts'
+import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
 
@@ -23,6 +24,7 @@ import { fill, StatementCache, type Template } from './statements.ts'
 export interface Caller {
   readonly scope: CallerScope
   readonly isAbandoned: () => boolean
+  readonly isAdministrator: boolean
 }
 
 /** What the collection endpoints do. Every method answers JSON text as Postgres built it. */
@@ -42,20 +44,32 @@ export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
   readonly changes: ChangeLog
+  /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
+  readonly isDevelopment: boolean
 }
 
 export function createCollectionService({
   catalog: live,
   database,
   changes,
+  isDevelopment,
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
   const findCapture = createCaptureFinder(changes, statements)
-  const runBatch = createBatchRunner({ statements, database, findCapture })
+  const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
+  const runBatch = createBatchRunner({ statements, database, findCapture, findDefinitionFault })
 
-  function read(caller: Caller, calls: readonly Call[]): Promise<readonly Answer[]> {
-    return database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
+  async function read(
+    caller: Caller,
+    record: RecordPlan,
+    calls: readonly Call[],
+  ): Promise<readonly Answer[]> {
+    try {
+      return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
+    } catch (error) {
+      throw (await findDefinitionFault(caller, error, { relations: relationsOf(record) })) ?? error
+    }
   }
 
   /**
@@ -92,7 +106,8 @@ export function createCollectionService({
       return answers[capture?.before.length ?? 0]
     } catch (error) {
       if (error instanceof StatementFailed && isRowMissing(error)) return undefined
-      throw error
+      const work = { relations: [relation], ...(action === 'delete' ? {} : { body: input }) }
+      throw (await findDefinitionFault(caller, error, work)) ?? error
     }
   }
 
@@ -104,7 +119,7 @@ export function createCollectionService({
           catalog,
           readKey('list', reader, collection, queryString),
           () => {
-            const relation = requireRelation(catalog, collection)
+            const relation = requireRelation(catalog, collection, reader)
             const planned = planList(catalog, relation, parseListQuery(queryString), reader)
             return {
               plan: planned,
@@ -112,28 +127,29 @@ export function createCollectionService({
             }
           },
         )
-        return formatPage(plan, await read(caller, calls))
+        return formatPage(plan, await read(caller, plan.record, calls))
       }),
 
     get: (caller, collection, id, queryString) =>
       withCatalog(async (catalog) => {
         const reader = readerOf(caller)
-        const { relation, template } = statements.remember(
+        const { record, template } = statements.remember(
           catalog,
           readKey('get', reader, collection, queryString),
-          (): { relation: Relation; template: Template } => {
-            const found = requireRelation(catalog, collection)
-            const record = planRecord(catalog, found, parseRecordQuery(queryString), reader)
-            return { relation: found, template: statements.template(compileGet(record)) }
+          (): { record: RecordPlan; template: Template } => {
+            const relation = requireRelation(catalog, collection, reader)
+            const planned = planRecord(catalog, relation, parseRecordQuery(queryString), reader)
+            return { record: planned, template: statements.template(compileGet(planned)) }
           },
         )
-        const [answer] = await read(caller, [fill(template, writeSlots('', parsePathId(relation, id)))])
+        const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
+        const [answer] = await read(caller, record, [call])
         return requireRecord(answer)
       }),
 
     create: (caller, collection, body) =>
       withCatalog(async (catalog) => {
-        const relation = requireWritable(catalog, collection)
+        const relation = requireWritable(catalog, collection, readerOf(caller))
         const { columns, json } = parseRecordBody(relation, body, 'create')
         const answer = await write(catalog, caller, 'create', relation, { columns, json, id: [] })
         const created = answer?.rows[0]?.[0]
@@ -143,7 +159,7 @@ export function createCollectionService({
 
     update: (caller, collection, id, body) =>
       withCatalog(async (catalog) => {
-        const relation = requireWritable(catalog, collection)
+        const relation = requireWritable(catalog, collection, readerOf(caller))
         const key = parsePathId(relation, id)
         const { columns, json } = parseRecordBody(relation, body, 'update')
         return requireRecord(await write(catalog, caller, 'update', relation, { columns, json, id: key }))
@@ -151,7 +167,7 @@ export function createCollectionService({
 
     delete: (caller, collection, id) =>
       withCatalog(async (catalog) => {
-        const relation = requireWritable(catalog, collection)
+        const relation = requireWritable(catalog, collection, readerOf(caller))
         const key = parsePathId(relation, id)
         const answer = await write(catalog, caller, 'delete', relation, { columns: [], json: '', id: key })
         if (answer === undefined || answer.count === 0) throw collectionErrors.recordNotFound()
@@ -159,7 +175,7 @@ export function createCollectionService({
 
     batch: (caller, collection, body) =>
       withCatalog((catalog) => {
-        const relation = requireWritable(catalog, collection)
+        const relation = requireWritable(catalog, collection, readerOf(caller))
         return runBatch(catalog, caller, readerOf(caller), parseBatch(body, tableOf(relation)))
       }),
 
@@ -171,7 +187,7 @@ export function createCollectionService({
           readerOf(caller),
           parseBatch(
             body,
-            tableOfEach((table) => requireWritable(catalog, table)),
+            tableOfEach((table) => requireWritable(catalog, table, readerOf(caller))),
           ),
         ),
       ),

@@ -21,7 +21,8 @@ function column(base: string, typeName: string): Column {
       json: 'object',
       enumLabels: undefined,
     },
-    typeName,
+    // As PostgreSQL would print it.
+    typeName: typeName as TypeName,
     nullable: true,
     default: undefined,
     identity: undefined,

@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../sql.ts'
+import { type Sql, sql, type TypeName } from '../../sql.ts'
 import { caller } from './caller.ts'
 
 /** Columns in table order. */
@@ -33,7 +33,7 @@ export interface ColumnRow {
   readonly relation_oid: string
   readonly name: string
   readonly position: number
-  readonly type: string
+  readonly type: TypeName
   readonly type_oid: string
   /** Whether rows may hold NULL. */
   readonly nullable: boolean

@@ -7,8 +7,14 @@ const firstUserOid = sql.integer(16384)
 /**
  * A short text that changes with every definition the catalog shows: the row versions (`xmin`) of all catalogue
  * rows involved, folded together. VACUUM, ANALYZE and temporary tables do not change it.
+ *
+ * @param requireRls whether it also matters what views read elsewhere, and whether that has row-level security
  */
-export function fingerprintQuery(schemas: readonly string[]): Sql {
+export function fingerprintQuery(schemas: readonly string[], requireRls = false): Sql {
+  const elsewhere = sql`,
+      (select bit_xor(hash_record_extended(row(oid, relrowsecurity, reloptions), 0)) from pg_class
+       where oid >= ${firstUserOid} and relkind in ('r', 'p', 'v') and relnamespace not in (select oid from passing)),
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_rewrite where oid >= ${firstUserOid})`
   return sql`
     with exposed as (
       select c.oid, c.xmin
@@ -45,7 +51,7 @@ export function fingerprintQuery(schemas: readonly string[]): Sql {
        from pg_auth_members
        where pg_has_role(${caller}, roleid, 'member')),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0))
-       from pg_namespace where oid not in (select oid from passing))
+       from pg_namespace where oid not in (select oid from passing))${requireRls ? elsewhere : sql.empty}
     ) as fingerprint`
 }
 

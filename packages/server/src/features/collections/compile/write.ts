@@ -126,6 +126,14 @@ function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
   return compileAnswer({ ...written, write: sql`${remove} returning 1`, record: sql`'null'::json` }, options)
 }
 
+/** Converts a body as a write does, and does nothing with it. */
+export function compileBodyCheck({ version }: Relation, columns: readonly Column[]): Sql {
+  const values = columns.map((column) => sql`${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}`)
+  return sql`${sql.version(version)}
+    select ${sql.join(values)}
+    from json_to_record(${jsonSlot}::json) as b (${compileBodyTypes(columns)})`
+}
+
 /** The insert itself, from a function that answers records of JSON. The rows' alias is `t`. */
 export function compileInsert(record: RecordPlan, columns: readonly Column[], source: Sql): Sql {
   return sql`

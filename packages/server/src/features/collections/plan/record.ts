@@ -1,6 +1,7 @@
 import type { Catalog, Column, Relation, Relationship } from '../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { RecordQuery } from '../parse/list-query.ts'
+import { requireRls } from '../require-rls.ts'
 import { type Reader, visibleColumns } from './reader.ts'
 
 /** What a record shows: columns of its own, and related records. */
@@ -21,6 +22,11 @@ export interface ExpandPlan {
 /** A record with all its columns and nothing expanded: what a write answers. */
 export function planWholeRecord(relation: Relation, reader: Reader): RecordPlan {
   return { relation, columns: visibleColumns(relation, reader), expand: undefined }
+}
+
+/** The relation of the record, and those it expands. */
+export function relationsOf({ relation, expand = [] }: RecordPlan): readonly Relation[] {
+  return [relation, ...expand.flatMap(({ record }) => relationsOf(record))]
 }
 
 /** @throws AppError unknown_column, unknown_relation, invalid_parameter */
@@ -71,6 +77,7 @@ function planExpand(
     const record = planRecord(catalog, target, { fields: undefined, expand: inner }, reader)
     // A relation the caller has no right to follow is left out, like one without records (facts, Sort and expand).
     if (reader === 'caller' && !mayFollow(relation, relationship, target)) return []
+    requireRls(target, reader)
     const order = target.rowKey.filter((column) => reader === 'unrestricted' || column.callersMaySelect)
     return [{ relationship, record, order }]
   })

@@ -133,7 +133,7 @@ export class EventSelector {
     const relation = catalog.relations.get(table)
     if (relation === undefined) return []
     if (scope.kind === 'unrestricted') return rows
-    if (!relation.callers.select) return []
+    if (!relation.callers.select || relation.rlsGap !== undefined) return []
     if (!relation.rlsEnabled) return rows
     const visible = this.#visibleStatement(relation)
     if (visible === undefined) return []

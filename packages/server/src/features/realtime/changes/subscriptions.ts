@@ -3,6 +3,7 @@ import type { Relation } from '../../../database/catalog/model.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { CallerScope } from '../../../database/user-database.ts'
 import { codeOf } from '../../../lib/errors.ts'
+import { requireRls } from '../../collections/index.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Subscriptions } from './audience.ts'
 import { compileCheck, type Filter, planFilter } from './filter.ts'
@@ -27,7 +28,7 @@ export class SubscriptionPlanner {
     this.#database = database
   }
 
-  /** @throws AppError unknown_table, too_many_tables, invalid_stream_filter */
+  /** @throws AppError unknown_table, rls_required, too_many_tables, invalid_stream_filter */
   async plan(
     scope: CallerScope,
     tables: readonly string[],
@@ -54,10 +55,13 @@ export class SubscriptionPlanner {
   ): Promise<Relation | undefined> {
     const catalog = this.#live.current
     const isWhole = (relation: Relation | undefined) =>
-      relation !== undefined && conditions.every(({ column }) => relation.column.has(column))
+      relation !== undefined &&
+      (!isRestricted || relation.rlsGap === undefined) &&
+      conditions.every(({ column }) => relation.column.has(column))
     if (!isWhole(catalog.relations.get(table))) await this.#live.refresh(catalog)
     const relation = this.#live.current.relations.get(table)
     if (relation === undefined || (isRestricted && !relation.callers.select)) return undefined
+    requireRls(relation, isRestricted ? 'caller' : 'unrestricted')
     return relation.kind === 'table' || relation.kind === 'partitioned_table' ? relation : undefined
   }
 
