@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openEventStream } from '../../../test/event-stream.ts'
 import { alice } from '../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../test/test-app.ts'
 
@@ -105,6 +106,23 @@ describe('database.require_rls', () => {
     await app.sql('alter table hidden.thing disable row level security')
     await app.app.catalog.refresh()
     expect((await send('GET', 'collections/of_hidden')).status).toBe(403)
+  })
+
+  test('keeps the events of a table from open streams once it has none', async () => {
+    await app.sql(`
+      create table watched (id int primary key);
+      alter table watched enable row level security;
+      create policy everybody on watched using (true)`)
+    const admin = await app.adminToken()
+    await using stream = await openEventStream(app.url, 'tables=watched,safe', { token })
+    await send('POST', 'collections/watched', { id: 1 }, admin)
+    await stream.next(1)
+    await app.sql('alter table watched disable row level security')
+    await send('POST', 'collections/watched', { id: 2 }, admin)
+    await send('POST', 'collections/safe', { id: 2 }, admin)
+    const safe = { action: 'create', table: 'safe', record: { id: 2, bare_id: null } }
+    expect(await stream.next(2)).toEqual([{ action: 'create', table: 'watched', record: { id: 1 } }, safe])
+    await app.sql('delete from safe where id = 2')
   })
 
   test('is false by default', async () => {

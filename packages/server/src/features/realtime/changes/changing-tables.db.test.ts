@@ -77,6 +77,27 @@ describe('records of before', () => {
     })
     expect(told).toEqual({ action: 'create', table, record: { id: expect.any(Number), s: 'c' } })
   })
+
+  test('a table that is dropped and made again the same is told of by its policies', async () => {
+    const create = `
+      create table ${table} (id int primary key, s text);
+      alter table ${table} enable row level security;
+      create policy own on ${table} using (s = 'own')`
+    await app.sql(create)
+    await using stream = await open(`tables=${table}`)
+    // On every connection the policies have been asked for.
+    for (let id = 1; id <= 20; id += 1) await write(table, { id, s: 'own' })
+    await stream.next(20)
+    await app.sql(`drop table ${table}; ${create}`)
+    await app.app.catalog.refresh()
+    let id = 20
+    await waitFor('a record of the new table to be told', async () => {
+      id += 1
+      await write(table, { id, s: 'own' })
+      return stream.messages[20]
+    })
+    expect(app.log.filter((line) => line.includes(table) && line.includes('a policy failed'))).toEqual([])
+  })
 })
 
 describe('what is forbidden before a write', () => {
