@@ -325,3 +325,19 @@ const valueHints: Readonly<Record<string, string>> = {
   json,
   jsonb: json,
 }
+
+/**
+ * Whether a statement made for definitions of before a change can fail so: an object has gone, has another type or went
+ * while the statement was looked at, or a value does not fit the type that its column had.
+ */
+export function mayBlameOldDefinitions(failure: unknown): boolean {
+  const error = failure instanceof StatementFailed ? failure.error : failure
+  if (!(error instanceof pg.DatabaseError)) return false
+  const { code = '', dataType } = error
+  if (code === '42501') return false
+  // Of the constraints only those of a domain come with the type.
+  return definitionClasses.has(code.slice(0, 2)) || code === '55000' || (code.startsWith('23') && !!dataType)
+}
+
+/** Feature not supported, data exceptions, invalid statement, schema and access rule, internal error. */
+const definitionClasses = new Set(['0A', '22', '26', '3F', '42', 'XX'])

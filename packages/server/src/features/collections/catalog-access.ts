@@ -1,7 +1,6 @@
-import pg from 'pg'
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../database/catalog/model.ts'
-import { translateDatabaseFailure } from '../../database/errors.ts'
+import { mayBlameOldDefinitions, translateDatabaseFailure } from '../../database/errors.ts'
 import { StatementFailed } from '../../database/message.ts'
 import { AppError } from '../../lib/errors.ts'
 import { collectionErrors } from './errors.ts'
@@ -34,24 +33,10 @@ export function createCatalogAccess(live: LiveCatalog): WithCatalog {
 
 /** Whether the failure can come from a snapshot that is behind the database. Nothing was changed then. */
 export function mayBeOutdated(error: unknown): boolean {
-  if (error instanceof AppError && outdatedKinds.has(error.kind)) return true
-  const failure = error instanceof AppError ? error.extras.cause : error
-  if (failure instanceof StatementFailed) return blamesDefinitions(failure.error)
-  return failure instanceof pg.DatabaseError && blamesDefinitions(failure)
+  if (!(error instanceof AppError)) return mayBlameOldDefinitions(error)
+  return outdatedKinds.has(error.kind) || mayBlameOldDefinitions(error.extras.cause)
 }
 
-/**
- * What a statement or prepared statement of before the change can fail with: an object has gone, has another type or
- * went while the statement was looked at, or a value does not fit the type that its column had.
- */
-function blamesDefinitions({ code = '', dataType }: pg.DatabaseError): boolean {
-  if (code === '42501') return false
-  // Of the constraints only those of a domain come with the type.
-  return outdatedClasses.has(code.slice(0, 2)) || code === '55000' || (code.startsWith('23') && !!dataType)
-}
-
-/** Feature not supported, data exceptions, invalid statement, schema and access rule, internal error. */
-const outdatedClasses = new Set(['0A', '22', '26', '3F', '42', 'XX'])
 /** The request names what the snapshot does not have. */
 const outdatedKinds = new Set([
   'collection_not_found',
