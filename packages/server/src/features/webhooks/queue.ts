@@ -1,5 +1,5 @@
-import { sql } from '../../database/sql.ts'
-import type { Queryable } from '../../database/system-database.ts'
+import { type Sql, sql } from '../../database/sql.ts'
+import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import type { Outcome } from './queries.ts'
 
 /** An attempt that is this node's to make, until its lease runs out. */
@@ -24,82 +24,173 @@ export const leaseSeconds = 15
 const failingConcurrency = 5
 
 /**
- * Puts each event into the queue of every webhook that wants it, under one id of its own.
+ * Puts each event into the queue of every webhook that wants it, under one id of its own, and notes which earlier rows
+ * it has to wait for. Called by one transaction at a time, which has locked the cursor of the log.
  *
  * @param ids of `basalt.outbox`, in order
  */
 export async function enqueueEvents(ids: readonly string[], transaction: Queryable): Promise<void> {
   await transaction.count(sql`
     -- Materialized, so that an event has the same id wherever it goes.
-    with event as materialized (select id, gen_random_uuid() as event_id from unnest(${ids}::bigint[]) id)
-    insert into basalt.webhook_queue
-      (webhook_id, event_id, event_action, event_table, record_key, old_record_key, body)
-    select w.id, event.event_id, e.action, e.table_name,
-      md5(e.table_name || ' ' || e.record_key)::uuid,
-      md5(e.table_name || ' ' || e.old_record_key)::uuid,
+    with event as materialized (select id, gen_random_uuid() as event_id from unnest(${ids}::bigint[]) id),
+    fresh as materialized (
+      select nextval('basalt.webhook_queue_id_seq') as id, w.webhook_id, event.id as outbox_id, event.event_id,
+        md5(e.table_name || ' ' || e.record_key)::uuid as record_key,
+        md5(e.table_name || ' ' || e.old_record_key)::uuid as old_record_key
+      from event
+      cross join lateral (${byId(sql`action, table_name, record_key, old_record_key`)}) e
+      cross join lateral (
+        select w.id as webhook_id, w.created_at from basalt.webhooks w
+        where w.enabled and e.action = any (w.events) and (w.tables = '{}' or e.table_name = any (w.tables))
+        order by w.created_at, w.id
+      ) w
+      order by event.id, w.created_at, w.webhook_id
+    ),
+    -- Of each row the records it is about, with the row of this batch before it.
+    touched as materialized (
+      select id, webhook_id, key, lag(id) over (partition by webhook_id, key order by id) as before_id
+      from (
+        select id, webhook_id, record_key as key from fresh where record_key is not null
+        union all
+        select id, webhook_id, old_record_key from fresh where old_record_key is not null
+      ) t
+    ),
+    -- The first of the batch follows what the queue holds already.
+    found as materialized (
+      select t.webhook_id, t.key, greatest(
+        (
+          select q.id from basalt.webhook_queue q
+          where q.webhook_id = t.webhook_id and q.record_key = t.key order by q.id desc limit 1
+        ),
+        (
+          select q.id from basalt.webhook_queue q
+          where q.webhook_id = t.webhook_id and q.old_record_key = t.key order by q.id desc limit 1
+        )
+      ) as id
+      from touched t
+      where t.before_id is null
+    ),
+    -- One that is being removed is waited for and then left out. One that stays is not removed before this transaction
+    -- ends, so that its removal sees what follows it. In one order, so that two transactions do not wait for each other.
+    held as materialized (
+      select id from basalt.webhook_queue where id = any (array(select id from found where id is not null))
+      order by id
+      for key share
+    ),
+    linked as materialized (
+      select t.id, t.key, coalesce(t.before_id, held.id) as before_id
+      from touched t
+      left join found on t.before_id is null and found.webhook_id = t.webhook_id and found.key = t.key
+      left join held on held.id = found.id
+    )
+    insert into basalt.webhook_queue (id, webhook_id, event_id, event_action, event_table, record_key, old_record_key,
+      after_id, after_old_id, body)
+    overriding system value
+    select f.id, f.webhook_id, f.event_id, e.action, e.table_name, f.record_key, f.old_record_key,
+      a.before_id, o.before_id,
       '{"action":"' || e.action || '","table":' || to_json(e.table_name) || ',"record":' || e.record
         || coalesce(',"oldRecord":' || e.old_record, '') || '}'
-    from event
-    join basalt.outbox e on e.id = event.id
-    join basalt.webhooks w
-      on w.enabled and e.action = any (w.events) and (w.tables = '{}' or e.table_name = any (w.tables))
-    order by e.id, w.created_at, w.id`)
+    from fresh f
+    left join linked a on a.id = f.id and a.key = f.record_key
+    left join linked o on o.id = f.id and o.key = f.old_record_key
+    cross join lateral (${byId(sql`action, table_name, record, old_record`, sql`f.outbox_id`)}) e
+    order by f.id`)
+}
+
+/** One row of the log: a limit keeps the planner from reading all of it for a join. */
+function byId(columns: Sql, id = sql`event.id`): Sql {
+  return sql`select ${columns} from basalt.outbox where id = ${id} limit 1`
+}
+
+/** Ready: it waits for no earlier row. */
+const isDue = sql`q.after_id is null and q.after_old_id is null and q.due_at <= now()`
+
+/** What a node may send to one receiver. */
+interface Receiver extends Record<string, unknown> {
+  readonly id: string
+  readonly url: string
+  readonly secret: string | null
+  readonly width: number
 }
 
 /**
- * Claims attempts that are due: of each record and webhook the oldest event, of each webhook as many as it may have
- * under way, those with the fewest under way first.
+ * Claims attempts that are due: of each webhook those that have been due longest, as many as it may have in flight,
+ * those with the fewest in flight first. Each step reads by index what it takes and no more, whatever waits.
  */
 export async function claimAttempts(
-  database: Queryable,
+  database: Pick<SystemDatabase, 'many' | 'transaction'>,
   limits: { readonly perReceiver: number; readonly total: number },
 ): Promise<Claim[]> {
-  return await database.many<Claim & Record<string, unknown>>(sql`
-    with receiver as materialized (
-      select w.id, w.url, w.secret,
-        case when w.failing_since is null then ${limits.perReceiver}::int
-          else least(${limits.perReceiver}::int, ${failingConcurrency}::int) end as width,
-        (
-          select count(*) from basalt.webhook_queue l where l.webhook_id = w.id and l.leased_until > now()
-        ) as running
-      from basalt.webhooks w
-      where w.enabled
-        and exists (select from basalt.webhook_queue q where q.webhook_id = w.id and q.due_at <= now())
-      -- One node at a time counts what a receiver has under way.
-      for no key update skip locked
+  const due = await database.many<{ id: string }>(sql`
+    select w.id from basalt.webhooks w
+    cross join lateral (
+      select from basalt.webhook_queue q where q.webhook_id = w.id and ${isDue} order by q.due_at limit 1
+    ) q
+    where w.enabled`)
+  if (due.length === 0) return []
+  return await database.transaction((transaction) =>
+    claimFrom(
+      due.map(({ id }) => id),
+      transaction,
+      limits,
     ),
-    due as materialized (
-      select r.url, r.secret, q.id, r.running + row_number() over (partition by r.id order by q.id) as place
+  )
+}
+
+async function claimFrom(
+  webhookIds: readonly string[],
+  transaction: Queryable,
+  { perReceiver, total }: { readonly perReceiver: number; readonly total: number },
+): Promise<Claim[]> {
+  // One node at a time counts what a receiver has in flight, by a snapshot that is taken after the lock.
+  const receivers = await transaction.many<Receiver>(sql`
+    select id, url, secret,
+      case when failing_since is null then ${perReceiver}::int
+        else least(${perReceiver}::int, ${failingConcurrency}::int) end as width
+    from basalt.webhooks
+    where id = any (${[...webhookIds]}::uuid[]) and enabled
+    order by id
+    for no key update skip locked`)
+  const byId = new Map(receivers.map((receiver) => [receiver.id, receiver]))
+  const rows = await transaction.many<Omit<Claim, 'url' | 'secret'> & Record<string, unknown>>(sql`
+    with receiver as materialized (
+      select r.id, r.width, l.in_flight
+      from unnest(
+        ${receivers.map(({ id }) => id)}::uuid[], ${receivers.map(({ width }) => width)}::int[]
+      ) as r (id, width)
+      cross join lateral (
+        select count(*) as in_flight from (
+          select from basalt.webhook_queue l where l.webhook_id = r.id and l.leased_until > now()
+          order by l.leased_until limit ${perReceiver}::int
+        ) l
+      ) l
+    ),
+    due as (
+      select q.id, r.in_flight + q.ordinal as ordinal
       from receiver r
       cross join lateral (
-        select q.id
-        from basalt.webhook_queue q
-        where q.webhook_id = r.id and q.due_at <= now()
-          and not exists (
-            select from basalt.webhook_queue e
-            where e.webhook_id = q.webhook_id and e.id < q.id and e.record_key = q.record_key
-          )
-          and not exists (
-            select from basalt.webhook_queue e
-            where e.webhook_id = q.webhook_id and e.id < q.id and e.record_key = q.old_record_key
-          )
-          and not exists (
-            select from basalt.webhook_queue e
-            where e.webhook_id = q.webhook_id and e.id < q.id and e.old_record_key = q.record_key
-          )
-        order by q.id
-        limit greatest(r.width - r.running, 0)
+        select q.id, row_number() over (order by q.due_at, q.id) as ordinal
+        from (
+          select q.id, q.due_at from basalt.webhook_queue q
+          where q.webhook_id = r.id and ${isDue}
+          -- A constant, from which the planner sees that the index has to be read in its order.
+          order by q.due_at, q.id limit ${perReceiver}::int
+        ) q
       ) q
-    ),
-    chosen as (select id, url, secret from due order by place limit ${limits.total}::int)
+      where r.in_flight + q.ordinal <= r.width
+    )
     update basalt.webhook_queue q
     set claim = q.claim + 1,
       due_at = now() + make_interval(secs => ${leaseSeconds}),
       leased_until = now() + make_interval(secs => ${leaseSeconds})
-    from chosen c
-    -- Asked again of a row that another node has claimed meanwhile.
-    where q.id = c.id and q.due_at <= now()
-    returning q.id::text, q.claim::text, q.webhook_id, c.url, c.secret, q.event_id, q.attempts, q.body`)
+    where q.id = any (array(select id from due order by ordinal limit ${total}::int))
+      -- Asked again of a row that another transaction has changed meanwhile.
+      and q.due_at <= now()
+    returning q.id::text, q.claim::text, q.webhook_id, q.event_id, q.attempts, q.body`)
+  return rows.flatMap((row) => {
+    const receiver = byId.get(row.webhook_id)
+    return receiver === undefined ? [] : [{ ...row, url: receiver.url, secret: receiver.secret }]
+  })
 }
 
 /** Gives an attempt that was cut off to whoever looks next. */

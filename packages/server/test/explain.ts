@@ -1,0 +1,70 @@
+import { render, type Sql } from '../src/database/sql.ts'
+import type { Queryable, SystemDatabase } from '../src/database/system-database.ts'
+
+/** What statements read, all together. */
+export interface Reads {
+  /** Rows that scans of tables and indexes looked at, those that a filter removed included. */
+  rows: number
+  /** Pages of tables and indexes, read or written; a page counts each time. */
+  pages: number
+  /** Names of tables that were read from their beginning to their end. */
+  readonly wholeTables: string[]
+}
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly Plan[]
+}
+
+type Executor = Pick<SystemDatabase, 'many' | 'transaction'>
+
+/** Runs every statement once more before itself, by EXPLAIN ANALYZE and undone, and adds up what it reads. */
+export function explaining(database: SystemDatabase): { readonly database: Executor; readonly reads: Reads } {
+  const reads: Reads = { rows: 0, pages: 0, wholeTables: [] }
+  const inside = (transaction: Queryable): Queryable => {
+    const explained = async <Result>(statement: Sql, run: () => Promise<Result>): Promise<Result> => {
+      await transaction.execute({ text: 'savepoint explained', values: [] })
+      const { text, values } = render(statement)
+      const { rows } = await transaction.execute({
+        text: `explain (analyze, buffers, format json) ${text}`,
+        values,
+      })
+      await transaction.execute({ text: 'rollback to savepoint explained', values: [] })
+      // As documented for this format.
+      const plan = (rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan
+      reads.pages += plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+      addUp(plan, reads)
+      return await run()
+    }
+    return {
+      one: (statement) => explained(statement, () => transaction.one(statement)),
+      maybeOne: (statement) => explained(statement, () => transaction.maybeOne(statement)),
+      many: (statement) => explained(statement, () => transaction.many(statement)),
+      count: (statement) => explained(statement, () => transaction.count(statement)),
+      execute: (statement) => transaction.execute(statement),
+    }
+  }
+  return {
+    reads,
+    database: {
+      many: (statement) => database.transaction((transaction) => inside(transaction).many(statement)),
+      transaction: (work) => database.transaction((transaction) => work(inside(transaction))),
+    },
+  }
+}
+
+function addUp(plan: Plan, reads: Reads): void {
+  if (plan['Relation Name'] !== undefined) {
+    const removed = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0)
+    reads.rows += (plan['Actual Rows'] + removed) * plan['Actual Loops']
+    if (plan['Node Type'] === 'Seq Scan') reads.wholeTables.push(plan['Relation Name'])
+  }
+  for (const child of plan.Plans ?? []) addUp(child, reads)
+}
