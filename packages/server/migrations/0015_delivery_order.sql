@@ -48,3 +48,12 @@ $$;
 revoke all on function basalt.release_deliveries() from public;
 create trigger webhook_queue_release after delete on basalt.webhook_queue
   referencing old table as gone for each statement execute function basalt.release_deliveries();
+
+-- Housekeeping that had no schedule.
+insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
+values
+  ('session_cleanup_hourly', 'stale_session_cleanup', '0 * * * *',
+    date_trunc('hour', now()) + interval '1 hour'),
+  ('webhook_delivery_prune_daily', 'webhook_delivery_prune', '0 3 * * *',
+    (date_trunc('day', now() at time zone 'UTC') + interval '1 day 3 hours') at time zone 'UTC')
+on conflict (name) do nothing;

@@ -224,12 +224,22 @@ async function wire(
       queue: jobQueue,
       accessTokenSeconds: config.auth.token_duration,
       jobRetentionDays: config.jobs.retention_days,
+      deliveryRetentionDays: config.webhooks.retention_days,
       anonymousDays: config.auth.clean_up.anonymous_days,
     }),
   ]
   // After the others, which have said what jobs there are; they end before what they work with.
   const workers: readonly Feature[] = [
-    webhooks({ config: config.webhooks, database: system, interests, outbound, secrets, clock, log }),
+    webhooks({
+      config: config.webhooks,
+      database: system,
+      interests,
+      outbound,
+      secrets,
+      isPrunedByJob: config.jobs.enabled,
+      clock,
+      log,
+    }),
     jobs({ queue: jobQueue, database: system, isEnabled: config.jobs.enabled }),
     schedules({ database: system, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
   ]

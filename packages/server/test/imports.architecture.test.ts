@@ -25,7 +25,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'auth-settings': ['audit'],
   jobs: ['audit'],
   mail: ['audit', 'throttle'],
-  maintenance: ['accounts', 'jobs'],
+  maintenance: ['accounts', 'jobs', 'webhooks'],
   matviews: ['audit', 'jobs', 'throttle'],
   mfa: ['accounts', 'audit', 'jobs', 'mail', 'sms', 'throttle'],
   overview: ['admin'],

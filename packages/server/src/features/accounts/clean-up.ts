@@ -8,11 +8,16 @@ export async function deleteExpired(database: SystemDatabase, accessTokenSeconds
   await database.count(sql`delete from basalt.phone_codes where expires_at < now() - interval '1 day'`)
   await database.count(sql`delete from basalt.pending_sign_ins where expires_at < now()`)
   await database.count(sql`delete from basalt.mfa_challenges where expires_at < now() - interval '1 hour'`)
-  await database.count(sql`delete from basalt.sessions where expires_at < now()`)
+  await deleteExpiredSessions(database)
   // A session that ended longer ago than an access token lives has none left. Clocks of nodes may differ a little.
   await database.count(sql`
     delete from basalt.ended_sessions
     where ended_at < now() - make_interval(secs => ${accessTokenSeconds + 3600}::int)`)
+}
+
+/** Removes sessions whose refresh token can no longer be used. */
+export async function deleteExpiredSessions(database: Queryable): Promise<void> {
+  await database.count(sql`delete from basalt.sessions where expires_at < now()`)
 }
 
 /** Removes anonymous accounts that nobody linked, with all that belongs to them. */

@@ -127,6 +127,11 @@ describe('POST /api/admin/jobs', () => {
     [{ type: 'job_retention', maxAttempts: 101 }, 'maxAttempts: must be <= 100', 'invalid_request'],
     [{ type: 'job_retention', maxAttempts: 1.5 }, 'maxAttempts: must be integer', 'invalid_request'],
     [
+      { type: 'webhook_delivery_prune', payload: { retention_hours: '168' } },
+      'invalid payload: retention_hours must be an integer from 1 to 876000',
+      'invalid_job_payload',
+    ],
+    [
       { type: 'job_retention', payload: { retention_days: 0 } },
       'invalid payload: retention_days must be an integer from 1 to 36500',
       'invalid_job_payload',

@@ -1,8 +1,9 @@
 import { sql } from '../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import type { Feature } from '../../feature.ts'
-import { deleteExpired, removeAnonymousUsers } from '../accounts/index.ts'
+import { deleteExpired, deleteExpiredSessions, removeAnonymousUsers } from '../accounts/index.ts'
 import { deleteFinishedJobRows, type JobQueue, type JobType } from '../jobs/index.ts'
+import { pruneDeliveries } from '../webhooks/index.ts'
 
 export interface MaintenanceDeps {
   readonly database: SystemDatabase
@@ -10,6 +11,8 @@ export interface MaintenanceDeps {
   readonly accessTokenSeconds: number
   /** Days that finished jobs are kept. */
   readonly jobRetentionDays: number
+  /** Days that the log of webhook deliveries is kept. */
+  readonly deliveryRetentionDays: number
   /** Days after which an anonymous account that nobody linked is removed. */
   readonly anonymousDays: number
 }
@@ -18,14 +21,23 @@ const auditRetentionDays = 90
 
 interface Retention {
   readonly retention_days?: number
+  readonly retention_hours?: number
 }
 
-/** Housekeeping as jobs, for schedules to name (migration 0007 makes one for each). */
+/** Housekeeping as jobs, for schedules to name (migrations 0007 and 0015 make one for each). */
 export function maintenance(deps: MaintenanceDeps): Feature {
   const { database, queue, accessTokenSeconds } = deps
   queue.define(
     housekeeping('expired_auth_cleanup', async () => await deleteExpired(database, accessTokenSeconds)),
   )
+  queue.define(housekeeping('stale_session_cleanup', async () => await deleteExpiredSessions(database)))
+  queue.define({
+    ...housekeeping('webhook_delivery_prune', async (payload) => {
+      const { retention_hours = deps.deliveryRetentionDays * 24 } = payload
+      await pruneDeliveries(database, retention_hours)
+    }),
+    findProblem: ({ retention_hours }) => findProblem('retention_hours', retention_hours, 36_500 * 24),
+  })
   queue.define(
     housekeeping('job_retention', async ({ retention_days = deps.jobRetentionDays }) => {
       await deleteFinishedJobRows(database, retention_days)
@@ -45,13 +57,21 @@ export function maintenance(deps: MaintenanceDeps): Feature {
 }
 
 function housekeeping(name: string, handle: (payload: Retention) => Promise<void>): JobType<Retention> {
-  return { name, retries: 2, retryDelay: 60, retryDelayMax: 600, timeout: 600, findProblem, handle }
+  return {
+    name,
+    retries: 2,
+    retryDelay: 60,
+    retryDelayMax: 600,
+    timeout: 600,
+    findProblem: ({ retention_days }) => findProblem('retention_days', retention_days, 36_500),
+    handle,
+  }
 }
 
-function findProblem({ retention_days: days }: Readonly<Record<string, unknown>>): string | undefined {
-  if (days === undefined) return undefined
-  const isFit = typeof days === 'number' && Number.isInteger(days) && days >= 1 && days <= 36_500
-  return isFit ? undefined : 'retention_days must be an integer from 1 to 36500'
+function findProblem(name: string, value: unknown, most: number): string | undefined {
+  if (value === undefined) return undefined
+  const isFit = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most
+  return isFit ? undefined : `${name} must be an integer from 1 to ${most}`
 }
 
 async function deleteOldAudit(database: Queryable, olderThanDays: number): Promise<number> {

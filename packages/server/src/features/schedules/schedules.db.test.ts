@@ -87,10 +87,13 @@ describe('GET /api/admin/schedules', () => {
       ['audit_retention_daily', 'audit_log_retention', '0 2 * * *', false],
       ['expired_auth_cleanup_daily', 'expired_auth_cleanup', '0 5 * * *', true],
       ['job_retention_daily', 'job_retention', '0 7 * * *', true],
+      ['session_cleanup_hourly', 'stale_session_cleanup', '0 * * * *', true],
+      ['webhook_delivery_prune_daily', 'webhook_delivery_prune', '0 3 * * *', true],
     ])
     for (const { enabled, nextRunAt, cronExpr } of json.items as Schedule[]) {
       const hour = cronExpr.split(' ')[1]
-      if (enabled) expect(nextRunAt).toMatch(new RegExp(`T0${hour}:00:00.000Z$`))
+      const at = hour === '*' ? String.raw`\d\d` : `0${hour}`
+      if (enabled) expect(nextRunAt).toMatch(new RegExp(`T${at}:00:00.000Z$`))
       else expect(nextRunAt).toBeNull()
     }
   })
@@ -415,6 +418,24 @@ describe('housekeeping', () => {
       insert into basalt_jobs.job (name, state, completed_on, created_on)
       values ('job_retention', 'failed', now() - interval '8 days', '2020-01-01'),
         ('job_retention', 'failed', now() - interval '6 days', '2020-01-01')`)
+    await app.sql(`
+      insert into basalt.sessions (user_id, aal, amr, user_agent, expires_at)
+      select id, 'aal1', '{password}', agent, expires_at
+      from basalt.users, (values ('stale', now() - interval '1 s'), ('fresh', now() + interval '1 h')) s (agent, expires_at)
+      where created_at > now() - interval '1 day'`)
+    await app.sql(`
+      with hook as (
+        insert into basalt.webhooks (id, url, events, tables, enabled)
+        values (gen_random_uuid(), 'http://127.0.0.1:9/', '{create}', '{none}', true) returning id
+      )
+      insert into basalt.webhook_deliveries (webhook_id, event_id, event_action, event_table, success, attempt,
+        duration_ms, request_body, delivered_at)
+      select id, gen_random_uuid(), 'create', 'none', true, hours, 1, '{}', now() - make_interval(hours => hours)
+      from hook, unnest(array[1, 167, 169]) hours
+      union all
+      -- More than one statement removes.
+      select id, gen_random_uuid(), 'create', 'none', true, 200, 1, '{}', now() - interval '200 h'
+      from hook, generate_series(1, 11000)`)
     const token = await app.adminToken()
     const ids: string[] = []
     for (const type of [
@@ -422,6 +443,8 @@ describe('housekeeping', () => {
       'audit_log_retention',
       'job_retention',
       'expired_auth_cleanup',
+      'stale_session_cleanup',
+      'webhook_delivery_prune',
     ]) {
       const response = await app.request('POST', '/api/admin/jobs', { token, body: { type } })
       ids.push(response.json.id)
@@ -438,5 +461,17 @@ describe('housekeeping', () => {
       { action: 'test.new' },
     ])
     expect(await app.sql("select from basalt_jobs.job where created_on = '2020-01-01'")).toHaveLength(1)
+    expect(await app.sql('select user_agent from basalt.sessions')).toEqual([{ user_agent: 'fresh' }])
+    const kept = () => app.sql('select attempt from basalt.webhook_deliveries order by attempt')
+    expect(await kept()).toEqual([{ attempt: 1 }, { attempt: 167 }])
+    const shorter = { type: 'webhook_delivery_prune', payload: { retention_hours: 24 } }
+    const { json } = await app.request('POST', '/api/admin/jobs', { token, body: shorter })
+    await waitFor('the job to be done', async () => {
+      const done = await app.sql("select from basalt_jobs.job where id::text = $1 and state = 'completed'", [
+        json.id,
+      ])
+      return done.length === 1
+    })
+    expect(await kept()).toEqual([{ attempt: 1 }])
   })
 })

@@ -17,7 +17,7 @@ import { DeliveryWorker } from './worker.ts'
 export { webhookErrorTable } from './errors.ts'
 export { pruneDeliveries } from './queries.ts'
 
-const pruneIntervalMs = 10 * 60 * 1000
+const pruneIntervalMs = 60 * 60 * 1000
 /** Time that attempts under way get when the server stops; those cut off are made again. */
 const stopTimeoutMs = 3000
 
@@ -28,6 +28,8 @@ export interface WebhooksDeps {
   readonly outbound: Outbound
   /** Asked for only when there is a secret. */
   readonly secrets: () => SecretBox
+  /** Whether a schedule prunes the log of deliveries; else this node does. */
+  readonly isPrunedByJob: boolean
   readonly clock: Clock
   readonly log: Logger
 }
@@ -39,6 +41,7 @@ export function webhooks({
   interests,
   outbound,
   secrets,
+  isPrunedByJob,
   clock,
   log,
 }: WebhooksDeps): Feature {
@@ -60,14 +63,16 @@ export function webhooks({
     name: 'webhooks',
     routes: (app) => webhookRoutes(app, service),
     async start() {
+      if (!isPrunedByJob) {
+        pruning = setInterval(() => {
+          pruneDeliveries(database, config.retention_days * 24).catch((error) =>
+            log.warn({ reason: messageOf(error) }, 'failed to prune the log of webhook deliveries'),
+          )
+        }, pruneIntervalMs).unref()
+      }
       if (!config.deliver) return
       await relay.start()
       worker.start()
-      pruning = setInterval(() => {
-        pruneDeliveries(database, config.retention_days).catch((error) =>
-          log.warn({ reason: messageOf(error) }, 'cannot prune the log of webhook deliveries'),
-        )
-      }, pruneIntervalMs).unref()
     },
     async stop() {
       clearInterval(pruning)

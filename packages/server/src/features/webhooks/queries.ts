@@ -165,19 +165,31 @@ export async function insertReplay(
     returning ${deliveryColumns}`)
 }
 
-/** Removes deliveries, and events that a disabled webhook has not asked for, of more than so many days ago. */
-export async function pruneDeliveries(database: Queryable, retentionDays: number): Promise<number> {
-  const recorded = await database.count(sql`
-    delete from basalt.webhook_deliveries where id in (
-      select id from basalt.webhook_deliveries
-      where delivered_at < now() - make_interval(days => ${retentionDays}::int)
-      limit 10000
-    )`)
-  const waiting = await database.count(sql`
-    delete from basalt.webhook_queue where id in (
-      select q.id from basalt.webhook_queue q join basalt.webhooks w on w.id = q.webhook_id
-      where not w.enabled and q.created_at < now() - make_interval(days => ${retentionDays}::int)
-      limit 10000
-    )`)
-  return recorded + waiting
+/** Rows removed by one statement, so that none takes long. */
+const pruneSize = 10_000
+
+/** Removes deliveries, and events that a disabled webhook has not asked for, of more than so many hours ago. */
+export async function pruneDeliveries(database: Queryable, retentionHours: number): Promise<number> {
+  const oldest = sql`now() - make_interval(hours => ${retentionHours}::int)`
+  const recorded = sql`
+    select id from basalt.webhook_deliveries where delivered_at < ${oldest}
+    order by delivered_at limit ${pruneSize}::int`
+  const waiting = sql`
+    select q.id from basalt.webhook_queue q join basalt.webhooks w on w.id = q.webhook_id
+    where not w.enabled and q.created_at < ${oldest}
+    limit ${pruneSize}::int`
+  const remove = (table: string, ids: Sql) => sql`
+    delete from ${sql.id('basalt', table)} where id = any (array(${ids}))`
+  return (
+    (await removeAll(database, remove('webhook_deliveries', recorded))) +
+    (await removeAll(database, remove('webhook_queue', waiting)))
+  )
+}
+
+async function removeAll(database: Queryable, statement: Sql): Promise<number> {
+  for (let total = 0; ; ) {
+    const count = await database.count(statement)
+    total += count
+    if (count < pruneSize) return total
+  }
 }

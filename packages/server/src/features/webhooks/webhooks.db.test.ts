@@ -388,7 +388,7 @@ describe('the log of deliveries', () => {
       insert into basalt.webhook_queue (webhook_id, event_id, event_action, event_table, body, created_at)
       values ('${id}', gen_random_uuid(), 'create', 'item', '{}', now() - interval '8 d'),
         ('${id}', gen_random_uuid(), 'create', 'item', '{}', now())`)
-    expect(await pruneDeliveries(hooks.app.app.database.system, 7)).toBe(3)
+    expect(await pruneDeliveries(hooks.app.app.database.system, 7 * 24)).toBe(3)
     expect(await sql('select attempt from basalt.webhook_deliveries')).toEqual([{ attempt: 2 }])
     expect(await sql('select from basalt.webhook_queue')).toHaveLength(1)
   })
