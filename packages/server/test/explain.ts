@@ -23,7 +23,7 @@ interface Plan {
   readonly Plans?: readonly Plan[]
 }
 
-type Executor = Pick<SystemDatabase, 'many' | 'transaction'>
+type Executor = Queryable & Pick<SystemDatabase, 'transaction'>
 
 /** Runs every statement once more before itself, by EXPLAIN ANALYZE and undone, and adds up what it reads. */
 export function explaining(database: SystemDatabase): { readonly database: Executor; readonly reads: Reads } {
@@ -51,11 +51,17 @@ export function explaining(database: SystemDatabase): { readonly database: Execu
       execute: (statement) => transaction.execute(statement),
     }
   }
+  const alone = <Result>(work: (transaction: Queryable) => Promise<Result>) =>
+    database.transaction((transaction) => work(inside(transaction)))
   return {
     reads,
     database: {
-      many: (statement) => database.transaction((transaction) => inside(transaction).many(statement)),
-      transaction: (work) => database.transaction((transaction) => work(inside(transaction))),
+      one: (statement) => alone((transaction) => transaction.one(statement)),
+      maybeOne: (statement) => alone((transaction) => transaction.maybeOne(statement)),
+      many: (statement) => alone((transaction) => transaction.many(statement)),
+      count: (statement) => alone((transaction) => transaction.count(statement)),
+      execute: (statement) => database.execute(statement),
+      transaction: alone,
     },
   }
 }

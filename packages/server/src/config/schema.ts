@@ -209,7 +209,10 @@ export const configSchema = Type.Object({
     allow_private_targets: automatic(
       'Whether webhooks may go to private and loopback addresses. auto: while server.public_base_url is a loopback address.',
     ),
-    deliver: flag(true, 'Whether this node delivers webhooks.'),
+    deliver: flag(
+      true,
+      'Whether this node delivers webhooks. Changes wait for a node that does, for events.retention_hours.',
+    ),
     concurrency: integer(20, 'Deliveries to one receiver at once, over all nodes.', 1, 1000),
     retention_days: integer(7, 'Days the log of deliveries is kept.', 1, 3650),
     pause_after_hours: integer(
@@ -220,7 +223,12 @@ export const configSchema = Type.Object({
     ),
   }),
   events: Type.Object({
-    retention_hours: integer(24, 'Hours the log of changes is kept after it was worked off.', 1, 8760),
+    retention_hours: integer(
+      24,
+      'Hours the log of changes is kept. What webhooks have yet to receive is kept for longer, unless no node has delivered for so long.',
+      1,
+      8760,
+    ),
   }),
   realtime: Type.Object({
     max_connections_per_user: integer(

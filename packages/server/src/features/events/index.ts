@@ -3,12 +3,12 @@ import type { SystemDatabase } from '../../database/system-database.ts'
 import type { Feature } from '../../feature.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Interests } from './interests.ts'
-import { pruneOutbox } from './prune.ts'
+import { type Pruned, pruneOutbox } from './prune.ts'
 
 export { captureTable, releaseTable } from './capture-table.ts'
 export { Interests } from './interests.ts'
 export { OutboxChangeLog } from './outbox.ts'
-export { pruneOutbox } from './prune.ts'
+export { type Pruned, pruneOutbox } from './prune.ts'
 export { type EventConsumer, Relay } from './relay.ts'
 
 const pruneIntervalMs = 10 * 60 * 1000
@@ -23,13 +23,21 @@ export interface EventsDeps {
 /** Knows who listens and keeps the log of changes short. Reading it is up to those who listen. */
 export function events({ database, interests, retentionHours, log }: EventsDeps): Feature {
   let timer: NodeJS.Timeout | undefined
+  let isDiscarding = false
+  const warnOfDiscarded = ({ discarded }: Pruned) => {
+    const isKnown = isDiscarding
+    isDiscarding = discarded > 0
+    if (!isDiscarding || isKnown) return
+    const message = `removed changes that no webhook has received: no node has delivered for ${retentionHours} hours (webhooks.deliver)`
+    log.warn({ discarded }, message)
+  }
   return {
     name: 'events',
     async start() {
       await interests.start()
       timer = setInterval(() => {
-        pruneOutbox(database, retentionHours).catch((error) =>
-          log.warn({ reason: messageOf(error) }, 'cannot prune the log of changes'),
+        pruneOutbox(database, retentionHours).then(warnOfDiscarded, (error) =>
+          log.warn({ reason: messageOf(error) }, 'failed to prune the log of changes'),
         )
       }, pruneIntervalMs).unref()
     },

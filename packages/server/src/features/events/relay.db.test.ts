@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../test/account-nodes.ts'
+import { explaining } from '../../../test/explain.ts'
 import { createTestApp, type TestApp } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 import { sql } from '../../database/sql.ts'
@@ -198,14 +199,93 @@ test('a database in another cluster, whose transaction numbers begin anew, goes 
   expect(await waitForTaken(5)).toEqual([1, 2, 3, 4, 5])
 })
 
+describe('a step', () => {
+  const forget = `
+    delete from pg_statistic where starelid = 'basalt.outbox'::regclass;
+    update pg_class set reltuples = -1, relpages = 0, relallvisible = 0 where oid = 'basalt.outbox'::regclass`
+
+  test.each([
+    ['were taken of an empty log', 'analyze basalt.outbox', 'select 1'],
+    ['were never taken', 'select 1', forget],
+    ['are right', 'select 1', 'analyze basalt.outbox'],
+  ])('reads what is new and not the log of 41,000, where statistics %s', async (_, before, after) => {
+    await app.sql('alter table basalt.outbox set (autovacuum_enabled = false)')
+    await app.sql(before)
+    // By one transaction, as an import does.
+    await app.sql(append, [41_000])
+    await app.sql(after)
+    await app.sql(`
+      insert into basalt.event_cursors (consumer, passed, last_id) values ('test', pg_current_snapshot(), 41000)`)
+    await using late = await openTransaction(app.database)
+    await late.sql(append, [1])
+    const { database, reads } = explaining(app.app.database.system)
+    const relay = new Relay(database, consumer, silentLog)
+    relays.push(relay)
+    await app.sql(append, [3])
+    await relay.start()
+    expect(await waitForTaken(3)).toEqual([41_002, 41_003, 41_004])
+    await late.commit()
+    expect(await waitForTaken(4)).toEqual([41_002, 41_003, 41_004, 41_001])
+    await relay.stop()
+    expect(reads.wholeTables.filter((table) => table === 'outbox')).toEqual([])
+    expect(reads.rows).toBeLessThan(2000)
+  })
+
+  test('of many new events reads each a few times and not all of them for every page', async () => {
+    const { database, reads } = explaining(app.app.database.system)
+    await app.sql(append, [20_000])
+    const relay = new Relay(database, consumer, silentLog)
+    relays.push(relay)
+    await app.sql(`
+      insert into basalt.event_cursors (consumer, passed, last_id) values ('test', '1:1:', 0)`)
+    await relay.start()
+    expect(await waitForTaken(20_000)).toHaveLength(20_000)
+    await relay.stop()
+    expect(reads.rows).toBeLessThan(3 * 20_000)
+  })
+})
+
 test('the log is pruned by age, but never of what a consumer has yet to take', async () => {
   const { system } = app.app.database
   const age = `update basalt.outbox set happened_at = now() - interval '25 h' where id <= $1`
   await app.sql(append, [3])
   await app.sql(age, [2])
   // The rows changed after the cursors stand: nothing was taken.
-  expect(await pruneOutbox(system, 24)).toBe(0)
+  expect(await pruneOutbox(system, 24)).toEqual({ removed: 0, discarded: 0 })
   await app.sql('update basalt.event_cursors set passed = pg_current_snapshot()')
-  expect(await pruneOutbox(system, 24)).toBe(2)
+  expect(await pruneOutbox(system, 24)).toEqual({ removed: 2, discarded: 0 })
   expect(await app.sql('select id::int from basalt.outbox')).toEqual([{ id: 3 }])
+})
+
+describe('a consumer that no node reads for', () => {
+  const age = (interval: string) =>
+    app.sql(
+      `update basalt.event_cursors set leased_until = now() - $1::interval where consumer = 'webhooks'`,
+      [interval],
+    )
+  beforeEach(async () => {
+    await app.sql(append, [3])
+    await app.sql(`update basalt.outbox set happened_at = now() - interval '25 h' where id <= 2`)
+  })
+
+  test('is waited for during the retention, so that a pause loses no event', async () => {
+    await age('23 h')
+    const pruned = await pruneOutbox(app.app.database.system, 24)
+    expect(pruned).toEqual({ removed: 0, discarded: 0 })
+  })
+
+  test('is not waited for after the retention, so that the log does not grow for ever', async () => {
+    await age('25 h')
+    const pruned = await pruneOutbox(app.app.database.system, 24)
+    expect(pruned).toEqual({ removed: 2, discarded: 2 })
+    expect(await app.sql('select id::int from basalt.outbox')).toEqual([{ id: 3 }])
+  })
+
+  test('is waited for however long it takes while another node reads for it', async () => {
+    await app.sql(
+      `update basalt.event_cursors set leased_until = now() - '1 s'::interval, leader = gen_random_uuid()`,
+    )
+    await app.sql(`update basalt.outbox set happened_at = now() - interval '1 year'`)
+    expect(await pruneOutbox(app.app.database.system, 24)).toEqual({ removed: 0, discarded: 0 })
+  })
 })

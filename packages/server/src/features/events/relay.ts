@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import { sql } from '../../database/sql.ts'
+import { type Sql, sql } from '../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import { messageOf } from '../../lib/errors.ts'
 
@@ -15,6 +15,8 @@ export interface EventConsumer {
   /** After the commit. */
   taken?(): void
 }
+
+type Database = Pick<SystemDatabase, 'count' | 'one' | 'transaction'>
 
 /** Longest time an event waits while nothing else happens. */
 const idleMs = 150
@@ -36,7 +38,7 @@ const batchSize = 2000
  * their commits: whoever sees the later one sees the earlier one too.
  */
 export class Relay {
-  readonly #database: SystemDatabase
+  readonly #database: Database
   readonly #consumer: EventConsumer
   readonly #log: Logger
   readonly #self = randomUUID()
@@ -46,7 +48,7 @@ export class Relay {
   #running: Promise<void> | undefined
   #isStopped = false
 
-  constructor(database: SystemDatabase, consumer: EventConsumer, log: Logger) {
+  constructor(database: Database, consumer: EventConsumer, log: Logger) {
     this.#database = database
     this.#consumer = consumer
     this.#log = log
@@ -109,9 +111,16 @@ export class Relay {
   async #hasNews(): Promise<boolean> {
     const { has_news } = await this.#database.one<{ has_news: boolean }>(sql`
       select c.target is not null
-        or exists (select from basalt.outbox where transaction_id >= pg_snapshot_xmax(c.passed))
+        -- The last one, and the next one from each that was running: asked for in the order of the index, which no
+        -- statistics of the table make the planner leave for a scan of it.
+        or (select transaction_id from basalt.outbox order by transaction_id desc limit 1)
+          >= pg_snapshot_xmax(c.passed)
         or exists (
-          select from basalt.outbox where transaction_id = any (array(select pg_snapshot_xip(c.passed)))
+          select from pg_snapshot_xip(c.passed) running
+          where running = (
+            select transaction_id from basalt.outbox where transaction_id >= running
+            order by transaction_id limit 1
+          )
         )
         -- Of a cluster that this database was in before.
         or pg_snapshot_xmax(c.passed) > pg_snapshot_xmax(pg_current_snapshot()) as has_news
@@ -124,30 +133,23 @@ export class Relay {
   async #step(transaction: Queryable): Promise<number | undefined> {
     const { name } = this.#consumer
     const cursor = await transaction.maybeOne<{ is_foreign: boolean }>(sql`
-      select pg_snapshot_xmax(passed) > pg_snapshot_xmax(pg_current_snapshot()) as is_foreign
+      select pg_snapshot_xmax(passed) > pg_snapshot_xmax(pg_current_snapshot()) as is_foreign,
+        -- What is new is a small part of the log, which the planner cannot know: it would read all of it.
+        set_config('enable_seqscan', 'off', true)
       from basalt.event_cursors
       where consumer = ${name} and leader = ${this.#self}
       for update`)
     if (cursor === undefined) return undefined
     if (cursor.is_foreign) await this.#settleIn(transaction)
-    await transaction.count(sql`
-      update basalt.event_cursors set target = pg_current_snapshot(), target_id = 0
-      where consumer = ${name} and target is null`)
-    const events = await transaction.many<{ id: string }>(sql`
-      with cursor as (select passed, target, target_id from basalt.event_cursors where consumer = ${name}),
-      fresh as materialized (
-        select id, transaction_id from basalt.outbox
-        where transaction_id >= (select pg_snapshot_xmax(passed) from cursor)
-        union all
-        select id, transaction_id from basalt.outbox
-        where transaction_id = any (array(select pg_snapshot_xip(passed) from cursor))
-          and transaction_id < (select pg_snapshot_xmax(passed) from cursor)
-      )
-      select fresh.id::text as id
-      from fresh, cursor
-      where fresh.id > cursor.target_id and pg_visible_in_snapshot(fresh.transaction_id, cursor.target)
-      order by fresh.id
-      limit ${batchSize}`)
+    const page = await transaction.one<Page>(sql`
+      update basalt.event_cursors set
+        target = coalesce(target, pg_current_snapshot()),
+        target_id = case when target is null then 0 else target_id end
+      where consumer = ${name}
+      returning passed::text, target::text, target_id::text as after`)
+    const events = await transaction.many<{ id: string }>(
+      page.after === '0' ? firstPage(page) : nextPage(page),
+    )
     const last = events.at(-1)?.id ?? '0'
     if (events.length > 0)
       await this.#consumer.take(
@@ -179,4 +181,39 @@ export class Relay {
     await transaction.count(sql`
       update basalt.event_cursors set passed = pg_current_snapshot(), target = null where consumer = ${name}`)
   }
+}
+
+/** Where a step begins. */
+interface Page extends Record<string, unknown> {
+  readonly passed: string
+  readonly target: string
+  /** The last event of the page before; 0 for the first. */
+  readonly after: string
+}
+
+/** By transaction: all that the newer snapshot may see and the older one does not. */
+function firstPage({ passed, target }: Page): Sql {
+  return sql`
+    with fresh as materialized (
+      select id, transaction_id from basalt.outbox
+      where transaction_id >= pg_snapshot_xmax(${passed}::pg_snapshot)
+      union all
+      select id, transaction_id from basalt.outbox
+      where transaction_id = any (array(select pg_snapshot_xip(${passed}::pg_snapshot)))
+    )
+    select id::text from fresh
+    where pg_visible_in_snapshot(transaction_id, ${target}::pg_snapshot)
+    order by fresh.id
+    limit ${batchSize}`
+}
+
+/** By id, so that a page costs the same however many there are. */
+function nextPage({ passed, target, after }: Page): Sql {
+  return sql`
+    select o.id::text from basalt.outbox o
+    where o.id > ${after}::bigint
+      and not pg_visible_in_snapshot(o.transaction_id, ${passed}::pg_snapshot)
+      and pg_visible_in_snapshot(o.transaction_id, ${target}::pg_snapshot)
+    order by o.id
+    limit ${batchSize}`
 }
