@@ -29,7 +29,9 @@ export const messageLifeSeconds = 60
 
 /** A batch ends with the message that fills it. */
 const batchBytes = 4 * 1024 * 1024
+/** Messages that one statement removes, and statements of one pass: no pass takes long. */
 const pruneSize = 10_000
+const statementsPerPass = 10
 
 /** In this order. */
 export async function insertBroadcasts(
@@ -70,10 +72,29 @@ export function readMessages(
   })
 }
 
-/** By id, which grows with age. */
-export async function pruneMessages(database: Queryable): Promise<void> {
-  await database.count(sql`
-    delete from basalt.realtime_messages
-    where id in (select id from basalt.realtime_messages order by id limit ${pruneSize}::int)
-      and created_at < now() - make_interval(secs => ${messageLifeSeconds}::int)`)
+/**
+ * Removes messages whose time is up, by id, which grows with age.
+ *
+ * @returns whether none is left; else the next pass is due at once
+ */
+export async function pruneMessages(database: Queryable): Promise<boolean> {
+  let after = '0'
+  for (let statement = 0; statement < statementsPerPass; statement += 1) {
+    const { count, last } = await database.one<{ count: number; last: string }>(sql`
+      with oldest as materialized (
+        select id, created_at from basalt.realtime_messages where id > ${after}::bigint
+        order by id limit ${pruneSize}::int
+      ),
+      deleted as (
+        delete from basalt.realtime_messages where id = any (array(
+          select id from oldest where created_at < now() - make_interval(secs => ${messageLifeSeconds}::int)
+        ))
+        returning id
+      )
+      select count(*)::int as count, coalesce(max(id), 0)::text as last from deleted`)
+    if (count < pruneSize) return true
+    // Not from the beginning again, where the index still holds what has been removed.
+    after = last
+  }
+  return false
 }

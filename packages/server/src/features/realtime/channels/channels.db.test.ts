@@ -335,3 +335,25 @@ test('messages are forgotten after a minute', async () => {
     15_000,
   )
 })
+
+test('messages are forgotten as fast as connections may send them', async () => {
+  await using client = await member(newChannel())
+  // What the connections of one user may send in seven seconds: 100 of them, 100 messages each a second.
+  await app.sql(`
+    insert into basalt.realtime_messages (kind, node, channel, connection_id, event, created_at)
+    select 'broadcast', gen_random_uuid(), 'busy', gen_random_uuid(), 'e',
+      now() - case when n <= 70000 then interval '61 seconds' else interval '0 seconds' end
+    from generate_series(1, 75000) n`)
+  const counted = async (where: string) => {
+    const [row] = await app.sql(`
+      select count(*)::int as count from basalt.realtime_messages where channel = 'busy' and ${where}`)
+    return row?.count
+  }
+  await waitFor(
+    'the old ones to be pruned',
+    async () => (await counted(`created_at < now() - interval '60 seconds'`)) === 0,
+    25_000,
+  )
+  expect(await counted('true')).toBe(5000)
+  expect(client.closed).toBeUndefined()
+})

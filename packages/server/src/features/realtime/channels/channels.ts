@@ -246,8 +246,9 @@ export class Channels {
     try {
       await this.#askAgain()
       if (performance.now() - this.#prunedAt > pruneMs) {
-        await messages.pruneMessages(database)
-        this.#prunedAt = performance.now()
+        const isDone = await messages.pruneMessages(database)
+        // Else it goes on with the next look.
+        if (isDone) this.#prunedAt = performance.now()
       }
     } catch (error) {
       log.warn({ reason: messageOf(error) }, 'cannot look after channels')
