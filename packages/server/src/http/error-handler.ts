@@ -27,30 +27,37 @@ export interface ErrorEnvelope {
 /** The one place where anything thrown becomes a response. */
 export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOptions): void {
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
+    // Fastify asks for the content type of a QUERY before it looks whether there is a route for it.
+    if (request.is404 && codeOf(thrown) === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') {
+      answerUnrouted(request, reply, options)
+      return
+    }
     const error = toAppError(thrown, options)
     if (error.status >= 500) options.failures.add(request, error, thrown)
     sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
   })
-  app.setNotFoundHandler((request, reply) => {
-    const [path = ''] = request.url.split('?', 1)
-    const allowed = options.allowedMethods(path)
-    if (request.method === 'OPTIONS' && allowed.length > 0) {
-      // RFC 9110 §9.3.7.
-      void reply
-        .code(204)
-        .header('allow', [...allowed, 'OPTIONS'].join(', '))
-        .send()
-      return
-    }
-    // A route whose handler found nothing ends here too.
-    const error =
-      allowed.length === 0 || allowed.includes(request.method)
-        ? httpErrors.routeNotFound(request.method, path)
-        : httpErrors
-            .methodNotAllowed(request.method, allowed.join(', '))
-            .with({ headers: { allow: allowed.join(', ') } })
-    sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
-  })
+  app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, options))
+}
+
+/** Of a path that no route has, or not with this method; or whose handler found nothing. */
+function answerUnrouted(request: FastifyRequest, reply: FastifyReply, options: ErrorHandlerOptions): void {
+  const [path = ''] = request.url.split('?', 1)
+  const allowed = options.allowedMethods(path)
+  if (request.method === 'OPTIONS' && allowed.length > 0) {
+    // RFC 9110 §9.3.7.
+    void reply
+      .code(204)
+      .header('allow', [...allowed, 'OPTIONS'].join(', '))
+      .send()
+    return
+  }
+  const error =
+    allowed.length === 0 || allowed.includes(request.method)
+      ? httpErrors.routeNotFound(request.method, path)
+      : httpErrors
+          .methodNotAllowed(request.method, allowed.join(', '))
+          .with({ headers: { allow: allowed.join(', ') } })
+  sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
 }
 
 export function errorEnvelope(error: AppError, referenceUrl: string): ErrorEnvelope {

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { METHODS } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../test/fixtures.ts'
 import { exchangeRaw, openRaw, parseRaw, type RawResponse } from '../../test/raw-http.ts'
@@ -70,6 +71,27 @@ describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
     socket.end()
     await ended
     expect((await app.request('GET', '/health')).status).toBe(200)
+  })
+})
+
+describe('a method without a handler', () => {
+  const served = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
+  const unserved = METHODS.filter((method) => !served.includes(method))
+
+  test.each(unserved)('is 405 with Allow: %s', async (method) => {
+    for (const headers of ['', 'Content-Type: application/json\r\nContent-Length: 2\r\n']) {
+      const body = headers === '' ? '' : '{}'
+      const send = (path: string) =>
+        exchangeRaw(
+          app.url,
+          `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n${body}`,
+        )
+      const response = await send('/health')
+      expectEnvelope(response, 405, 'method_not_allowed', `${method} is not allowed here: use GET, HEAD`)
+      expect(response.headers.get('allow')).toEqual(['GET, HEAD'])
+      expect((await send('/api/collections/note')).status).toBe(405)
+      expect((await send('/nothing')).status).toBe(404)
+    }
   })
 })
 
