@@ -128,3 +128,36 @@ describe('JSON made to hurt is refused with 4xx', () => {
     expect(roomy.log).toEqual([])
   })
 })
+
+describe('a body with a content encoding', () => {
+  const send = (path: string, coding: string, body: string, bearer: string | undefined = token) =>
+    app.request('POST', path, { token: bearer, body, headers: { 'content-encoding': coding } })
+
+  test.each(endpoints)('is 415 and says what is accepted, at %s', async (path) => {
+    for (const coding of ['gzip', 'br', 'deflate', 'zstd', 'GZIP', 'gzip, identity', 'x']) {
+      const response = await send(path, coding, '{}')
+      expect(envelope(response)).toEqual({
+        code: 415,
+        message: 'the request body must not be encoded: no content encoding is accepted',
+        error: 'unsupported_content_encoding',
+      })
+      expect(response.headers.get('accept-encoding')).toBe('identity')
+    }
+  })
+
+  test('that is none is taken', async () => {
+    expect((await send('/api/collections/note', 'identity', '{"body":"a"}')).status).toBe(201)
+    expect((await send('/api/collections/note', ' Identity ', '{"body":"a"}')).status).toBe(201)
+  })
+
+  test('says nothing to a caller without a token', async () => {
+    expect(
+      (
+        await app.request('POST', '/api/collections/note', {
+          body: '{}',
+          headers: { 'content-encoding': 'gzip' },
+        })
+      ).status,
+    ).toBe(401)
+  })
+})

@@ -1,16 +1,17 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
 
 /** JSON bodies as values. An empty body is accepted: routes that need one say so in their schema. */
 export function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      const text = decodeBody(body)
+      const text = decodeBody(request, body)
       done(null, text === '' ? undefined : parseJson(text))
-    } catch {
-      done(httpErrors.invalidJson())
+    } catch (error) {
+      done(error instanceof AppError ? error : httpErrors.invalidJson())
     }
   })
   acceptNothingElse(app)
@@ -19,9 +20,9 @@ export function acceptJson(app: FastifyInstance): void {
 /** JSON bodies as the text that was sent, for Postgres to read: no digit is lost on the way. */
 export function acceptJsonText(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      done(null, decodeBody(body))
+      done(null, decodeBody(request, body))
     } catch (error) {
       done(error as Error)
     }
@@ -49,8 +50,13 @@ function acceptNothingElse(app: FastifyInstance): void {
   })
 }
 
-/** @throws AppError when the bytes are not UTF-8 (RFC 8259 §8.1). */
-function decodeBody(body: string | Buffer): string {
+/** @throws AppError when the bytes are not UTF-8 (RFC 8259 §8.1), or encoded in a way that is not undone here. */
+function decodeBody({ headers }: FastifyRequest, body: string | Buffer): string {
+  const coding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  if (body.length > 0 && coding !== '' && coding !== 'identity') {
+    // RFC 9110 §15.5.16: the answer names what would have been accepted.
+    throw httpErrors.unsupportedContentEncoding().with({ headers: { 'accept-encoding': 'identity' } })
+  }
   if (typeof body === 'string') return body
   if (!isUtf8(body)) throw httpErrors.invalidJson()
   return body.toString('utf8')

@@ -77,6 +77,11 @@ export const httpErrorTable = {
     message: 'the content type must be application/json',
     help: 'Send the body as JSON with `Content-Type: application/json`.',
   },
+  unsupportedContentEncoding: {
+    status: 415,
+    message: 'the request body must not be encoded: no content encoding is accepted',
+    help: 'Send the body as it is, without `Content-Encoding`.',
+  },
   tooManyRequests: {
     status: 429,
     message: 'too many requests',
