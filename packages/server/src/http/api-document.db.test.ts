@@ -70,6 +70,14 @@ describe('GET /api/openapi.json', () => {
     expect(document).not.toHaveProperty('definitions')
   })
 
+  test('claims a body only where members of one are read', () => {
+    const claimed = operations.flatMap(({ operationId, requestBody }) => {
+      const schema = requestBody?.content['application/json']?.schema
+      return requestBody !== undefined && schema?.type !== 'object' ? [operationId] : []
+    })
+    expect(claimed).toEqual([])
+  })
+
   test('has every route of the API, and no other', () => {
     const served = listRoutes(app)
       .filter(({ method, url }) => method !== 'HEAD' && !undocumented.test(url))

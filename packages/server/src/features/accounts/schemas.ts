@@ -8,7 +8,6 @@ const email = optionalText('One address.', 320)
 /** Refused by length later, with the documented message; this bound only keeps out what no password is. */
 const password = optionalText('At least `auth.min_password_length` characters.', 8192)
 const token = optionalText('What the link carries.', 4096)
-const noBody = Type.Optional(Type.Unknown({ description: 'None is needed.' }))
 
 export const userObject = Type.Object({
   id: Type.String({ format: 'uuid' }),
@@ -148,7 +147,6 @@ export const resendSchema = {
   tags,
   summary: 'Ask for another verification mail',
   security: bearerSecurity,
-  body: noBody,
   response: responses({ 200: message }),
 }
 
@@ -189,7 +187,6 @@ export const smsConfirmSchema = {
 export const anonymousSchema = {
   tags,
   summary: 'Sign in without telling who one is',
-  body: noBody,
   response: responses({ 201: authentication }),
 }
 
@@ -261,7 +258,6 @@ export const disableUserSchema = {
   summary: 'Lock a user out: sessions end, sign-in is refused',
   security: bearerSecurity,
   params: idParams,
-  body: noBody,
   response: responses({ 200: adminUser }),
 }
 

@@ -3,7 +3,6 @@ import { bearerSecurity, noContent, responses } from '../../http/schemas.ts'
 import { authenticationSchema, messageSchema } from '../accounts/index.ts'
 
 const common = { tags: ['mfa'], security: bearerSecurity }
-const noBody = Type.Optional(Type.Unknown({ description: 'None is needed.' }))
 const code = Type.Optional(
   Type.String({ maxLength: 64, description: 'The digits; blanks and hyphens do not matter.' }),
 )
@@ -23,7 +22,6 @@ const factor = Type.Object({
 export const enrollTotpSchema = {
   ...common,
   summary: 'Begin to enrol an authenticator app',
-  body: noBody,
   response: responses({
     200: Type.Object({
       factor_id: Type.String(),
@@ -41,7 +39,6 @@ export const confirmSchema = {
 export const challengeSchema = {
   ...common,
   summary: 'Ask for a challenge of this factor',
-  body: noBody,
   response: responses({ 200: challenge }),
 }
 export const verifySchema = {
@@ -53,7 +50,6 @@ export const verifySchema = {
 export const enrollEmailSchema = {
   ...common,
   summary: 'Begin to enrol codes by mail',
-  body: noBody,
   response: done,
 }
 export const enrollSmsSchema = {
@@ -71,7 +67,6 @@ export const confirmSmsSchema = {
 export const challengeSmsSchema = {
   ...common,
   summary: 'Send a code to the phone',
-  body: noBody,
   response: responses({
     200: Type.Object({ challenge_id: Type.String({ format: 'uuid' }), message: Type.String() }),
   }),
@@ -79,7 +74,6 @@ export const challengeSmsSchema = {
 export const backupCodesSchema = {
   ...common,
   summary: 'Ten new backup codes, shown once',
-  body: noBody,
   response: responses({ 200: Type.Object({ codes: Type.Array(Type.String()) }) }),
 }
 export const backupCountSchema = {

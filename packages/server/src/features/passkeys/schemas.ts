@@ -4,7 +4,6 @@ import { authenticationSchema, messageSchema } from '../accounts/index.ts'
 
 const tags = ['passkeys']
 const common = { tags, security: bearerSecurity }
-const noBody = Type.Optional(Type.Unknown({ description: 'None is needed.' }))
 const displayName = Type.Optional(
   Type.String({ maxLength: 1024, description: 'What the user calls it; at most 100 characters.' }),
 )
@@ -76,7 +75,6 @@ export const enrollSchema = {
   ...common,
   summary: 'Begin to add a passkey',
   description: 'With a factor enrolled already, the session must have passed two factors.',
-  body: noBody,
   response: responses({ 200: creationOptions }),
 }
 export const confirmSchema = {
@@ -94,7 +92,6 @@ export const confirmSchema = {
 export const challengeSchema = {
   ...common,
   summary: 'Ask for a passkey as second factor',
-  body: noBody,
   response: responses({ 200: asked }),
 }
 export const verifySchema = {
@@ -113,7 +110,6 @@ export const beginSchema = {
 export const beginDiscoverableSchema = {
   tags,
   summary: 'Begin to sign in by any passkey of this site',
-  body: noBody,
   response: responses({ 200: asked }),
 }
 export const finishSchema = {
