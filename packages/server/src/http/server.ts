@@ -1,4 +1,4 @@
-import { type TypeBoxTypeProvider, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import createFastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -16,6 +16,7 @@ import { addErrorHandling, sendError } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
 import { FailureLog } from './failure-log.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
+import { compileValidator } from './parameters.ts'
 import { collectApiDocument } from './plugins/api-document.ts'
 import { addProtocolErrors, answerClientError } from './protocol-errors.ts'
 import { addRequestLog } from './request-log.ts'
@@ -90,7 +91,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     clientErrorHandler: (error, socket) => answerClientError(error, socket, headers, referenceUrl()),
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.server.maxConnections = server.max_connections
-  app.setValidatorCompiler(TypeBoxValidatorCompiler)
+  app.setValidatorCompiler(compileValidator)
   // Handlers answer what they mean to; schemas of responses are for the API document.
   app.setSerializerCompiler(() => (payload) => JSON.stringify(payload))
   acceptJson(app)

@@ -105,8 +105,35 @@ describe('users', () => {
     expect(beyond.json).toMatchObject({ items: [], totalItems: listed.json.totalItems })
   })
 
-  test.each(['page=0', 'page=x', 'perPage=0', 'perPage=101'])('list refuses %s', async (query) => {
-    expect((await call('GET', `users?${query}`)).status).toBe(400)
+  test.each([
+    ...[
+      'page=0',
+      'page=x',
+      'page=',
+      'page=1&page=2',
+      'page=1e3',
+      'page=0x1',
+      'page=true',
+      'page=1.5',
+      'page=-1',
+    ],
+    ...['page=%201', 'page=99999999999999999999', 'page=null', 'page=%5B1%5D'],
+    ...[
+      'perPage=0',
+      'perPage=101',
+      'perPage=true',
+      'perPage=false',
+      'perPage=',
+      'perPage=1e1',
+      'perPage=2.0',
+    ],
+    ...['perPage=2&perPage=2', 'search=a&search=b'],
+  ])('list refuses %s, naming it', async (query) => {
+    const response = await call('GET', `users?${query}`)
+    expect([response.status, response.json.message]).toEqual([
+      400,
+      expect.stringMatching(new RegExp(`^${query.split('=')[0]}\\b`)),
+    ])
   })
 
   test('one is shown with its sessions', async () => {

@@ -89,7 +89,7 @@ function readInteger(
   text: string | undefined,
   { default: fallback, max }: { readonly default: number; readonly max: number },
 ): number {
-  if (text === undefined || text === '') return fallback
+  if (text === undefined) return fallback
   if (!/^-?\d{1,12}$/.test(text)) throw webhookErrors.invalidWebhook(`${name}: expected an integer`)
   return Math.min(Math.max(Number(text), 1), max)
 }
