@@ -45,6 +45,7 @@ import { createSmsProvider } from './features/sms/index.ts'
 import { createThrottle, throttle } from './features/throttle/index.ts'
 import { webhooks } from './features/webhooks/index.ts'
 import { Metrics } from './http/metrics.ts'
+import { createOrigins } from './http/origins.ts'
 import { createOutbound, type Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { closeServer, seeOffClients, trackConnections } from './http/shutdown.ts'
@@ -122,6 +123,11 @@ async function wire(
   let isStopping = false
   const { system } = database
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
+  const origins = createOrigins({
+    allowed: config.server.cors_allowed_origins,
+    publicBaseUrl,
+    isLocalOnly: !config.auth.enabled && !config.server.insecure_open,
+  })
   const throttling = createThrottle(system)
   const passwords = createPasswordHasher()
   const adminService = createAdminService({ database: system, passwords, throttle: throttling })
@@ -197,7 +203,7 @@ async function wire(
       interests,
       verifiers,
       isAuthRequired: config.auth.enabled,
-      origins: { corsAllowedOrigins: config.server.cors_allowed_origins, publicBaseUrl },
+      origins,
       metrics: measurements,
       version: readVersion(),
       clock,
@@ -247,6 +253,7 @@ async function wire(
   const http: HttpServer = await createHttpServer({
     config,
     authentication: { isRequired: config.auth.enabled, verifiers },
+    origins,
     metrics: measurements,
     log,
     clock,

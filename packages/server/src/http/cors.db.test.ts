@@ -131,3 +131,67 @@ describe('with server.cors_allowed_origins', () => {
     expect(corsHeaders(await strict.request('GET', '/health'))).toEqual({ vary: 'Origin' })
   })
 })
+
+describe('administration', () => {
+  const foreign = 'https://anywhere.example'
+  const paths = [
+    ['GET', '/api/admin/status', '/api/admin/status'],
+    ['POST', '/api/admin/auth', '/api/admin/auth'],
+    ['GET', '/api/admin/users', '/api/admin/users/'],
+    ['GET', '/api/webhooks', '/api/webhooks'],
+    ['DELETE', '/api/webhooks/:id', '/api/webhooks/1'],
+    ['GET', '/admin/sign-in', '/admin/sign-in'],
+    ['GET', 'percent-encoded', '/api/%61dmin/status'],
+    ['GET', 'unknown', '/api/admin/nothing'],
+  ] as const
+
+  function ask(on: TestApp, method: string, path: string, origin: string) {
+    return Promise.all([
+      on.request(method, path, { headers: { origin } }),
+      on.request('OPTIONS', path, { headers: { origin, 'access-control-request-method': method } }),
+    ])
+  }
+
+  test.each(paths)('answers no page of another origin by default: %s %s', async (method, _route, path) => {
+    for (const origin of [foreign, 'null', 'http://localhost:5173']) {
+      for (const response of await ask(app, method, path, origin)) {
+        expect(corsHeaders(response)).toEqual({ vary: 'Origin' })
+      }
+    }
+  })
+
+  test.each(paths)('answers the own pages and those listed by name: %s %s', async (method, _route, path) => {
+    for (const [on, origin] of [
+      [app, app.url],
+      [strict, strict.url],
+      [strict, 'https://app.example.com'],
+    ] as const) {
+      for (const response of await ask(on, method, path, origin)) {
+        expect(corsHeaders(response)).toMatchObject({
+          'access-control-allow-origin': origin,
+          vary: 'Origin',
+        })
+      }
+    }
+  })
+})
+
+describe('while no token is asked for', () => {
+  test('any origin means the pages of this machine', async () => {
+    await using open = await createTestApp({ database: app.database, config: { 'auth.enabled': 'false' } })
+    const path = '/api/collections/note'
+    for (const origin of ['https://anywhere.example', 'null', 'http://127.0.0.1.evil.example']) {
+      expect(corsHeaders(await open.request('GET', path, { headers: { origin } }))).toEqual({
+        vary: 'Origin',
+      })
+      expect(corsHeaders(await preflight(open, origin, 'POST'))).toEqual({ vary: 'Origin' })
+    }
+    for (const origin of ['http://localhost:5173', 'http://127.0.0.1:3000', 'https://[::1]']) {
+      expect(corsHeaders(await open.request('GET', path, { headers: { origin } }))).toMatchObject({
+        'access-control-allow-origin': origin,
+        vary: 'Origin',
+      })
+      expect((await preflight(open, origin, 'POST')).status).toBe(204)
+    }
+  })
+})

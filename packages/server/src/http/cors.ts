@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Origins } from './origins.ts'
 
 /** Tells the browser that the page may read the response; answers whether the origin is allowed. */
 export type AllowOrigin = (request: FastifyRequest, reply: FastifyReply) => boolean
@@ -8,18 +9,35 @@ export type AllowOrigin = (request: FastifyRequest, reply: FastifyReply) => bool
  * credentials, which we never allow: tokens travel in headers, not in cookies. A request without `Origin`, which
  * is every request that does not come from a browser page, costs nothing.
  */
-export function createOriginPolicy(origins: readonly string[]): AllowOrigin {
-  const isOpen = origins.includes('*')
-  // As browsers write them: in lower case, without the scheme's own port.
-  const allowed = new Set(isOpen ? [] : origins.map((origin) => new URL(origin).origin))
+export function createOriginPolicy(origins: Origins): AllowOrigin {
   return (request, reply) => {
     const { origin } = request.headers
+    const isAdministrative = isOfAdministration(request)
+    const isOpen = origins.isOpen && !isAdministrative
     // What a cache keeps for one origin must not be given to another.
     if (!isOpen) reply.header('vary', 'Origin')
-    if (origin === undefined || !(isOpen || allowed.has(origin))) return false
+    if (origin === undefined) return false
+    if (!(isAdministrative ? origins.mayAdminister(origin) : origins.mayCall(origin))) return false
     reply.header('access-control-allow-origin', isOpen ? '*' : origin)
     if (request.method !== 'OPTIONS') reply.header('access-control-expose-headers', exposedHeaders)
     return true
+  }
+}
+
+/** A preflight request has no route: its path tells. */
+function isOfAdministration({ is404, routeOptions, url }: FastifyRequest): boolean {
+  if (!is404 && routeOptions.config.guard === 'admin') return true
+  const [path = ''] = url.split('?', 1)
+  return administrationPath.test(is404 ? decodePath(path) : (routeOptions.url ?? path))
+}
+
+const administrationPath = /^\/(api\/(admin|webhooks)|admin)(\/|$)/
+
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
   }
 }
 

@@ -16,6 +16,7 @@ import { addErrorHandling, sendError } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
 import { FailureLog } from './failure-log.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
+import type { Origins } from './origins.ts'
 import { compileValidator } from './parameters.ts'
 import { collectApiDocument } from './plugins/api-document.ts'
 import { addProtocolErrors, answerClientError } from './protocol-errors.ts'
@@ -37,6 +38,7 @@ export type HttpServer = FastifyInstance<
 export interface HttpServerOptions {
   readonly config: Pick<Config, 'server' | 'logging'>
   readonly authentication: AuthenticationOptions
+  readonly origins: Origins
   readonly metrics: Metrics
   readonly log: Logger
   /** Without one, that of the system. */
@@ -56,7 +58,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const referenceUrl = () => `${options.publicBaseUrl()}/api/docs/errors`
   const headers = securityHeaders(server.public_base_url.startsWith('https:'))
   const setHeaders = createHeaderSetter(headers)
-  const allowOrigin = createOriginPolicy(server.cors_allowed_origins)
+  const allowOrigin = createOriginPolicy(options.origins)
   const upgrades = new Upgrades()
   const app = createFastify({
     logger: false,

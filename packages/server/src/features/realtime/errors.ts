@@ -39,7 +39,7 @@ export const realtimeErrorTable = {
   originNotAllowed: {
     status: 403,
     message: 'origin not allowed',
-    help: 'WebSockets from other origins must be listed by name in `server.cors_allowed_origins`.',
+    help: 'The page is of none of the origins in `server.cors_allowed_origins`. While `auth.enabled` is false, its `*` means pages of this machine.',
   },
   badHandshake: {
     status: 400,

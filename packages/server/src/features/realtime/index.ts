@@ -6,6 +6,7 @@ import type { Feature } from '../../feature.ts'
 import { verifyToken } from '../../http/authentication.ts'
 import { openIdentity, type TokenVerifier } from '../../http/identity.ts'
 import type { Metrics } from '../../http/metrics.ts'
+import type { Origins } from '../../http/origins.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Interests } from '../events/index.ts'
@@ -21,7 +22,6 @@ import { realtimeRoutes } from './routes.ts'
 import type { Listener } from './stream.ts'
 import { Streams } from './streams.ts'
 import { WebSocketHandshake } from './websocket/websocket-handshake.ts'
-import type { OriginRules } from './websocket/websocket-origin.ts'
 import { websocketRoute } from './websocket/websocket-route.ts'
 import { contractTiming, type WebSocketTiming } from './websocket/websocket-timing.ts'
 import { WebSockets } from './websocket/websockets.ts'
@@ -43,7 +43,7 @@ export interface RealtimeDeps {
   /** False while `auth.enabled` is false. */
   readonly isAuthRequired: boolean
   /** Whose pages may open WebSockets. */
-  readonly origins: OriginRules
+  readonly origins: Origins
   readonly metrics: Metrics
   readonly version: string
   readonly clock: Clock

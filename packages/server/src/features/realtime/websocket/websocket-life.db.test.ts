@@ -19,7 +19,7 @@ const token = userToken({ sub: alice })
 const config = {
   'realtime.max_connections_per_user': '3',
   'realtime.heartbeat_interval_seconds': '1',
-  'server.cors_allowed_origins': '*,https://app.example.com',
+  'server.cors_allowed_origins': 'https://app.example.com',
   'server.public_base_url': 'http://api.example.com:8000',
 }
 
@@ -128,6 +128,41 @@ describe('the handshake', () => {
       error: 'origin_not_allowed',
       message: 'origin not allowed',
     })
+  })
+})
+
+describe('with any origin allowed', () => {
+  const foreign = 'https://anywhere.example'
+
+  test('a page of any origin may connect: it can do nothing without a token', async () => {
+    await using server = await createTestApp({ database: app.database })
+    for (const origin of [foreign, 'null']) {
+      await using client = await openWebSocket(server.url, { token, headers: { origin } })
+      await client.next('connected')
+    }
+  })
+
+  test('while no token is asked for only pages of this machine may', async () => {
+    await using server = await createTestApp({
+      database: app.database,
+      config: { 'auth.enabled': 'false' },
+    })
+    for (const origin of [
+      foreign,
+      'null',
+      'https://localhost.evil.example',
+      'http://127.0.0.1.evil.example',
+    ]) {
+      const refusal: HandshakeRefused = await openWebSocket(server.url, { headers: { origin } }).then(
+        () => expect.unreachable(),
+        (error) => error,
+      )
+      expect([refusal.status, JSON.parse(refusal.body).error]).toEqual([403, 'origin_not_allowed'])
+    }
+    for (const origin of [server.url, 'http://localhost:5173', 'http://[::1]:3000']) {
+      await using client = await openWebSocket(server.url, { headers: { origin } })
+      await client.next('connected')
+    }
   })
 })
 

@@ -6,6 +6,7 @@ import { waitFor } from '../../../../test/wait-for.ts'
 import { openWebSocket } from '../../../../test/websocket-client.ts'
 import type { TokenVerifier } from '../../../http/identity.ts'
 import { Metrics } from '../../../http/metrics.ts'
+import { createOrigins } from '../../../http/origins.ts'
 import { createHttpServer } from '../../../http/server.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import { Interests } from '../../events/index.ts'
@@ -43,12 +44,15 @@ async function startNode(timing: Partial<WebSocketTiming>) {
   const { database, catalog } = app.app
   const interests = new Interests(database.system, log)
   const metrics = new Metrics()
+  const publicBaseUrl = () => 'http://localhost'
+  const origins = createOrigins({ allowed: ['*'], publicBaseUrl, isLocalOnly: false })
   const http = await createHttpServer({
     config,
     authentication: { isRequired: true, verifiers: [anyToken] },
+    origins,
     metrics,
     log,
-    publicBaseUrl: () => 'http://localhost',
+    publicBaseUrl,
     version: '0',
   })
   const feature = realtime({
@@ -58,7 +62,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     interests,
     verifiers: [anyToken],
     isAuthRequired: true,
-    origins: { corsAllowedOrigins: [], publicBaseUrl: () => 'http://localhost' },
+    origins,
     version: '0',
     metrics,
     clock: systemClock,
