@@ -16,6 +16,10 @@ export interface PoolerOptions {
   readonly user: string
   readonly database: string
   readonly sessions: number
+  /** Whether it passes over what a client sets at the start, rather than refusing it. */
+  readonly ignoresSettings?: boolean
+  /** What it tells clients as their process id; that of a session unless given. */
+  readonly processId?: number
 }
 
 interface Session {
@@ -109,8 +113,9 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
         return
       }
       const unknown = parametersOf(frame).find((name) => !knownParameters.has(name))
-      if (unknown !== undefined) socket.end(failure('08P01', `unsupported startup parameter: ${unknown}`))
-      else socket.write(greeting(processId))
+      if (unknown !== undefined && options.ignoresSettings !== true)
+        socket.end(failure('08P01', `unsupported startup parameter: ${unknown}`))
+      else socket.write(greeting(options.processId ?? processId))
     })
     socket.on('data', read)
   })

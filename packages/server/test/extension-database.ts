@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { type PgliteExtension, startPgliteServer } from './pglite-server.ts'
+import type { TestDatabase } from './test-app.ts'
+
+/** A database that can have an extension, and what the configuration needs to use it. */
+export interface ExtensionDatabase extends TestDatabase {
+  readonly config: Readonly<Record<string, string>>
+}
+
+/**
+ * An empty database on the server of BASALT_TEST_EXTENSIONS_URL, a superuser's URL without a database, whose
+ * PostgreSQL has the extension; without it one on PGlite, which needs nothing installed.
+ */
+export async function createExtensionDatabase(extension: PgliteExtension): Promise<ExtensionDatabase> {
+  const server = process.env.BASALT_TEST_EXTENSIONS_URL
+  return server === undefined ? await createOnPglite(extension) : await createOn(server)
+}
+
+async function createOnPglite(extension: PgliteExtension): Promise<ExtensionDatabase> {
+  const server = await startPgliteServer(extension)
+  const database = connectTo(server.url)
+  return {
+    ...database,
+    // A second address says that the first one is of a pooler in transaction mode.
+    config: { 'database.listen_url': `${server.url}?listen`, 'database.max_conns': '4' },
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function createOn(server: string): Promise<ExtensionDatabase> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await using maintenance = connectTo(`${server}/postgres`)
+  await maintenance.sql(`create database ${name}`)
+  const database = connectTo(`${server}/${name}`)
+  return {
+    ...database,
+    config: {},
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]()
+      await using again = connectTo(`${server}/postgres`)
+      await again.sql(`drop database ${name} with (force)`)
+    },
+  }
+}
+
+function connectTo(url: string): TestDatabase {
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  pool.on('error', () => undefined)
+  return {
+    url,
+    sql: async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+      (await pool.query<Row>(text, [...values])).rows ?? [],
+    [Symbol.asyncDispose]: () => pool.end(),
+  }
+}

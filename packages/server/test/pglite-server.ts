@@ -1,0 +1,67 @@
+import { createServer, type Socket } from 'node:net'
+import { PGlite } from '@electric-sql/pglite'
+import { vector } from '@electric-sql/pglite-pgvector'
+import { postgis } from '@electric-sql/pglite-postgis'
+import { createReader } from './postgres-wire.ts'
+import { startTransactionPooler } from './transaction-pooler.ts'
+
+const extensions = { postgis, vector }
+
+export type PgliteExtension = keyof typeof extensions
+
+/** PostgreSQL with an extension to create, in this process, for many clients. */
+export interface PgliteServer extends AsyncDisposable {
+  /** A superuser's URL. */
+  readonly url: string
+}
+
+const user = 'postgres'
+const database = 'postgres'
+
+/** PGlite has one session; a pooler in transaction mode shares it. */
+export async function startPgliteServer(extension: PgliteExtension): Promise<PgliteServer> {
+  const pglite = await PGlite.create({ extensions: { [extension]: extensions[extension] } })
+  const session = await serveSession(pglite)
+  const pooler = await startTransactionPooler({
+    target: session.port,
+    user,
+    database,
+    sessions: 1,
+    // The direct connection of `database.listen_url` comes here, too.
+    ignoresSettings: true,
+    // With a single session every client would be told the right one, and take it for its own.
+    processId: 1,
+  })
+  return {
+    url: `postgresql://${user}@127.0.0.1:${pooler.port}/${database}`,
+    async [Symbol.asyncDispose]() {
+      await pooler[Symbol.asyncDispose]()
+      await session[Symbol.asyncDispose]()
+      await pglite.close()
+    },
+  }
+}
+
+/** The session on a port, for one client. */
+async function serveSession(pglite: PGlite) {
+  const sockets = new Set<Socket>()
+  const listener = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    let before: Promise<unknown> = Promise.resolve()
+    const read = createReader(false, (_type, frame) => {
+      before = before.then(async () => socket.write(await pglite.execProtocolRaw(frame)))
+    })
+    socket.on('data', read)
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const address = listener.address()
+  if (typeof address !== 'object' || address === null) throw new Error('the session has no port')
+  return {
+    port: address.port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => listener.close(resolve))
+    },
+  }
+}
