@@ -21,6 +21,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     oid: '25',
     name: 'text',
     version: '1',
+    schema: 'pg_catalog',
     full_name: 'text' as TypeName,
     kind: 'b',
     category: 'S',

@@ -45,6 +45,11 @@ export const databaseErrorTable = {
     message: (problem: string) => problem,
     help: 'A value does not fit the type of its column; the message says what was expected.',
   },
+  invalidGeometry: {
+    status: 400,
+    message: 'invalid GeoJSON geometry',
+    help: 'The value is no GeoJSON geometry (RFC 7946), or not one of the kind, dimensions or reference system of its column; `data` says what is wrong.',
+  },
   readOnlyColumn: {
     status: 400,
     message: (problem: string) => problem,
@@ -138,6 +143,7 @@ export function translateDatabaseFailure(failure: unknown): AppError | undefined
 
 function translate(error: pg.DatabaseError): AppError | undefined {
   const code = error.code ?? ''
+  if (isOfPostGis(error)) return invalidGeometry(error)
   const translation = bySqlState[code] ?? byClass[code.slice(0, 2)] ?? (isRaised(error) ? raised : undefined)
   return translation?.(error)
 }
@@ -180,7 +186,7 @@ const patternCodes = new Set(['22019', '22025'])
 /** Whether it is a data exception of which PostgreSQL tells neither a function nor a parameter. */
 export function isUnplacedDataFault(error: pg.DatabaseError): boolean {
   const { code = '', where = '' } = error
-  if (!code.startsWith('22') || patternCodes.has(code) || isRaised(error)) return false
+  if (!code.startsWith('22') || patternCodes.has(code) || isRaised(error) || isOfPostGis(error)) return false
   return !parameterContext.test(where) && !functionContext.test(where)
 }
 
@@ -201,6 +207,11 @@ export function definitionError(error: pg.DatabaseError, collection: string, sho
   })
 }
 
+/** PostGIS reports most of what it refuses as XX000, an internal error: only its source files tell it from one. */
+function isOfPostGis({ file = '', code = '' }: pg.DatabaseError): boolean {
+  return /^(XX000|22)/.test(code) && /\b(lwgeom|gserialized|geography|geometry)_\w+\.c$/.test(file)
+}
+
 /** Of the request itself; the same inside a function or a trigger is a fault of that. */
 function outsideFunctions(translation: Translation): Translation {
   return (error) =>
@@ -208,6 +219,12 @@ function outsideFunctions(translation: Translation): Translation {
       ? translation(error)
       : undefined
 }
+
+const invalidGeometry = outsideFunctions((error) =>
+  databaseErrors.invalidGeometry().with({
+    data: { geometry: { code: 'invalid_geometry', message: shorten(error.message) } },
+  }),
+)
 
 /**
  * A name that is a value, as a `regclass` has them: it is malformed, ambiguous or of nothing. Where the name stands

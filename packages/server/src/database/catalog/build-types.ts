@@ -23,6 +23,8 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
       attributes: isComposite
         ? attributes.map(({ name, type: typeName, type_oid }) => ({ name, typeName, type: typeOf(type_oid) }))
         : undefined,
+      // Another type may have such a name, but not be a base type that only an extension in C can make.
+      spatialSchema: base.kind === 'b' && spatialTypes.has(base.name) ? base.schema : undefined,
       isText: base.category === 'S',
       hasEquality: hasOperator(base, types, 'has_equality'),
       hasOrder: hasOperator(base, types, 'has_order'),
@@ -72,6 +74,9 @@ function hasOperator(
   return ['e', 'r', 'm', 'c'].includes(type.kind) || type[operator] || type.has_order
 }
 
+/** Of PostGIS; GeoJSON in JSON. */
+const spatialTypes: ReadonlySet<string> = new Set(['geometry', 'geography'])
+
 /** Types that JSON shows as something else than a string (facts, Type mapping). */
 const jsonTypes: Readonly<Record<string, ColumnType['json']>> = {
   bool: 'boolean',
@@ -84,4 +89,8 @@ const jsonTypes: Readonly<Record<string, ColumnType['json']>> = {
   numeric: 'number',
   json: 'object',
   jsonb: 'object',
+  geometry: 'object',
+  geography: 'object',
+  vector: 'array',
+  halfvec: 'array',
 }

@@ -14,6 +14,7 @@ function column(base: string, typeName: string): Column {
       base,
       element: undefined,
       attributes: undefined,
+      spatialSchema: 'public',
       isText: false,
       hasEquality: true,
       hasOrder: false,

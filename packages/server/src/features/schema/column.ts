@@ -1,4 +1,5 @@
 import type { Column, Relation } from '../../database/catalog/model.ts'
+import { parseSpatialModifier } from '../../database/catalog/spatial.ts'
 import type { Viewer } from './document.ts'
 
 /** One column of the schema document. The SQL of a default is the administrator's: it may name what callers must not know. */
@@ -27,18 +28,16 @@ export function describeColumn(
   }
 }
 
-/** PostGIS writes what a column holds behind its type: `geometry(PointZ,4326)`. */
 function describeSpace({ type, typeName }: Column): object {
   const isGeography = type.base === 'geography'
   if (type.base !== 'geometry' && !isGeography) return { isGeometry: false, isGeography: false }
-  const [, kind = 'Geometry', srid] = /\((\w+)(?:,(\d+))?\)$/.exec(typeName) ?? []
-  const axes = /Z?M?$/.exec(kind)?.[0] ?? ''
+  const { kind, axes, srid } = parseSpatialModifier(typeName)
   return {
     isGeometry: true,
     isGeography,
-    geometryType: kind.slice(0, kind.length - axes.length),
+    geometryType: kind,
     // PostGIS's own defaults: an unknown plane, and the earth as GPS sees it.
-    srid: Number(srid ?? (isGeography ? 4326 : 0)),
+    srid: srid ?? (isGeography ? 4326 : 0),
     coordDimension: 2 + axes.length,
   }
 }

@@ -26,6 +26,7 @@ export function typesQuery(schemas: readonly string[]): Sql {
     select t.oid::int8 as oid,
       t.typname as name,
       t.xmin::text as version,
+      (select n.nspname from pg_namespace n where n.oid = t.typnamespace) as schema,
       -- With the modifier -1 rather than null: bpchar, not character, which would mean character(1).
       format_type(t.oid, -1) as full_name,
       t.typtype as kind,
@@ -86,6 +87,7 @@ export interface TypeRow {
   readonly name: string
   /** The transaction that defined it as it is. */
   readonly version: string
+  readonly schema: string
   readonly full_name: TypeName
   readonly kind: 'b' | 'c' | 'd' | 'e' | 'p' | 'r' | 'm'
   readonly category: string

@@ -2,6 +2,7 @@ import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { ExpandPlan, RecordPlan } from '../plan/record.ts'
 import { compileComparison } from './comparison.ts'
+import { compileJsonValue } from './json-value.ts'
 
 /** Related records shown per record; more are reached through the related collection itself. */
 export const oneToManyLimit = 1000
@@ -24,11 +25,10 @@ export function neededColumns({ columns, expand, relation }: RecordPlan): readon
 }
 
 /** A column as JSON shall show it. */
-function compileColumn(column: Column, alias: string): Sql {
-  const source = sql.id(alias, column.name)
-  // An hstore has a cast to JSON but none back; as text it makes the round trip.
-  if (column.type.base === 'hstore') return sql`${source}::text as ${sql.id(column.name)}`
-  return source
+function compileColumn({ name, type }: Column, alias: string): Sql {
+  const source = sql.id(alias, name)
+  const shown = compileJsonValue(type, source, `${alias}v`)
+  return shown === undefined ? source : sql`${shown} as ${sql.id(name)}`
 }
 
 /** `{"album": {…}, "invoice_line": […]}`; a relation without records has no key (facts, Sort and expand). */
