@@ -2,6 +2,7 @@ export { createCatalogAccess, mayBeOutdated } from './catalog-access.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
 export { collectionErrorTable } from './errors.ts'
+export { findTextFault } from './parse/values.ts'
 export { requireRls } from './require-rls.ts'
 
 import type { Feature } from '../../feature.ts'

@@ -1,6 +1,7 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import { collectionErrors } from '../errors.ts'
+import { requireFittingValue } from './values.ts'
 
 /** A record as sent: the JSON text itself for Postgres, and which columns it writes. */
 export interface RecordBody {
@@ -15,7 +16,8 @@ export interface RecordBody {
  * Members that a record of ours carries beside its columns (`expand`, names starting with `_`) and columns the
  * database computes are left out, so that a record can be sent back as it came.
  *
- * @throws AppError invalid_json, empty_body, body_not_object, unknown_column, no_recognized_columns
+ * @throws AppError invalid_json, empty_body, body_not_object, unknown_column, no_recognized_columns, invalid_value,
+ *   invalid_geometry
  */
 export function parseRecordBody(relation: Relation, json: string, action: 'create' | 'update'): RecordBody {
   if (json.trim() === '') throw collectionErrors.emptyBody()
@@ -39,6 +41,9 @@ export function readRecord(
   }
   const columns = relation.columns.filter((column) => names.has(column.name) && isWritable(column, action))
   if (columns.length === 0) throw collectionErrors.noRecognizedColumns()
+  // What JSON.parse makes of an object has members of any kind.
+  const members = value as Readonly<Record<string, unknown>>
+  for (const column of columns) requireFittingValue(column, members[column.name])
   return { json, columns }
 }
 

@@ -1,13 +1,18 @@
 import type { Relation } from '../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
+import { requireFittingValue } from './values.ts'
 
 /**
  * The primary-key values in a path segment that is still percent-encoded. The values of a composite key are
  * joined by commas; a comma that is encoded belongs to a value, unless the whole id was encoded as one.
  *
- * @throws AppError no_primary_key, invalid_primary_key
+ * @throws AppError no_primary_key, invalid_primary_key, invalid_value
  */
 export function parsePathId(relation: Relation, segment: string): readonly string[] {
+  return requireFittingId(relation, readPathId(relation, segment))
+}
+
+function readPathId(relation: Relation, segment: string): readonly string[] {
   const count = requirePrimaryKey(relation)
   if (count === 1) return [decode(segment, count)]
   const parts = segment.split(',')
@@ -21,7 +26,13 @@ export function parsePathId(relation: Relation, segment: string): readonly strin
  */
 export function parseBodyId(relation: Relation, id: string): readonly string[] {
   const count = requirePrimaryKey(relation)
-  return count === 1 ? [id] : splitId(id, count).map((part) => tryDecode(part) ?? part)
+  const values = count === 1 ? [id] : splitId(id, count).map((part) => tryDecode(part) ?? part)
+  return requireFittingId(relation, values)
+}
+
+function requireFittingId({ primaryKey }: Relation, values: readonly string[]): readonly string[] {
+  for (const [index, column] of primaryKey.entries()) requireFittingValue(column, values[index] ?? '')
+  return values
 }
 
 function splitId(id: string, count: number): string[] {

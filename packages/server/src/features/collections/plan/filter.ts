@@ -3,6 +3,7 @@ import { collectionErrors } from '../errors.ts'
 import type { Filter, Literal } from '../parse/filter.ts'
 import { filterFault } from '../parse/filter-fault.ts'
 import type { Operator } from '../parse/tokens.ts'
+import { findTextFault } from '../parse/values.ts'
 
 /** A filter whose columns exist and whose operators apply to their types. */
 export type FilterPlan =
@@ -23,12 +24,20 @@ export function planFilter(relation: Relation, filter: Filter): FilterPlan {
   }
   if (filter.kind === 'in') {
     requireOperator(column, '=', filter.position)
+    for (const value of filter.values) requireFit(column, value ?? '', filter.position)
     return { kind: 'in', column, values: filter.values }
   }
   const { operator, value, position } = filter
   if (value === null) return { kind: 'null', column, isNegated: operator === '!=' }
   requireOperator(column, operator, position)
+  requireFit(column, value, position)
   return { kind: 'compare', column, operator, value }
+}
+
+/** What is no value of the column would be compared as another one. */
+function requireFit(column: Column, value: string, position: number): void {
+  const fault = findTextFault(column, value)
+  if (fault !== undefined) throw filterFault(position, `${column.name}: ${fault}`)
 }
 
 function requireOperator(column: Column, operator: Operator, position: number): void {

@@ -1,6 +1,6 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
-import { compileComparison } from '../../collections/index.ts'
+import { compileComparison, findTextFault } from '../../collections/index.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Condition, FilterOperator } from './parse-filter.ts'
 
@@ -38,6 +38,10 @@ export function planFilter(
       throw realtimeErrors.invalidStreamFilter(
         `${operator} does not apply to ${name}, which is ${column.typeName}`,
       )
+    }
+    for (const value of values) {
+      const fault = findTextFault(column, value)
+      if (fault !== undefined) throw realtimeErrors.invalidStreamFilter(`${name}: ${fault}`)
     }
     return { column: name, operator, value: operator === 'in' ? arrayLiteral(values) : (values[0] ?? '') }
   })
