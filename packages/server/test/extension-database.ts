@@ -22,8 +22,8 @@ async function createOnPglite(extension: PgliteExtension): Promise<ExtensionData
   const database = connectTo(server.url)
   return {
     ...database,
-    // A second address says that the first one is of a pooler in transaction mode.
-    config: { 'database.listen_url': `${server.url}?listen`, 'database.max_conns': '4' },
+    // What a server does by itself would take turns with the requests of the test.
+    config: { 'database.max_conns': '4', 'jobs.enabled': 'false', 'webhooks.deliver': 'false' },
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]()
       await server[Symbol.asyncDispose]()

@@ -27,8 +27,6 @@ export async function startPgliteServer(extension: PgliteExtension): Promise<Pgl
     user,
     database,
     sessions: 1,
-    // The direct connection of `database.listen_url` comes here, too.
-    ignoresSettings: true,
     // With a single session every client would be told the right one, and take it for its own.
     processId: 1,
   })
@@ -42,6 +40,9 @@ export async function startPgliteServer(extension: PgliteExtension): Promise<Pgl
   }
 }
 
+/** Startup, Sync, Query and Terminate. */
+const endings: ReadonlySet<string> = new Set(['', 'S', 'Q', 'X'])
+
 /** The session on a port, for one client. */
 async function serveSession(pglite: PGlite) {
   const sockets = new Set<Socket>()
@@ -49,8 +50,13 @@ async function serveSession(pglite: PGlite) {
     sockets.add(socket)
     socket.on('error', () => undefined)
     let before: Promise<unknown> = Promise.resolve()
-    const read = createReader(false, (_type, frame) => {
-      before = before.then(async () => socket.write(await pglite.execProtocolRaw(frame)))
+    const frames: Buffer[] = []
+    const read = createReader(false, (type, frame) => {
+      frames.push(frame)
+      // Up to its Sync a message is run as one: after an error PostgreSQL skips the rest of it.
+      if (!endings.has(type)) return
+      const message = Buffer.concat(frames.splice(0))
+      before = before.then(async () => socket.write(withOneReady(await pglite.execProtocolRaw(message))))
     })
     socket.on('data', read)
   })
@@ -64,4 +70,14 @@ async function serveSession(pglite: PGlite) {
       await new Promise((resolve) => listener.close(resolve))
     },
   }
+}
+
+/** After an error PGlite says at once that it is ready, and again at the Sync: the pooler would count both. */
+function withOneReady(answer: Uint8Array): Buffer {
+  const frames: { type: string; frame: Buffer }[] = []
+  createReader(true, (type, frame) => frames.push({ type, frame }))(Buffer.from(answer))
+  const last = frames.findLastIndex(({ type }) => type === 'Z')
+  return Buffer.concat(
+    frames.filter(({ type }, index) => type !== 'Z' || index === last).map(({ frame }) => frame),
+  )
 }

@@ -16,8 +16,6 @@ export interface PoolerOptions {
   readonly user: string
   readonly database: string
   readonly sessions: number
-  /** Whether it passes over what a client sets at the start, rather than refusing it. */
-  readonly ignoresSettings?: boolean
   /** What it tells clients as their process id; that of a session unless given. */
   readonly processId?: number
 }
@@ -113,8 +111,7 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
         return
       }
       const unknown = parametersOf(frame).find((name) => !knownParameters.has(name))
-      if (unknown !== undefined && options.ignoresSettings !== true)
-        socket.end(failure('08P01', `unsupported startup parameter: ${unknown}`))
+      if (unknown !== undefined) socket.end(failure('08P01', `unsupported startup parameter: ${unknown}`))
       else socket.write(greeting(options.processId ?? processId))
     })
     socket.on('data', read)
