@@ -409,7 +409,7 @@ describe('JSON in a body', () => {
     })
   })
 
-  test('is text in a text column, and numbers may come as texts', async () => {
+  test('may be a number or boolean in a text column, and numbers may come as texts', async () => {
     expect(
       await store('{"id":23,"label":12345678901234567890.10,"n":"1.50","big":"9223372036854775807"}'),
     ).toEqual({
@@ -419,7 +419,6 @@ describe('JSON in a body', () => {
       n: '1.50',
       big: '9223372036854775807',
     })
-    expect(await store('{"id":24,"label":{"a": [1, 2]}}')).toMatchObject({ label: '{"a": [1, 2]}' })
     expect(await store('{"id":25,"label":true}')).toMatchObject({ label: 'true' })
   })
 
