@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Connection } from './connection.ts'
 import { translateDatabaseFailure } from './errors.ts'
 import { ConnectionLost } from './failures.ts'
 import {
@@ -22,6 +23,8 @@ const becomeCaller: Call = {
   values: [],
 }
 
+const commit: Call = { statement: statement('commit'), values: [] }
+
 /** On whose behalf data is read and written. */
 export type CallerScope =
   /** A caller with a token: policies apply, and see these claims. */
@@ -40,6 +43,19 @@ export type CallerScope =
 export interface Step extends Call {
   /** Runs as the login role, whoever the caller is: for what the server itself keeps beside the caller's data. */
   readonly asLogin?: boolean
+}
+
+/** The snapshot's transaction has ended. */
+export class SnapshotUnavailable extends Error {}
+
+async function adoptSnapshot(connection: Connection, snapshot: string): Promise<void> {
+  if (!/^[\dA-F-]+$/i.test(snapshot)) throw new SnapshotUnavailable(`not a snapshot: ${snapshot}`)
+  try {
+    await connection.script(`begin isolation level repeatable read; set transaction snapshot '${snapshot}'`)
+  } catch (cause) {
+    if (cause instanceof ConnectionLost) throw cause
+    throw new SnapshotUnavailable('the snapshot cannot be adopted', { cause })
+  }
 }
 
 export interface RunOptions {
@@ -98,6 +114,30 @@ export class UserDatabase {
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
     return this.#attempt(this.#assemble(scope, steps), options, 1)
+  }
+
+  /**
+   * Runs the steps as the caller would have in the state of a snapshot: what was committed later is not seen.
+   *
+   * @param snapshot exported by a transaction that is still open
+   * @throws SnapshotUnavailable, StatementFailed, ConnectionLost, PoolExhausted
+   */
+  async runAt(snapshot: string, scope: CallerScope, steps: readonly Step[]): Promise<readonly Answer[]> {
+    const message = this.#assemble(scope, steps)
+    return await this.#pool.use({
+      subject: subjectOf(message.calls),
+      run: async (connection) => {
+        try {
+          await adoptSnapshot(connection, snapshot)
+          const answers = await connection.send([...message.calls, commit])
+          return message.places.map((place) => answers[place] ?? noAnswer)
+        } catch (error) {
+          // A connection whose rollback fails is in an unknown state and must not be used again.
+          await connection.script('rollback').catch(() => connection.destroy())
+          throw locateFailure(error, message)
+        }
+      },
+    })
   }
 
   #attempt(message: Assembled, options: RunOptions, attempt: number): Promise<readonly Answer[]> {

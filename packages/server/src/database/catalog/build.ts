@@ -102,6 +102,8 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
         isForCallers: policy.is_for_callers,
         using: policy.using_expression ?? undefined,
         check: policy.check_expression ?? undefined,
+        readsRelations: policy.reads_relations,
+        columns: policy.columns ?? undefined,
       })),
     }
   })

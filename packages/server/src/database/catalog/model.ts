@@ -160,6 +160,10 @@ export interface Policy {
   readonly isForCallers: boolean
   readonly using: Expression | undefined
   readonly check: string | undefined
+  /** Whether its answer may depend on rows of a table, besides the row and the claims. */
+  readonly readsRelations: boolean
+  /** Columns of the row that it looks at; undefined: all of them. */
+  readonly columns: readonly string[] | undefined
 }
 
 export interface DatabaseFunction {

@@ -36,7 +36,7 @@ const cleanUpIntervalMs = 10 * 60 * 1000
 
 export interface RealtimeDeps {
   readonly config: Config['realtime']
-  readonly database: Pick<Database, 'system' | 'user'>
+  readonly database: Pick<Database, 'system' | 'user' | 'aside'>
   readonly catalog: LiveCatalog
   readonly interests: Interests
   readonly verifiers: readonly TokenVerifier[]
@@ -55,7 +55,7 @@ export interface RealtimeDeps {
 /** Tells clients of changes as they happen (facts, Realtime). */
 export function realtime({
   config,
-  database: { system, user },
+  database: { system, user, aside },
   catalog,
   interests,
   verifiers,
@@ -77,7 +77,16 @@ export function realtime({
     settled: () => interests.settled(),
   })
   const verify = (token: string) => verifyToken(verifiers, token)
-  const streams = new Streams({ config, live: catalog, database: system, selector, listened, verify, log })
+  const streams = new Streams({
+    config,
+    live: catalog,
+    database: system,
+    openAside: aside.open,
+    selector,
+    listened,
+    verify,
+    log,
+  })
   metrics.watchStreams(() => streams.counts)
   const planner = new SubscriptionPlanner(catalog, system)
   const presences = new Presences({

@@ -37,6 +37,9 @@ export interface Listener {
 /** What a slow client may be behind by before it is cut off; it comes back to where it was. */
 export const pendingLimitBytes = 1024 * 1024
 
+/** A client reads its tables again after a gap: it is not asked to more often than this. */
+const gapIntervalMs = 1000
+
 const noTables: ReadonlyMap<string, string> = new Map()
 
 /** An open stream of one client. */
@@ -55,6 +58,9 @@ export class Stream {
   underWay = 0
   lastSentAt = performance.now()
   #ending: Ending | 'gone' | undefined
+  #gapAt = Number.NEGATIVE_INFINITY
+  /** Sends the gap that has to wait. */
+  #laterGap: NodeJS.Timeout | undefined
   readonly #onEnd: (stream: Stream) => void
 
   /** @param onEnd called once, whatever ends the stream */
@@ -69,7 +75,10 @@ export class Stream {
     this.transport = transport
     this.listener = listener
     this.address = address
-    this.#onEnd = () => onEnd(this, this.#ending ?? 'gone')
+    this.#onEnd = () => {
+      clearTimeout(this.#laterGap)
+      onEnd(this, this.#ending ?? 'gone')
+    }
   }
 
   get isOpen(): boolean {
@@ -100,14 +109,33 @@ export class Stream {
     this.transport.heartbeat(isCertain ? formatPosition(position) : undefined)
   }
 
-  /** Says that something may be missing before the position. */
-  gap(position: Position): void {
-    if (this.isOpen) this.transport.gap(this.isCatchingUp ? undefined : formatPosition(position))
+  /**
+   * Says that something may be missing before the position: at once, or when a second has passed since it was said last.
+   *
+   * @param position where the stream stands as a whole, when that is certain
+   */
+  gap(position: Position | undefined): void {
+    if (!this.isOpen || this.#laterGap !== undefined) return
+    const waitMs = this.#gapAt + gapIntervalMs - performance.now()
+    if (waitMs > 0) {
+      this.#laterGap = setTimeout(() => {
+        this.#laterGap = undefined
+        this.gap(undefined)
+      }, waitMs).unref()
+      return
+    }
+    this.#gapAt = performance.now()
+    this.transport.gap(position === undefined || this.isCatchingUp ? undefined : formatPosition(position))
+  }
+
+  /** Whether a client that resumes from the next event misses nothing: neither tables behind others nor a gap. */
+  get isCertain(): boolean {
+    return !this.isCatchingUp && this.#laterGap === undefined
   }
 
   /** Whether it has been told everything up to the place that the log has been read to. */
   get isUpToDate(): boolean {
-    return this.underWay === 0 && this.sentBefore.size === 0 && !this.isCatchingUp
+    return this.underWay === 0 && this.sentBefore.size === 0 && this.isCertain
   }
 
   /** Ends it from our side. */

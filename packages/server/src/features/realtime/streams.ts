@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Config } from '../../config/schema.ts'
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
+import type { Connection } from '../../database/connection.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
 import { httpErrors } from '../../http/errors.ts'
 import type { Verdict } from '../../http/identity.ts'
@@ -9,9 +10,11 @@ import { codeOf, messageOf } from '../../lib/errors.ts'
 import type { Subscriptions } from './changes/audience.ts'
 import { type Batch, readEnd } from './changes/batch.ts'
 import { catchUp, isHeld } from './changes/catch-up.ts'
+import { readsRelations } from './changes/decision-statements.ts'
 import { DefinitionWatch } from './changes/definitions.ts'
 import { type LogEvent, readLog } from './changes/event.ts'
 import { Follower } from './changes/follower.ts'
+import { HeldSnapshots } from './changes/held-snapshots.ts'
 import { Hub } from './changes/hub.ts'
 import type { ListenedTables } from './changes/listened-tables.ts'
 import { formatPosition, type Position } from './changes/position.ts'
@@ -35,6 +38,8 @@ export interface StreamsDeps {
   readonly config: Config['realtime']
   readonly live: LiveCatalog
   readonly database: SystemDatabase
+  /** Connects beside the pools. */
+  readonly openAside: () => Promise<Connection>
   readonly selector: EventSelector
   readonly listened: ListenedTables
   /** What the token is worth now. */
@@ -70,6 +75,9 @@ export class Streams {
   readonly #hub: Hub
   readonly #follower: Follower<LogEvent>
   readonly #watch: DefinitionWatch
+  readonly #snapshots: HeldSnapshots
+  /** Streams that are about to listen to tables whose policies read others. */
+  #joining = 0
   readonly #streams = new Map<string, Stream>()
   readonly #changed = new Set<Stream>()
   readonly #gone = new Set<string>()
@@ -85,6 +93,7 @@ export class Streams {
     this.#deps = deps
     this.#hub = new Hub(deps.selector, deps.log)
     this.#watch = new DefinitionWatch(deps.live, deps.database)
+    this.#snapshots = new HeldSnapshots(deps.openAside, deps.log)
     deps.listened.onMiss((tables) => {
       this.#follower
         .between((position) => this.#hub.tellGap(tables, position))
@@ -94,14 +103,67 @@ export class Streams {
     this.#follower = new Follower({
       database: deps.database,
       what: 'the log of changes',
-      read: (from) => {
-        const { tables } = this.#hub
-        return tables.length === 0 ? undefined : readLog(deps.database, from, tables, batchSize)
+      begin: () => this.#begin(),
+      read: (from) => this.#read(from),
+      deliver: async (batch) => {
+        await this.#hub.deliver(batch, await this.#findSuspects(batch), this.#snapshots)
+        // Behind the last page of the batch, the state at its end is the one before the next.
+        if (batch.isComplete) this.#snapshots.keepOnly(this.#snapshots.at(batch.target))
       },
-      deliver: async (batch) => this.#hub.deliver(batch, await this.#findSuspects(batch)),
       onBreak: () => this.#tellGap(),
       log: deps.log,
     })
+  }
+
+  async #begin(): Promise<Position> {
+    this.#snapshots.keepOnly()
+    const snapshot = this.#joining > 0 ? await this.#snapshots.take() : undefined
+    return snapshot === undefined ? await readEnd(this.#deps.database) : { passed: snapshot.text }
+  }
+
+  /** Where policies read other tables, the state that is read up to is held: it is the state before what comes next. */
+  #read(from: Position): Promise<Batch<LogEvent>> | undefined {
+    const { tables } = this.#hub
+    const { database } = this.#deps
+    if (tables.length === 0) {
+      this.#snapshots.keepOnly()
+      return undefined
+    }
+    const isHeld = this.#joining > 0 || this.#needSnapshots(tables)
+    if (from.within !== undefined || !isHeld) return readLog(database, from, tables, batchSize)
+    return this.#snapshots
+      .take()
+      .then((snapshot) => readLog(database, from, tables, batchSize, snapshot?.text))
+  }
+
+  #needSnapshots(tables: readonly string[]): boolean {
+    const { relations } = this.#deps.live.current
+    return tables.some((table) => {
+      const relation = relations.get(table)
+      return relation !== undefined && readsRelations(relation)
+    })
+  }
+
+  /**
+   * Runs the work between two steps.
+   *
+   * @param work receives the present, from which a stream may begin with these tables; where their policies read other
+   *   tables it is a snapshot that is held, as the state before the first event must be readable
+   */
+  async #joinWith(
+    tables: readonly string[],
+    work: (present: Position, position: Position) => Promise<void>,
+  ): Promise<void> {
+    const isHeld = this.#needSnapshots(tables)
+    if (isHeld) this.#joining += 1
+    try {
+      await this.#follower.between(
+        async (position) => work(isHeld ? position : await readEnd(this.#deps.database), position),
+        isHeld,
+      )
+    } finally {
+      if (isHeld) this.#joining -= 1
+    }
   }
 
   accompany(companion: StreamCompanion): void {
@@ -192,19 +254,20 @@ export class Streams {
       stream.isCatchingUp = true
       this.#hub.join(stream)
       begin(stream.subscriptions.size === 0 ? formatPosition(from) : undefined, false)
-      const deps = { live, database, selector, follower: this.#follower, hub: this.#hub }
+      const join = (work: (position: Position) => Promise<void>) => this.#joinWith(tables, work)
+      const deps = { live, database, selector, hub: this.#hub, join }
       await catchUp(deps, stream, subscriptions, { from, tables: missed, watch })
       this.noteChange(stream)
       return
     }
-    await this.#follower.between(async (position) => {
+    await this.#joinWith(tables, async (present, position) => {
       const fresh = tables.filter((table) => !stream.subscriptions.has(table))
       if (fresh.length > 0) {
         // How they look now is how the first event of them is expected to look.
         await this.#watch.look(fresh)
-        const { passed } = await readEnd(database)
-        stream.sentBefore = new Map([...stream.sentBefore, ...fresh.map((table) => [table, passed] as const)])
-        begin(this.#placeOf(stream, { passed }, position), isResuming)
+        const sent = fresh.map((table) => [table, present.passed] as const)
+        stream.sentBefore = new Map([...stream.sentBefore, ...sent])
+        begin(this.#placeOf(stream, present, position), isResuming)
       } else begin(this.#placeOf(stream, position, position), isResuming)
       stream.subscriptions = subscriptions
       this.noteChange(stream)
@@ -215,7 +278,7 @@ export class Streams {
   /** Where a stream stands that is about to join; one that listens to others already is where they are. */
   #placeOf(stream: Stream, own: Position, others: Position): string | undefined {
     if (stream.subscriptions.size === 0) return formatPosition(own)
-    return stream.underWay === 0 && !stream.isCatchingUp ? formatPosition(others) : undefined
+    return stream.underWay === 0 && stream.isCertain ? formatPosition(others) : undefined
   }
 
   async #findSuspects({ events }: Batch<LogEvent>): Promise<ReadonlySet<string>> {
@@ -246,6 +309,7 @@ export class Streams {
     clearInterval(this.#saving)
     clearTimeout(this.#forgetting)
     await this.#follower.stop()
+    await this.#snapshots.close()
     await this.#saved
     if (this.#isNodeKnown) await connections.deleteNode(this.#deps.database, this.node).catch(() => undefined)
   }

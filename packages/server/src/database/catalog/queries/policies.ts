@@ -1,6 +1,31 @@
 import { type Expression, type Sql, sql } from '../../sql.ts'
 import { caller } from './caller.ts'
 
+/** A relation among what a stored expression reads from (PostgreSQL, `nodes/parsenodes.h`, RangeTblEntry). */
+const readsRelation = sql.literal(':relid [1-9]')
+
+/**
+ * Whether the function `f` may answer by more than its arguments and settings. `pg_depend` knows no built-in functions,
+ * which read no tables of users. A body in SQL or PL/pgSQL that names no relation to read from, executes no text and
+ * calls no other function of a user reads none: a wrapper of `current_setting`, for example.
+ */
+const mayReadRelations = sql`(
+  f.provolatile <> 'i' and not (
+    f.prolang in (select oid from pg_language where lanname in ('sql', 'plpgsql'))
+    and f.prosrc !~* '\\m(from|table|execute)\\M'
+    and (f.prosqlbody is null or f.prosqlbody::text !~ ${readsRelation})
+    and not exists (
+      select from pg_depend b
+      where b.classid = 'pg_proc'::regclass and b.objid = f.oid and b.refclassid = 'pg_proc'::regclass
+    )
+    and not exists (
+      select from pg_proc other
+      where other.oid >= ${sql.integer(16384)} and other.oid <> f.oid
+        and f.prosrc ~* ('\\m' || regexp_replace(other.proname, '(\\W)', '\\\\\\1', 'g') || '\\M')
+    )
+  )
+)`
+
 export function policiesQuery(schemas: readonly string[]): Sql {
   return sql`
     select p.polrelid::int8 as relation_oid,
@@ -16,7 +41,26 @@ export function policiesQuery(schemas: readonly string[]): Sql {
         select from unnest(p.polroles) role (oid) where pg_has_role(${caller}, role.oid, 'usage')
       ) as is_for_callers,
       pg_get_expr(p.polqual, p.polrelid) as using_expression,
-      pg_get_expr(p.polwithcheck, p.polrelid) as check_expression
+      pg_get_expr(p.polwithcheck, p.polrelid) as check_expression,
+      coalesce(p.polqual::text ~ ${readsRelation}, false) or exists (
+        select
+        from pg_depend d
+        left join pg_operator o on d.refclassid = 'pg_operator'::regclass and o.oid = d.refobjid
+        join pg_proc f on f.oid = coalesce(o.oprcode::oid, d.refobjid)
+        where d.classid = 'pg_policy'::regclass and d.objid = p.oid
+          and d.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass)
+          and ${mayReadRelations}
+      ) as reads_relations,
+      -- A reference to the whole row is not always among the dependencies.
+      case when p.polqual::text ~ ':varattno 0 ' then null
+        else array(
+          select a.attname::text
+          from pg_depend d
+          join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+          where d.classid = 'pg_policy'::regclass and d.objid = p.oid
+            and d.refclassid = 'pg_class'::regclass and d.refobjid = p.polrelid and d.refobjsubid > 0
+        )
+      end as columns
     from pg_policy p
     join pg_class c on c.oid = p.polrelid
     join pg_namespace n on n.oid = c.relnamespace
@@ -33,4 +77,6 @@ export interface PolicyRow {
   readonly is_for_callers: boolean
   readonly using_expression: Expression | null
   readonly check_expression: string | null
+  readonly reads_relations: boolean
+  readonly columns: string[] | null
 }

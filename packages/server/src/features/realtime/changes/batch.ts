@@ -52,22 +52,25 @@ export interface LogQuestion {
 /**
  * Reads on from a position: rows that a new snapshot sees and the position does not (README of events).
  *
+ * @param upTo that snapshot; of now unless given
  * @throws DatabaseError 22P02 when the position is none
  */
 export async function readBatch<Event extends { readonly id: string }>(
   database: Queryable,
   from: Position,
   { table, where, columns, size, limit, batchBytes }: LogQuestion,
+  upTo?: string,
 ): Promise<Batch<Event>> {
   const { passed, within } = from
   if (within === undefined) {
-    const target = await findQuietEnd(database, table, passed)
-    if (target !== undefined) return { from, events: [], target, isComplete: true }
+    const quietEnd = await findQuietEnd(database, table, passed)
+    if (quietEnd !== undefined) return { from, events: [], target: upTo ?? quietEnd, isComplete: true }
   }
+  const target = within?.target ?? upTo
   const isTaken =
-    within === undefined
+    target === undefined
       ? where
-      : sql`${where} and pg_visible_in_snapshot(o.transaction_id, ${within.target}::pg_snapshot)`
+      : sql`${where} and pg_visible_in_snapshot(o.transaction_id, ${target}::pg_snapshot)`
   // One more than wanted tells whether there are more.
   const page = sql`limit ${limit + 1}::int`
   const rows = await database.many<Row>(sql`
@@ -93,7 +96,7 @@ export async function readBatch<Event extends { readonly id: string }>(
   return {
     from,
     events,
-    target: within?.target ?? rows[0]?.snapshot ?? passed,
+    target: target ?? rows[0]?.snapshot ?? passed,
     isComplete: events.length === rows[0]?.count,
   }
 

@@ -2,10 +2,9 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { Stream } from '../stream.ts'
 import type { Subscriptions } from './audience.ts'
-import { type Batch, positionBehind, readEnd } from './batch.ts'
+import { type Batch, positionBehind } from './batch.ts'
 import type { DefinitionWatch } from './definitions.ts'
 import { type LogEvent, readLog, readLogBounds } from './event.ts'
-import type { Follower } from './follower.ts'
 import { type Hub, render } from './hub.ts'
 import { beginningOf, covers, endOf, type Position } from './position.ts'
 import type { EventSelector } from './select-events.ts'
@@ -34,8 +33,13 @@ export interface CatchUpDeps {
   readonly live: LiveCatalog
   readonly database: SystemDatabase
   readonly selector: EventSelector
-  readonly follower: Follower<LogEvent>
   readonly hub: Hub
+  /**
+   * Runs the work between two steps of the follower.
+   *
+   * @param work receives a position from which the stream may go on with the others
+   */
+  readonly join: (work: (position: Position) => Promise<void>) => Promise<void>
 }
 
 /** What a stream is to be sent before it joins the others. */
@@ -60,16 +64,22 @@ export async function catchUp(
   // Only of a stream that listens to nothing else is it known that nothing before an event is missing.
   const isAlone = stream.subscriptions.size === 0
   let position = missed.from
-  for (;;) {
-    const batch = await sendNext(deps, stream, { ...missed, from: position }, isAlone)
+  // Sent once, at the end: until then no event has an id, so that a client that breaks off does not miss it.
+  let hasGap = false
+  const advance = async (from: Position) => {
+    const { batch, isWhole } = await sendNext(deps, stream, { ...missed, from }, isAlone && !hasGap)
+    hasGap ||= !isWhole
     position = positionBehind(batch)
+    return batch
+  }
+  for (;;) {
+    const batch = await advance(position)
     await stream.transport.drained()
     if (!stream.isOpen) return
     if (batch.isComplete && batch.events.length <= littleLeft) break
   }
   let rest: Promise<void> = Promise.resolve()
-  await deps.follower.between(async () => {
-    const { passed: target } = await readEnd(deps.database)
+  await deps.join(async ({ passed: target }) => {
     // Newer than the place the others are at: what lies between comes once more, and is passed over.
     const sent = [...missed.tables.keys()].map((table) => [table, target] as const)
     stream.sentBefore = new Map([...stream.sentBefore, ...sent])
@@ -77,33 +87,31 @@ export async function catchUp(
     deps.hub.join(stream)
     // In the stream's own time: whoever else listens does not wait for it.
     rest = deps.hub.inTurn(stream, async () => {
-      let from: Position = { passed: position.passed, within: { target, id: '0' } }
-      while (stream.isOpen) {
-        const batch = await sendNext(deps, stream, { ...missed, from }, isAlone)
-        if (batch.isComplete) break
-        from = positionBehind(batch)
-      }
+      position = { passed: position.passed, within: { target, id: '0' } }
+      while (stream.isOpen && !(await advance(position)).isComplete);
       stream.isCatchingUp = false
+      if (hasGap) stream.gap(isAlone ? position : undefined)
     })
   })
   // What the client asks for next must not overtake it.
   await rest
 }
 
+/** @returns whether all of it could be decided */
 async function sendNext(
   { database, selector }: CatchUpDeps,
   stream: Stream,
   { from, tables, watch }: Missed,
   isCertain: boolean,
-): Promise<Batch<LogEvent>> {
+): Promise<{ readonly batch: Batch<LogEvent>; readonly isWhole: boolean }> {
   const batch = await readLog(database, from, [...tables.keys()], batchSize)
-  if (batch.events.length === 0) return batch
+  if (batch.events.length === 0) return { batch, isWhole: true }
   const suspects = await watch.look([...new Set(batch.events.map(({ table }) => table))])
   const audience = { scope: stream.listener.scope, subscriptions: tables }
   const passing = selector.findPassing(batch.events, [audience])
-  const chosen = await selector.select(batch.events, audience.scope, [audience], passing, suspects)
+  // The state before these events is long past.
+  const chosen = await selector.select(batch.events, audience.scope, [audience], passing, suspects, undefined)
   const { messages = [], hasGap = false } = chosen.get(audience) ?? {}
-  stream.send(render(stream, batch, messages, isCertain))
-  if (hasGap) stream.gap(positionBehind(batch))
-  return batch
+  stream.send(render(stream, batch, messages, isCertain && !hasGap))
+  return { batch, isWhole: !hasGap }
 }

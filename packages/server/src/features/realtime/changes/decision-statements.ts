@@ -1,4 +1,4 @@
-import type { Relation } from '../../../database/catalog/model.ts'
+import type { Policy, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import { compileBodyTypes, compileBodyValue } from '../../collections/index.ts'
 import { compileConditions, type Filter } from './filter.ts'
@@ -31,6 +31,28 @@ function compileRows(relation: Relation, rows: Sql): Sql {
     cross join lateral unnest(${sql.id('basalt rows', list)}) as ${sql.id(name)}`
 }
 
+/** The policies that decide what callers read. */
+function readPolicies({ policies }: Relation): readonly Policy[] {
+  return policies.filter(
+    ({ command, isForCallers }) => isForCallers && (command === 'SELECT' || command === 'ALL'),
+  )
+}
+
+/** Whether rows of other tables decide, too, what callers may read of this one. */
+export function readsRelations(relation: Relation): boolean {
+  return relation.rlsEnabled && readPolicies(relation).some((policy) => policy.readsRelations)
+}
+
+/** The columns by which policies decide what callers read; undefined: all. */
+export function columnsOfPolicies(relation: Relation): readonly string[] | undefined {
+  const columns = new Set<string>()
+  for (const policy of readPolicies(relation)) {
+    if (policy.columns === undefined) return undefined
+    for (const column of policy.columns) columns.add(column)
+  }
+  return [...columns]
+}
+
 /**
  * Which of the rows policies let callers read: the policies' own expressions, evaluated as the caller.
  *
@@ -38,11 +60,8 @@ function compileRows(relation: Relation, rows: Sql): Sql {
  * @returns undefined where no policy permits anything
  */
 export function compileVisible(relation: Relation, rows: Sql): Sql | undefined {
-  const policies = relation.policies.filter(
-    ({ command, isForCallers }) => isForCallers && (command === 'SELECT' || command === 'ALL'),
-  )
   const conditions = (isPermissive: boolean) =>
-    policies.flatMap(({ permissive, using }) =>
+    readPolicies(relation).flatMap(({ permissive, using }) =>
       permissive === isPermissive && using !== undefined ? [sql.expression(using)] : [],
     )
   const permitting = conditions(true)

@@ -23,14 +23,15 @@ export interface LogEvent {
 /** A batch ends with the event that fills it. */
 const batchBytes = 1024 * 1024
 
-/** Reads events of these tables beyond a position. */
+/** Reads events of these tables beyond a position. @param upTo the snapshot to read up to; of now unless given */
 export function readLog(
   database: Queryable,
   from: Position,
   tables: readonly string[],
   limit: number,
+  upTo?: string,
 ): Promise<Batch<LogEvent>> {
-  return readBatch<LogEvent>(database, from, {
+  const question = {
     table: sql`basalt.outbox`,
     where: sql`o.table_name = any (${tables})`,
     columns: sql`
@@ -41,7 +42,8 @@ export function readLog(
     size: sql`octet_length(o.record::text) + coalesce(octet_length(o.old_record::text), 0)`,
     limit,
     batchBytes,
-  })
+  }
+  return readBatch<LogEvent>(database, from, question, upTo)
 }
 
 /** What is needed to say whether the log still holds all that comes after a position. */

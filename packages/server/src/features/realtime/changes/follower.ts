@@ -9,6 +9,8 @@ export interface FollowerOptions<Event extends { readonly id: string }> {
   readonly database: Queryable
   /** What is read, for the log: `the log of changes`. */
   readonly what: string
+  /** Where to begin: the end of the log, unless given. */
+  readonly begin?: () => Promise<Position>
   /** Reads on; undefined while nobody listens. */
   readonly read: (from: Position) => Promise<Batch<Event>> | undefined
   /** Hands a batch to the streams. Resolves when the next one may come. */
@@ -35,6 +37,9 @@ export class Follower<Event extends { readonly id: string }> {
   #turns: Promise<void> = Promise.resolve()
   #loop: Promise<void> | undefined
   #isStopped = false
+  /** When the snapshot was taken that is being read up to, and the one that has been. */
+  #targetAt = Number.NEGATIVE_INFINITY
+  #passedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: FollowerOptions<Event>) {
     this.#options = options
@@ -48,11 +53,15 @@ export class Follower<Event extends { readonly id: string }> {
   /**
    * Runs the work between two steps.
    *
-   * @param work is told the place that the log has been read to
+   * @param work receives the position that the log has been read to
+   * @param isFresh whether that is to be a snapshot from after this call
    */
-  between<Result>(work: (position: Position) => Promise<Result> | Result): Promise<Result> {
+  between<Result>(work: (position: Position) => Promise<Result> | Result, isFresh = false): Promise<Result> {
+    const calledAt = performance.now()
     const turn = this.#turns.then(async () => {
-      this.#position ??= await readEnd(this.#options.database)
+      // Calls that come together share a step.
+      while (isFresh && this.#position !== undefined && !this.#isFresh(calledAt)) await this.#step()
+      this.#position ??= await this.#begin()
       try {
         return await work(this.#position)
       } finally {
@@ -99,8 +108,20 @@ export class Follower<Event extends { readonly id: string }> {
     return turn
   }
 
+  #isFresh(since: number): boolean {
+    return this.#passedAt >= since && this.#position?.within === undefined
+  }
+
+  async #begin(): Promise<Position> {
+    const begunAt = performance.now()
+    const position = await (this.#options.begin?.() ?? readEnd(this.#options.database))
+    this.#passedAt = begunAt
+    return position
+  }
+
   async #step(): Promise<Batch<Event> | undefined> {
-    const { database, read, deliver, onBreak } = this.#options
+    const { read, deliver, onBreak } = this.#options
+    if (this.#position?.within === undefined) this.#targetAt = performance.now()
     const reading = this.#position && read(this.#position)
     if (reading === undefined || this.#position === undefined) {
       this.#position = undefined
@@ -109,12 +130,13 @@ export class Follower<Event extends { readonly id: string }> {
     const batch = await reading
     if (endOf(batch.target) < endOf(this.#position.passed)) {
       // A database restored into another cluster counts transactions anew.
-      this.#position = await readEnd(database)
+      this.#position = await this.#begin()
       onBreak()
       return batch
     }
     await deliver(batch)
     this.#position = positionBehind(batch)
+    if (batch.isComplete) this.#passedAt = this.#targetAt
     return batch
   }
 }

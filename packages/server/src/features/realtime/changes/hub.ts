@@ -5,6 +5,7 @@ import type { Stream } from '../stream.ts'
 import { type Audience, identityKey, subscriptionKey } from './audience.ts'
 import { type Batch, positionAfter, positionBehind } from './batch.ts'
 import type { LogEvent } from './event.ts'
+import type { HeldSnapshots } from './held-snapshots.ts'
 import { covers, formatPosition, type Position, sees } from './position.ts'
 import type { EventSelector, Message, Selection } from './select-events.ts'
 import { persist } from './verdict-failures.ts'
@@ -105,14 +106,20 @@ export class Hub {
    * Tells every stream what it is to be told, each identity by itself.
    *
    * @param suspects tables whose events are left out, because they may mean something else by now
+   * @param snapshots holds the state before the events, if it could be held
    */
-  async deliver(batch: Batch<LogEvent>, suspects: ReadonlySet<string>): Promise<void> {
+  async deliver(
+    batch: Batch<LogEvent>,
+    suspects: ReadonlySet<string>,
+    snapshots: HeldSnapshots,
+  ): Promise<void> {
     const groups = [...this.#groups.values()]
     if (batch.events.length === 0) {
       for (const stream of this.#places.keys()) if (stream.underWay === 0) forgetPast(stream, batch)
       return
     }
     const audiences = [...this.#audiences()].map(({ audience }) => audience)
+    const before = snapshots.at(batch.from.passed)
     const begunAt = performance.now()
     const passing = this.#selector.findPassing(batch.events, audiences)
     const told = groups.map((group) => {
@@ -132,6 +139,7 @@ export class Hub {
             targets.map(({ audience }) => audience),
             passing,
             suspects,
+            before,
           ),
         )
         for (const target of targets) {
@@ -141,7 +149,9 @@ export class Hub {
         for (const stream of streams) forgetPast(stream, batch)
       })
     })
-    await Promise.race([Promise.all(told), delay(patienceMs, undefined, { ref: false })])
+    const all = Promise.all(told)
+    void snapshots.during(before, all)
+    await Promise.race([all, delay(patienceMs, undefined, { ref: false })])
   }
 
   /** Does the work in the stream's turn: after what is on its way to it, before what comes. */
@@ -191,9 +201,9 @@ function sendAll(streams: readonly Stream[], batch: Batch<LogEvent>, { messages,
   const frames = new Map<string, readonly string[]>()
   for (const stream of streams) {
     if (!stream.isOpen) continue
-    if (stream.sentBefore.size > 0 || stream.isCatchingUp) {
+    if (stream.sentBefore.size > 0 || !stream.isCertain) {
       const left = messages.filter(({ index }) => !wasSent(stream, batch, index))
-      stream.send(render(stream, batch, left, !stream.isCatchingUp))
+      stream.send(render(stream, batch, left, stream.isCertain))
       continue
     }
     let rendered = frames.get(stream.transport.name)

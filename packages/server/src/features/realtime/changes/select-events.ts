@@ -1,16 +1,28 @@
 import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import { type Statement, statement } from '../../../database/message.ts'
+import { type Answer, type Statement, statement } from '../../../database/message.ts'
 import { render, sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { CallerScope, UserDatabase } from '../../../database/user-database.ts'
+import {
+  type CallerScope,
+  SnapshotUnavailable,
+  type Step,
+  type UserDatabase,
+} from '../../../database/user-database.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { sliceObject } from '../../../lib/json-slices.ts'
 import type { Audience } from './audience.ts'
-import { compileRestricted, compileVisible } from './decision-statements.ts'
+import {
+  columnsOfPolicies,
+  compileRestricted,
+  compileVisible,
+  readsRelations,
+} from './decision-statements.ts'
 import type { LogEvent } from './event.ts'
 import { type Row, type RowName, rowsOf, toJsonArray } from './event-rows.ts'
 import type { Filter } from './filter.ts'
+import type { HeldSnapshot } from './held-snapshots.ts'
 import { findPassing, type Passing } from './passing.ts'
 import { isUndecidable, sqlStateOf } from './verdict-failures.ts'
 
@@ -56,7 +68,11 @@ interface Taken {
  * - a change of a row they may read, when the filter takes the row as it is or, if they could read it, as it was,
  * - the removal of a row that was theirs, and with it a change after which they may no longer read it.
  *
- * What a filter or policy fails on is not told; the audience is told that something is missing.
+ * A policy that reads other tables is evaluated in two states of them for a row as it was: now, and as they were at the
+ * snapshot before the events, as what made the row visible may have been deleted with it or after it.
+ *
+ * What a filter or policy fails on is not told, nor what only the state before could decide when it can no longer be
+ * read; the audience is told that something is missing.
  */
 export class EventSelector {
   readonly #deps: EventSelectorDeps
@@ -76,6 +92,7 @@ export class EventSelector {
    * What audiences of one identity are told, in the order of the events.
    *
    * @param suspects tables whose events cannot be decided about
+   * @param before the state before the events; undefined when it cannot be read
    * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot say
    */
   async select(
@@ -84,12 +101,13 @@ export class EventSelector {
     audiences: readonly Audience[],
     passing: Passing,
     suspects: ReadonlySet<string>,
+    before: HeldSnapshot | undefined,
   ): Promise<ReadonlyMap<Audience, Selection>> {
     const catalog = this.#deps.live.current
     const taken = await Promise.all(
       audiences.map((audience) => takenBy(audience, catalog, events, passing, suspects)),
     )
-    const readable = await this.#findReadable(catalog, scope, events, taken)
+    const readable = await this.#findReadable({ catalog, scope, events, before }, taken)
     const bodies = await this.#describe(catalog, scope, events, readable.rows)
     return new Map(
       audiences.map((audience, index) => {
@@ -102,12 +120,8 @@ export class EventSelector {
   }
 
   /** Of the rows that any of them takes, those the identity may read; and the other side of a change. */
-  async #findReadable(
-    catalog: Catalog,
-    scope: CallerScope,
-    events: readonly LogEvent[],
-    taken: readonly Taken[],
-  ): Promise<Readable> {
+  async #findReadable(circumstances: Circumstances, taken: readonly Taken[]): Promise<Readable> {
+    const { events } = circumstances
     const isTaken = (index: number) =>
       taken.some(({ rows }) => rows.has(`new ${index}`) || rows.has(`old ${index}`))
     const byTable = Map.groupBy(
@@ -117,15 +131,14 @@ export class EventSelector {
     const undecided = new Set<string>()
     const found = await Promise.all(
       [...byTable].map(([table, rows]) =>
-        this.#findVisible(catalog, scope, table, rows, () => undecided.add(table)),
+        this.#findVisible(circumstances, table, rows, () => undecided.add(table)),
       ),
     )
     return { rows: new Set(found.flat().map(({ name }) => name)), undecided }
   }
 
   async #findVisible(
-    catalog: Catalog,
-    scope: CallerScope,
+    { catalog, scope, events, before }: Circumstances,
     table: string,
     rows: readonly Row[],
     onUndecided: () => void,
@@ -137,16 +150,35 @@ export class EventSelector {
     if (!relation.rlsEnabled) return rows
     const visible = this.#visibleStatement(relation)
     if (visible === undefined) return []
-    return await this.#askPolicies({ scope, visible, table, onUndecided }, rows)
+    const { user } = this.#deps
+    const question = { visible, table, onUndecided }
+    const ask = async (step: Step) => (await user.run(scope, [step], { isRead: true }))[0]
+    const found = await this.#askPolicies({ ...question, ask }, rows)
+    if (!readsRelations(relation)) return found
+    const names = new Set(found.map(({ name }) => name))
+    const columns = columnsOfPolicies(relation)
+    const hidden = rows.filter(({ name }) => !names.has(name) && isOwnLoss(events, name, columns))
+    if (hidden.length === 0) return found
+    if (before === undefined) {
+      onUndecided()
+      return found
+    }
+    const snapshot = await before.exported().catch(() => '')
+    const askBefore = async (step: Step) => (await user.runAt(snapshot, scope, [step]))[0]
+    return [...found, ...(await this.#askPolicies({ ...question, ask: askBefore }, hidden))]
   }
 
   /** A policy that fails on a row says no to it, and to no other. */
   async #askPolicies(question: Question, rows: readonly Row[]): Promise<readonly Row[]> {
     try {
       const step = { statement: question.visible, values: [toJsonArray(rows)] }
-      const [answer] = await this.#deps.user.run(question.scope, [step], { isRead: true })
+      const answer = await question.ask(step)
       return (answer?.rows ?? []).flatMap(([place]) => rows[Number(place) - 1] ?? [])
     } catch (error) {
+      if (error instanceof SnapshotUnavailable) {
+        question.onUndecided()
+        return []
+      }
       if (!isUndecidable(error)) throw error
       if (rows.length === 1) {
         const detail = { table: question.table, reason: messageOf(error) }
@@ -221,9 +253,34 @@ export class EventSelector {
   }
 }
 
+/** What decides about the rows of a batch for one identity. */
+interface Circumstances {
+  readonly catalog: Catalog
+  readonly scope: CallerScope
+  readonly events: readonly LogEvent[]
+  readonly before: HeldSnapshot | undefined
+}
+
+/**
+ * Whether it is the event that may have taken the row from those who could see it: a delete, or an update of a column
+ * that policies look at. After any other update the row is as visible as before it in every state of other tables, whose
+ * own changes are not events of this one.
+ */
+function isOwnLoss(
+  events: readonly LogEvent[],
+  name: RowName,
+  columns: readonly string[] | undefined,
+): boolean {
+  const event = events[indexOf(name)]
+  if (event === undefined || !name.startsWith('old')) return false
+  if (event.oldRecord === null || columns === undefined) return true
+  const [before, after] = [sliceObject(event.oldRecord), sliceObject(event.record)]
+  return columns.some((column) => before.get(column) !== after.get(column))
+}
+
 /** What is asked of the policies of one table. */
 interface Question {
-  readonly scope: CallerScope
+  readonly ask: (step: Step) => Promise<Answer | undefined>
   readonly visible: Statement
   readonly table: string
   readonly onUndecided: () => void
