@@ -7,6 +7,7 @@ import { type Pruned, pruneOutbox } from './prune.ts'
 
 export { captureTable, releaseTable } from './capture-table.ts'
 export { Interests } from './interests.ts'
+export { hasRowsBeyond } from './log-news.ts'
 export { OutboxChangeLog } from './outbox.ts'
 export { type Pruned, pruneOutbox } from './prune.ts'
 export { type EventConsumer, Relay } from './relay.ts'

@@ -84,7 +84,7 @@ test('stay those of the later of two reads, whichever ends first', async () => {
   const earlier = interests.refresh()
   await delay(2)
   const later = interests.refresh()
-  reads[1]?.([{ action: 'create', everywhere: false, tables: ['item'] }])
+  reads[1]?.([{ actions: ['create'], tables: ['item'] }])
   await later
   reads[0]?.([])
   await earlier

@@ -50,19 +50,23 @@ export class Interests {
   /** In force on this node at once. */
   async refresh(): Promise<void> {
     const begunAt = performance.now()
-    // One row per action, however many listen.
-    const rows = await this.#database.many<{ action: string; everywhere: boolean; tables: string[] }>(sql`
-      select action, bool_or(i.tables = '{}') as everywhere,
-        coalesce(array_agg(distinct name) filter (where name is not null), '{}') as tables
-      from basalt.event_interests i
-      cross join unnest(i.actions) action
-      left join unnest(i.tables) name on true
-      group by action`)
+    // As they stand: to unnest arrays in here made the planner expect so many rows of tables that were never analysed
+    // that it launched parallel workers, for every read.
+    const rows = await this.#database.many<{ tables: string[]; actions: string[] }>(
+      sql`select tables, actions from basalt.event_interests`,
+    )
     // A read that began later knows better.
     if (begunAt < this.#readAt) return
-    this.#heard = new Map(
-      rows.map(({ action, everywhere, tables }) => [action, { everywhere, tables: new Set(tables) }]),
-    )
+    const heard = new Map<string, { everywhere: boolean; tables: Set<string> }>()
+    for (const { tables, actions } of rows) {
+      for (const action of actions) {
+        const known = heard.get(action) ?? { everywhere: false, tables: new Set() }
+        heard.set(action, known)
+        if (tables.length === 0) known.everywhere = true
+        for (const table of tables) known.tables.add(table)
+      }
+    }
+    this.#heard = heard
     this.#readAt = begunAt
   }
 

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { type Sql, sql } from '../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import { messageOf } from '../../lib/errors.ts'
+import { hasRowsBeyond } from './log-news.ts'
 
 /** What takes events from the log. Each gets every event once, in an order that is right for every record. */
 export interface EventConsumer {
@@ -111,17 +112,7 @@ export class Relay {
   async #hasNews(): Promise<boolean> {
     const { has_news } = await this.#database.one<{ has_news: boolean }>(sql`
       select c.target is not null
-        -- The last one, and the next one from each that was running: asked for in the order of the index, which no
-        -- statistics of the table make the planner leave for a scan of it.
-        or (select transaction_id from basalt.outbox order by transaction_id desc limit 1)
-          >= pg_snapshot_xmax(c.passed)
-        or exists (
-          select from pg_snapshot_xip(c.passed) running
-          where running = (
-            select transaction_id from basalt.outbox where transaction_id >= running
-            order by transaction_id limit 1
-          )
-        )
+        or ${hasRowsBeyond(sql`basalt.outbox`, sql`c.passed`)}
         -- Of a cluster that this database was in before.
         or pg_snapshot_xmax(c.passed) > pg_snapshot_xmax(pg_current_snapshot()) as has_news
       from basalt.event_cursors c

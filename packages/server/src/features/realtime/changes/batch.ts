@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { hasRowsBeyond } from '../../events/index.ts'
 import type { Position } from './position.ts'
 
 /** Rows of a log in their order, and where they begin. */
@@ -132,11 +133,6 @@ interface Row {
 /** The newest snapshot, if the log holds nothing that the older one does not see: by far the cheaper question. */
 async function findQuietEnd(database: Queryable, table: Sql, passed: string): Promise<string | undefined> {
   const { snapshot, has_news } = await database.one<{ snapshot: string; has_news: boolean }>(sql`
-    select pg_current_snapshot()::text as snapshot,
-      exists (select from ${table} where transaction_id >= pg_snapshot_xmax(${passed}::pg_snapshot))
-      or exists (
-        select from ${table}
-        where transaction_id = any (array(select pg_snapshot_xip(${passed}::pg_snapshot)))
-      ) as has_news`)
+    select pg_current_snapshot()::text as snapshot, ${hasRowsBeyond(table, sql`${passed}::pg_snapshot`)} as has_news`)
   return has_news ? undefined : snapshot
 }

@@ -78,16 +78,22 @@ export function readMessages(
  * @returns whether none is left; else the next pass is due at once
  */
 export async function pruneMessages(database: Queryable): Promise<boolean> {
+  const isOld = sql`created_at < now() - make_interval(secs => ${messageLifeSeconds}::int)`
   let after = '0'
   for (let statement = 0; statement < statementsPerPass; statement += 1) {
     const { count, last } = await database.one<{ count: number; last: string }>(sql`
       with oldest as materialized (
         select id, created_at from basalt.realtime_messages where id > ${after}::bigint
-        order by id limit ${pruneSize}::int
+        order by id
+        -- Nothing is read while the oldest is young.
+        limit (
+          select case when ${isOld} then ${pruneSize}::int else 0 end
+          from basalt.realtime_messages where id > ${after}::bigint order by id limit 1
+        )
       ),
       deleted as (
         delete from basalt.realtime_messages where id = any (array(
-          select id from oldest where created_at < now() - make_interval(secs => ${messageLifeSeconds}::int)
+          select id from oldest where ${isOld}
         ))
         returning id
       )

@@ -71,21 +71,45 @@ export async function deleteLeft(
   leaveSeconds: number,
   spareNodes: boolean,
 ): Promise<boolean> {
+  // The nodes that have presences are found one by one in the index: the table is not read as a whole.
   const { is_left } = await database.one<{ is_left: boolean }>(sql`
-    with gone as (
-      delete from basalt.realtime_presence p
-      where p.left_at <= now() - make_interval(secs => ${leaveSeconds}::int)
-        or (p.left_at is null and not ${spareNodes}::bool and not exists (
-          select from basalt.realtime_nodes n
-          where n.id = p.node and n.seen_at > now() - make_interval(secs => ${nodeLifeSeconds}::int)
-        ))
+    with recursive node (id) as (
+      (select node from basalt.realtime_presence order by node limit 1)
+      union all
+      select (select p.node from basalt.realtime_presence p where p.node > n.id order by p.node limit 1)
+      from node n
+      where n.id is not null
+    ),
+    dead as (
+      select id from node
+      where id is not null and not ${spareNodes}::bool and not exists (
+        select from basalt.realtime_nodes n
+        where n.id = node.id and n.seen_at > now() - make_interval(secs => ${nodeLifeSeconds}::int)
+      )
+    ),
+    gone as (
+      -- A row that changes meanwhile is another one: it is looked at the next time.
+      delete from basalt.realtime_presence where ctid = any (array(
+        select ctid from basalt.realtime_presence
+        where left_at <= now() - make_interval(secs => ${leaveSeconds}::int)
+        union all
+        select p.ctid
+        from dead
+        cross join lateral (
+          -- A range, which the planner takes for a small part of the table whatever it believes of the nodes.
+          select ctid from basalt.realtime_presence
+          where node >= dead.id and node <= dead.id and left_at is null
+          offset 0
+        ) p
+      ))
       returning node, channel, connection_id, presence
     ),
     told as (
       insert into basalt.realtime_messages (kind, node, channel, connection_id, payload)
       select 'leave', node, channel, connection_id, presence from gone
     )
-    select exists (select from basalt.realtime_presence) or exists (select from basalt.realtime_messages) as is_left`)
+    select exists (select from (select from basalt.realtime_presence order by node limit 1) p)
+      or exists (select from (select from basalt.realtime_messages order by id limit 1) m) as is_left`)
   return is_left
 }
 
