@@ -1,12 +1,12 @@
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type EventStreamClient, openEventStream } from '../../test/event-stream.ts'
 import { alice } from '../../test/fixtures.ts'
+import { observeStatements } from '../../test/observed-statements.ts'
 import { createTestApp, type TestApp, userToken } from '../../test/test-app.ts'
 import { waitFor } from '../../test/wait-for.ts'
 import { openWebSocket, type WebSocketClient } from '../../test/websocket-client.ts'
-import { Connection } from './connection.ts'
-import { type RenderedSql, render } from './sql.ts'
+import type { RenderedSql } from './sql.ts'
 
 /*
  * What a node sends while no client asks for anything, observed where all statements leave it: a new poller is read
@@ -72,9 +72,10 @@ const frequent = new Map<string, RenderedSql>()
 const rare = new Map<string, RenderedSql>()
 
 beforeAll(async () => {
-  const slow = collectSlowTimers()
   let target = frequent
-  observe((statement) => isOurs(statement) && target.set(statement.text, statement))
+  const observed = observeStatements((statement) => {
+    if (isOurs(statement)) target.set(statement.text, statement)
+  }, minuteMs)
   app = await createTestApp({
     config: { 'auth.clean_up.enabled': 'true', 'auth.totp_enabled': 'true' },
     setup: `
@@ -98,12 +99,12 @@ beforeAll(async () => {
   const isRare = (clock: string) => clocks.indexOf(clock) >= clocks.indexOf('delete from basalt.outbox')
   await waitFor('every clock', () => clocks.every((clock) => isRare(clock) || isSeen(clock)), 60_000)
   target = rare
-  for (const run of slow) run()
+  for (const run of observed.slowTimers) run()
   const missing = () => clocks.filter((clock) => !isSeen(clock))
   await waitFor(`the slow clocks`, () => missing().length === 0, 20_000).catch(() => {
     throw new Error(`not sent: ${missing().join()}`)
   })
-  vi.restoreAllMocks()
+  observed.stop()
   for (const text of frequent.keys()) rare.delete(text)
   client = new pg.Client({ connectionString: app.database.url })
   await client.connect()
@@ -149,34 +150,6 @@ describe('statements on a clock', () => {
 /** What pg-boss sends by itself is not ours to write; it names its schema without quotes. */
 function isOurs({ text }: RenderedSql): boolean {
   return !/\bbasalt_jobs\./.test(text) && /^\s*(with|select|insert|update|delete)\b/i.test(text)
-}
-
-function observe(note: (statement: RenderedSql) => void): void {
-  const { query, sendEach } = Connection.prototype
-  vi.spyOn(Connection.prototype, 'query').mockImplementation(function (this: Connection, statement) {
-    const rendered = 'text' in statement ? statement : render(statement)
-    note(rendered)
-    // The row type is the caller's, who is answered what the original answers.
-    return query.call(this, rendered) as never
-  })
-  vi.spyOn(Connection.prototype, 'sendEach').mockImplementation(function (this: Connection, outgoing) {
-    for (const { calls } of outgoing)
-      for (const { statement, values } of calls) note({ text: statement.text, values })
-    sendEach.call(this, outgoing)
-  })
-}
-
-/** @returns what intervals of a minute and more would run, filled while they are made */
-function collectSlowTimers(): readonly (() => void)[] {
-  const slow: (() => void)[] = []
-  const original = globalThis.setInterval
-  const collect = (run: () => void, ms: number) => {
-    if (ms >= minuteMs) slow.push(run)
-    return original(run, ms)
-  }
-  // Its overloads differ in types of Node alone.
-  vi.spyOn(globalThis, 'setInterval').mockImplementation(collect as typeof setInterval)
-  return slow
 }
 
 interface PlanNode {
