@@ -10,7 +10,6 @@ let app: TestApp
 let other: TestApp
 const aliceToken = userToken({ sub: alice })
 const bobToken = userToken({ sub: bob })
-const carol = '33333333-3333-4333-8333-333333333333'
 
 const captured = ['list', 'item', 'note', 'member', 'doc', 'own', 'wrapped']
 
