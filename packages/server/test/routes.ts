@@ -26,11 +26,10 @@ export function listRoutes({ app }: TestApp): ServedRoute[] {
 
 /** A path the route matches. */
 export function examplePath(url: string): string {
-  // The tree leaves out the folder of the reference page's files.
   return url
     .replace(/:table/g, 'note')
+    .replace('/guides/:name', '/guides/collections')
     .replace(/:\w+/g, '1')
-    .replace(/\*$/, '/static/index.css')
 }
 
 /** The methods of all routes that match the path, sorted: `/api/collections/note/batch` is also a record. */

@@ -58,6 +58,7 @@ describe('without anything', () => {
         url: '',
         listen_url: '',
         max_conns: 20,
+        require_rls: false,
         acquire_timeout_ms: 5000,
         statement_timeout_ms: 30_000,
         schemas: ['public'],

@@ -55,7 +55,6 @@ const clocks = [
   'delete from basalt.attempts',
   'delete from basalt.sessions',
   'delete from basalt.mailed_tokens',
-  'delete from basalt.webhook_deliveries',
   'delete from basalt.realtime_tables',
   'delete from basalt.users',
 ]

@@ -27,20 +27,26 @@ afterAll(() => app[Symbol.asyncDispose]())
 const publicRoutes = new Set([
   'GET /health',
   'GET /metrics',
-  'GET /api/openapi.json',
+  'GET /',
+  'GET /favicon.ico',
+  'GET /favicon.svg',
   'GET /api/docs',
-  'GET /api/docs/static/index.html',
-  'GET /api/docs/static/swagger-initializer.js',
-  'GET /api/docs*',
-  'GET /api/docs/json',
-  'GET /api/docs/yaml',
   'GET /api/docs/errors',
+  'GET /api/docs/guides',
+  'GET /api/docs/guides/:name',
+  'GET /api/docs/assets/api-page.css',
+  'GET /api/docs/assets/swagger-ui-bundle.js',
+  'GET /api/docs/assets/swagger-ui.css',
   'GET /api/admin/status',
   'POST /api/admin/auth',
   'GET /admin/sign-in',
   'GET /auth/verify',
   'GET /auth/magic-link',
   'GET /auth/reset-password',
+  // Forms of these pages, not JSON.
+  'POST /auth/verify',
+  'POST /auth/magic-link',
+  'POST /auth/reset-password',
   // Judges the token itself: who connects may also say in a first message who they are.
   'GET /api/realtime/ws',
   ...[
@@ -68,10 +74,14 @@ const secondFactorRoutes = /^\/api\/auth\/mfa\/(\w+\/(challenge|verify))$/
 /** Open to a user and to a token whose second factor is due. */
 const eitherRoutes = /^\/api\/auth\/mfa\/factors$/
 
-type Access = 'public' | 'admin' | 'data' | 'stream' | 'account' | 'second factor' | 'either'
+/** Says more to those who sign in; a token that is not valid is refused. */
+const optionalRoutes = new Set(['/api/openapi.json'])
+
+type Access = 'public' | 'optional' | 'admin' | 'data' | 'stream' | 'account' | 'second factor' | 'either'
 
 function accessOf({ method, url }: ServedRoute): Access {
   if (publicRoutes.has(`${method === 'HEAD' ? 'GET' : method} ${url}`)) return 'public'
+  if (optionalRoutes.has(url)) return 'optional'
   if (/^\/api\/(admin|webhooks)(\/|$)/.test(url)) return 'admin'
   if (secondFactorRoutes.test(url)) return 'second factor'
   if (eitherRoutes.test(url)) return 'either'
@@ -141,7 +151,7 @@ describe('a route for everybody', () => {
         }
         // Without a body nobody signs in; what is switched off says so. Only this one looks at a token that is sent.
         const isLooking = route.url.endsWith('/magic-link/confirm') && headers.authorization === 'Bearer x'
-        const answers = isLooking || route.url.endsWith('/auth/login') ? [401] : [400, 404]
+        const answers = isLooking || route.url.endsWith('/auth/login') ? [401] : [400, 404, 415]
         expect([route.url, answers.includes(status)]).toEqual([route.url, true])
         if (!isLooking) expect(text).not.toMatch(/authorization|token is invalid/)
       }

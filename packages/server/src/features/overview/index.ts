@@ -1,8 +1,6 @@
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
 import type { Feature } from '../../feature.ts'
-import { identityOf } from '../../http/authentication.ts'
-import { httpErrors } from '../../http/errors.ts'
 import { sendPage } from '../../http/send-page.ts'
 import { favicon, faviconSvg } from './favicon.ts'
 import { createOverviewPage } from './page.ts'
@@ -33,11 +31,11 @@ export function overview({ catalog, database, version, isAuthRequired }: Overvie
 
       app.get(
         '/api/admin/tables',
-        { config: { guard: 'data', operation: 'overview.tables' }, schema: tableListSchema },
-        async (request, reply) => {
-          if (identityOf(request).kind === 'user') {
-            throw httpErrors.adminRequired().with({ headers: { 'www-authenticate': 'Bearer' } })
-          }
+        {
+          config: { guard: isAuthRequired ? 'admin' : 'data', operation: 'overview.tables' },
+          schema: tableListSchema,
+        },
+        async (_request, reply) => {
           await catalog.refresh()
           const items = await listTables(database, catalog.current)
           return reply.send({ items, count: items.length })

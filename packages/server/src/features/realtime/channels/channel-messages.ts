@@ -81,24 +81,25 @@ export async function pruneMessages(database: Queryable): Promise<boolean> {
   const isOld = sql`created_at < now() - make_interval(secs => ${messageLifeSeconds}::int)`
   let after = '0'
   for (let statement = 0; statement < statementsPerPass; statement += 1) {
-    const { count, last } = await database.one<{ count: number; last: string }>(sql`
+    const page = await database.maybeOne<{ last: string | null }>(sql`
       with oldest as materialized (
-        select id, created_at from basalt.realtime_messages where id > ${after}::bigint
+        select id, ${isOld} as is_old from basalt.realtime_messages where id > ${after}::bigint
         order by id
-        -- Nothing is read while the oldest is young.
+        -- Little is read while the oldest are young.
         limit (
-          select case when ${isOld} then ${pruneSize}::int else 0 end
-          from basalt.realtime_messages where id > ${after}::bigint order by id limit 1
+          select case when bool_or(${isOld}) then ${pruneSize}::int else 0 end
+          from (
+            select created_at from basalt.realtime_messages where id > ${after}::bigint order by id limit 100
+          ) oldest
         )
       ),
       deleted as (
-        delete from basalt.realtime_messages where id = any (array(
-          select id from oldest where ${isOld}
-        ))
-        returning id
+        delete from basalt.realtime_messages where id = any (array(select id from oldest where is_old))
       )
-      select count(*)::int as count, coalesce(max(id), 0)::text as last from deleted`)
-    if (count < pruneSize) return true
+      select max(id) filter (where is_old)::text as last from oldest
+      having count(*) = ${pruneSize}::int`)
+    const last = page?.last ?? undefined
+    if (last === undefined) return true
     // Not from the beginning again, where the index still holds what has been removed.
     after = last
   }
