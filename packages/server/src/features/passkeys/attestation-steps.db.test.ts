@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { AccountsApp, SignedIn } from '../../../test/accounts.ts'
 import {
@@ -238,6 +238,25 @@ describe('the attestation', () => {
       packed(-7, signWith(key, 'ES256', Buffer.concat([signed, signed])))
     await expectRefusal({ format: 'packed', statement }, /not signed by the key of the passkey/)
   })
+
+  test.each([
+    ['ES256', -257],
+    ['ES256', -8],
+    ['EdDSA', -7],
+    ['ES256', undefined],
+  ] as const)(
+    'by itself, of a key for %s that states algorithm %s, is refused',
+    async (algorithm, stated) => {
+      const statement = (signed: Buffer, key: KeyObject) =>
+        new Map<string, unknown>([
+          ...(stated === undefined ? [] : ([['alg', stated]] as const)),
+          ['sig', signWith(key, algorithm, signed)],
+        ])
+      await expectRefusal({ format: 'packed', statement }, /the self attestation states algorithm/, {
+        algorithm,
+      })
+    },
+  )
 
   test('by itself without a signature is refused', async () => {
     await expectRefusal(

@@ -1,8 +1,9 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { AttestationObject } from '@simplewebauthn/server/helpers'
 import { type ClientData, isBase64url, isFramed, isRecord, parseClientData } from './client-data.ts'
 import { webauthn, webauthnHelpers } from './library.ts'
 import { algorithms } from './options.ts'
-import { requireUsableKey } from './public-key.ts'
+import { algorithmOf, requireUsableKey } from './public-key.ts'
 import type { RelyingParty } from './relying-party.ts'
 
 /** What `navigator.credentials.create` answered, in the right form; not verified. */
@@ -72,6 +73,8 @@ export async function verifyAttestation(
   // We asked for none (§5.4.7). Certificates are not looked at: they could name addresses to fetch revocations from.
   if (format !== 'none' && !isSelfAttested) throw new Error(`attestation was not asked for: ${format}`)
 
+  if (isSelfAttested) requireSameAlgorithm(attestationObject)
+
   const { verified, registrationInfo } = await webauthn().verifyRegistrationResponse({
     response,
     expectedChallenge: clientData.challenge,
@@ -96,6 +99,19 @@ export async function verifyAttestation(
     isBackupEligible: credentialDeviceType === 'multiDevice',
     isBackedUp: credentialBackedUp,
     aaguid,
+  }
+}
+
+/** Self attestation is signed with the algorithm of the passkey's own key (§8.2). @throws Error for the log */
+function requireSameAlgorithm(attestationObject: AttestationObject): void {
+  const { credentialPublicKey } = webauthnHelpers().parseAuthenticatorData(attestationObject.get('authData'))
+  if (credentialPublicKey === undefined) throw new Error('there is no public key')
+  const algorithm = algorithmOf(credentialPublicKey)
+  const stated: unknown = attestationObject.get('attStmt').get('alg')
+  if (stated !== algorithm) {
+    throw new Error(
+      `the self attestation states algorithm ${String(stated)}, its key has ${String(algorithm)}`,
+    )
   }
 }
 

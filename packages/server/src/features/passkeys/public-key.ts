@@ -17,6 +17,12 @@ export function requireUsableKey(publicKey: Uint8Array): void {
   if ((asymmetricKeyDetails?.modulusLength ?? 2048) < 2048) throw new Error('the RSA key is too short')
 }
 
+/** The algorithm that the key is for (RFC 9052 §7.1). */
+export function algorithmOf(publicKey: Uint8Array): unknown {
+  const key = webauthnHelpers().decodeCredentialPublicKey(new Uint8Array(publicKey)) as unknown
+  return key instanceof Map ? key.get(labels.alg) : undefined
+}
+
 function toJwk(key: unknown): JsonWebKey | undefined {
   if (!(key instanceof Map)) return undefined
   const [kty, alg, first, second, third] = Object.values(labels).map((label): unknown => key.get(label))
