@@ -15,19 +15,21 @@ const domainLetters = /^[\p{L}\p{M}\p{N}.-]+$/u
 const domainLabel = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/
 
 /**
- * The one spelling of an address that is stored and compared: trimmed, in lower case, the domain in ASCII
+ * The one spelling of an address that is stored and compared: trimmed, in lower case, the local part in NFC (RFC 6532
+ * §3.1), the domain in ASCII
  * (`Bücher@BÜCHER.example` → `bücher@xn--bcher-kva.example`). Compare it as it stands: letters that only look alike
  * make different addresses, and the database's own folding of case would make some of them equal.
  *
  * @returns undefined when mail cannot be sent to it
  */
 export function normalizeEmail(text: string): string | undefined {
-  const [local, domain, ...more] = text.trim().split('@')
+  const [given, domain, ...more] = text.trim().split('@')
+  const local = given === undefined ? undefined : lowerCase(given.normalize('NFC')).normalize('NFC')
   if (local === undefined || domain === undefined || more.length > 0) return undefined
   if (!localPart.test(local) || Buffer.byteLength(local) > localPartLimit) return undefined
   const ascii = asciiDomain(domain)
   if (ascii === undefined) return undefined
-  const address = `${lowerCase(local)}@${ascii}`
+  const address = `${local}@${ascii}`
   return Buffer.byteLength(address) <= addressLimit ? address : undefined
 }
 
@@ -45,7 +47,7 @@ function asciiDomain(domain: string): string | undefined {
   return isDomain && !/^\d+$/.test(labels.at(-1) ?? '') ? ascii : undefined
 }
 
-/** Only true pairs: `toLowerCase` alone makes `k` of the Kelvin sign, and so of one mailbox another. */
+/** Only true pairs: `toLowerCase` alone makes two letters of `İ`, and so of one mailbox another. */
 function lowerCase(text: string): string {
   return Array.from(text, (letter) => {
     const lower = letter.toLowerCase()
