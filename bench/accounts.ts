@@ -63,7 +63,8 @@ async function post(path: string, body: object): Promise<{ refreshToken: string 
 function verifyMicros(isKnown: boolean): number {
   const keys = { secret: 'a-secret-of-at-least-thirty-two-characters', clock: systemClock }
   const verifier = createAccessTokenVerifier(keys)
-  const claims = { email: 'ada@example.com', aal: 'aal1', amr: ['password'], is_anonymous: false } as const
+  const known = { aal: 'aal1', amr: ['password'], is_anonymous: false } as const
+  const claims = { email: 'ada@example.com', email_verified: true, ...known }
   const tokens = Array.from({ length: 20_000 }, (_, n) => {
     const sub = `00000000-0000-4000-8000-${String(isKnown ? 0 : n).padStart(12, '0')}`
     return signAccessToken({ ...claims, sub }, 900, keys)

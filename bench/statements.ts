@@ -13,6 +13,7 @@ const scope = {
   kind: 'caller',
   userId: ownerId,
   email: 'bench@example.com',
+  isEmailVerified: true,
   aal: 'aal1',
   isAnonymous: false,
   sessionId: '',

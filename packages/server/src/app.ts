@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
+import { isDevelopment } from './config/development.ts'
 import type { Config } from './config/schema.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
@@ -121,6 +122,12 @@ async function wire(
   catalog: LiveCatalog,
 ): Promise<App> {
   let isStopping = false
+  const inDevelopment = isDevelopment(config)
+  if (inDevelopment) {
+    log.info(
+      'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
+    )
+  }
   const { system } = database
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
   const origins = createOrigins({
@@ -144,7 +151,7 @@ async function wire(
   })
   const mailBackend = createMailBackend({
     config: config.email,
-    isDevelopment: isDevelopment(config),
+    isDevelopment: inDevelopment,
     log,
     clock,
   })
@@ -157,7 +164,7 @@ async function wire(
   // Made when it is first needed: without auth there may be no secret to make it from.
   let secretBox: SecretBox | undefined
   const secrets = () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config)))
-  const endedSessions = new EndedSessions(system, config.auth.token_duration, log)
+  const endedSessions = new EndedSessions(system, clock, log)
   const settings = new AuthSettings(system, config.auth, log)
   const keys = config.auth.enabled ? deriveKeys(resolveJwtSecret(config)) : undefined
   const accessTokens =
@@ -166,6 +173,8 @@ async function wire(
       : [refuseEndedSessions(createAccessTokenVerifier({ secret: keys.access, clock }), endedSessions)]
   const accountContext: AccountContext | undefined = keys && {
     config: config.auth,
+    isDevelopment: inDevelopment,
+    log,
     appName: config.email.app_name,
     database: system,
     keys,
@@ -175,7 +184,7 @@ async function wire(
     settings,
     jobs: jobQueue,
     mail: { backend: mailBackend, templates: mailTemplates },
-    sms: createSmsProvider({ config: config.auth, isDevelopment: isDevelopment(config), log, clock }),
+    sms: createSmsProvider({ config: config.auth, isDevelopment: inDevelopment, log, clock }),
     endedSessions,
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
@@ -228,7 +237,6 @@ async function wire(
     maintenance({
       database: system,
       queue: jobQueue,
-      accessTokenSeconds: config.auth.token_duration,
       jobRetentionDays: config.jobs.retention_days,
       deliveryRetentionDays: config.webhooks.retention_days,
       anonymousDays: config.auth.clean_up.anonymous_days,
@@ -318,14 +326,6 @@ async function answersInTime(database: SystemDatabase): Promise<boolean> {
 function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
   if (allow_private_targets !== 'auto') return allow_private_targets
   return isLoopback(server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname)
-}
-
-/** On somebody's own machine, where codes and links may stand in the log (decisions, Configuration). */
-function isDevelopment({ database, server }: Config): boolean {
-  if (database.url === '') return true
-  return server.public_base_url === ''
-    ? isLoopback(server.host)
-    : isLoopback(new URL(server.public_base_url).hostname)
 }
 
 /** Before the server listens on a free port of the system's choice, the port is not known. */

@@ -126,7 +126,14 @@ export function userToken(
   claims: Partial<AccessTokenClaims> & { readonly sub: string },
   seconds = 900,
 ): string {
-  const whole = { email: '', aal: 'aal1', amr: ['password'], is_anonymous: false, ...claims } as const
+  const whole = {
+    email: '',
+    email_verified: false,
+    aal: 'aal1',
+    amr: ['password'],
+    is_anonymous: false,
+    ...claims,
+  } as const
   return signAccessToken(whole, seconds, { secret: testSecret, clock: systemClock })
 }
 

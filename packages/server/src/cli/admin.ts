@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { Config } from '../config/schema.ts'
+import { type Config, longestTokenSeconds } from '../config/schema.ts'
 import { type Database, openDatabase } from '../database/open.ts'
 import { signAccessToken } from '../features/accounts/index.ts'
 import { type AdminService, createAdminService } from '../features/admin/index.ts'
@@ -36,6 +36,7 @@ function resetPasswordCommand(terminal: Terminal): Command {
 interface TokenOptions {
   readonly user?: string
   readonly email: string
+  readonly emailVerified: boolean
   readonly aal: string
   readonly seconds: string
 }
@@ -45,8 +46,9 @@ function tokenCommand(terminal: Terminal): Command {
     .description('print an admin token, valid for 12 hours')
     .option('--user <id>', 'print an access token of this user instead, to try policies with')
     .option('--email <address>', 'email of that user', '')
+    .option('--email-verified', 'whether that email is verified', false)
     .option('--aal <level>', 'assurance level of that token: aal1 or aal2', 'aal1')
-    .option('--seconds <number>', 'lifetime of that token', '900')
+    .option('--seconds <number>', 'lifetime of that token, at most a day', '900')
   return withConfigFlags(command).action(async (options: TokenOptions) => {
     const { config } = loadCommandConfig(terminal, command)
     requireUserForItsOptions(command, options)
@@ -61,17 +63,34 @@ function tokenCommand(terminal: Terminal): Command {
 /** An admin token has none of these; to ignore them would promise a shorter life than it has. */
 function requireUserForItsOptions(command: Command, { user }: TokenOptions): void {
   if (user !== undefined) return
-  const given = ['email', 'aal', 'seconds'].find((name) => command.getOptionValueSource(name) === 'cli')
-  if (given !== undefined) throw new OperatorError(`--${given} needs --user`, { exitCode: 2 })
+  const given = ['email', 'emailVerified', 'aal', 'seconds'].find(
+    (name) => command.getOptionValueSource(name) === 'cli',
+  )
+  if (given !== undefined)
+    throw new OperatorError(`--${given.replace('V', '-v')} needs --user`, { exitCode: 2 })
 }
 
-function signUserToken(config: Config, user: string, { email, aal, seconds }: TokenOptions): string {
+function signUserToken(
+  config: Config,
+  user: string,
+  { email, emailVerified, aal, seconds }: TokenOptions,
+): string {
   if (!uuid.test(user)) throw new OperatorError('--user: expected a uuid in lower case', { exitCode: 2 })
   if (aal !== 'aal1' && aal !== 'aal2')
     throw new OperatorError('--aal: expected aal1 or aal2', { exitCode: 2 })
   if (!/^[1-9]\d{0,8}$/.test(seconds))
     throw new OperatorError('--seconds: expected a positive integer', { exitCode: 2 })
-  const claims = { sub: user, email, aal, amr: [], is_anonymous: false } as const
+  // Without a session it ends with its user, and that is remembered for so long.
+  if (Number(seconds) > longestTokenSeconds)
+    throw new OperatorError(`--seconds: expected at most ${longestTokenSeconds}`, { exitCode: 2 })
+  const claims = {
+    sub: user,
+    email,
+    email_verified: emailVerified,
+    aal,
+    amr: [],
+    is_anonymous: false,
+  } as const
   return signAccessToken(claims, Number(seconds), { secret: resolveJwtSecret(config), clock: systemClock })
 }
 

@@ -65,7 +65,9 @@ describe('usage', () => {
     [['admin', 'token', '--user', alice, '--aal', 'aal3'], '--aal: expected aal1 or aal2'],
     [['admin', 'token', '--user', alice, '--seconds', '-1'], '--seconds: expected a positive integer'],
     [['admin', 'token', '--user', alice, '--seconds', '1.5'], '--seconds: expected a positive integer'],
+    [['admin', 'token', '--user', alice, '--seconds', '86401'], '--seconds: expected at most 86400'],
     [['admin', 'token', '--seconds', '60'], '--seconds needs --user'],
+    [['admin', 'token', '--email-verified'], '--email-verified needs --user'],
     [['admin', 'token', '--aal', 'aal2'], '--aal needs --user'],
   ])('%j is wrong: 2, and a line that says what', async (args, message) => {
     const { code, stdout, stderr } = await run(...args)

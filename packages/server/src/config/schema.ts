@@ -1,5 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox'
 
+/** Longest life of an access token: revocations of tokens that no session stands behind are kept so long. */
+export const longestTokenSeconds = 86_400
+
 /**
  * Every configuration key, once: type, default, description, what is expected, whether it is secret.
  * The loader, the command line's flags, `basalt config` and docs/generated/configuration.md all read this.
@@ -84,9 +87,17 @@ export const configSchema = Type.Object({
       pattern: '^(([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)(,([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?))*)?$',
       expects: 'keys as auth.encryption_key, separated by commas',
     }),
-    token_duration: integer(900, 'Seconds an access token is valid.', 10, 86_400),
+    token_duration: integer(900, 'Seconds an access token is valid.', 10, longestTokenSeconds),
     refresh_token_duration: integer(604_800, 'Seconds a session lives without being used.', 60, 31_536_000),
     min_password_length: integer(8, 'Fewest characters of a password.', 8, 64),
+    refuse_common_passwords: flag(
+      true,
+      'Whether a common password is refused. In development it is accepted, with a warning in the log.',
+    ),
+    require_verified_email: flag(
+      false,
+      'Whether users with an email address have to verify it before they can sign in.',
+    ),
     site_url: text('', 'Site whose pages mailed links lead to. Empty: the pages of this server.', {
       pattern: '^(https?://[^?#\\s]+)?$',
       expects: 'an http or https URL, such as https://app.example.com',
@@ -156,19 +167,35 @@ export const configSchema = Type.Object({
     }),
     limits: Type.Object({
       login_failures: integer(10, 'Failed sign-ins per account and address within 15 minutes.', 1, 100_000),
-      login_failures_per_address: integer(
-        100,
-        'Failed sign-ins per address within 15 minutes.',
+      login_failures_per_account: integer(
+        1000,
+        'Failed sign-ins per account and hour, from all addresses that it was not signed in to from before.',
         1,
         1_000_000,
       ),
-      registrations_per_hour: integer(100, 'Registrations per address and hour.', 1, 1_000_000),
+      login_failures_per_address: integer(
+        100,
+        'Failed sign-ins per client address within 15 minutes; 100 times as many in development.',
+        1,
+        1_000_000,
+      ),
+      registrations_per_hour: integer(
+        100,
+        'Registrations per client address and hour; 100 times as many in development.',
+        1,
+        1_000_000,
+      ),
       mails_per_hour: integer(10, 'Mails to one address that callers can cause per hour.', 1, 10_000),
-      mail_requests_per_hour: integer(100, 'Requests for mails per client address and hour.', 1, 1_000_000),
+      mail_requests_per_hour: integer(
+        100,
+        'Requests for mails per client address and hour; 100 times as many in development.',
+        1,
+        1_000_000,
+      ),
       sms_per_hour: integer(5, 'Text messages to one number per hour.', 1, 1000),
       sms_requests_per_hour: integer(
         30,
-        'Requests for text messages per client address and hour.',
+        'Requests for text messages per client address and hour; 100 times as many in development.',
         1,
         1_000_000,
       ),

@@ -1,8 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { connectTo } from '../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-app.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { migrate } from './migrate.ts'
+
+const migrations = new URL('../../migrations/', import.meta.url)
 
 async function createEmptyDatabase(): Promise<TestDatabase> {
   const database = await createTestDatabase()
@@ -44,13 +47,77 @@ test.each([
   expect(all.slice(0, 2)).toEqual(['core', 'admin'])
 })
 
-test('the system schema is closed to callers', async () => {
+test('the system schema is closed to callers, but for the helpers of policies', async () => {
   await using database = await createEmptyDatabase()
   await migrateOnce(database)
-  const [row] = await database.sql(
-    `select has_schema_privilege('basalt_authenticated', 'basalt', 'usage') as may_look`,
+  const relations = await database.sql(
+    `select relname from pg_class c join pg_namespace n on n.oid = relnamespace
+     where nspname = 'basalt' and case when relkind = 'S'
+       then has_sequence_privilege('basalt_authenticated', c.oid, 'usage, select, update')
+       when relkind in ('r', 'p', 'v', 'm', 'f')
+       then has_table_privilege('basalt_authenticated', c.oid, 'select, insert, update, delete, truncate, references, trigger')
+         or has_any_column_privilege('basalt_authenticated', c.oid, 'select, insert, update, references') end`,
   )
-  expect(row).toEqual({ may_look: false })
+  expect(relations).toEqual([])
+  const functions = await database.sql<{ name: string }>(
+    `select proname as name from pg_proc p join pg_namespace n on n.oid = pronamespace
+     where nspname = 'basalt' and has_function_privilege('basalt_authenticated', p.oid, 'execute') order by 1`,
+  )
+  expect(functions.map(({ name }) => name)).toEqual([
+    'aal',
+    'claims',
+    'email_verified',
+    'is_anonymous',
+    'session_id',
+    'user_email',
+    'user_id',
+  ])
+})
+
+test('addresses of before are brought into NFC, and the revocations of before kept for a day', async () => {
+  await using database = await createEmptyDatabase()
+  const connection = await connectTo(database)
+  const files = readdirSync(migrations).sort()
+  const scripts = files.map((file) => readFileSync(new URL(file, migrations), 'utf8'))
+  const last = files.findIndex((file) => file.endsWith('_identity.sql'))
+  for (const script of scripts.slice(0, last)) await connection.script(script)
+  await database.sql(`
+    insert into basalt.users (id, email, email_verified_at, created_at) values
+      ('00000000-0000-4000-8000-000000000001', E'jo\\u0308rg@example.com', now(), now()),
+      ('00000000-0000-4000-8000-000000000002', E'a\\u030asa@example.com', null, now() - interval '1 day'),
+      ('00000000-0000-4000-8000-000000000003', E'\\u212bsa@example.com', now(), now()),
+      ('00000000-0000-4000-8000-000000000004', E'z\\u00e9@example.com', null, now()),
+      ('00000000-0000-4000-8000-000000000005', E'ze\\u0301@example.com', now(), now()),
+      ('00000000-0000-4000-8000-000000000006', 'plain@example.com', null, now());
+    insert into basalt.mfa_factors (user_id, method, confirmed_at) values
+      ('00000000-0000-4000-8000-000000000006', 'email', '2026-01-01');
+    insert into basalt.sessions (user_id, aal, amr, expires_at, last_active_at) values
+      ('00000000-0000-4000-8000-000000000001', 'aal1', '{password}', '2027-01-01', '2026-01-01');
+    insert into basalt.ended_sessions (session_id, ended_at) values (gen_random_uuid(), '2026-01-01')`)
+  await connection.script(scripts[last] ?? '')
+  await connection.close()
+  const rows = await database.sql(
+    `select right(id::text, 1) as id, email is NFC normalized as is_nfc from basalt.users order by 1`,
+  )
+  // Of two that become the same the verified one takes the spelling; one that has it keeps it.
+  expect(rows.map(({ id, is_nfc }) => `${id} ${is_nfc}`)).toEqual([
+    '1 true',
+    '2 false',
+    '3 true',
+    '4 true',
+    '5 false',
+    '6 true',
+  ])
+  expect(
+    await database.sql(
+      `select email_verified_at = '2026-01-01' as is_so from basalt.users where email like 'plain%'`,
+    ),
+  ).toEqual([{ is_so: true }])
+  for (const table of ['sessions', 'ended_sessions']) {
+    expect(await database.sql(`select tokens_expire_at::date::text as until from basalt.${table}`)).toEqual([
+      { until: '2026-01-02' },
+    ])
+  }
 })
 
 test('a database that a newer version migrated is left alone', async () => {

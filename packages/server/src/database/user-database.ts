@@ -32,6 +32,7 @@ export type CallerScope =
       readonly kind: 'caller'
       readonly userId: string
       readonly email: string
+      readonly isEmailVerified: boolean
       readonly aal: string
       readonly isAnonymous: boolean
       readonly sessionId: string
@@ -179,8 +180,9 @@ export class UserDatabase {
 
   #contextOf(scope: CallerScope): Call {
     if (scope.kind === 'unrestricted') return this.#unrestrictedContext
-    const { userId, email, aal, isAnonymous, sessionId } = scope
-    return { statement: this.#callerContext, values: [userId, email, aal, String(isAnonymous), sessionId] }
+    const { userId, email, isEmailVerified, aal, isAnonymous, sessionId } = scope
+    const values = [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
+    return { statement: this.#callerContext, values }
   }
 }
 
@@ -188,6 +190,7 @@ export class UserDatabase {
 const callerVariables = [
   'basalt.user_id',
   'basalt.user_email',
+  'basalt.email_verified',
   'basalt.aal',
   'basalt.is_anonymous',
   'basalt.session_id',

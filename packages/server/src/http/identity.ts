@@ -13,6 +13,8 @@ export interface UserIdentity {
   readonly aal: 'aal1' | 'aal2'
   readonly amr: readonly string[]
   readonly isAnonymous: boolean
+  /** When the token was made, in seconds since 1970; undefined when it does not say. */
+  readonly issuedAt: number | undefined
   /** What the policies see of the caller. */
   readonly scope: CallerScope
 }

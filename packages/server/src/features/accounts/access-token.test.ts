@@ -22,6 +22,7 @@ function verify(token: string): Verdict {
 const claims = {
   sub: alice,
   email: 'alice@example.com',
+  email_verified: true,
   aal: 'aal2',
   amr: ['password', 'totp'],
   is_anonymous: false,
@@ -35,23 +36,25 @@ const refused: Verdict = { refusal: 'invalid' }
 
 describe('a token of ours', () => {
   test('becomes the identity of its claims', () => {
-    const { sub, email, aal, amr, is_anonymous, sid } = { ...claims, aal: 'aal2' as const }
-    expect(verify(signAccessToken({ sub, email, aal, amr, is_anonymous, sid }, 900, keys))).toEqual({
+    const { iat, exp: _, ...made } = { ...claims, aal: 'aal2' as const }
+    expect(verify(signAccessToken(made, 900, keys))).toEqual({
       identity: {
         kind: 'user',
         userId: alice,
         email: 'alice@example.com',
-        sessionId: sid,
+        sessionId: made.sid,
         aal: 'aal2',
         amr: ['password', 'totp'],
         isAnonymous: false,
+        issuedAt: iat,
         scope: {
           kind: 'caller',
           userId: alice,
           email: 'alice@example.com',
+          isEmailVerified: true,
           aal: 'aal2',
           isAnonymous: false,
-          sessionId: sid,
+          sessionId: made.sid,
         },
       },
     })
@@ -59,7 +62,7 @@ describe('a token of ours', () => {
 
   test('has the header and the claims of the interface', () => {
     const token = signAccessToken(
-      { sub: alice, email: '', aal: 'aal1', amr: ['anonymous'], is_anonymous: true },
+      { sub: alice, email: '', email_verified: false, aal: 'aal1', amr: ['anonymous'], is_anonymous: true },
       900,
       keys,
     )
@@ -68,6 +71,7 @@ describe('a token of ours', () => {
     expect(JSON.parse(payload ?? '')).toEqual({
       sub: alice,
       email: '',
+      email_verified: false,
       aal: 'aal1',
       amr: ['anonymous'],
       is_anonymous: true,
@@ -263,6 +267,8 @@ describe('the claims', () => {
     ['of an email with a zero byte', { email: 'a\0b' }],
     ['of an email that is too long', { email: 'x'.repeat(1025) }],
     ['of a session that is no text', { sid: 1 }],
+    ['of a session that is no uuid', { sid: 'one' }],
+    ['of an email that is verified by a text', { email_verified: 'true' }],
     ['of a session with a zero byte', { sid: '\0' }],
   ])('%s are refused', (_what, more) => {
     expect(verify(forgeJwt({ payload: { ...claims, ...more } }))).toEqual(refused)

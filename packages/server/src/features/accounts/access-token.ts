@@ -12,6 +12,7 @@ export interface AccessTokenClaims {
   /** User id, a uuid in lower case. */
   readonly sub: string
   readonly email: string
+  readonly email_verified: boolean
   readonly aal: 'aal1' | 'aal2'
   readonly amr: readonly string[]
   readonly is_anonymous: boolean
@@ -127,12 +128,15 @@ function isForUs({ iss, aud }: Readonly<Record<string, unknown>>): boolean {
 }
 
 function judge(claims: Claims): Verdict {
-  const { sub, email = '', sid, aal = 'aal1', amr = [], is_anonymous = false, mfa_pending = false } = claims
+  const { sub, email = '', email_verified = false, sid, aal = 'aal1', amr = [] } = claims
+  const { is_anonymous = false, mfa_pending = false, iat } = claims
   if (typeof mfa_pending !== 'boolean') return refuse
   if (mfa_pending) return judgePending(claims)
   // Policies compare it with uuid columns, and as text with how Postgres prints those.
-  if (!isText(sub) || !uuid.test(sub) || !isText(email) || (sid !== undefined && !isText(sid))) return refuse
+  if (!isText(sub) || !uuid.test(sub) || !isText(email)) return refuse
+  if (sid !== undefined && (!isText(sid) || !uuid.test(sid))) return refuse
   if ((aal !== 'aal1' && aal !== 'aal2') || typeof is_anonymous !== 'boolean') return refuse
+  if (typeof email_verified !== 'boolean') return refuse
   if (!Array.isArray(amr) || !amr.every(isText)) return refuse
   const identity: UserIdentity = {
     kind: 'user',
@@ -142,7 +146,16 @@ function judge(claims: Claims): Verdict {
     aal,
     amr,
     isAnonymous: is_anonymous,
-    scope: { kind: 'caller', userId: sub, email, aal, isAnonymous: is_anonymous, sessionId: sid ?? '' },
+    issuedAt: typeof iat === 'number' ? iat : undefined,
+    scope: {
+      kind: 'caller',
+      userId: sub,
+      email,
+      isEmailVerified: email_verified,
+      aal,
+      isAnonymous: is_anonymous,
+      sessionId: sid ?? '',
+    },
   }
   return { identity }
 }

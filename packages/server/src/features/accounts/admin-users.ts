@@ -41,6 +41,8 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
   ): Promise<void> {
     await require(id)
     const ended = await database.transaction(async (transaction) => {
+      // A sign-in that is in flight holds the row: its session ends too, or never begins.
+      await lockUser(transaction, id)
       await change(transaction)
       const sessions = await endSessionsOf(transaction, id)
       await recordAudit(transaction, { actor: 'admin', action, target: id, address })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../test/account-nodes.ts'
 import { type AccountsApp, createAccountsApp, goodPassword } from '../../../test/accounts.ts'
 import { createTestApp, envelope, type TestApp } from '../../../test/test-app.ts'
 
@@ -172,6 +173,63 @@ describe('users', () => {
     expect((await call('DELETE', `users/${user.id}/sessions`)).status).toBe(204)
     await expect.poll(async () => (await other.request('GET', '/api/auth/me', { token })).status).toBe(401)
     expect((await accounts.post('login', { email: user.email, password: goodPassword })).status).toBe(200)
+  })
+
+  test("one's sessions end with a sign-in that is in flight", async () => {
+    const { user } = await accounts.register()
+    for (const [method, path] of [
+      ['DELETE', 'sessions'],
+      ['POST', 'disable'],
+    ] as const) {
+      await using signIn = await openTransaction(accounts.app.database)
+      // As a sign-in does it: the user shared, then the session.
+      await signIn.sql('select 1 from basalt.users where id = $1 for share', [user.id])
+      await signIn.sql(
+        `insert into basalt.sessions (user_id, aal, amr, expires_at)
+         values ($1, 'aal1', '{password}', now() + interval '1 day')`,
+        [user.id],
+      )
+      await signIn.sql(
+        `insert into basalt.pending_sign_ins (user_id, method, expires_at) values ($1, 'password', now() + interval '1 min')`,
+        [user.id],
+      )
+      const ended = call(method, `users/${user.id}/${path}`)
+      await signIn.waitForBlocked()
+      await signIn.commit()
+      expect((await ended).status).toBeLessThan(300)
+      for (const table of ['sessions', 'pending_sign_ins']) {
+        expect(await accounts.app.sql(`select 1 from basalt.${table} where user_id = $1`, [user.id])).toEqual(
+          [],
+        )
+      }
+    }
+  })
+
+  test("one's sessions end while ten requests sign in and refresh on two nodes, and none survives", async () => {
+    const { user, refreshToken } = await accounts.register()
+    const body = { email: user.email, password: goodPassword }
+    const nodes = [accounts.app, other]
+    const signIns = Array.from({ length: 10 }, (_, index) =>
+      (nodes[index % 2] ?? other).request('POST', '/api/auth/login', { body }),
+    )
+    const refreshed = Promise.all(
+      nodes.map((node) => node.request('POST', '/api/auth/refresh', { body: { refreshToken } })),
+    )
+    const ended = [call('DELETE', `users/${user.id}/sessions`), call('DELETE', `users/${user.id}/sessions`)]
+    for (const response of await Promise.all(ended)) expect(response.status).toBe(204)
+    const answers = [...(await Promise.all(signIns)), ...(await refreshed)]
+    for (const { status } of answers) expect([200, 401]).toContain(status)
+    // What began before the last end is gone, what began after it works: nothing in between.
+    expect((await call('DELETE', `users/${user.id}/sessions`)).status).toBe(204)
+    for (const { json } of answers.filter(({ status }) => status === 200)) {
+      for (const node of nodes) {
+        await expect
+          .poll(async () => (await node.request('GET', '/api/auth/me', { token: json.token })).status, {
+            timeout: 3000,
+          })
+          .toBe(401)
+      }
+    }
   })
 
   test('one is deleted', async () => {

@@ -6,7 +6,13 @@ import { accountLimits, requireAttempt } from './limits.ts'
 import { withVerificationMail } from './mails.ts'
 import type { Credentials } from './register.ts'
 import type { Client } from './sessions.ts'
-import { type AuthenticationResponse, startSession } from './sign-in.ts'
+import {
+  type AuthenticationResponse,
+  describeUnverified,
+  isUnverified,
+  startSession,
+  type UnverifiedResponse,
+} from './sign-in.ts'
 import { insertUser, linkEmail } from './users.ts'
 
 /** A new user without credentials. @throws AppError anonymous_disabled, too_many_requests */
@@ -15,9 +21,9 @@ export async function signInAnonymously(
   client: Client,
   address: string,
 ): Promise<AuthenticationResponse> {
-  const { settings, throttle, config, database } = context
+  const { settings, throttle, database } = context
   if (!settings.current.anonymous_auth_enabled) throw accountErrors.anonymousDisabled()
-  await requireAttempt(throttle, accountLimits(config).anonymous, address)
+  await requireAttempt(throttle, accountLimits(context).anonymous, address)
   return await database.transaction(async (transaction) => {
     const user = await insertUser(transaction, { isAnonymous: true })
     const response =
@@ -28,7 +34,8 @@ export async function signInAnonymously(
 }
 
 /**
- * Gives an anonymous user an address and a password; the id stays.
+ * Gives an anonymous user an address and a password; the id stays. Where the address has to be verified first, there are
+ * no new tokens.
  *
  * @throws AppError only_anonymous, already_linked, email_of_another, field_required, …
  */
@@ -38,18 +45,19 @@ export async function linkEmailTo(
   credentials: Credentials,
   client: Client,
   address: string,
-): Promise<AuthenticationResponse> {
-  const { config, database, passwords, throttle } = context
+): Promise<AuthenticationResponse | UnverifiedResponse> {
+  const { database, passwords, throttle } = context
   if (!caller.isAnonymous) throw accountErrors.onlyAnonymous()
   const email = requireEmail(credentials.email)
-  const password = await requireNewPassword(credentials.password, config.min_password_length)
-  await requireAttempt(throttle, accountLimits(config).register, address)
+  const password = await requireNewPassword(context, credentials.password)
+  await requireAttempt(throttle, accountLimits(context).register, address)
   const passwordHash = await passwords.hash(password)
   return await withVerificationMail(context, email, (requestMail) =>
     database.transaction(async (transaction) => {
       const user = await linkEmail(transaction, caller.userId, { email, passwordHash, isVerified: false })
       if (user === undefined) throw accountErrors.alreadyLinked()
       await requestMail(transaction)
+      if (isUnverified(context, user)) return describeUnverified(user)
       const response = await startSession(context, transaction, user, 'password', client)
       if (response === undefined) throw accountErrors.alreadyLinked()
       return response

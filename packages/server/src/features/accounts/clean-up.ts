@@ -2,17 +2,16 @@ import { sql } from '../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 
 /** Removes what has expired and counts for nothing. */
-export async function deleteExpired(database: SystemDatabase, accessTokenSeconds: number): Promise<void> {
+export async function deleteExpired(database: SystemDatabase): Promise<void> {
   // A used one is remembered for longer than its message may be sent again.
   await database.count(sql`delete from basalt.mailed_tokens where expires_at < now() - interval '1 day'`)
   await database.count(sql`delete from basalt.phone_codes where expires_at < now() - interval '1 day'`)
   await database.count(sql`delete from basalt.pending_sign_ins where expires_at < now()`)
   await database.count(sql`delete from basalt.mfa_challenges where expires_at < now() - interval '1 hour'`)
   await deleteExpiredSessions(database)
-  // A session that ended longer ago than an access token lives has none left. Clocks of nodes may differ a little.
+  // Access tokens expire by the clocks of nodes, which may differ a little.
   await database.count(sql`
-    delete from basalt.ended_sessions
-    where ended_at < now() - make_interval(secs => ${accessTokenSeconds + 3600}::int)`)
+    delete from basalt.ended_sessions where tokens_expire_at < now() - interval '1 hour'`)
 }
 
 /** Removes sessions whose refresh token can no longer be used. */

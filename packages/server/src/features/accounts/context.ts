@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { Config } from '../../config/schema.ts'
 import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -14,13 +15,14 @@ import type { AccountKeys } from './keys.ts'
 export interface SecondFactors {
   /** Whether the user has a factor that a sign-in must pass. */
   isEnrolled(database: Queryable, userId: string): Promise<boolean>
-  /** Removes all factors and what belongs to them, when the account changes hands. */
-  removeAll(database: Queryable, userId: string): Promise<void>
 }
 
 /** What the use cases work with. */
 export interface AccountContext {
   readonly config: Config['auth']
+  /** As `config/development.ts` says. */
+  readonly isDevelopment: boolean
+  readonly log: Logger
   readonly appName: string
   readonly database: SystemDatabase
   readonly keys: AccountKeys

@@ -36,6 +36,11 @@ export const accountErrorTable = {
     message: 'invalid email or password',
     help: 'The answer is the same for an unknown address, a wrong password and an account that may not sign in.',
   },
+  emailNotVerified: {
+    status: 403,
+    message: 'verify your email address before signing in; a link has been sent to it',
+    help: '`auth.require_verified_email` is set and the address is not verified. Open the link in the mail, then sign in; signing in with the password sends another one.',
+  },
   wrongPassword: {
     status: 401,
     message: 'invalid password',

@@ -20,9 +20,10 @@ export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'
 export { accountErrorTable } from './errors.ts'
 export const { fieldRequired, userNotFound } = accountErrors
 export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
+export { accountLimits } from './limits.ts'
 export { clientOf } from './routes.ts'
 export { authentication as authenticationSchema, message as messageSchema } from './schemas.ts'
-export type { Client } from './sessions.ts'
+export { type Client, findSessionOwner } from './sessions.ts'
 export {
   type AuthenticationResponse,
   finishFirstFactor,
@@ -30,13 +31,13 @@ export {
   type SecondMethod,
   startSession,
 } from './sign-in.ts'
-export { findUserByEmail, findUserById, lockUser, type User } from './users.ts'
+export { findUserByEmail, findUserById, lockUser, markEmailVerified, type User } from './users.ts'
 
 const cleanUpIntervalMs = 10 * 60 * 1000
 
 /** People: how they sign up, sign in and stay signed in. */
 export function accounts(context: AccountContext): Feature {
-  const { jobs, endedSessions, database, config } = context
+  const { jobs, endedSessions, database } = context
   jobs.define(mailJob(context))
   jobs.define(smsCodeJob(context))
   let timer: NodeJS.Timeout | undefined
@@ -53,7 +54,7 @@ export function accounts(context: AccountContext): Feature {
       await endedSessions.start()
       // A run that fails is made up for by the next one.
       timer = setInterval(
-        () => void deleteExpired(database, config.token_duration).catch(() => undefined),
+        () => void deleteExpired(database).catch(() => undefined),
         cleanUpIntervalMs,
       ).unref()
     },

@@ -90,6 +90,62 @@ describe('wrong passwords', () => {
   })
 })
 
+describe('wrong passwords of a stranger', () => {
+  const proxied = {
+    ...config,
+    'server.trusted_proxies': '127.0.0.1',
+    'auth.limits.login_failures_per_account': '40',
+  }
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+
+  test('do not lock the owner out of an address they signed in from before', async () => {
+    await using strict = await createAccountNodes({ config: proxied })
+    const { email } = await insertUser(strict, { password: goodPassword })
+    const logIn = (index: number, address: string, password: string) =>
+      strict.both[index % 2 === 0 ? 0 : 1].app.request('POST', '/api/auth/login', {
+        body: { email, password },
+        headers: from(address),
+      })
+    const home = '198.51.100.1'
+    expect((await logIn(0, home, goodPassword)).status).toBe(200)
+    const storm = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => logIn(index, `203.0.113.${index % 10}`, 'a wrong password')),
+    )
+    expect(countStatuses(storm)).toEqual({ 401: 40, 429: 20 })
+    // Nowhere but at home, on every node and after a restart.
+    expectRefused(await logIn(1, '203.0.113.77', goodPassword), 3600)
+    for (const index of [0, 1]) expect((await logIn(index, home, goodPassword)).status).toBe(200)
+    const restarted = await strict.first.secondNode()
+    const body = { email, password: goodPassword }
+    const again = await restarted.request('POST', '/api/auth/login', { body, headers: from(home) })
+    expect(again.status).toBe(200)
+    await restarted[Symbol.asyncDispose]()
+    // At home guesses are counted as ever.
+    const guesses = await Promise.all(
+      Array.from({ length: 14 }, (_, index) => logIn(index, home, 'a wrong password')),
+    )
+    expect(countStatuses(guesses)).toEqual({ 401: 10, 429: 4 })
+  })
+
+  test('from one address do not keep the owner out of any other', async () => {
+    await using strict = await createAccountNodes({ config: proxied })
+    const { email } = await insertUser(strict, { password: goodPassword })
+    const wrong = await together(strict, 30, ({ app }) =>
+      app.request('POST', '/api/auth/login', {
+        body: { email, password: 'a wrong password' },
+        headers: from('203.0.113.9'),
+      }),
+    )
+    expect(countStatuses(wrong)).toEqual({ 401: 10, 429: 20 })
+    const body = { email, password: goodPassword }
+    const owner = await strict.second.app.request('POST', '/api/auth/login', {
+      body,
+      headers: from('192.0.2.4'),
+    })
+    expect(owner.status).toBe(200)
+  })
+})
+
 describe('right passwords', () => {
   test('that arrive together are all let in', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })

@@ -21,7 +21,7 @@ export async function requestMagicLink(
 
 /**
  * Signs in by a mailed token. The account is made when there is none; an anonymous caller's own account becomes it.
- * Whoever registered the address without ever verifying it is thrown out.
+ * Of an account whose address was never verified the password, phone, sessions and tokens end; its factors stay.
  *
  * @param caller who sent the token along, if anybody
  * @throws AppError magic_link_disabled, invalid_magic_link_token, email_of_another
@@ -68,9 +68,9 @@ async function findOrMakeUser(
   if (owner === undefined) throw accountErrors.invalidMagicLinkToken()
   if (owner.email_verified_at !== null) return owner
   await voidMailedTokens(database, email, ['password_reset', 'email_verification'])
-  await secondFactors.removeAll(database, owner.id)
   ended.push(...(await endSessionsOf(database, owner.id)))
-  return await takeOverUnverified(database, owner.id)
+  const hasFactor = await secondFactors.isEnrolled(database, owner.id)
+  return await takeOverUnverified(database, owner.id, { hasFactor })
 }
 
 function requireEnabled({ settings }: AccountContext): void {

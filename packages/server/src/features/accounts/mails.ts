@@ -36,11 +36,12 @@ export async function requestMail(
  * with an address, deletes the account and signs up again fills nobody's mailbox.
  */
 export async function withVerificationMail<Result>(
-  { throttle, config, jobs }: AccountContext,
+  context: AccountContext,
   email: string,
   work: (request: (transaction: Queryable) => Promise<void>) => Promise<Result>,
 ): Promise<Result> {
-  const { mailTo } = accountLimits(config)
+  const { throttle, jobs } = context
+  const { mailTo } = accountLimits(context)
   const key = mailKey('email_verification', email)
   const { isAllowed } = await throttle.attempt(mailTo, key)
   try {

@@ -18,12 +18,13 @@ export async function requestPasswordReset(
 
 /** Asks for a mail. An address beyond its limit gets none, but the answer does not say so. */
 export async function requestMailTo(
-  { config, throttle, jobs }: AccountContext,
+  context: AccountContext,
   purpose: 'password_reset' | 'magic_link',
   givenEmail: string | undefined,
   address: string,
 ): Promise<void> {
-  const limits = accountLimits(config)
+  const { throttle, jobs } = context
+  const limits = accountLimits(context)
   requireText(givenEmail?.trim(), 'email')
   await requireAttempt(throttle, limits.mailFromAddress, address)
   const email = tryEmail(givenEmail)
@@ -42,7 +43,7 @@ function tryEmail(given: string | undefined): string | undefined {
 
 /**
  * Sets a password by a mailed token. Whoever can read the mail owns the address; every session of before ends, and of an
- * account that nobody had verified so does every other way in. A verified one keeps its second factors.
+ * account whose address was never verified the phone goes too. Second factors stay.
  *
  * @throws AppError field_required, invalid_reset_token, password_too_short, …
  */
@@ -51,9 +52,9 @@ export async function confirmPasswordReset(
   given: { token?: string | undefined; password?: string | undefined },
   address: string,
 ): Promise<void> {
-  const { config, database, passwords, endedSessions, throttle, secondFactors } = context
+  const { database, passwords, endedSessions, throttle, secondFactors } = context
   const token = requireText(given.token, 'token')
-  const password = await requireNewPassword(given.password, config.min_password_length)
+  const password = await requireNewPassword(context, given.password)
   const mailed = await findMailedToken(database, 'password_reset', token)
   // Before the costly part: nobody can keep the server busy with made-up tokens.
   if (mailed === undefined) throw accountErrors.invalidResetToken()
@@ -65,15 +66,15 @@ export async function confirmPasswordReset(
     if (user === undefined || used === undefined) throw accountErrors.invalidResetToken()
     if (user.email !== email) throw accountErrors.invalidResetToken()
     if (user.email_verified_at === null) {
-      await takeOverUnverified(transaction, user.id)
-      await secondFactors.removeAll(transaction, user.id)
+      const hasFactor = await secondFactors.isEnrolled(transaction, user.id)
+      await takeOverUnverified(transaction, user.id, { hasFactor })
     }
     await setPassword(transaction, user.id, hash)
     await voidMailedTokens(transaction, email)
     return await endSessionsOf(transaction, user.id)
   })
   for (const id of ended) endedSessions.add(id)
-  const limits = accountLimits(config)
+  const limits = accountLimits(context)
   await throttle.reset(limits.signInToAccount, email)
   await throttle.reset(limits.signIn, signInKey(email, address))
 }

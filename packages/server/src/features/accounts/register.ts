@@ -4,7 +4,13 @@ import { accountErrors } from './errors.ts'
 import { accountLimits, requireAttempt } from './limits.ts'
 import { withVerificationMail } from './mails.ts'
 import type { Client } from './sessions.ts'
-import { type AuthenticationResponse, startSession } from './sign-in.ts'
+import {
+  type AuthenticationResponse,
+  describeUnverified,
+  isUnverified,
+  startSession,
+  type UnverifiedResponse,
+} from './sign-in.ts'
 import { insertUser } from './users.ts'
 
 export interface Credentials {
@@ -12,23 +18,28 @@ export interface Credentials {
   readonly password?: string | undefined
 }
 
-/** @throws AppError field_required, invalid_email, password_too_short, …, email_taken, too_many_requests */
+/**
+ * Makes an account, and signs it in unless its address has to be verified first.
+ *
+ * @throws AppError field_required, invalid_email, password_too_short, …, email_taken, too_many_requests
+ */
 export async function register(
   context: AccountContext,
   credentials: Credentials,
   client: Client,
   address: string,
-): Promise<AuthenticationResponse> {
-  const { config, database, passwords, throttle } = context
+): Promise<AuthenticationResponse | UnverifiedResponse> {
+  const { database, passwords, throttle } = context
   const email = requireEmail(credentials.email)
-  const password = await requireNewPassword(credentials.password, config.min_password_length)
-  await requireAttempt(throttle, accountLimits(config).register, address)
+  const password = await requireNewPassword(context, credentials.password)
+  await requireAttempt(throttle, accountLimits(context).register, address)
   const passwordHash = await passwords.hash(password)
   return await withVerificationMail(context, email, (requestMail) =>
     database.transaction(async (transaction) => {
       const user = await insertUser(transaction, { email, passwordHash })
       if (user === undefined) throw accountErrors.emailTaken()
       await requestMail(transaction)
+      if (isUnverified(context, user)) return describeUnverified(user)
       const response = await startSession(context, transaction, user, 'password', client)
       // The user was made in the same transaction.
       if (response === undefined) throw accountErrors.emailTaken()

@@ -31,6 +31,11 @@ const pending = Type.Object({
 })
 /** Of a first factor. */
 const authenticationOrPending = Type.Union([authentication, pending])
+/** Of an account that was made and has to be verified first. */
+const authenticationOrUnverified = Type.Union([
+  authentication,
+  Type.Object({ user: userObject, message: Type.String() }),
+])
 export const message = Type.Object({ message: Type.String() })
 
 const session = Type.Object({
@@ -47,8 +52,9 @@ const credentials = Type.Object({ email, password })
 export const registerSchema = {
   tags,
   summary: 'Make an account and sign in',
+  description: 'With `auth.require_verified_email` there are no tokens before the address is verified.',
   body: credentials,
-  response: responses({ 201: authentication }),
+  response: responses({ 201: authenticationOrUnverified }),
 }
 
 export const logInSchema = {
@@ -68,7 +74,8 @@ export const meSchema = {
 export const deleteMeSchema = {
   tags,
   summary: 'Delete the signed-in user',
-  description: 'Sessions, tokens and codes go with it.',
+  description:
+    'Sessions, tokens and codes go with it. With a second factor enrolled this takes an aal2 session.',
   security: bearerSecurity,
   response: responses({ 204: noContent }),
 }
@@ -194,8 +201,9 @@ export const linkEmailSchema = {
   tags,
   summary: 'Give an anonymous account an email and a password',
   security: bearerSecurity,
+  description: 'With `auth.require_verified_email` there are no tokens before the address is verified.',
   body: credentials,
-  response: responses({ 200: authentication }),
+  response: responses({ 200: authenticationOrUnverified }),
 }
 
 const adminTags = ['admin']

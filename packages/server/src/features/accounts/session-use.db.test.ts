@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../test/account-nodes.ts'
 import {
   type AccountsApp,
   claimsOf,
@@ -6,6 +7,7 @@ import {
   goodPassword,
   type SignedIn,
 } from '../../../test/accounts.ts'
+import { aal2Session, createMfaApp, totpUser } from '../../../test/second-factors.ts'
 import { createTestApp, envelope, type TestApp, type TestResponse } from '../../../test/test-app.ts'
 import { createRefreshToken } from './refresh-token.ts'
 
@@ -324,6 +326,44 @@ describe('own account', () => {
     expect((await accounts.post('login', { email: user.email, password: 'another-harbour-43' })).status).toBe(
       200,
     )
+  })
+
+  test('with a second factor is deleted, and its password changed, at aal2 only', async () => {
+    await using mfa = await createMfaApp({ database: accounts.app.database, inbox: accounts.inbox })
+    const guarded = {
+      code: 403,
+      error: 'insufficient_aal',
+      message: 'MFA verification is required for this action',
+    }
+    const user = await totpUser(mfa)
+    const body = { currentPassword: goodPassword, newPassword: 'another-harbour-43' }
+    // The session of before the factor, on both nodes, whether the password is right or not.
+    for (const node of [accounts.app, other]) {
+      for (const sent of [body, { ...body, currentPassword: 'wrong' }, {}]) {
+        const path = '/api/auth/change-password'
+        expect(envelope(await node.request('POST', path, { token: user.token, body: sent }))).toEqual(guarded)
+      }
+      const deleted = await node.request('DELETE', '/api/auth/me', { token: user.token })
+      expect(envelope(deleted)).toEqual(guarded)
+    }
+    const { token } = await aal2Session(mfa, user)
+    expect((await change(token, body)).status).toBe(200)
+    expect((await other.request('DELETE', '/api/auth/me', { token })).status).toBe(204)
+  })
+
+  test('is not deleted by a session of the first factor while a second one comes into force', async () => {
+    const { token, user } = await accounts.register()
+    await using holder = await openTransaction(accounts.app.database)
+    await holder.sql('select 1 from basalt.users where id = $1 for update', [user.id])
+    const deleted = accounts.app.request('DELETE', '/api/auth/me', { token })
+    const changed = change(token, { currentPassword: goodPassword, newPassword: 'another-harbour-43' })
+    await holder.waitForBlocked(2)
+    await holder.sql(
+      "insert into basalt.mfa_factors (user_id, method, confirmed_at) values ($1, 'totp', now())",
+      [user.id],
+    )
+    await holder.commit()
+    expect([(await deleted).status, (await changed).status]).toEqual([403, 403])
   })
 
   test('is deleted with everything that belongs to it', async () => {

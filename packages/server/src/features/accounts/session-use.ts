@@ -9,18 +9,20 @@ import {
   endReplayedSession,
   endSession,
   endSessionsOf,
-  findJustRotated,
   findSessionOwner,
+  findUnverifiedEmail,
   listSessions,
+  repeatRotation,
   rotateSession,
 } from './sessions.ts'
-import { type AuthenticationResponse, respond } from './sign-in.ts'
+import { type AuthenticationResponse, respond, tokenExpiryOf } from './sign-in.ts'
+import { lockUser } from './users.ts'
 
 /**
  * New tokens for a session. The refresh token is replaced; a replay within ten seconds gets the same successor, a later
  * one ends the session. The level of assurance stays as it is.
  *
- * @throws AppError field_required, invalid_refresh_token
+ * @throws AppError field_required, invalid_refresh_token, email_not_verified
  */
 export async function refresh(
   context: AccountContext,
@@ -31,10 +33,18 @@ export async function refresh(
   const content = readRefreshToken(requireText(refreshToken, 'refreshToken'), keys.refresh)
   if (content === undefined) throw accountErrors.invalidRefreshToken()
   const { sessionId, generation } = content
-  const renewal = { lifetimeSeconds: config.refresh_token_duration, client }
+  // First: a session that may not be used yet keeps its refresh token.
+  if (config.require_verified_email && (await findUnverifiedEmail(database, sessionId)) !== undefined) {
+    throw accountErrors.emailNotVerified()
+  }
+  const renewal = {
+    lifetimeSeconds: config.refresh_token_duration,
+    tokenExpiresAt: tokenExpiryOf(context),
+    client,
+  }
   const session =
     (await rotateSession(database, sessionId, generation, renewal)) ??
-    (await findJustRotated(database, sessionId, generation))
+    (await repeatRotation(database, sessionId, generation, renewal))
   if (session === undefined) {
     if (await endReplayedSession(database, sessionId, generation)) endedSessions.add(sessionId)
     throw accountErrors.invalidRefreshToken()
@@ -97,6 +107,9 @@ export async function revokeSession(
 export async function revokeOtherSessions(context: AccountContext, identity: UserIdentity): Promise<void> {
   const { database, endedSessions } = context
   if (identity.sessionId === undefined) throw accountErrors.noCurrentSession()
-  const ended = await endSessionsOf(database, identity.userId, identity.sessionId)
+  const ended = await database.transaction(async (transaction) => {
+    await lockUser(transaction, identity.userId)
+    return await endSessionsOf(transaction, identity.userId, identity.sessionId)
+  })
   for (const id of ended) endedSessions.add(id)
 }

@@ -18,6 +18,8 @@ export interface SessionStart {
   readonly aal: 'aal1' | 'aal2'
   readonly amr: readonly string[]
   readonly lifetimeSeconds: number
+  /** When the access token expires that the session begins with. */
+  readonly tokenExpiresAt: Date
   readonly client: Client
   /** The password hash that the sign-in was checked against. */
   readonly passwordHash?: string
@@ -31,11 +33,11 @@ export async function insertSession(
   database: Queryable,
   start: SessionStart,
 ): Promise<{ id: string } | undefined> {
-  const { userId, aal, amr, lifetimeSeconds, client, passwordHash = null } = start
+  const { userId, aal, amr, lifetimeSeconds, tokenExpiresAt, client, passwordHash = null } = start
   return await database.maybeOne<{ id: string }>(sql`
-    insert into basalt.sessions (user_id, aal, amr, user_agent, ip_address, expires_at)
+    insert into basalt.sessions (user_id, aal, amr, user_agent, ip_address, expires_at, tokens_expire_at)
     select id, ${aal}, ${amr}::text[], ${client.userAgent}, ${client.ipAddress},
-      now() + make_interval(secs => ${lifetimeSeconds}::int)
+      now() + make_interval(secs => ${lifetimeSeconds}::int), ${tokenExpiresAt.toISOString()}::timestamptz
     from (
       select id from basalt.users
       where id = ${userId} and disabled_at is null
@@ -94,12 +96,20 @@ export interface RefreshedSession extends User {
   readonly amr: string[]
 }
 
+/** What a refresh prolongs. */
+export interface Renewal {
+  readonly lifetimeSeconds: number
+  /** When the new access token expires. */
+  readonly tokenExpiresAt: Date
+  readonly client: Client
+}
+
 /** Takes the session to its next generation; undefined unless it is at this one. Of several at once one succeeds. */
 export async function rotateSession(
   database: Queryable,
   sessionId: string,
   generation: number,
-  { lifetimeSeconds, client }: { lifetimeSeconds: number; client: Client },
+  { lifetimeSeconds, tokenExpiresAt, client }: Renewal,
 ): Promise<RefreshedSession | undefined> {
   return await database.maybeOne<RefreshedSession>(sql`
     update basalt.sessions s set
@@ -107,6 +117,7 @@ export async function rotateSession(
       rotations = (rotations || now())[greatest(1, cardinality(rotations) + 2 - ${rememberedRotations}::int):],
       last_active_at = now(),
       expires_at = now() + make_interval(secs => ${lifetimeSeconds}::int),
+      tokens_expire_at = greatest(tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz),
       user_agent = ${client.userAgent},
       ip_address = ${client.ipAddress}
     from basalt.users u
@@ -120,17 +131,32 @@ function rotationOf(generation: number) {
   return sql`s.rotations[cardinality(s.rotations) - (s.generation - ${generation}::int) + 1]`
 }
 
-/** The session if this generation was replaced only just now. */
-export async function findJustRotated(
+/** Another access token for the session, if this generation was replaced only just now. */
+export async function repeatRotation(
   database: Queryable,
   sessionId: string,
   generation: number,
+  { tokenExpiresAt }: Pick<Renewal, 'tokenExpiresAt'>,
 ): Promise<RefreshedSession | undefined> {
   return await database.maybeOne<RefreshedSession>(sql`
-    select u.*, s.id as session_id, s.generation, s.aal, s.amr
-    from basalt.sessions s join basalt.users u on u.id = s.user_id
-    where s.id = ${sessionId} and s.generation > ${generation} and s.expires_at > now() and u.disabled_at is null
-      and ${rotationOf(generation)} > now() - make_interval(secs => ${graceSeconds}::int)`)
+    update basalt.sessions s set
+      tokens_expire_at = greatest(tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz)
+    from basalt.users u
+    where s.id = ${sessionId} and s.generation > ${generation} and s.expires_at > now()
+      and u.id = s.user_id and u.disabled_at is null
+      and ${rotationOf(generation)} > now() - make_interval(secs => ${graceSeconds}::int)
+    returning u.*, s.id as session_id, s.generation, s.aal, s.amr`)
+}
+
+/** The address of the session's user while it still has to be verified. */
+export async function findUnverifiedEmail(
+  database: Queryable,
+  sessionId: string,
+): Promise<string | undefined> {
+  const row = await database.maybeOne<{ email: string }>(sql`
+    select u.email from basalt.sessions s join basalt.users u on u.id = s.user_id
+    where s.id = ${sessionId} and u.email is not null and u.email_verified_at is null`)
+  return row?.email
 }
 
 /** Ends the session when an old token of it comes back: it is in two hands, and one of them stole it. */

@@ -41,6 +41,7 @@ describe('register', () => {
     expect(claims).toEqual({
       sub: response.json.user.id,
       email,
+      email_verified: false,
       sid: uuid,
       aal: 'aal1',
       amr: ['password'],

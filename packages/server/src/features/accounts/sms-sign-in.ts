@@ -9,7 +9,7 @@ import { accountLimits, requireAttempt } from './limits.ts'
 import { consumePhoneCode, countPhoneCodeAttempt, issuePhoneCode } from './phone-codes.ts'
 import type { Client } from './sessions.ts'
 import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from './sign-in.ts'
-import { findUserByPhone, insertUser } from './users.ts'
+import { insertUser, lockUserByPhone } from './users.ts'
 
 const jobName = 'accounts.send_sms_code'
 const purpose = 'sign_in'
@@ -32,7 +32,7 @@ export async function requestSmsCode(
 ): Promise<void> {
   const { config, throttle, database, jobs, keys } = context
   requireEnabled(context)
-  const limits = accountLimits(config)
+  const limits = accountLimits(context)
   const text = requireText(given?.trim(), 'phone')
   await requireAttempt(throttle, limits.smsFromAddress, address)
   const testNumbers = parseTestNumbers(config.sms_test_phone_numbers)
@@ -98,7 +98,7 @@ export async function confirmSmsCode(
   const code = requireText(given.code?.trim(), 'code')
   const phone = parsePhone(text, parseTestNumbers(config.sms_test_phone_numbers))?.number
   if (phone === undefined) throw accountErrors.invalidSmsCode()
-  await requireAttempt(throttle, accountLimits(config).codeFromAddress, address)
+  await requireAttempt(throttle, accountLimits(context).codeFromAddress, address)
   // Counted and committed before the code is looked at: attempts made together cannot all slip through.
   if (!(await countPhoneCodeAttempt(database, { phone, purpose }, config.sms_max_attempts))) {
     throw accountErrors.invalidSmsCode()
@@ -108,15 +108,15 @@ export async function confirmSmsCode(
     if (!(await consumePhoneCode(transaction, { phone, purpose }, codeHash)))
       throw accountErrors.invalidSmsCode()
     const user =
-      (await findUserByPhone(transaction, phone)) ??
+      (await lockUserByPhone(transaction, phone)) ??
       (await insertUser(transaction, { phone })) ??
-      (await findUserByPhone(transaction, phone))
+      (await lockUserByPhone(transaction, phone))
     if (user === undefined) throw httpErrors.internalError()
     const session = await finishFirstFactor(context, transaction, user, 'sms', client)
     if (session === undefined) throw accountErrors.invalidSmsCode()
     return session
   })
-  await throttle.release(accountLimits(config).codeFromAddress, address)
+  await throttle.release(accountLimits(context).codeFromAddress, address)
   return response
 }
 

@@ -69,9 +69,9 @@ export async function findUserByEmail(database: Queryable, email: string): Promi
   return await database.maybeOne<User>(sql`select * from basalt.users where email = ${email}`)
 }
 
-/** @param phone E.164 */
-export async function findUserByPhone(database: Queryable, phone: string): Promise<User | undefined> {
-  return await database.maybeOne<User>(sql`select * from basalt.users where phone = ${phone}`)
+/** As {@link lockUser}. @param phone E.164 */
+export async function lockUserByPhone(database: Queryable, phone: string): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`select * from basalt.users where phone = ${phone} for update`)
 }
 
 export interface NewUser {
@@ -108,25 +108,32 @@ export async function upgradePasswordHash(
     update basalt.users set password_hash = ${to} where id = ${userId} and password_hash = ${from}`)
 }
 
+/** Undefined when the user is gone or has another address. */
 export async function markEmailVerified(
   database: Queryable,
   userId: string,
   email: string,
-): Promise<boolean> {
-  const changed = await database.count(sql`
+): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`
     update basalt.users set email_verified_at = coalesce(email_verified_at, now()), updated_at = now()
-    where id = ${userId} and email = ${email}`)
-  return changed > 0
+    where id = ${userId} and email = ${email}
+    returning *`)
 }
 
 /**
- * The owner of an address shows up at an account that was registered with it but never verified: whoever registered it
- * loses every way in (pre-hijacking).
+ * The owner of an address signs in to an account that was registered with it but never verified: its password and phone
+ * go, which may be those of a stranger (pre-hijacking). Second factors stay, and while there is one the address is not yet
+ * verified: a stranger's passkey would open an account with a verified address.
  */
-export async function takeOverUnverified(database: Queryable, userId: string): Promise<User> {
+export async function takeOverUnverified(
+  database: Queryable,
+  userId: string,
+  { hasFactor }: { readonly hasFactor: boolean },
+): Promise<User> {
   return await database.one<User>(sql`
     update basalt.users
-    set password_hash = null, phone = null, email_verified_at = now(), updated_at = now()
+    set password_hash = null, phone = null, updated_at = now(),
+      email_verified_at = case when not ${hasFactor}::bool then now() end
     where id = ${userId} and email_verified_at is null
     returning *`)
 }

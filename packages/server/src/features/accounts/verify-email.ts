@@ -15,7 +15,7 @@ export async function verifyEmail({ database }: AccountContext, given: string | 
     const user = await lockUser(transaction, mailed?.user_id ?? '')
     const used = await consumeMailedToken(transaction, 'email_verification', token)
     if (user === undefined || used === undefined) throw accountErrors.invalidVerificationToken()
-    if (!(await markEmailVerified(transaction, user.id, used.email))) {
+    if ((await markEmailVerified(transaction, user.id, used.email)) === undefined) {
       throw accountErrors.invalidVerificationToken()
     }
   })
@@ -23,10 +23,10 @@ export async function verifyEmail({ database }: AccountContext, given: string | 
 
 /** Asks for another verification mail. @throws AppError too_many_requests, invalid_token */
 export async function resendVerification(context: AccountContext, userId: string): Promise<void> {
-  const { database, config, throttle, jobs } = context
+  const { database, throttle, jobs } = context
   const user = await findUserById(database, userId)
   if (user === undefined) throw httpErrors.invalidToken()
   if (user.email === null || user.email_verified_at !== null) return
-  await requireAttempt(throttle, accountLimits(config).mailTo, mailKey('email_verification', user.email))
+  await requireAttempt(throttle, accountLimits(context).mailTo, mailKey('email_verification', user.email))
   await requestMail(jobs, { purpose: 'email_verification', email: user.email })
 }

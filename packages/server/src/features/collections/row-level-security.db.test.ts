@@ -48,6 +48,7 @@ create view claims as
 select current_user::text as role,
   current_setting('basalt.user_id', true) as user_id,
   current_setting('basalt.user_email', true) as user_email,
+  current_setting('basalt.email_verified', true) as email_verified,
   current_setting('basalt.aal', true) as aal,
   current_setting('basalt.is_anonymous', true) as is_anonymous,
   current_setting('basalt.session_id', true) as session_id;
@@ -351,6 +352,7 @@ describe('what policies know of the caller', () => {
         role: 'basalt_authenticated',
         user_id: alice,
         user_email: 'a@example.com',
+        email_verified: 'false',
         aal: 'aal2',
         is_anonymous: 'false',
         session_id: session,
@@ -361,6 +363,7 @@ describe('what policies know of the caller', () => {
         role: 'basalt_authenticated',
         user_id: guest,
         user_email: '',
+        email_verified: 'false',
         aal: 'aal1',
         is_anonymous: 'true',
         session_id: '',
@@ -371,6 +374,7 @@ describe('what policies know of the caller', () => {
   test.each([
     ['user_id', alice, { sub: alice }],
     ['user_email', 'a@example.com', { sub: bob, email: 'a@example.com' }],
+    ['email_verified', 'true', { sub: bob, email_verified: true }],
     ['aal', 'aal2', { sub: bob, aal: 'aal2' }],
     ['is_anonymous', 'true', { sub: bob, is_anonymous: true }],
     ['session_id', session, { sub: bob, sid: session }],
@@ -383,6 +387,95 @@ describe('what policies know of the caller', () => {
     expect(
       await list(userToken({ sub: randomUUID(), email: 'else@example.com', sid: randomUUID() })),
     ).toEqual([])
+  })
+
+  test('are answered by the functions of the schema basalt, with their types', async () => {
+    await app.sql(`
+      create or replace view answers as select basalt.user_id() as user_id, basalt.user_email() as user_email,
+        basalt.email_verified() as email_verified, basalt.aal() as aal, basalt.is_anonymous() as is_anonymous,
+        basalt.session_id() as session_id, basalt.claims() as claims,
+        pg_typeof(basalt.user_id())::text || ' ' || pg_typeof(basalt.email_verified()) || ' ' ||
+        pg_typeof(basalt.session_id()) as types;
+      grant select on answers to basalt_authenticated`)
+    const answers = async (token: string) => {
+      await expect
+        .poll(async () => (await app.request('GET', '/api/collections/answers', { token })).status)
+        .toBe(200)
+      return (await app.request('GET', '/api/collections/answers', { token })).json.items
+    }
+    const types = 'uuid boolean uuid'
+    const whole = {
+      sub: alice,
+      email: 'a@example.com',
+      email_verified: true,
+      aal: 'aal2',
+      sid: session,
+    } as const
+    expect(await answers(userToken(whole))).toEqual([
+      {
+        user_id: alice,
+        user_email: 'a@example.com',
+        email_verified: true,
+        aal: 'aal2',
+        is_anonymous: false,
+        session_id: session,
+        claims: { ...whole, is_anonymous: false },
+        types,
+      },
+    ])
+    expect(await answers(tokens.guest)).toMatchObject([
+      {
+        user_id: guest,
+        user_email: null,
+        email_verified: false,
+        is_anonymous: true,
+        session_id: null,
+        types,
+      },
+    ])
+    const noCaller = {
+      user_id: null,
+      user_email: null,
+      email_verified: null,
+      aal: null,
+      is_anonymous: null,
+      session_id: null,
+      claims: null,
+      types,
+    }
+    expect(await answers(await app.adminToken())).toEqual([noCaller])
+    // A connection on which a caller has been gives back '' rather than null.
+    expect(await answers(await app.adminToken())).toEqual([noCaller])
+  })
+
+  test('decide by the functions, which callers may use in their own functions too', async () => {
+    await app.sql(`
+      create table if not exists memo (id int primary key, owner_id uuid default basalt.user_id(), address text);
+      create or replace function mine(uuid) returns bool language plpgsql stable as
+        'begin return $1 = basalt.user_id(); end';
+      alter table memo enable row level security;
+      drop policy if exists own on memo;
+      drop policy if exists addressed on memo;
+      create policy own on memo using (mine(owner_id));
+      create policy addressed on memo for select
+        using (basalt.email_verified() and address = basalt.user_email());
+      grant all on memo to basalt_authenticated`)
+    const ids = async (token: string) => {
+      const response = await app.request('GET', '/api/collections/memo?fields=id', { token })
+      expect(response.status, response.text).toBe(200)
+      return response.json.items.map(({ id }: { id: number }) => id)
+    }
+    const address = 'a@example.com'
+    const token = userToken({ sub: alice, email: address })
+    await expect
+      .poll(async () => (await app.request('GET', '/api/collections/memo', { token })).status)
+      .toBe(200)
+    const made = await app.request('POST', '/api/collections/memo', { token, body: { id: 1 } })
+    expect(made.json).toMatchObject({ id: 1, owner_id: alice })
+    await app.sql(`insert into memo values (2, '${bob}', '${address}')`)
+    expect(await ids(token)).toEqual([1])
+    expect(await ids(userToken({ sub: alice, email: address, email_verified: true }))).toEqual([1, 2])
+    expect(await ids(userToken({ sub: guest, email: address }))).toEqual([])
   })
 
   test.each([

@@ -8,7 +8,6 @@ import { pruneDeliveries } from '../webhooks/index.ts'
 export interface MaintenanceDeps {
   readonly database: SystemDatabase
   readonly queue: JobQueue
-  readonly accessTokenSeconds: number
   /** Days that finished jobs are kept. */
   readonly jobRetentionDays: number
   /** Days that the log of webhook deliveries is kept. */
@@ -24,12 +23,10 @@ interface Retention {
   readonly retention_hours?: number
 }
 
-/** Housekeeping as jobs, for schedules to name (migrations 0007 and 0015 make one for each). */
+/** Housekeeping as jobs, for schedules to name (migrations 0007 and 0012 make one for each). */
 export function maintenance(deps: MaintenanceDeps): Feature {
-  const { database, queue, accessTokenSeconds } = deps
-  queue.define(
-    housekeeping('expired_auth_cleanup', async () => await deleteExpired(database, accessTokenSeconds)),
-  )
+  const { database, queue } = deps
+  queue.define(housekeeping('expired_auth_cleanup', async () => await deleteExpired(database)))
   queue.define(housekeeping('stale_session_cleanup', async () => await deleteExpiredSessions(database)))
   queue.define({
     ...housekeeping('webhook_delivery_prune', async (payload) => {

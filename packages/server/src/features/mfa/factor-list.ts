@@ -1,6 +1,6 @@
 import { httpErrors } from '../../http/errors.ts'
 import type { UserIdentity } from '../../http/identity.ts'
-import { findUserById } from '../accounts/index.ts'
+import { findUserById, lockUser } from '../accounts/index.ts'
 import { maskPhone } from '../sms/index.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
@@ -58,8 +58,10 @@ export async function removeOwnFactor(
   { userId }: UserIdentity,
   factorId: string,
 ): Promise<void> {
-  const isRemoved = await accounts.database.transaction((transaction) =>
-    removeFactor(transaction, userId, factorId),
-  )
+  const isRemoved = await accounts.database.transaction(async (transaction) => {
+    // Of two at once the second one sees what is left: backup codes go with the last factor.
+    await lockUser(transaction, userId)
+    return await removeFactor(transaction, userId, factorId)
+  })
   if (!isRemoved) throw mfaErrors.factorNotFound()
 }

@@ -56,11 +56,24 @@ export async function beginFactor(
     returning *`)
 }
 
-/** Puts the factor in force; false when another request did, or began anew. */
+/** An enrolment that was begun and not confirmed is void after this time. */
+const begun = sql`confirmed_at is null and created_at > now() - interval '10 minutes'`
+
+/** The enrolment that waits for its confirmation. */
+export async function findBegunFactor(
+  database: Queryable,
+  userId: string,
+  method: FactorMethod,
+): Promise<Factor | undefined> {
+  return await database.maybeOne<Factor>(sql`
+    select * from basalt.mfa_factors where user_id = ${userId} and method = ${method} and ${begun}`)
+}
+
+/** Puts the factor in force; false when another request did, or began anew, or it was begun too long ago. */
 export async function confirmFactor(database: Queryable, factor: Factor): Promise<boolean> {
   const confirmed = await database.count(sql`
     update basalt.mfa_factors set confirmed_at = now()
-    where id = ${factor.id} and confirmed_at is null
+    where id = ${factor.id} and ${begun}
       and secret is not distinct from ${factor.secret} and phone is not distinct from ${factor.phone}`)
   return confirmed > 0
 }
@@ -95,7 +108,7 @@ export async function removeFactor(database: Queryable, userId: string, factorId
   return true
 }
 
-/** Removes everything, as when an account changes hands or an administrator resets it. */
+/** Removes everything, as when an administrator resets the account. */
 export async function removeAllFactors(database: Queryable, userId: string): Promise<void> {
   for (const table of ['mfa_factors', 'passkeys', 'mfa_backup_codes', 'mfa_challenges']) {
     await database.count(sql`delete from ${sql.id('basalt', table)} where user_id = ${userId}`)

@@ -3,7 +3,7 @@ import type { SecondFactors } from '../accounts/index.ts'
 import { cleanUp } from './clean-up.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
-import { isEnrolled, removeAllFactors } from './factors.ts'
+import { isEnrolled } from './factors.ts'
 import { mfaRoutes } from './routes.ts'
 import { sentCodeJob } from './sent-codes.ts'
 
@@ -12,10 +12,10 @@ export type { MfaContext } from './context.ts'
 export { mfaErrorTable } from './errors.ts'
 export const { challengeNotFound, challengeUsed } = mfaErrors
 export { beginFactor, confirmFactor, findFactor, removeFactor } from './factors.ts'
-export { passSecondFactor, requireEnroller } from './second-factor.ts'
+export { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
 /** What accounts ask of the second factors. */
-export const secondFactors: SecondFactors = { isEnrolled, removeAll: removeAllFactors }
+export const secondFactors: SecondFactors = { isEnrolled }
 
 const hourMs = 3_600_000
 

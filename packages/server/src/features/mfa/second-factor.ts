@@ -5,6 +5,7 @@ import { AppError } from '../../lib/errors.ts'
 import {
   type AuthenticationResponse,
   type Client,
+  findSessionOwner,
   findUserById,
   finishSecondFactor,
   lockUser,
@@ -17,22 +18,47 @@ import { isEnrolled } from './factors.ts'
 import { forgetFailures, releaseTry, requireTry } from './lockout.ts'
 
 /**
- * Who may begin an enrolment: a user with an account, and with a factor already only after passing it.
+ * Who may enrol a factor: a user with an account. With a factor already only after passing it, see
+ * {@link requirePassedFactor}.
  *
- * @throws AppError link_account_first, enrollment_needs_aal2, invalid_token
+ * @throws AppError link_account_first, invalid_token
  */
-export async function requireEnroller(
-  { accounts }: MfaContext,
-  identity: UserIdentity,
-  { isBeginning }: { readonly isBeginning: boolean },
-): Promise<User> {
-  const user = await findUserById(accounts.database, identity.userId)
-  if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
-  if (identity.isAnonymous || user.is_anonymous) throw mfaErrors.linkAccountFirst()
-  if (isBeginning && identity.aal !== 'aal2' && (await isEnrolled(accounts.database, user.id))) {
-    throw mfaErrors.enrollmentNeedsAal2()
+export async function requireEnroller({ accounts }: MfaContext, identity: UserIdentity): Promise<User> {
+  return requireAccount(await findUserById(accounts.database, identity.userId), identity)
+}
+
+/**
+ * As {@link requireEnroller}, when an enrolment is confirmed: since it began, another factor may have come into force, or
+ * the session have ended. The user stays locked until the transaction ends: of two factors confirmed at once the second one
+ * sees the first.
+ */
+export async function lockEnroller(transaction: Queryable, identity: UserIdentity): Promise<User> {
+  const user = requireAccount(await lockUser(transaction, identity.userId), identity)
+  const { sessionId } = identity
+  if (sessionId !== undefined && (await findSessionOwner(transaction, sessionId)) !== user.id) {
+    throw httpErrors.invalidToken()
   }
   return user
+}
+
+function requireAccount(user: User | undefined, identity: UserIdentity): User {
+  if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
+  if (identity.isAnonymous || user.is_anonymous) throw mfaErrors.linkAccountFirst()
+  return user
+}
+
+/**
+ * Every step of an enrolment asks for it, the last one with the user locked.
+ *
+ * @param hasPassed whether the session counts as one that has passed a factor
+ * @throws AppError enrollment_needs_aal2
+ */
+export async function requirePassedFactor(
+  database: Queryable,
+  { userId, aal }: UserIdentity,
+  hasPassed = aal === 'aal2',
+): Promise<void> {
+  if (!hasPassed && (await isEnrolled(database, userId))) throw mfaErrors.enrollmentNeedsAal2()
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   deriveJobCode,
   findUserById,
   hashCode,
+  markEmailVerified,
   requireText,
   type User,
 } from '../accounts/index.ts'
@@ -27,9 +28,9 @@ import {
 } from './challenges.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
-import { beginFactor, confirmFactor, findFactor } from './factors.ts'
+import { beginFactor, confirmFactor, findBegunFactor, findFactor } from './factors.ts'
 import { requireConfirmTry } from './lockout.ts'
-import { passSecondFactor, requireEnroller } from './second-factor.ts'
+import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
 /** Codes that are sent: by mail or to a phone. Both are made when they are sent, and stored as a keyed hash. */
 export type SentMethod = 'email' | 'sms'
@@ -102,7 +103,8 @@ export async function enrollSentCode(
   givenPhone?: string,
 ): Promise<void> {
   const channel = requireEnabled(context, method)
-  const user = await requireEnroller(context, identity, { isBeginning: true })
+  const user = await requireEnroller(context, identity)
+  await requirePassedFactor(context.accounts.database, identity)
   const phone = method === 'sms' ? requirePhone(context, givenPhone) : undefined
   if (method === 'email' && user.email === null) throw mfaErrors.emailForMfaMissing()
   const factor = await findFactor(context.accounts.database, user.id, method)
@@ -119,7 +121,7 @@ export async function enrollSentCode(
   jobs.wake()
 }
 
-/** @throws AppError of the method: no enrolment, wrong code, expired; too_many_mfa_failures */
+/** @throws AppError of the method: no enrolment, wrong code, expired; enrollment_needs_aal2, too_many_mfa_failures */
 export async function confirmSentCode(
   context: MfaContext,
   identity: UserIdentity,
@@ -129,7 +131,7 @@ export async function confirmSentCode(
   const channel = requireEnabled(context, method)
   const code = requireText(given.code, 'code')
   const { database, throttle } = context.accounts
-  const user = await requireEnroller(context, identity, { isBeginning: false })
+  const user = await requireEnroller(context, identity)
   const scope = { userId: user.id, method, purpose: 'enroll' } as const
   const factor = await findFactor(database, user.id, method)
   const challenge = await findLatestChallenge(database, scope)
@@ -144,8 +146,14 @@ export async function confirmSentCode(
   await requireConfirmTry(throttle, user.id)
   if (!(await countTry(database, challenge.id, channel.tries(context)))) throw channel.wrongCode()
   await database.transaction(async (transaction) => {
+    await lockEnroller(transaction, identity)
+    const begun = await findBegunFactor(transaction, user.id, method)
+    if (begun === undefined) throw channel.noEnrollment()
+    await requirePassedFactor(transaction, identity)
     await useCode(context, transaction, challenge, code, channel)
     if (!(await confirmFactor(transaction, factor))) throw channel.noEnrollment()
+    // The code went to the account's address.
+    if (method === 'email') await markEmailVerified(transaction, user.id, user.email ?? '')
   })
 }
 

@@ -332,7 +332,8 @@ describe('verification', () => {
           "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
         )
       ).length
-    const deletion = accounts.app.request('DELETE', '/api/auth/me', { token: user.token })
+    const path = `/api/admin/users/${user.user.id}`
+    const deletion = accounts.app.request('DELETE', path, { token: await accounts.app.adminToken() })
     await expect.poll(waiting).toBe(1)
     const verification = verify(token, { challenge_id, code: totpCode(user.secret) })
     await expect.poll(waiting).toBe(2)

@@ -8,9 +8,17 @@ import { type AuthenticationResponse, type Client, requireText } from '../accoun
 import { consumeChallenge, createChallenge, findChallenge } from './challenges.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
-import { beginFactor, confirmFactor, type Factor, findFactor, resealSecret, takeStep } from './factors.ts'
+import {
+  beginFactor,
+  confirmFactor,
+  type Factor,
+  findBegunFactor,
+  findFactor,
+  resealSecret,
+  takeStep,
+} from './factors.ts'
 import { requireConfirmTry } from './lockout.ts'
-import { passSecondFactor, requireEnroller } from './second-factor.ts'
+import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
 /** Time-based one-time codes (RFC 6238): SHA-1, 6 digits, 30 seconds, one step of skew either way (interface). */
 const period = 30
@@ -31,7 +39,8 @@ export interface TotpEnrollment {
 export async function enrollTotp(context: MfaContext, identity: UserIdentity): Promise<TotpEnrollment> {
   requireEnabled(context)
   const { accounts, secrets } = context
-  const user = await requireEnroller(context, identity, { isBeginning: true })
+  const user = await requireEnroller(context, identity)
+  await requirePassedFactor(accounts.database, identity)
   const secret = randomBytes(secretBytes)
   const sealed = secrets.seal(secret, secretContext(user.id))
   const factor = await beginFactor(accounts.database, user.id, 'totp', { secret: sealed })
@@ -40,7 +49,7 @@ export async function enrollTotp(context: MfaContext, identity: UserIdentity): P
   return { factor_id: factor.id, uri: totp.toString(), secret: totp.secret.base32 }
 }
 
-/** @throws AppError totp_disabled, no_totp_enrollment, invalid_totp_code, too_many_mfa_failures */
+/** @throws AppError totp_disabled, enrollment_needs_aal2, no_totp_enrollment, invalid_totp_code, too_many_mfa_failures */
 export async function confirmTotp(
   context: MfaContext,
   identity: UserIdentity,
@@ -49,11 +58,14 @@ export async function confirmTotp(
   requireEnabled(context)
   const code = requireText(given, 'code')
   const { database, throttle } = context.accounts
-  const user = await requireEnroller(context, identity, { isBeginning: false })
-  const factor = await findFactor(database, user.id, 'totp')
-  if (factor === undefined || factor.confirmed_at !== null) throw mfaErrors.noTotpEnrollment()
+  const user = await requireEnroller(context, identity)
+  if ((await findBegunFactor(database, user.id, 'totp')) === undefined) throw mfaErrors.noTotpEnrollment()
   await requireConfirmTry(throttle, user.id)
   await database.transaction(async (transaction) => {
+    await lockEnroller(transaction, identity)
+    const factor = await findBegunFactor(transaction, user.id, 'totp')
+    if (factor === undefined) throw mfaErrors.noTotpEnrollment()
+    await requirePassedFactor(transaction, identity)
     await useCode(context, transaction, factor, code)
     if (!(await confirmFactor(transaction, factor))) throw mfaErrors.noTotpEnrollment()
   })

@@ -1,8 +1,7 @@
-import { httpErrors } from '../../http/errors.ts'
 import type { UserIdentity } from '../../http/identity.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { fieldRequired, lockUser } from '../accounts/index.ts'
-import { beginFactor, confirmFactor, requireEnroller } from '../mfa/index.ts'
+import { fieldRequired } from '../accounts/index.ts'
+import { beginFactor, confirmFactor, lockEnroller, requireEnroller, requirePassedFactor } from '../mfa/index.ts'
 import { parseAttestation, type VerifiedPasskey, verifyAttestation } from './attestation.ts'
 import { insertEnrollment, isEnrollmentWaiting, takeEnrollment } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
@@ -27,7 +26,8 @@ const notWaiting = 'no enrolment of the user waits for this challenge'
 export async function enrollPasskey(context: PasskeyContext, identity: UserIdentity) {
   const party = requireRelyingParty(context)
   const { database, appName } = context.mfa.accounts
-  const user = await requireEnroller(context.mfa, identity, { isBeginning: !hasTwoFactors(identity) })
+  const user = await requireEnroller(context.mfa, identity)
+  await requirePassedFactor(database, identity, hasTwoFactors(identity))
   const existing = await listPasskeys(database, user.id)
   if (existing.length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
   const challenge = createChallenge()
@@ -44,7 +44,7 @@ export interface GivenPasskey {
 /**
  * Adds the passkey, and with the first one the factor.
  *
- * @throws AppError webauthn_disabled, field_required, invalid_attestation_response, webauthn_enrollment_failed,
+ * @throws AppError webauthn_disabled, enrollment_needs_aal2, field_required, invalid_attestation_response, webauthn_enrollment_failed,
  * passkey_registered, too_many_passkeys
  */
 export async function confirmPasskey(
@@ -55,7 +55,7 @@ export async function confirmPasskey(
   const party = requireRelyingParty(context)
   if (given.attestation_response == null) throw fieldRequired('attestation_response')
   const displayName = readDisplayName(given.display_name) ?? 'Passkey'
-  const { id: userId } = await requireEnroller(context.mfa, identity, { isBeginning: false })
+  const { id: userId } = await requireEnroller(context.mfa, identity)
   const attestation = parseAttestation(given.attestation_response)
   if (attestation === undefined) throw passkeyErrors.invalidAttestationResponse()
 
@@ -71,10 +71,10 @@ export async function confirmPasskey(
   }
   const { clientData, transports } = attestation
   await context.mfa.accounts.database.transaction(async (transaction) => {
-    const user = await lockUser(transaction, userId)
-    if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
+    await lockEnroller(transaction, identity)
     const isWaiting = await isEnrollmentWaiting(transaction, userId, clientData.challenge)
     if (!isWaiting) throw refuse(notWaiting)
+    await requirePassedFactor(transaction, identity, hasTwoFactors(identity))
     const { length } = await listPasskeys(transaction, userId)
     if (length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
     const factor = await beginFactor(transaction, userId, 'webauthn')

@@ -2,6 +2,7 @@ import { httpErrors } from '../../http/errors.ts'
 import { AppError } from '../../lib/errors.ts'
 import {
   type AuthenticationResponse,
+  accountLimits,
   type Client,
   fieldRequired,
   findUserById,
@@ -114,8 +115,7 @@ export async function finishSignIn(
 
 /** Guessing is hopeless; this keeps one address from keeping the server busy. */
 function limitsOf({ mfa }: PasskeyContext) {
-  const attempts = mfa.accounts.config.limits.login_failures_per_address
-  const windowSeconds = 15 * 60
+  const { attempts, windowSeconds } = accountLimits(mfa.accounts).signInFromAddress
   return {
     failed: { name: 'passkeys.failed_from_address', attempts, windowSeconds },
     // A page that offers passkeys in its form begins a sign-in whenever it is opened.

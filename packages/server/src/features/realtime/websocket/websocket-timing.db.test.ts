@@ -32,7 +32,16 @@ const anyToken: TokenVerifier = {
       aal: 'aal1',
       amr: [],
       isAnonymous: false,
-      scope: { kind: 'caller', userId: token, email: '', aal: 'aal1', isAnonymous: false, sessionId: '' },
+      issuedAt: undefined,
+      scope: {
+        kind: 'caller',
+        userId: token,
+        email: '',
+        isEmailVerified: false,
+        aal: 'aal1',
+        isAnonymous: false,
+        sessionId: '',
+      },
     },
   }),
 }
