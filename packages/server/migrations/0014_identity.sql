@@ -39,18 +39,23 @@ create trigger users_disabled after update of disabled_at on basalt.users
   for each row when (old.disabled_at is null and new.disabled_at is not null)
   execute function basalt.record_disabled_user();
 
--- Addresses are compared in NFC (Unicode Standard Annex 15). Of several that become the same the verified or oldest one
--- takes the spelling; the others keep theirs, and are reached by id only.
+-- Addresses are compared in NFC (Unicode Standard Annex 15), which makes capitals of the signs for kelvin, angstrom and ohm.
+-- Of several that become the same the verified or oldest one takes the spelling; the others keep theirs, and are reached by
+-- id only.
 do $$
 begin
   if getdatabaseencoding() = 'UTF8' then
-    update basalt.users u set email = normalize(u.email, NFC)
-    where u.email is not NFC normalized
-      and not exists (select 1 from basalt.users o where o.email = normalize(u.email, NFC))
-      and u.id = (
-        select o.id from basalt.users o
-        where normalize(o.email, NFC) = normalize(u.email, NFC)
-        order by o.email_verified_at nulls last, o.created_at, o.id limit 1);
+    update basalt.users u set email = chosen.composed
+    from (
+      select distinct on (composed) id, composed
+      from (
+        select *, normalize(
+          translate(email, chr(8490) || chr(8491) || chr(8486), 'k' || chr(229) || chr(969)), NFC) as composed
+        from basalt.users) as each
+      where email <> composed
+      order by composed, email_verified_at nulls last, created_at, id) as chosen
+    where u.id = chosen.id
+      and not exists (select 1 from basalt.users o where o.email = chosen.composed);
     update basalt.mailed_tokens set used_at = now() where email is not NFC normalized and used_at is null;
   end if;
 end $$;
