@@ -188,7 +188,6 @@ async function wire(
     endedSessions,
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
-    isDevelopment: isDevelopment(config),
   }
   const verifiers = [adminTokens, ...accessTokens]
   const mfaContext: MfaContext | undefined = accountContext && {
@@ -202,7 +201,7 @@ async function wire(
       catalog,
       database: database.user,
       changes: changes ?? new OutboxChangeLog(interests),
-      isDevelopment: isDevelopment(config),
+      isDevelopment: inDevelopment,
     }),
     events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
     realtime({

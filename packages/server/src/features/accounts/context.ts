@@ -37,6 +37,4 @@ export interface AccountContext {
   readonly secondFactors: SecondFactors
   /** Where mailed links lead; never made from a request's headers. */
   readonly siteUrl: () => string
-  /** Whether the people who use this server are its developers. */
-  readonly isDevelopment: boolean
 }

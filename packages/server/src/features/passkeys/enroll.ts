@@ -1,7 +1,13 @@
 import type { UserIdentity } from '../../http/identity.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { fieldRequired } from '../accounts/index.ts'
-import { beginFactor, confirmFactor, lockEnroller, requireEnroller, requirePassedFactor } from '../mfa/index.ts'
+import {
+  beginFactor,
+  confirmFactor,
+  lockEnroller,
+  requireEnroller,
+  requirePassedFactor,
+} from '../mfa/index.ts'
 import { parseAttestation, type VerifiedPasskey, verifyAttestation } from './attestation.ts'
 import { insertEnrollment, isEnrollmentWaiting, takeEnrollment } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
