@@ -71,6 +71,8 @@ describe('without anything', () => {
         token_duration: 900,
         refresh_token_duration: 604_800,
         min_password_length: 8,
+        refuse_common_passwords: true,
+        require_verified_email: false,
         site_url: '',
         magic_link_enabled: false,
         magic_link_duration: 600,
@@ -108,6 +110,7 @@ describe('without anything', () => {
         clean_up: { enabled: false, anonymous_days: 30, enrollment_minutes: 10 },
         limits: {
           login_failures: 10,
+          login_failures_per_account: 100,
           login_failures_per_address: 100,
           registrations_per_hour: 100,
           mails_per_hour: 10,

@@ -168,7 +168,7 @@ export const configSchema = Type.Object({
     limits: Type.Object({
       login_failures: integer(10, 'Failed sign-ins per account and address within 15 minutes.', 1, 100_000),
       login_failures_per_account: integer(
-        1000,
+        100,
         'Failed sign-ins per account and hour, from all addresses that it was not signed in to from before.',
         1,
         1_000_000,

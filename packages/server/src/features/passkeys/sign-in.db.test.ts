@@ -7,6 +7,7 @@ import {
   newAuthenticator,
   type PasskeyUser,
   passkeyUser,
+  passSecondFactor,
   publicOrigin,
   signInByEmail,
   signInDiscoverably,
@@ -373,7 +374,8 @@ describe('finishing', () => {
   test('is refused to a user who was deleted', async () => {
     const who = await passkeyUser(accounts)
     const { challenge_id, options } = (await begin(who.user.email)).json
-    expect((await accounts.app.request('DELETE', '/api/auth/me', { token: who.token })).status).toBe(204)
+    const { token } = (await passSecondFactor(accounts, who.user.email, who.authenticator)).json
+    expect((await accounts.app.request('DELETE', '/api/auth/me', { token })).status).toBe(204)
     const assertion_response = who.authenticator.get(options)
     expect(envelope(await finish({ challenge_id, assertion_response }))).toEqual(wrong)
     expect(await accounts.app.sql('select 1 from basalt.passkeys where user_id = $1', [who.user.id])).toEqual(
