@@ -139,3 +139,75 @@ describe('basalt sql', () => {
     })
   })
 })
+
+describe('basalt sql › warning of relations that no policy guards', () => {
+  const warned = (warning: string, stdout = 'CREATE\n') => ({
+    code: 0,
+    stdout,
+    stderr: `warning: ${warning}\n`,
+  })
+
+  test('names a new table and the statement that closes it', async () => {
+    expect(await run('sql', 'create table "Diary" (id int)')).toEqual(
+      warned('"Diary" is open to every signed-in caller: alter table "Diary" enable row level security;'),
+    )
+    // Once: a table that was open before is not news.
+    expect(await run('sql', 'select 1 as one')).toEqual(done('one\n---\n1\n(1 row)\n'))
+    const [closing = ''] =
+      /alter table .*;/.exec((await run('sql', 'drop table "Diary"; create table "Diary" ()')).stderr) ?? []
+    expect(await run('sql', closing)).toEqual(done('ALTER\n'))
+    expect(await run('sql', 'alter table "Diary" disable row level security')).toEqual(
+      warned(
+        '"Diary" is open to every signed-in caller: alter table "Diary" enable row level security;',
+        'ALTER\n',
+      ),
+    )
+  })
+
+  test('does not change what --json and --file print', async () => {
+    writeFileSync(join(directory, 'open.sql'), 'create table from_file (id int);')
+    expect(await run('sql', '--json', '--file', 'open.sql')).toEqual(
+      warned(
+        'from_file is open to every signed-in caller: alter table from_file enable row level security;',
+        '[]\n',
+      ),
+    )
+  })
+
+  test('takes one line for many tables', async () => {
+    const script = Array.from(
+      { length: 14 },
+      (_, n) => `create table t${String(n).padStart(2, '0')} ();`,
+    ).join('')
+    const { stderr } = await run('sql', script)
+    expect(stderr).toBe(
+      'warning: 14 relations are open to every signed-in caller (t00, t01, t02, t03, t04, t05, t06, t07, t08, ' +
+        't09, t10, t11 and 2 more): alter table t00 enable row level security; and likewise for the others\n',
+    )
+  })
+
+  test('knows what closes a view and a materialized view', async () => {
+    await database.sql('create table guarded (id int); alter table guarded enable row level security')
+    const { stderr } = await run('sql', 'create view peephole as select * from guarded')
+    expect(stderr).toBe(
+      'warning: peephole is open to every signed-in caller: alter view peephole set (security_invoker = true);\n',
+    )
+    expect(await run('sql', 'alter view peephole set (security_invoker = true)')).toEqual(done('ALTER\n'))
+    const copied = await run('sql', 'create materialized view copied as select * from guarded')
+    expect(copied.stderr).toBe(
+      'warning: copied is open to every signed-in caller: revoke all on copied from basalt_authenticated;\n',
+    )
+    expect(await run('sql', 'revoke all on copied from basalt_authenticated')).toEqual(done('REVOKE\n'))
+  })
+
+  test('is silent about what callers cannot reach', async () => {
+    for (const statement of [
+      'create table locked (); alter table locked enable row level security',
+      'create table private_table (); revoke all on private_table from basalt_authenticated',
+      'create schema hidden; create table hidden.note ()',
+      'create temp table scratch ()',
+    ]) {
+      expect((await run('sql', statement)).stderr).toBe('')
+    }
+  })
+})

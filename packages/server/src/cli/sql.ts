@@ -8,6 +8,7 @@ import { messageOf, OperatorError } from '../lib/errors.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 import { jsonReader } from './json-values.ts'
 import { formatTable, showControls } from './table.ts'
+import { watchUnguarded } from './unguarded.ts'
 
 interface SqlOptions {
   readonly file?: string
@@ -32,8 +33,13 @@ export function sqlCommand(terminal: Terminal): Command {
     })
     try {
       connection.onNotice((message) => terminal.stderr.write(`notice: ${showControls(message)}\n`))
+      const findOpened = config.auth.enabled
+        ? await watchUnguarded(connection, config.database.schemas)
+        : async () => undefined
       const results = await connection.script(script, options.json === true ? jsonTypes : textTypes)
       print(terminal, options.json === true ? formatJson(results.at(-1)) : results.map(formatResult).join(''))
+      const opened = await findOpened()
+      if (opened !== undefined) terminal.stderr.write(`warning: ${showControls(opened)}\n`)
     } catch (error) {
       throw error instanceof pg.DatabaseError
         ? new OperatorError(describeFailure(error, script, options))
