@@ -24,6 +24,7 @@ import {
   createAdminService,
   createAdminTokenVerifier,
   type FirstSignIn,
+  removeFirstSignIn,
 } from './features/admin/index.ts'
 import { AuthSettings, authSettings } from './features/auth-settings/index.ts'
 import { collections } from './features/collections/index.ts'
@@ -41,7 +42,7 @@ import { createPasswordHasher } from './features/passwords/index.ts'
 import { realtime } from './features/realtime/index.ts'
 import { reference } from './features/reference/index.ts'
 import { schedules } from './features/schedules/index.ts'
-import { schema } from './features/schema/index.ts'
+import { createSchemaLog, schema } from './features/schema/index.ts'
 import { createSmsProvider } from './features/sms/index.ts'
 import { createThrottle, throttle } from './features/throttle/index.ts'
 import { webhooks } from './features/webhooks/index.ts'
@@ -104,6 +105,11 @@ export async function createApp(options: AppOptions): Promise<App> {
       requireRls: config.database.require_rls,
       clock,
       log: (message, detail = {}) => log.error(detail, message),
+      onChange: createSchemaLog({
+        log,
+        isForPeople: config.logging.format === 'pretty',
+        isAuthEnabled: config.auth.enabled,
+      }),
     })
     return await wire(options, clock, database, catalog)
   } catch (error) {
@@ -137,7 +143,12 @@ async function wire(
   })
   const throttling = createThrottle(system)
   const passwords = createPasswordHasher()
-  const adminService = createAdminService({ database: system, passwords, throttle: throttling })
+  const adminService = createAdminService({
+    database: system,
+    passwords,
+    throttle: throttling,
+    forgetFirstSignIn: () => removeFirstSignIn(config.server.data_dir, (message) => log.warn(message)),
+  })
   const adminTokens = createAdminTokenVerifier(system)
   const measurements = new Metrics()
   measurements.watchPool(() => database.user.stats)

@@ -7,6 +7,13 @@ const secretPaths = ['password', 'token', 'refreshToken', 'secret', 'code', 'aut
   (name) => [name, `*.${name}`],
 )
 
+/** Puts what `auto` means in its place. */
+export function resolveLogging(config: Config['logging'], isTerminal: boolean): Config['logging'] {
+  const format = config.format === 'auto' ? (isTerminal ? 'pretty' : 'json') : config.format
+  const requests = config.requests === 'auto' ? (format === 'pretty' ? 'all' : 'failed') : config.requests
+  return { ...config, format, requests }
+}
+
 export function createLogger(config: Config['logging'], isTerminal: boolean): Logger {
   const options = {
     level: config.level,
@@ -16,10 +23,9 @@ export function createLogger(config: Config['logging'], isTerminal: boolean): Lo
     formatters: { level: (label: string) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
   }
-  const isPretty = config.format === 'pretty' || (config.format === 'auto' && isTerminal)
-  return isPretty
-    ? pino(options, pretty({ colorize: isTerminal, sync: true, ignore: 'pid,hostname' }))
-    : pino(options)
+  if (resolveLogging(config, isTerminal).format === 'json') return pino(options)
+  const layout = { colorize: isTerminal, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }
+  return pino(options, pretty(layout))
 }
 
 /** The `code` of an error (`ECONNREFUSED`, `42P01`) is no secret, and tells the most. */

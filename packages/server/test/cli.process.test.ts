@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { basalt, type CommandResult, command } from './command.ts'
 import { alice } from './fixtures.ts'
-import { createDirectory, launchServer, startServer } from './server-process.ts'
+import { createDirectory, launchServer, readFirstSignIn, startServer } from './server-process.ts'
 import { createTestDatabase, type TestDatabase } from './test-app.ts'
 import { testSecret } from './test-config.ts'
 
@@ -73,8 +73,14 @@ describe('a command as a process', () => {
 describe('beside an external database', () => {
   test('commands work with the running server and without it', async () => {
     await using own = await createTestDatabase()
-    const config = { 'database.url': own.url, 'admin.password': '', 'logging.level': 'error' }
-    const ownEnv = { ...env, BASALT_DATABASE_URL: own.url }
+    await using data = createDirectory()
+    const config = {
+      'database.url': own.url,
+      'admin.password': '',
+      'logging.level': 'error',
+      'server.data_dir': data.path,
+    }
+    const ownEnv = { ...env, BASALT_DATABASE_URL: own.url, BASALT_SERVER_DATA_DIR: data.path }
     let adminToken = ''
     {
       await using server = await startServer({ config: { ...config, 'logging.level': 'info' } })
@@ -85,10 +91,9 @@ describe('beside an external database', () => {
       const json = await basalt(['status', '--port', port, '--json'], { env: ownEnv })
       expect(JSON.parse(json.stdout)).toEqual({ url: server.url, status: 'ok', database: 'ok' })
 
-      const shown = server.log().find(({ adminPassword }) => adminPassword !== undefined)
-      expect(shown?.signInLink).toMatch(
-        new RegExp(`^${server.url}/admin/sign-in#code=basalt_signin_\\w{49}$`),
-      )
+      await expect.poll(() => server.log().some(({ path }) => path !== undefined)).toBe(true)
+      const first = readFirstSignIn(data.path)
+      expect(first.link).toMatch(new RegExp(`^${server.url}/admin/sign-in#code=basalt_signin_\\w{49}$`))
       const signIn = (password: unknown) =>
         fetch(`${server.url}/api/admin/auth`, {
           method: 'POST',
@@ -99,7 +104,7 @@ describe('beside an external database', () => {
         const headers = { authorization: `Bearer ${token}` }
         return (await fetch(`${server.url}/api/schema`, { headers })).status
       }
-      expect((await signIn(shown?.adminPassword)).status).toBe(200)
+      expect((await signIn(first.password)).status).toBe(200)
 
       const token = await basalt(['admin', 'token'], { env: ownEnv })
       expect(token).toEqual(done(expect.stringMatching(/^basalt_admin_\w{49}\n$/)))
@@ -116,7 +121,7 @@ describe('beside an external database', () => {
       const reset = await basalt(['admin', 'reset-password'], { env: ownEnv })
       expect(reset).toEqual(done(expect.stringMatching(/^([0-9a-f]{5}-){5}[0-9a-f]{5}\n$/)))
       await expect.poll(() => statusWith(adminToken), { timeout: 10_000 }).toBe(401)
-      expect((await signIn(shown?.adminPassword)).status).toBe(401)
+      expect((await signIn(first.password)).status).toBe(401)
       expect((await signIn(reset.stdout.trim())).status).toBe(200)
       expect(
         await own.sql(
@@ -128,7 +133,7 @@ describe('beside an external database', () => {
       ])
     }
     await using again = await startServer({ config: { ...config, 'logging.level': 'info' } })
-    expect(again.output()).not.toContain('adminPassword')
+    expect(again.log().map(({ msg }) => msg)).toEqual(['listening'])
     const refused = await basalt(['admin', 'reset-password'], {
       env: { ...ownEnv, BASALT_ADMIN_PASSWORD: 'configured password' },
     })
@@ -137,13 +142,19 @@ describe('beside an external database', () => {
     )
   })
 
-  test('the first password is shown whatever the level of the log', async () => {
+  test('the path of the first password is logged whatever the level of the log', async () => {
     await using own = await createTestDatabase()
-    const config = { 'database.url': own.url, 'admin.password': '', 'logging.level': 'error' }
+    await using data = createDirectory()
+    const config = {
+      'database.url': own.url,
+      'admin.password': '',
+      'logging.level': 'error',
+      'server.data_dir': data.path,
+    }
     await using server = launchServer({ config })
     await expect.poll(() => server.log().length, { timeout: 20_000 }).toBe(1)
     expect(server.log()).toEqual([
-      expect.objectContaining({ adminPassword: expect.any(String), signInLink: expect.any(String) }),
+      expect.objectContaining({ level: 'info', path: join(data.path, 'first-sign-in') }),
     ])
   })
 })

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { resolveLogging } from '../src/log.ts'
 
 const log = new URL('../src/log.ts', import.meta.url).href
 
@@ -56,4 +57,15 @@ test('levels below the configured one are left out, and people get lines without
   const output = run("log.info('hidden'); log.warn('shown')", config)
   expect(output).toMatch(/WARN.*shown\n$/)
   expect(output).not.toContain('hidden')
+})
+
+test('auto means lines for people and every request on a terminal, elsewhere JSON and failed requests', () => {
+  const auto = { level: 'info', format: 'auto', requests: 'auto' } as const
+  expect(resolveLogging(auto, true)).toEqual({ level: 'info', format: 'pretty', requests: 'all' })
+  expect(resolveLogging(auto, false)).toEqual({ level: 'info', format: 'json', requests: 'failed' })
+  expect(resolveLogging({ ...auto, format: 'json', requests: 'none' }, true)).toEqual({
+    level: 'info',
+    format: 'json',
+    requests: 'none',
+  })
 })

@@ -55,6 +55,13 @@ export interface FinishedCommand extends Ending {
   readonly stderr: string
 }
 
+/** The first password and its link, as a server without a terminal keeps them in its data directory. */
+export function readFirstSignIn(dataDirectory: string): { readonly password: string; readonly link: string } {
+  const text = readFileSync(join(dataDirectory, 'first-sign-in'), 'utf8')
+  const [, password = '', link = ''] = /^password: (\S+)\nor open: +(\S+)$/m.exec(text) ?? []
+  return { password, link }
+}
+
 /** A directory for a test, which the given account owns. */
 export function createDirectory(account?: Account): { readonly path: string } & AsyncDisposable {
   const path = mkdtempSync(join(tmpdir(), 'basalt-process-'))

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { type Config, longestTokenSeconds } from '../config/schema.ts'
 import { type Database, openDatabase } from '../database/open.ts'
 import { signAccessToken } from '../features/accounts/index.ts'
-import { type AdminService, createAdminService } from '../features/admin/index.ts'
+import { type AdminService, createAdminService, removeFirstSignIn } from '../features/admin/index.ts'
 import { createPasswordHasher } from '../features/passwords/index.ts'
 import { createThrottle } from '../features/throttle/index.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -28,7 +28,7 @@ function resetPasswordCommand(terminal: Terminal): Command {
     if (config.admin.password !== '') {
       throw new OperatorError(`admin.password is set (${sources.get('admin.password')}): change it there`)
     }
-    const password = await withAdmin(config, (service) => service.resetPassword(actor))
+    const password = await withAdmin(terminal, config, (service) => service.resetPassword(actor))
     print(terminal, `${password}\n`)
   })
 }
@@ -54,7 +54,7 @@ function tokenCommand(terminal: Terminal): Command {
     requireUserForItsOptions(command, options)
     const token =
       options.user === undefined
-        ? (await withAdmin(config, (service) => service.createSession(actor))).token
+        ? (await withAdmin(terminal, config, (service) => service.createSession(actor))).token
         : signUserToken(config, options.user, options)
     print(terminal, `${token}\n`)
   })
@@ -97,6 +97,7 @@ function signUserToken(
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 async function withAdmin<Result>(
+  terminal: Terminal,
   config: Config,
   work: (service: AdminService) => Promise<Result>,
 ): Promise<Result> {
@@ -112,6 +113,10 @@ async function withAdmin<Result>(
         database: system,
         passwords: createPasswordHasher(),
         throttle: createThrottle(system),
+        forgetFirstSignIn: () =>
+          removeFirstSignIn(config.server.data_dir, (message) => {
+            terminal.stderr.write(`warning: ${message}\n`)
+          }),
       }),
     )
   } finally {

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
 import type { App } from '../app.ts'
 import type { Config } from '../config/schema.ts'
-import { signInLink } from '../features/admin/index.ts'
+import { isUnguarded } from '../database/catalog/changes.ts'
+import { signInLink, writeFirstSignIn } from '../features/admin/index.ts'
+import { messageOf } from '../lib/errors.ts'
 import type { Terminal } from './context.ts'
 
 export interface Announcement {
@@ -15,12 +17,7 @@ export interface Announcement {
 /** Tells a person, or on one line a log reader, where the server is and what it serves. */
 export function announce({ terminal, app, config, log, startupMs }: Announcement): void {
   const relations = [...app.catalog.current.relations.values()]
-  const unguarded = config.auth.enabled
-    ? relations.filter(
-        ({ kind, rlsEnabled, callers }) =>
-          isTable(kind) && !rlsEnabled && Object.values(callers).some(Boolean),
-      )
-    : []
+  const unguarded = config.auth.enabled ? relations.filter(isUnguarded) : []
   const facts = {
     url: app.publicBaseUrl(),
     database: `${app.database.mode}, PostgreSQL ${app.database.engine.version}`,
@@ -45,14 +42,22 @@ export function announce({ terminal, app, config, log, startupMs }: Announcement
   }
   log.info(facts, 'listening')
   if (firstSignIn !== undefined) {
-    // Shown only this once, and by design (decisions, Configuration): the names pass the redaction of secrets.
     // Whatever the level: nobody could sign in without it.
-    log
-      .child({}, { level: 'info' })
-      .info(
-        { adminPassword: firstSignIn.password, signInLink: signInLink(facts.url, firstSignIn.code) },
-        'administrator sign-in, shown only this once',
+    const always = log.child({}, { level: 'info' })
+    const link = signInLink(facts.url, firstSignIn.code)
+    try {
+      const path = writeFirstSignIn(config.server.data_dir, firstSignIn.password, link)
+      always.info(
+        { path },
+        "the administrator's first password is in a file, which the first sign-in removes",
       )
+    } catch (error) {
+      always.error(
+        { reason: messageOf(error) },
+        "failed to keep the administrator's first password in server.data_dir: set admin.password, or make " +
+          'another one with `basalt admin reset-password`',
+      )
+    }
   }
 }
 
@@ -89,8 +94,4 @@ function describeProtection({ tablesWithoutRls }: Facts, config: Config): string
   const shown = tablesWithoutRls.slice(0, 12).join(', ')
   const more = tablesWithoutRls.length > 12 ? ` and ${tablesWithoutRls.length - 12} more` : ''
   return [`    Warning     without row-level security, open to every signed-in caller: ${shown}${more}`]
-}
-
-function isTable(kind: string): boolean {
-  return kind === 'table' || kind === 'partitioned_table'
 }

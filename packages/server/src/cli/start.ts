@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Logger } from 'pino'
 import { type App, createApp } from '../app.ts'
 import type { Config } from '../config/schema.ts'
-import { createLogger } from '../log.ts'
+import { createLogger, resolveLogging } from '../log.ts'
 import { announce } from './announcement.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
 
@@ -11,8 +11,9 @@ export function startCommand(terminal: Terminal): Command {
     'start the server, and the embedded PostgreSQL unless database.url is set',
   )
   return withConfigFlags(command).action(async () => {
-    const { config } = loadCommandConfig(terminal, command)
+    const { config: loaded } = loadCommandConfig(terminal, command)
     const isTerminal = terminal.stdout.isTTY === true
+    const config = { ...loaded, logging: resolveLogging(loaded.logging, isTerminal) }
     const log = createLogger(config.logging, isTerminal)
     const startedAt = performance.now()
     // Before anything is begun that a signal must not leave half done.

@@ -153,7 +153,7 @@ describe('without anything', () => {
       },
       matviews: { refresh_timeout: 3600 },
       admin: { password: '' },
-      logging: { level: 'info', format: 'auto', requests: 'failed' },
+      logging: { level: 'info', format: 'auto', requests: 'auto' },
       metrics: { enabled: true, token: '' },
     })
     expect([...sources.keys()]).toEqual(listSettings().map(({ key }) => key))

@@ -308,9 +308,9 @@ export const configSchema = Type.Object({
     level: choice('info', ['trace', 'debug', 'info', 'warn', 'error'], 'Least severe level that is written.'),
     format: choice('auto', ['auto', 'pretty', 'json'], 'auto: pretty on a terminal, JSON lines elsewhere.'),
     requests: choice(
-      'failed',
-      ['none', 'failed', 'all'],
-      'Requests that are logged; failed: status 500 and up.',
+      'auto',
+      ['auto', 'none', 'failed', 'all'],
+      'Requests that are logged; failed: status 500 and up; auto: all in the pretty format, failed in JSON.',
     ),
   }),
   metrics: Type.Object({

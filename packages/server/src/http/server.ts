@@ -104,7 +104,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addProtocolErrors(app, headers, referenceUrl)
   upgrades.route(app)
   addMetrics(app, options.metrics)
-  addRequestLog(app, options.log, options.config.logging.requests)
+  addRequestLog(app, options.log, options.config.logging)
   const failures = new FailureLog(options.log, options.clock)
   addErrorHandling(app, { failures, referenceUrl, bodyLimit: server.body_limit, allowedMethods })
   await collectApiDocument(app, options.version)

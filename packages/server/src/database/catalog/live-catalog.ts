@@ -9,6 +9,8 @@ export interface LiveCatalogOptions extends CatalogScope {
   readonly database: SystemDatabase
   readonly clock: Clock
   readonly log: (message: string, detail?: object) => void
+  /** Called when definitions have changed. */
+  readonly onChange?: (before: Catalog, after: Catalog) => void
 }
 
 /** Half of the two seconds within which every node has to see DDL (decisions, Collections). */
@@ -89,8 +91,10 @@ export class LiveCatalog {
       fingerprintQuery(schemas, requireRls),
     )
     if (fingerprint === this.#current.fingerprint) return
+    const before = this.#current
     this.#current = await load(this.#options)
     this.#replacedAt = performance.now()
+    this.#options.onChange?.(before, this.#current)
   }
 
   #schedule(): void {

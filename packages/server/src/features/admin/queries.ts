@@ -29,6 +29,15 @@ export async function upsertPassword(database: Queryable, hash: string): Promise
     on conflict (is_only) do update set password_hash = excluded.password_hash, updated_at = now()`)
 }
 
+/** Whether anybody has signed in since the password was made, or has replaced it. */
+export async function wasFirstSignInUsed(database: Queryable): Promise<boolean> {
+  const { used } = await database.one<{ used: boolean }>(sql`
+    select exists (
+      select from basalt.audit
+      where action in ('admin.sign_in', 'admin.sign_in_by_link', 'admin.reset_password')) as used`)
+  return used
+}
+
 export interface AdminSessionRow {
   readonly id: string
   readonly expires_at: Date

@@ -23,6 +23,8 @@ export interface AdminDeps {
   readonly database: SystemDatabase
   readonly passwords: PasswordHasher
   readonly throttle: Throttle
+  /** Called once what the first start made has been used or replaced, and again at will. */
+  readonly forgetFirstSignIn: () => void
 }
 
 export interface AdminSession {
@@ -56,7 +58,12 @@ export interface AdminService {
   createSession(actor: string): Promise<AdminSession>
 }
 
-export function createAdminService({ database, passwords, throttle }: AdminDeps): AdminService {
+export function createAdminService({
+  database,
+  passwords,
+  throttle,
+  forgetFirstSignIn,
+}: AdminDeps): AdminService {
   async function requireAttempts(address: string, transaction?: Queryable): Promise<void> {
     requireAllowed(await throttle.check(failedSignIns, address, transaction))
   }
@@ -86,6 +93,7 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
         detail: { endedSessions: sessions },
       })
     })
+    forgetFirstSignIn()
   }
 
   return {
@@ -96,7 +104,11 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
         if (!isCurrent) await replacePassword(configured, 'configuration')
         return undefined
       }
-      if (stored !== undefined) return undefined
+      if (stored !== undefined) {
+        // Signed in on another node, perhaps.
+        if (await queries.wasFirstSignInUsed(database)) forgetFirstSignIn()
+        return undefined
+      }
       const password = createPassword()
       const code = createToken(signInCodePrefix)
       const hash = await passwords.hash(password)
@@ -123,6 +135,7 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
         await requireAttempts(address, transaction)
         return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in', address })
       })
+      forgetFirstSignIn()
       await throttle.reset(failedSignIns, address)
       return session
     },
@@ -135,6 +148,7 @@ export function createAdminService({ database, passwords, throttle }: AdminDeps)
         return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in_by_link', address })
       })
       if (session === undefined) return await failSignIn(address, adminErrors.invalidSignInCode())
+      forgetFirstSignIn()
       await throttle.reset(failedSignIns, address)
       return session
     },

@@ -7,6 +7,7 @@ import { bearerSecurity, responses } from '../../http/schemas.ts'
 import { describeCatalog, type Viewer } from './document.ts'
 
 export { describeCatalog, type SchemaDocument } from './document.ts'
+export { createSchemaLog } from './schema-changes.ts'
 
 const anyObject = Type.Object({}, { additionalProperties: true })
 
