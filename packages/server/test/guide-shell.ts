@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { command } from './command.ts'
+import { createDirectory } from './server-process.ts'
+import { waitFor } from './wait-for.ts'
+
+/** What a block of commands has printed, as a terminal would show it, and which of its commands failed. */
+export interface Printed {
+  readonly output: string
+  readonly failures: string
+}
+
+/** A reader's shell in a directory of its own, beside a server that is not started yet. */
+export interface Shell extends AsyncDisposable {
+  readonly directory: string
+  /** Where `npm start` listens. */
+  readonly port: number
+  /** Free for a server of the reader's own. */
+  readonly receiverPort: number
+  /** Runs commands; their variables and functions stay. */
+  run(script: string): Promise<Printed>
+  /** Runs commands that go on, in place of those that ran in the terminal before. */
+  keepRunning(terminal: string, script: string): Promise<void>
+  /** Whether a server was started. */
+  isServing(): boolean
+  /** What a terminal shows so far. */
+  shownIn(terminal: string): string
+}
+
+const examples = fileURLToPath(new URL('../../../examples', import.meta.url))
+const blockTimeoutMs = 60_000
+
+export async function openShell(): Promise<Shell> {
+  const own = createDirectory()
+  const directory = own.path
+  const port = await findFreePort()
+  const receiverPort = await findFreePort()
+  const inDirectory = (name: string) => join(directory, name)
+  symlinkSync(examples, inDirectory('examples'))
+  installCommands(inDirectory('.bin'))
+  const bash = spawn('bash', ['--noprofile', '--norc', '-s'], {
+    cwd: directory,
+    env: {
+      PATH: `${inDirectory('.bin')}:${process.env.PATH ?? ''}`,
+      HOME: directory,
+      BASALT_SERVER_PORT: String(port),
+      // As on a reader's terminal.
+      BASALT_LOGGING_FORMAT: 'pretty',
+      FAILURES: inDirectory('.failures'),
+    },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  // Jobs get process groups of their own, and commands that fail are noted, in functions and pipelines, too.
+  bash.stdin.write(`set -mE -o pipefail; trap 'echo "$BASH_COMMAND" >> "$FAILURES"' ERR\n`)
+  const terminals = new Map<string, number>()
+  let blocks = 0
+
+  /** Hands a script to bash in a way that leaves its own standard input alone. */
+  function send(script: string, inBackground: boolean): string {
+    blocks += 1
+    const name = inDirectory(`.block-${blocks}`)
+    writeFileSync(name, script)
+    const work = `source ${name} > ${name}.out 2>&1 < /dev/null`
+    bash.stdin.write(inBackground ? `(${work}) & echo $! > ${name}.pid\n` : `${work}; touch ${name}.done\n`)
+    return name
+  }
+
+  async function endTerminal(terminal: string): Promise<void> {
+    const pid = terminals.get(terminal)
+    if (pid === undefined) return
+    signalGroup(pid, 'SIGTERM')
+    await waitFor(`terminal ${terminal} to end`, () => !signalGroup(pid, 0), 20_000)
+    terminals.delete(terminal)
+  }
+
+  const files = new Map<string, string>()
+  return {
+    directory,
+    port,
+    receiverPort,
+    async run(script) {
+      writeFileSync(inDirectory('.failures'), '')
+      const name = send(script, false)
+      await waitFor(`the end of ${script}`, () => existsSync(`${name}.done`), blockTimeoutMs)
+      return {
+        output: readFileSync(`${name}.out`, 'utf8'),
+        failures: readFileSync(inDirectory('.failures'), 'utf8'),
+      }
+    },
+    async keepRunning(terminal, script) {
+      await endTerminal(terminal)
+      const name = send(script, true)
+      const pid = await waitFor(
+        'the process id',
+        () => existsSync(`${name}.pid`) && (Number(readFileSync(`${name}.pid`)) || undefined),
+      )
+      terminals.set(terminal, pid)
+      files.set(terminal, `${name}.out`)
+      const show = () => `${script} in the terminal ${terminal}`
+      // What has shown something works.
+      await waitFor(show(), () => readFileSync(`${name}.out`, 'utf8') !== '', blockTimeoutMs)
+      if (terminal === 'server') await waitFor(show(), () => isHealthy(port), blockTimeoutMs)
+    },
+    isServing: () => terminals.has('server'),
+    shownIn: (terminal) => readFileSync(files.get(terminal) ?? '', 'utf8'),
+    async [Symbol.asyncDispose]() {
+      for (const terminal of [...terminals.keys()].toReversed()) await endTerminal(terminal)
+      await endOf(bash)
+      await own[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** `npm` and `npx` of a reader's folder, without what they would install. */
+function installCommands(folder: string): void {
+  mkdirSync(folder)
+  const basalt = `exec '${process.execPath}' '${command}'`
+  const install = (name: string, lines: readonly string[]) =>
+    writeFileSync(join(folder, name), ['#!/bin/bash', ...lines, ''].join('\n'), { mode: 0o755 })
+  install('npm', ['[ "$*" = start ] || exit 2', `${basalt} start`])
+  install('npx', [
+    'program=$1; shift',
+    `[ "$program" = basalt ] && ${basalt} "$@"`,
+    `[ "$program" = node ] && exec '${process.execPath}' "$@"`,
+    'exit 2',
+  ])
+}
+
+/** @returns whether the group is there */
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-pid, signal)
+  } catch {
+    return false
+  }
+}
+
+async function isHealthy(port: number): Promise<boolean> {
+  const response = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined)
+  return response?.status === 200
+}
+
+async function endOf(bash: ChildProcess): Promise<void> {
+  const closed = new Promise((resolve) => bash.once('close', resolve))
+  bash.stdin?.end('exit\n')
+  await closed
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

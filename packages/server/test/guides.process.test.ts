@@ -1,0 +1,168 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { loadConfig } from '../src/config/load.ts'
+import { messageOf } from '../src/lib/errors.ts'
+import { type Block, readBlocks } from './guide-blocks.ts'
+import { compareJson, matchesText } from './guide-output.ts'
+import { openShell, type Shell } from './guide-shell.ts'
+import { totpCode } from './second-factors.ts'
+import { readFirstSignIn } from './server-process.ts'
+import { waitFor } from './wait-for.ts'
+
+/**
+ * Every fenced block of the README and the guides, as a reader would run it: from top to bottom, on a fresh server,
+ * in one shell per page. The output shown must be the output. What cannot be run says so in a comment above it.
+ */
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** Pages that build upon each other, in the order in which a reader would take them; every other page is by itself. */
+const series = [
+  ['README.md', 'docs/guides/collections.md', 'docs/guides/realtime.md', 'docs/guides/webhooks.md'],
+  ['docs/guides/accounts.md', 'docs/guides/mfa.md'],
+]
+
+const pages = ['README.md', ...readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`)]
+const alone = pages.filter((page) => page.endsWith('.md') && !series.flat().includes(page))
+
+/** What a reader puts in the place of a word, given all that the page has printed so far. */
+type Input = (shell: Shell, printed: string) => string | Promise<string>
+
+const inputs: Readonly<Record<string, Readonly<Record<string, Input>>>> = {
+  'README.md': {
+    'THE-PRINTED-PASSWORD': ({ directory }) => readFirstSignIn(join(directory, '.basalt')).password,
+  },
+  'docs/guides/mfa.md': {
+    // The longer name first. The app's code of the last half minute is still good, which leaves that of this one.
+    'NEXT-CODE-OF-THE-APP': (_, printed) => totpCode(find(printed, /"secret":"(\w+)"/)),
+    'CODE-OF-THE-APP': (_, printed) => totpCode(find(printed, /"secret":"(\w+)"/), -1),
+    'MAILED-CODE': (shell) => takeCode(shell, /^.*INFO: mail, not sent.*\n(?:.*\n)*?.*?\b(\d{6})\b/gm),
+    'SMS-CODE': (shell) => takeCode(shell, /Your code is: (\d{6})/g),
+    'BACKUP-CODE': (_, printed) => find(printed, /"(\w{5}-\w{5})"/),
+  },
+  'docs/guides/realtime.md': {
+    'AN-ID-FROM-ABOVE': (shell) => find(shell.shownIn('stream'), /^id: (\S+)$/m),
+    'AN-ID-OF-A-CONNECTION': (shell) => find(shell.shownIn('stream'), /"clientId":"([^"]+)"/),
+  },
+}
+
+function find(text: string, pattern: RegExp): string {
+  const found = pattern.exec(text)?.[1]
+  if (found === undefined) throw new Error(`${pattern} is not in\n${text}`)
+  return found
+}
+
+const taken = new WeakMap<Shell, Set<string>>()
+
+/** The code that was sent last, as the terminal of the server shows it; each once. */
+function takeCode(shell: Shell, pattern: RegExp): Promise<string> {
+  const used = taken.get(shell) ?? new Set()
+  taken.set(shell, used)
+  return waitFor('a code', () => {
+    const code = [...shell.shownIn('server').matchAll(pattern)].at(-1)?.[1]
+    return code !== undefined && !used.has(code) && used.add(code) && code
+  })
+}
+
+describe('guides', () => {
+  test.each([...series, ...alone.map((page) => [page])])(
+    '%s and what follows on it › every block runs and prints what is shown',
+    async (...group) => {
+      await using shell = await openShell()
+      for (const page of group) await readAlong(shell, page)
+    },
+  )
+})
+
+/** Does what a page says, and compares. @throws Error with every difference */
+async function readAlong(shell: Shell, page: string): Promise<void> {
+  const placeholders = Object.entries(inputs[page] ?? {})
+  const unused = new Set(placeholders.map(([placeholder]) => placeholder))
+  const blocks = readBlocks(readFileSync(join(root, page), 'utf8')).filter(
+    ({ mark }) => mark?.kind !== 'not run',
+  )
+  const needsServer = blocks.some(({ language }) => language === 'sh' || language === 'sql')
+  if (needsServer && !shell.isServing() && page !== 'README.md')
+    await shell.keepRunning('server', 'npm start')
+  const problems: string[] = []
+  let history = ''
+  let printed: string | undefined
+  for (const block of blocks) {
+    let text = block.text
+      .replaceAll(/\b8090\b/g, String(shell.port))
+      .replaceAll(/\b3000\b/g, String(shell.receiverPort))
+    try {
+      for (const [placeholder, put] of placeholders) {
+        if (!text.includes(placeholder)) continue
+        text = text.replaceAll(placeholder, await put(shell, history))
+        unused.delete(placeholder)
+      }
+      printed = await runBlock(shell, { ...block, text }, printed)
+      history += printed ?? ''
+    } catch (error) {
+      problems.push(`${page}:${block.line}: ${messageOf(error)}\n${text}`)
+    }
+  }
+  expect(problems.join('\n\n')).toBe('')
+  expect([...unused], `inputs that ${page} does not ask for`).toEqual([])
+}
+
+/** @returns what it printed, to be compared with the block that shows it */
+async function runBlock(
+  shell: Shell,
+  block: Block,
+  printed: string | undefined,
+): Promise<string | undefined> {
+  const { language, text, mark } = block
+  if (mark?.kind === 'file') {
+    writeFileSync(join(shell.directory, mark.value), `${text}\n`)
+    return undefined
+  }
+  if (language === 'text' || language === 'json') {
+    await compareBlock(shell, block, printed)
+    return undefined
+  }
+  if (language === 'sh' && mark?.kind === 'terminal') {
+    await shell.keepRunning(mark.value, text)
+    return undefined
+  }
+  if (language === 'sh') return await runCommands(shell, text)
+  if (language === 'sql') {
+    writeFileSync(join(shell.directory, 'block.sql'), text)
+    return await runCommands(shell, 'npx basalt sql --file block.sql')
+  }
+  if (language === 'toml') {
+    writeFileSync(join(shell.directory, 'block.toml'), text)
+    loadConfig({ directory: shell.directory, env: {}, flags: {}, file: 'block.toml' })
+    return undefined
+  }
+  throw new Error(`a block of ${language || 'no language'} is neither run nor marked`)
+}
+
+async function runCommands(shell: Shell, commands: string): Promise<string> {
+  const { output, failures } = await shell.run(commands)
+  if (failures !== '') throw new Error(`failed: ${failures}${output}`)
+  // curl ends well whatever the answer is; no page shows an error by the way.
+  if (output.includes('"doc_url"')) throw new Error(`an answer is an error: ${output}`)
+  return output
+}
+
+async function compareBlock(shell: Shell, { language, text, mark }: Block, printed: string | undefined) {
+  if (mark?.kind === 'terminal') {
+    const show = () => shell.shownIn(mark.value)
+    const isShown = () => matchesText(text, show(), true)
+    await waitFor('the output', isShown).catch(() => {
+      throw new Error(`the terminal ${mark.value} shows\n${show()}\nshown is`)
+    })
+    return
+  }
+  if (printed === undefined) throw new Error('the block shows the output of no command')
+  if (language === 'json') {
+    const difference = compareJson(text, printed)
+    if (difference !== undefined) throw new Error(`${difference}; printed:\n${printed}\nshown is`)
+  } else if (!matchesText(text, printed, false)) {
+    throw new Error(`printed:\n${printed}\nshown is`)
+  }
+}
