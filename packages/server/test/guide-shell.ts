@@ -101,7 +101,7 @@ export async function openShell(): Promise<Shell> {
       files.set(terminal, `${name}.out`)
       const show = () => `${script} in the terminal ${terminal}`
       // What has shown something works.
-      await waitFor(show(), () => readFileSync(`${name}.out`, 'utf8') !== '', blockTimeoutMs)
+      await waitFor(show(), () => readIfThere(`${name}.out`) !== '', blockTimeoutMs)
       if (terminal === 'server') await waitFor(show(), () => isHealthy(port), blockTimeoutMs)
     },
     isServing: () => terminals.has('server'),
@@ -127,6 +127,11 @@ function installCommands(folder: string): void {
     `[ "$program" = node ] && exec '${process.execPath}' "$@"`,
     'exit 2',
   ])
+}
+
+/** A block that has only just begun has no output yet. */
+function readIfThere(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
 }
 
 /** @returns whether the group is there */

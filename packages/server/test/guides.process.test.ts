@@ -27,6 +27,9 @@ const series = [
 const pages = ['README.md', ...readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`)]
 const alone = pages.filter((page) => page.endsWith('.md') && !series.flat().includes(page))
 
+/** A series is some fifty commands, each a process that opens the database. */
+const seriesTimeoutMs = 400_000
+
 /** What a reader puts in the place of a word, given all that the page has printed so far. */
 type Input = (shell: Shell, printed: string) => string | Promise<string>
 
@@ -73,6 +76,7 @@ describe('guides', () => {
       await using shell = await openShell()
       for (const page of group) await readAlong(shell, page)
     },
+    seriesTimeoutMs,
   )
 })
 
@@ -135,7 +139,9 @@ async function runBlock(
   }
   if (language === 'toml') {
     writeFileSync(join(shell.directory, 'block.toml'), text)
-    loadConfig({ directory: shell.directory, env: {}, flags: {}, file: 'block.toml' })
+    // A secret that the page leaves to the environment.
+    const env = { BASALT_EMAIL_SMTP_PASSWORD: 'secret' }
+    loadConfig({ directory: shell.directory, env, flags: {}, file: 'block.toml' })
     return undefined
   }
   throw new Error(`a block of ${language || 'no language'} is neither run nor marked`)

@@ -210,4 +210,17 @@ describe('basalt sql › warning of relations that no policy guards', () => {
       expect((await run('sql', statement)).stderr).toBe('')
     }
   })
+
+  test('speaks up before the first start, which grants everything, though the role exists for another database', async () => {
+    await using own = await createTestDatabase()
+    await own.sql('delete from basalt.opened_schemas; revoke all on schema public from basalt_authenticated')
+    const open = { ...env, BASALT_DATABASE_URL: own.url }
+    expect(await basaltHere(['sql', 'create table early ()'], { directory, env: open })).toEqual(
+      warned('early is open to every signed-in caller: alter table early enable row level security;'),
+    )
+    await own.sql('drop schema basalt cascade')
+    expect(await basaltHere(['sql', 'create table earlier ()'], { directory, env: open })).toEqual(
+      warned('earlier is open to every signed-in caller: alter table earlier enable row level security;'),
+    )
+  })
 })

@@ -1,4 +1,9 @@
-import { type UnguardedRow, unguardedQuery } from '../database/catalog/queries/unguarded.ts'
+import {
+  isPreparedQuery,
+  openedSchemasQuery,
+  type UnguardedRow,
+  unguardedQuery,
+} from '../database/catalog/queries/unguarded.ts'
 import type { Connection } from '../database/connection.ts'
 
 /** Names in one warning. */
@@ -9,9 +14,19 @@ export async function watchUnguarded(
   connection: Connection,
   schemas: readonly string[],
 ): Promise<() => Promise<string | undefined>> {
-  const find = async () => (await connection.query<UnguardedRow>(unguardedQuery(schemas))).rows
+  const find = async () => {
+    const opened = await findOpenedSchemas(connection)
+    return (await connection.query<UnguardedRow>(unguardedQuery(schemas, opened))).rows
+  }
   const known = new Set((await find()).map(({ oid }) => oid))
   return async () => describeUnguarded((await find()).filter(({ oid }) => !known.has(oid)))
+}
+
+async function findOpenedSchemas(connection: Connection): Promise<string[]> {
+  const { rows } = await connection.query<{ prepared: boolean }>(isPreparedQuery)
+  if (rows[0]?.prepared !== true) return []
+  const opened = await connection.query<{ schema_name: string }>(openedSchemasQuery)
+  return opened.rows.map(({ schema_name }) => schema_name)
 }
 
 /** One line with the statement that closes what is open; undefined when nothing is. */

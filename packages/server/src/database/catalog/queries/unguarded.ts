@@ -1,11 +1,18 @@
 import { type Sql, sql } from '../../sql.ts'
 import { callerRole } from '../../user-database.ts'
 
+/** Whether a start has prepared the database, so that {@link openedSchemasQuery} can be asked. */
+export const isPreparedQuery: Sql = sql`select to_regclass('basalt.opened_schemas') is not null as prepared`
+
+/** Schemas whose relations were granted to callers once; those of others will be, at the next start. */
+export const openedSchemasQuery: Sql = sql`select schema_name from basalt.opened_schemas`
+
 /**
- * Relations whose rows no policy guards from signed-in callers. Where the role of the callers does not exist yet,
- * the first start grants it everything.
+ * Relations whose rows no policy guards from signed-in callers.
+ *
+ * @param opened schemas in which the grants of now decide; in the others the next start grants everything
  */
-export function unguardedQuery(schemas: readonly string[]): Sql {
+export function unguardedQuery(schemas: readonly string[], opened: readonly string[]): Sql {
   return sql`
     select c.oid::int8 as oid,
       case n.nspname when 'public' then '' else quote_ident(n.nspname) || '.' end || quote_ident(c.relname) as name,
@@ -20,7 +27,7 @@ export function unguardedQuery(schemas: readonly string[]): Sql {
       and not (c.relkind = 'v' and exists (
         select from pg_options_to_table(c.reloptions)
         where option_name = 'security_invoker' and option_value::bool))
-      and (callers.oid is null or has_schema_privilege(callers.oid, n.oid, 'usage') and (
+      and (not n.nspname = any (${opened}) or has_schema_privilege(callers.oid, n.oid, 'usage') and (
         has_any_column_privilege(callers.oid, c.oid, 'select, insert, update')
         or has_table_privilege(callers.oid, c.oid, 'delete')))
     order by n.nspname, c.relname`
