@@ -8,9 +8,18 @@ let app: TestApp
 let admin: string
 let loggedOut: string
 let expiredAdmin: string
+/** A token of alice whose first factor has passed. */
+let pending: string
 
 beforeAll(async () => {
   app = await createTestApp({ setup: notes })
+  await app.sql('insert into basalt.users (id) values ($1)', [alice])
+  const [row] = await app.sql(
+    `insert into basalt.pending_sign_ins (user_id, method, expires_at)
+    values ($1, 'password', now() + interval '1 hour') returning id`,
+    [alice],
+  )
+  pending = forgeJwt({ payload: { ...claims, mfa_pending: true, jti: row?.id } })
   const signIn = async () => {
     const body = { password: 'correct horse battery staple' }
     return (await app.request('POST', '/api/admin/auth', { body })).json.token as string
@@ -202,9 +211,8 @@ describe('a route for callers', () => {
   })
 
   test('refuses a token whose second factor is due, and says so', async () => {
-    const token = forgeJwt({ payload: { ...claims, mfa_pending: true } })
     for (const route of guardedForUsers()) {
-      const response = await ask(route, { authorization: `Bearer ${token}` })
+      const response = await ask(route, { authorization: `Bearer ${pending}` })
       expect([route, response.status]).toEqual([route, 401])
       if (route.method === 'HEAD') continue
       expect(envelope(response)).toEqual({
@@ -260,7 +268,6 @@ describe('a stream', () => {
 
   test('refuses the administrator, and a token whose second factor is due', async () => {
     expect(await envelopes({ authorization: `Bearer ${admin}` })).toEqual([invalid])
-    const pending = forgeJwt({ payload: { ...claims, mfa_pending: true } })
     const refusal = { code: 401, message: 'MFA verification required', error: 'mfa_required' }
     expect(await envelopes({ authorization: `Bearer ${pending}` })).toEqual([refusal])
     expect(await envelopes({}, `?token=${pending}`)).toEqual([refusal])
@@ -331,7 +338,7 @@ describe('a route for the administrator', () => {
       'whose claims say admin',
       () => forgeJwt({ payload: { ...claims, role: 'admin', admin: true, is_admin: true } }),
     ],
-    ['whose second factor is due', () => forgeJwt({ payload: { ...claims, mfa_pending: true } })],
+    ['whose second factor is due', () => pending],
     ['that was logged out', () => loggedOut],
     ['that has expired', () => expiredAdmin],
   ])('refuses a token %s', async (_what, token) => {
