@@ -6,7 +6,7 @@ import type { Call, Receiver } from '../packages/server/src/database/message.ts'
 import type { Pool, Work } from '../packages/server/src/database/pool.ts'
 import { inTransaction } from '../packages/server/src/database/system-database.ts'
 import { UserDatabase } from '../packages/server/src/database/user-database.ts'
-import { createCollectionService } from '../packages/server/src/features/collections/service.ts'
+import { createCollectionService } from '../packages/server/src/features/data/collections/service.ts'
 import { type BenchRequest, ownerId } from './cases.ts'
 
 const scope = {

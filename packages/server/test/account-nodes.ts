@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { hashPassword } from '../src/features/passwords/password-hash.ts'
+import { hashPassword } from '../src/features/identity/passwords/password-hash.ts'
 import { type AccountsApp, createAccountsApp, newEmail } from './accounts.ts'
 import { type Inbox, tokenIn } from './inbox.ts'
 import type { TestApp, TestAppOptions, TestDatabase, TestResponse } from './test-app.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { Filter, Literal } from '../src/features/collections/parse/filter.ts'
-import type { Operator } from '../src/features/collections/parse/tokens.ts'
+import type { Filter, Literal } from '../src/features/data/collections/parse/filter.ts'
+import type { Operator } from '../src/features/data/collections/parse/tokens.ts'
 import { anyUnits } from './any-text.ts'
 
 /** Filters as trees, and the many ways to write one: what the grammar allows, not what the parser happens to do. */

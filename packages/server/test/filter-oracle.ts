@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { quoteIdentifier, quoteLiteral } from '../src/database/sql.ts'
-import type { Literal } from '../src/features/collections/parse/filter.ts'
-import type { Operator } from '../src/features/collections/parse/tokens.ts'
+import type { Literal } from '../src/features/data/collections/parse/filter.ts'
+import type { Operator } from '../src/features/data/collections/parse/tokens.ts'
 import type { Condition, Tree } from './filter-grammar.ts'
 
 /**

@@ -77,7 +77,7 @@ function isPackage(target: string): boolean {
   return !files.includes(target) && !target.startsWith('.') && !target.endsWith('.json')
 }
 
-/** `features/admin/routes.ts` → `features/*`; `lib/lru.ts` → `lib`. */
+/** `features/operations/admin/routes.ts` → `features/*`; `lib/lru.ts` → `lib`. */
 function partOf(file: string): string {
   const [first = '', ...rest] = file.split('/')
   return first === 'features' && rest.length > 0 ? 'features/*' : first

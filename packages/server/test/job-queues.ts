@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { createJobQueue, type JobQueue, type JobType } from '../src/features/jobs/index.ts'
+import { createJobQueue, type JobQueue, type JobType } from '../src/features/events/jobs/index.ts'
 import type { TestApp } from './test-app.ts'
 
 export interface TestQueueOptions {

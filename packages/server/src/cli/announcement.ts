@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { App } from '../app.ts'
 import type { Config } from '../config/schema.ts'
 import { isUnguarded } from '../database/catalog/changes.ts'
-import { signInLink, writeFirstSignIn } from '../features/admin/index.ts'
+import { signInLink, writeFirstSignIn } from '../features/operations/admin/index.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Terminal } from './context.ts'
 

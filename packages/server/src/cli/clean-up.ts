@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { openDatabase } from '../database/open.ts'
-import { cleanUp } from '../features/mfa/index.ts'
+import { cleanUp } from '../features/identity/mfa/index.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
 
 export function cleanUpCommand(terminal: Terminal): Command {

@@ -1,7 +1,0 @@
-import { sql } from '../../database/sql.ts'
-import type { Queryable } from '../../database/system-database.ts'
-
-/** Waits until no other transaction holds the lock of this name, and holds it until this one ends. */
-export async function takeTransactionLock(database: Queryable, name: string): Promise<void> {
-  await database.count(sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`)
-}

@@ -1,0 +1,169 @@
+import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import { withCapture } from '../../../database/change-log.ts'
+import { isDefinitionFault, translateDatabaseFailure } from '../../../database/errors.ts'
+import { type Answer, StatementFailed } from '../../../database/message.ts'
+import type { Step, UserDatabase } from '../../../database/user-database.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import type { FindCapture } from './capture.ts'
+import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
+import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
+import type { FindDefinitionFault, Work } from './definition-faults.ts'
+import { collectionErrors } from './errors.ts'
+import { type BatchOperation, blameOperation } from './parse/batch.ts'
+import { type BatchRun, planBatch } from './plan/batch.ts'
+import type { Reader } from './plan/reader.ts'
+import { planWholeRecord } from './plan/record.ts'
+import { explainRefusal } from './refusal.ts'
+import type { Caller } from './service.ts'
+import { fill, type SlotValues, type StatementCache } from './statements.ts'
+
+export interface BatchDeps {
+  readonly statements: StatementCache
+  readonly database: UserDatabase
+  readonly findCapture: FindCapture
+  readonly findDefinitionFault: FindDefinitionFault
+}
+
+/** Runs the operations in one transaction and one message; answers their results as a JSON array. */
+export type RunBatch = (
+  catalog: Catalog,
+  caller: Caller,
+  reader: Reader,
+  operations: readonly BatchOperation[],
+) => Promise<string>
+
+interface RunStep {
+  readonly step: Step
+  readonly run: BatchRun
+  /** Whether the step does the run's work, rather than what surrounds it. */
+  readonly isWork: boolean
+}
+
+export function createBatchRunner({
+  statements,
+  database,
+  findCapture,
+  findDefinitionFault,
+}: BatchDeps): RunBatch {
+  /** Relations whose creates must not be joined, as Postgres told; forgotten with their snapshot. */
+  const unjoinable = new WeakSet<Relation>()
+
+  function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {
+    const { relation, method, columns } = run
+    const slots = slotsOf(run)
+    const form = isJoined(run) ? 'array' : changeForm(method)
+    const capture = findCapture({ catalog, relation, action: method, form, reader, slots })
+    const isCaptured = capture !== undefined
+    const positions = columns.map(({ position }) => position).join()
+    const key = `batch ${isJoined(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
+    const template = statements.remember(catalog, key, () => {
+      const record = planWholeRecord(relation, reader)
+      return statements.template(
+        isJoined(run)
+          ? compileCreates(record, columns, isCaptured)
+          : compileWrite(method, record, columns, { isCaptured, mustTouch: true }),
+      )
+    })
+    const steps = withCapture(fill(template, slots), capture)
+    return steps.map((step, index) => ({ step, run, isWork: index === (capture?.before.length ?? 0) }))
+  }
+
+  /** A check for each relation with joined creates. */
+  function compileChecks(runs: readonly BatchRun[]): RunStep[] {
+    const byRelation = new Map(runs.filter(isJoined).map((run) => [run.relation, run]))
+    const template = statements.template(joinCheck)
+    return [...byRelation.values()].map((run) => ({
+      step: fill(template, relationSlots(run.relation)),
+      run,
+      isWork: false,
+    }))
+  }
+
+  async function attempt(
+    [catalog, caller, reader, operations]: Parameters<RunBatch>,
+    mayJoin: boolean,
+  ): Promise<string> {
+    const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
+    const compiled = [...compileChecks(runs), ...runs.flatMap((run) => compileRun(catalog, reader, run))]
+    const steps = compiled.map(({ step }) => step)
+    try {
+      const answers = await database.run(caller.scope, steps, {
+        isRead: false,
+        isAbandoned: caller.isAbandoned,
+      })
+      const results = compiled.flatMap(({ run, isWork }, index) =>
+        isWork ? [formatResult(run, answers[index])] : [],
+      )
+      return `[${results.join(',')}]`
+    } catch (error) {
+      if (!(error instanceof StatementFailed)) throw error
+      const failed = compiled[error.index]?.run
+      const operation = failed?.operations[0]
+      // A deferred constraint speaks at the commit, of no operation in particular.
+      if (failed === undefined || operation === undefined) {
+        const relations = [...new Set(runs.map(({ relation }) => relation))]
+        throw (await findDefinitionFault(caller, error, { relations })) ?? error
+      }
+      if (!isJoined(failed)) {
+        const fault = isRowMissing(error)
+          ? undefined
+          : await findDefinitionFault(caller, error, workOf(operation))
+        throw blameOperation(fault ?? operationError(error, operation), operation)
+      }
+      const isRefused = isJoinRefused(error)
+      if (isRefused) unjoinable.add(failed.relation)
+      else if (!isFaultOfRequest(error) && !isDefinitionFault(error.error)) throw error
+      // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
+      return await attempt([catalog, caller, reader, operations], isRefused)
+    }
+  }
+
+  return (...batch) => attempt(batch, true)
+}
+
+function isJoined({ operations }: BatchRun): boolean {
+  return operations.length > 1
+}
+
+function slotsOf(run: BatchRun): SlotValues {
+  const [first] = run.operations
+  const bodies = run.operations.map((operation) => (operation.method === 'delete' ? '' : operation.body.json))
+  if (first === undefined || isJoined(run)) return createsSlots(bodies, first?.index ?? 0)
+  return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
+}
+
+/** One result, or those of a run separated by commas (interface, Batch). */
+function formatResult(run: BatchRun, answer: Answer | undefined): string {
+  const json = answer?.rows[0]?.[0] ?? ''
+  if (isJoined(run)) return json
+  const index = run.operations[0]?.index ?? 0
+  switch (run.method) {
+    case 'create':
+      return `{"index":${index},"status":201,"body":${json}}`
+    case 'update':
+      return `{"index":${index},"status":200,"body":${json}}`
+    case 'delete':
+      return `{"index":${index},"status":204}`
+  }
+}
+
+/** Whether a part of the request is to blame, rather than a database that is slow or away. */
+function isFaultOfRequest(failure: StatementFailed): boolean {
+  return (translateDatabaseFailure(failure)?.status ?? 500) < 500
+}
+
+function workOf(operation: BatchOperation): Work {
+  const relations = [operation.relation]
+  return operation.method === 'delete' ? { relations } : { relations, body: operation.body }
+}
+
+function operationError(failure: StatementFailed, operation: BatchOperation): AppError {
+  if (isRowMissing(failure)) {
+    return operation.method === 'create'
+      ? collectionErrors.rowDiscarded()
+      : collectionErrors.recordNotFound(operation.id.join(','))
+  }
+  const error = translateDatabaseFailure(failure)
+  if (error === undefined) throw failure
+  return operation.method === 'delete' ? error : explainRefusal(error)
+}

@@ -1,0 +1,64 @@
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import { mayBlameOldDefinitions, translateDatabaseFailure } from '../../../database/errors.ts'
+import { StatementFailed } from '../../../database/message.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { collectionErrors } from './errors.ts'
+import type { Reader } from './plan/reader.ts'
+import { requireRls } from './require-rls.ts'
+
+export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) => Promise<Result>
+
+/** Under constant DDL a new snapshot can be outdated again. */
+const attemptLimit = 10
+
+/**
+ * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column has gone), or the
+ * request names what is not in it, the catalog is looked at again and a new snapshot gives the work another
+ * chance.
+ */
+export function createCatalogAccess(live: LiveCatalog): WithCatalog {
+  return async (work) => {
+    for (let attempt = 1; ; attempt += 1) {
+      const catalog = live.current
+      try {
+        return await work(catalog)
+      } catch (error) {
+        if (attempt < attemptLimit && mayBeOutdated(error) && (await live.refresh(catalog))) continue
+        throw error instanceof StatementFailed ? (translateDatabaseFailure(error) ?? error) : error
+      }
+    }
+  }
+}
+
+/** Whether the failure can come from a snapshot that is behind the database. Nothing was changed then. */
+export function mayBeOutdated(error: unknown): boolean {
+  if (!(error instanceof AppError)) return mayBlameOldDefinitions(error)
+  return outdatedKinds.has(error.kind) || mayBlameOldDefinitions(error.extras.cause)
+}
+
+/** The request names what the snapshot does not have. */
+const outdatedKinds = new Set([
+  'collection_not_found',
+  'unknown_column',
+  'unknown_filter_column',
+  'unknown_relation',
+  // Perhaps it has been mended just now.
+  'rls_required',
+])
+
+/** @throws AppError collection_not_found, rls_required */
+export function requireRelation(catalog: Catalog, collection: string, reader: Reader): Relation {
+  const relation = catalog.relations.get(collection)
+  if (relation === undefined) throw collectionErrors.collectionNotFound(collection)
+  requireRls(relation, reader)
+  return relation
+}
+
+/** @throws AppError collection_not_found, rls_required, write_not_allowed */
+export function requireWritable(catalog: Catalog, collection: string, reader: Reader): Relation {
+  const relation = requireRelation(catalog, collection, reader)
+  if (relation.kind === 'table' || relation.kind === 'partitioned_table') return relation
+  const error = collectionErrors.writeNotAllowed(relation.kind.replace('_', ' '))
+  throw error.with({ headers: { allow: 'GET, HEAD' } })
+}

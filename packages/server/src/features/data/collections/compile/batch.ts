@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
+import type { StatementFailed } from '../../../../database/message.ts'
+import { quoteIdentifier, Slot, type Sql, sql } from '../../../../database/sql.ts'
+import type { RecordPlan } from '../plan/record.ts'
+import type { SlotValues } from '../statements.ts'
+import { compileInsert } from './write.ts'
+
+const bodiesSlot = 'bodies'
+const firstIndexSlot = 'first index'
+const relationSlot = 'relation'
+
+/** What fills the slots of {@link compileCreates}. @param firstIndex place of the first body in its batch */
+export function createsSlots(bodies: readonly string[], firstIndex: number): SlotValues {
+  return { [bodiesSlot]: `[${bodies.join(',')}]`, [firstIndexSlot]: String(firstIndex) }
+}
+
+/** Creates several records in their order. Answers one row: their results as JSON, comma-separated. */
+export function compileCreates(record: RecordPlan, columns: readonly Column[], isCaptured: boolean): Sql {
+  const source = sql`json_to_recordset(${new Slot(bodiesSlot)}::json)`
+  return sql`
+    with w as (${compileInsert(record, columns, source)}),
+      n as (select row_to_json(w.*) as record, row_number() over () as place from w)
+    select string_agg(
+        '{"index":' || (n.place - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',
+        ',' order by n.place)
+      ${isCaptured ? sql`, ${leaveChanges(record.relation, 'create', sql`json_agg(${changedRow(sql`n.record`)} order by n.place)`)}` : sql.empty}
+    from n`
+}
+
+/** What fills the slots of {@link joinCheck}. */
+export function relationSlots({ schema, name }: Relation): SlotValues {
+  return { [relationSlot]: `${quoteIdentifier(schema)}.${quoteIdentifier(name)}` }
+}
+
+const familyOids = sql`(select oids from family)::oid[]`
+
+const refusedToken = `not joined ${randomBytes(9).toString('base64url')} `
+
+/**
+ * Fails when records created by one statement could fare otherwise than by a statement each;
+ * {@link isJoinRefused} recognizes that. So it is where
+ * - triggers or rules run, some of them once per statement or after all of its rows,
+ * - a foreign key leads back to the table: it is checked after all rows of a statement,
+ * - a policy reads a table, or a policy, default or check calls a function that is not volatile: such queries do
+ *   not see the earlier rows of the statement they belong to, so a limit on the number of rows would not hold.
+ *
+ * Postgres is asked each time, in the transaction of the rows, as no snapshot would be recent enough.
+ */
+export const joinCheck: Sql = sql`
+  with target as (select ${new Slot(relationSlot)}::regclass::oid as oid),
+    -- With all partitions it has or is one of. As arrays, so that every look below is by an index.
+    family as (
+      select oid || array(select relid::oid from pg_partition_tree(pg_partition_root(oid))) as oids from target
+    )
+  select (${sql.literal(refusedToken)} || count(*))::int
+  from target
+  where exists (select from pg_trigger where tgrelid = any (${familyOids}) and not tgisinternal)
+    or exists (select from pg_rewrite where ev_class = any (${familyOids}))
+    or exists (
+      select from pg_constraint
+      where conrelid = any (${familyOids}) and confrelid = any (${familyOids}) and contype = 'f'
+    )
+    or exists (
+      -- A table in a subquery of a policy.
+      select from pg_policy
+      where polrelid = (select oid from target) and concat(polqual, polwithcheck) like '%:rtekind 0 %'
+    )
+    or exists (
+      select
+      from pg_depend d
+      join pg_proc p on p.oid = d.refobjid and p.provolatile <> 'v'
+      where d.refclassid = 'pg_proc'::regclass and (
+        d.classid = 'pg_policy'::regclass
+          and d.objid = any (array(select oid from pg_policy where polrelid = (select oid from target)))
+        or d.classid = 'pg_attrdef'::regclass
+          and d.objid = any (array(select oid from pg_attrdef where adrelid = any (${familyOids})))
+        or d.classid = 'pg_constraint'::regclass
+          and d.objid = any (array(select oid from pg_constraint where conrelid = any (${familyOids})))
+      )
+    )
+  having count(*) > 0`
+
+export function isJoinRefused(failure: StatementFailed): boolean {
+  return failure.error.code === '22P02' && failure.error.message.includes(refusedToken)
+}

@@ -1,0 +1,40 @@
+import type { ColumnType, OwnOperator } from '../../../../database/catalog/model.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
+import type { Operator } from '../parse/tokens.ts'
+
+/**
+ * Comparisons by the operators that sort the type. Those of pg_catalog are written as they are; others with their
+ * schema, as by name alone Postgres would miss them, or take one of a type that the value can be read as.
+ */
+
+/** `left operator right`, where the type is that of one side; undefined for a system column. */
+export function compileComparison(
+  type: ColumnType | undefined,
+  left: Sql,
+  operator: Operator,
+  right: Sql,
+): Sql {
+  const { plain, own, isNegated } = operators[operator]
+  const found = type?.operators?.[own]
+  if (found === undefined) return sql`${left} ${plain} ${right}`
+  const comparison = sql`${left} ${sql.operator(...found)} ${right}`
+  return isNegated ? sql`not (${comparison})` : comparison
+}
+
+interface Spelling {
+  readonly plain: Sql
+  readonly own: OwnOperator
+  /** Whether it means the opposite of the type's own operator, which need not have a name. */
+  readonly isNegated: boolean
+}
+
+const operators: Readonly<Record<Operator, Spelling>> = {
+  '=': { plain: sql`=`, own: '=', isNegated: false },
+  '!=': { plain: sql`<>`, own: '=', isNegated: true },
+  '>': { plain: sql`>`, own: '>', isNegated: false },
+  '>=': { plain: sql`>=`, own: '>=', isNegated: false },
+  '<': { plain: sql`<`, own: '<', isNegated: false },
+  '<=': { plain: sql`<=`, own: '<=', isNegated: false },
+  '~': { plain: sql`like`, own: '~~', isNegated: false },
+  '!~': { plain: sql`not like`, own: '~~', isNegated: true },
+}

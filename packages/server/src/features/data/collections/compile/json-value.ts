@@ -1,0 +1,62 @@
+import type { ColumnType } from '../../../../database/catalog/model.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
+
+/**
+ * A value as JSON shall show it, where that differs from what `row_to_json` makes of it; undefined where it does not.
+ * `alias` is free for the value's parts.
+ */
+export function compileJsonValue(type: ColumnType, source: Sql, alias: string): Sql | undefined {
+  const { element, attributes, base, spatialSchema } = type
+  if (element !== undefined) return compileList(element, source, alias)
+  if (attributes !== undefined) return compileRow(type, source, alias)
+  if (spatialSchema !== undefined) return compileGeoJson(base, spatialSchema, source)
+  switch (base) {
+    case 'hstore':
+      // It has a cast to JSON but none back; as text it makes the round trip.
+      return sql`${source}::text`
+    case 'vector':
+    case 'halfvec':
+      // `[1,2,3]`, written as a list in JSON is.
+      return sql`${source}::text::json`
+    default:
+      return undefined
+  }
+}
+
+/** An array of one dimension: JSON cannot tell more of them from elements that are arrays. */
+function compileList(element: ColumnType, source: Sql, alias: string): Sql | undefined {
+  const entry = sql.id(alias)
+  const shown = compileJsonValue(element, sql.id(alias, 'value'), `${alias}v`)
+  if (shown === undefined) return undefined
+  return sql`case when ${source} is not null then (
+    select coalesce(json_agg(${shown} order by ${entry}.place), '[]')
+    from unnest(${source}) with ordinality ${entry} (value, place)) end`
+}
+
+function compileRow({ attributes = [] }: ColumnType, source: Sql, alias: string): Sql | undefined {
+  const members = attributes.map(({ name, type }) => {
+    const member = sql`(${source}).${sql.id(name)}`
+    return { name, member, shown: compileJsonValue(type, member, alias) }
+  })
+  if (members.every(({ shown }) => shown === undefined)) return undefined
+  const list = members.map(({ name, member, shown }) => sql`${shown ?? member} as ${sql.id(name)}`)
+  // A row of NULLs is not NULL, although it "is null".
+  return sql`case when ${source} is distinct from null then (
+    select row_to_json(${sql.id(alias)}.*) from (select ${sql.join(list)}) ${sql.id(alias)}) end`
+}
+
+/**
+ * GeoJSON without `crs` (RFC 7946 §4), with as many decimals as PostGIS writes. `ST_AsGeoJSON` refuses what GeoJSON has no form
+ * for: curves are shown as lines, surfaces as collections of polygons; and it writes NaN, which JSON does not have.
+ */
+function compileGeoJson(base: string, schema: string, source: Sql): Sql {
+  const call = (name: string, ...values: readonly Sql[]) => sql`${sql.id(schema, name)}(${sql.join(values)})`
+  const plain =
+    base === 'geography'
+      ? source
+      : sql`case ${call('st_geometrytype', source)}
+          when 'ST_PolyhedralSurface' then ${call('st_forcecollection', source)}
+          else ${call('st_curvetoline', source)} end`
+  const text = call('st_asgeojson', plain, sql`15`, sql`0`)
+  return sql`replace(replace(replace(${text}, 'NaN', 'null'), '-Infinity', 'null'), 'Infinity', 'null')::json`
+}

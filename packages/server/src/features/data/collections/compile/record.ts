@@ -1,0 +1,75 @@
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
+import type { ExpandPlan, RecordPlan } from '../plan/record.ts'
+import { compileComparison } from './comparison.ts'
+import { compileJsonValue } from './json-value.ts'
+
+/** Related records shown per record; more are reached through the related collection itself. */
+export const oneToManyLimit = 1000
+
+export function relationName({ schema, name, version }: Relation): Sql {
+  return sql`${sql.version(version)}${sql.id(schema, name)}`
+}
+
+/** The select list of a record whose row is `alias`: its columns, and `expand` when asked for. */
+export function compileSelectList({ columns, expand, relation }: RecordPlan, alias: string): Sql {
+  const items = columns.map((column) => compileColumn(column, alias))
+  if (expand !== undefined) items.push(sql`${compileExpand(relation, expand, alias)} as "expand"`)
+  return sql.join(items)
+}
+
+/** The columns that `alias` must bring so that {@link compileSelectList} finds them. */
+export function neededColumns({ columns, expand, relation }: RecordPlan): readonly Column[] {
+  const names = new Set(expand?.flatMap(({ relationship }) => relationship.pairs.map(({ from }) => from)))
+  return relation.columns.filter((column) => columns.includes(column) || names.has(column.name))
+}
+
+/** A column as JSON shall show it. */
+function compileColumn({ name, type }: Column, alias: string): Sql {
+  const source = sql.id(alias, name)
+  const shown = compileJsonValue(type, source, `${alias}v`)
+  return shown === undefined ? source : sql`${shown} as ${sql.id(name)}`
+}
+
+/** `{"album": {…}, "invoice_line": […]}`; a relation without records has no key (facts, Sort and expand). */
+function compileExpand(relation: Relation, expand: readonly ExpandPlan[], alias: string): Sql {
+  if (expand.length === 0) return sql`'{}'::json`
+  const entries = expand.map(
+    (plan) => sql`(${sql.literal(plan.relationship.name)}, ${compileRelated(relation, plan, alias)})`,
+  )
+  return sql`(
+    select coalesce(json_object_agg(e.name, e.related) filter (where e.related is not null), '{}')
+    from (values ${sql.join(entries)}) e (name, related)
+  )`
+}
+
+function compileRelated(
+  relation: Relation,
+  { relationship, record, order }: ExpandPlan,
+  parent: string,
+): Sql {
+  const child = `${parent}x`
+  const condition = sql.join(
+    relationship.pairs.map(({ from, to }) => {
+      // A foreign key compares as the column it references does.
+      const referenced =
+        relationship.kind === 'many-to-one' ? record.relation.column.get(to) : relation.column.get(from)
+      return compileComparison(referenced?.type, sql.id(child, to), '=', sql.id(parent, from))
+    }),
+    sql` and `,
+  )
+  const rows = sql`
+    select ${compileSelectList(record, child)}
+    from ${relationName(record.relation)} ${sql.id(child)}
+    where ${condition}`
+  // A table that others inherit from can hold a key more than once.
+  if (relationship.kind === 'many-to-one') return sql`(select row_to_json(r.*) from (${rows} limit 1) r)`
+  const keys = order.map((column) => sql.id(child, column.name))
+  return sql`(
+    select json_agg(r.*)
+    from (${rows}
+      ${keys.length === 0 ? sql.empty : sql`order by ${sql.join(keys)}`}
+      limit ${sql.integer(oneToManyLimit)}
+    ) r
+  )`
+}

@@ -1,0 +1,221 @@
+import { randomBytes } from 'node:crypto'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { type ChangeAction, type ChangeForm, changedRow, leaveChanges } from '../../../../database/change-log.ts'
+import type { StatementFailed } from '../../../../database/message.ts'
+import { Slot, type Sql, sql } from '../../../../database/sql.ts'
+import type { RecordPlan } from '../plan/record.ts'
+import type { SlotValues } from '../statements.ts'
+import { compileBodyTypes, compileBodyValue } from './body.ts'
+import { compileComparison } from './comparison.ts'
+import { compileSelectList, relationName } from './record.ts'
+
+/** Alias of the collection's rows. */
+const row = 't'
+
+/** The slots of the statements below: the body of the request, and the values of the primary key. */
+export function writeSlots(json: string, id: readonly string[]): SlotValues {
+  return { json, ...Object.fromEntries(id.map((value, index) => [idSlot(index).name, value])) }
+}
+
+const jsonSlot = new Slot('json')
+
+function idSlot(index: number): Slot {
+  return new Slot(`id ${index}`)
+}
+
+/** At most one row with one column: the record as JSON. */
+export function compileGet(record: RecordPlan): Sql {
+  return sql`
+    select row_to_json(r.*)
+    from (
+      select ${compileSelectList(record, row)}
+      from ${relationName(record.relation)} ${sql.id(row)}
+      where ${compileIdentity(record.relation, row)}
+    ) r`
+}
+
+export interface WriteOptions {
+  /** Whether the write leaves its change for a capturing call; it must touch a row then, too. */
+  readonly isCaptured: boolean
+  /**
+   * Whether the statement fails when it touches no row, which undoes everything it shares its transaction with;
+   * {@link isRowMissing} recognizes that.
+   */
+  readonly mustTouch: boolean
+}
+
+/** How the statement of an action leaves its change: where tables inherit, all but an insert can touch several rows. */
+export function changeForm(action: ChangeAction): ChangeForm {
+  return action === 'create' ? 'record' : 'array'
+}
+
+/** The statement of an action; `columns` are those it writes. */
+export function compileWrite(
+  action: ChangeAction,
+  record: RecordPlan,
+  columns: readonly Column[],
+  options: WriteOptions,
+): Sql {
+  switch (action) {
+    case 'create':
+      return compileCreate(record, columns, options)
+    case 'update':
+      return compileUpdate(record, columns, options)
+    case 'delete':
+      return compileDelete(record, options)
+  }
+}
+
+/** Inserts what the JSON text holds for these columns; the rest takes its defaults. Answers the record. */
+function compileCreate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
+  const source = sql`json_to_record(${jsonSlot}::json)`
+  const write = compileInsert(record, columns, source)
+  return compileAnswer({ of: record.relation, action: 'create', write, record: wholeRow }, options)
+}
+
+/** Changes these columns of one record to what the JSON text holds. Answers the record. */
+function compileUpdate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
+  const name = relationName(record.relation)
+  const assignments = sql.join(
+    columns.map((column) => sql`${sql.id(column.name)} = ${compileBodyValue(column, 'b')}`),
+  )
+  const body = sql`json_to_record(${jsonSlot}::json) as b (${compileBodyTypes(columns)})`
+  const list = compileSelectList(record, row)
+  const written = { of: record.relation, action: 'update' } as const
+  if (!options.isCaptured) {
+    const write = sql`
+      update ${name} as ${sql.id(row)}
+      set ${assignments}
+      from ${body}
+      where ${compileIdentity(record.relation, row)}
+      returning ${list}`
+    return compileAnswer({ ...written, write, record: wholeRow }, options)
+  }
+  // The lock keeps what is read as the old record the one that is updated.
+  const write = sql`
+    update ${name} as ${sql.id(row)}
+    set ${assignments}
+    from ${body}, (
+      select ${sql.join(record.relation.primaryKey.map((column) => sql.id('o', column.name)))},
+        ${compileJson(compileSelectList(record, 'o'))} as ${sql.id(oldRecord)}
+      from ${name} o
+      where ${compileIdentity(record.relation, 'o')}
+      for update
+    ) o
+    where ${sql.join(
+      record.relation.primaryKey.map(({ name: key, type }) =>
+        compileComparison(type, sql.id(row, key), '=', sql.id('o', key)),
+      ),
+      sql` and `,
+    )}
+    returning ${compileJson(list)} as record, ${sql.id('o', oldRecord)} as old_record`
+  return compileAnswer({ ...written, write, record: sql`w.record`, oldRecord: sql`w.old_record` }, options)
+}
+
+/** Answers nothing but the number of rows, unless somebody wants to know what was deleted. */
+function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
+  const remove = sql`
+    delete from ${relationName(record.relation)} as ${sql.id(row)}
+    where ${compileIdentity(record.relation, row)}`
+  const written = { of: record.relation, action: 'delete' } as const
+  if (options.isCaptured) {
+    const write = sql`${remove} returning ${compileSelectList(record, row)}`
+    return compileAnswer({ ...written, write, record: wholeRow }, options)
+  }
+  if (!options.mustTouch) return remove
+  return compileAnswer({ ...written, write: sql`${remove} returning 1`, record: sql`'null'::json` }, options)
+}
+
+/** Converts a body as a write does, and does nothing with it. */
+export function compileBodyCheck({ version }: Relation, columns: readonly Column[]): Sql {
+  const values = columns.map((column) => sql`${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}`)
+  return sql`${sql.version(version)}
+    select ${sql.join(values)}
+    from json_to_record(${jsonSlot}::json) as b (${compileBodyTypes(columns)})`
+}
+
+/** The insert itself, from a function that answers records of JSON. The rows' alias is `t`. */
+export function compileInsert(record: RecordPlan, columns: readonly Column[], source: Sql): Sql {
+  return sql`
+    insert into ${relationName(record.relation)} as ${sql.id(row)}
+      (${sql.join(columns.map(({ name }) => sql.id(name)))})
+    select ${sql.join(columns.map((column) => compileBodyValue(column, 'b')))}
+    from ${source} as b (${compileBodyTypes(columns)})
+    returning ${compileSelectList(record, row)}`
+}
+
+/** Column beside those of the collection; a name nobody gives one. */
+const oldRecord = 'basalt old record'
+
+/**
+ * `w` as the record, when it holds the columns of the record and nothing else. The star makes it the row even when
+ * a column has the name, here as everywhere.
+ */
+const wholeRow = sql`row_to_json(w.*)`
+
+interface Written {
+  readonly of: Relation
+  readonly action: ChangeAction
+  /** The write, which becomes `w`. */
+  readonly write: Sql
+  /** The record as JSON, from `w`. */
+  readonly record: Sql
+  /** The same before an update. */
+  readonly oldRecord?: Sql
+}
+
+/**
+ * One row whose first column is the record; none when no row was touched and none must be. Where tables inherit
+ * from the collection a write can touch more than one row: the first is answered.
+ */
+function compileAnswer(
+  { of, action, write, record, oldRecord: old }: Written,
+  { isCaptured, mustTouch }: WriteOptions,
+): Sql {
+  if (!isCaptured && !mustTouch) return sql`with w as (${write}) select ${record} from w`
+  // Made once, however often it is named.
+  const touched = sql`(select ${record} as record, ${old ?? sql`null`} as old_record from w offset 0) t`
+  if (isCaptured && changeForm(action) === 'array') {
+    const rows = sql`json_agg(${changedRow(sql`t.record`, old && sql`t.old_record`)})`
+    return sql`
+      with w as (${write})
+      select c.record, ${failWithout(sql`c.record`)}, ${leaveChanges(of, action, sql`c.changes`)}
+      from (select (array_agg(t.record))[1] as record, ${rows} as changes from ${touched}) c`
+  }
+  return sql`
+    with w as (${write})
+    select t.record, ${failWithout(sql`t.record`)}
+      ${isCaptured ? sql`, ${leaveChanges(of, action, sql`t.record`)}` : sql.empty}
+    from (select) one left join ${touched} on true
+    limit 1`
+}
+
+/** Nobody outside knows it, so no value sent by a caller can look like it. */
+const missingToken = `missing ${randomBytes(9).toString('base64url')} `
+
+/**
+ * Fails when there is no record. Postgres has no statement that fails on purpose, so it casts a text of ours to a
+ * number; the record in it keeps the planner from doing so beforehand.
+ */
+function failWithout(record: Sql): Sql {
+  return sql`case when ${record} is null then (${sql.literal(missingToken)} || coalesce(${record}::text, '0'))::int end`
+}
+
+/** Whether a statement that must touch a row touched none. */
+export function isRowMissing(failure: StatementFailed): boolean {
+  return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
+}
+
+/** The row of `alias` is the one whose key stands in the slots. */
+export function compileIdentity(relation: Relation, alias: string): Sql {
+  return sql.join(
+    relation.primaryKey.map(({ name, type }, index) =>
+      compileComparison(type, sql.id(alias, name), '=', sql`${idSlot(index)}`),
+    ),
+    sql` and `,
+  )
+}
+
+function compileJson(list: Sql): Sql {
+  return sql`(select row_to_json(s.*) from (select ${list}) s)`
+}

@@ -1,0 +1,103 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const collectionErrorTable = {
+  collectionNotFound: {
+    status: 404,
+    message: (name: string) => `collection not found: ${name}`,
+    help: 'No table or view of `database.schemas` has this name. Outside `public` it is `schema.table`.',
+  },
+  recordNotFound: {
+    status: 404,
+    message: (id?: string) => (id === undefined ? 'record not found' : `record not found: ${id}`),
+    help: 'No record has this primary key, or no policy lets the caller see it.',
+  },
+  writeNotAllowed: {
+    status: 405,
+    message: (kind: string) => `write operations not allowed on ${kind}`,
+    help: 'Only tables and partitioned tables can be written.',
+  },
+  rlsRequired: {
+    status: 403,
+    message: (collection: string, remedy: string) =>
+      `"${collection}" is not protected by row-level security: ${remedy}`,
+    help: 'With `database.require_rls` only administrators reach relations without row-level security; the message has the statement that mends it.',
+  },
+  noPrimaryKey: {
+    status: 400,
+    message: 'table has no primary key',
+    help: 'Single records are addressed by primary key; this table or view has none.',
+  },
+  invalidPrimaryKey: {
+    status: 400,
+    message: (count: number) => `invalid primary key: expected ${count} ${count === 1 ? 'value' : 'values'}`,
+    help: 'A composite key is written as its values in order, joined by commas; a comma inside a value as `%2C`.',
+  },
+  invalidParameter: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'A query parameter has the wrong form; the message names it and what was expected.',
+  },
+  unsupportedParameter: {
+    status: 400,
+    message: (name: string) => `unsupported parameter "${name}"`,
+    help: 'This server does not have the feature that the parameter asks for.',
+  },
+  invalidFilter: {
+    status: 400,
+    message: (problem: string) => `invalid filter: ${problem}`,
+    help: 'The filter does not follow the grammar, or names an unknown column. Positions count characters from 0.',
+  },
+  unknownFilterColumn: {
+    status: 400,
+    message: (name: string, position: number) =>
+      `invalid filter: unknown column: ${name} at position ${position}`,
+    help: 'The collection has no such column. Names are case-sensitive; others than plain ones go in double quotes.',
+  },
+  filterTooLong: {
+    status: 400,
+    message: 'filter expression too long: at most 10000 bytes',
+    help: 'Shorten the filter.',
+  },
+  unknownColumn: {
+    status: 400,
+    message: (name: string, parameter: string) => `unknown column "${name}" in ${parameter}`,
+    help: 'The collection has no such column. Names are case-sensitive.',
+  },
+  unknownRelation: {
+    status: 400,
+    message: (name: string, collection: string) => `unknown relation "${name}" of ${collection} in expand`,
+    help: 'No foreign key gives this name; `GET /api/schema` lists them as `relationships`.',
+  },
+  invalidCursor: {
+    status: 400,
+    message: (problem: string) => `invalid cursor${problem === '' ? '' : `: ${problem}`}`,
+    help: 'Send `nextCursor` of the previous page unchanged, with the same sort.',
+  },
+  emptyBody: {
+    status: 400,
+    message: 'empty request body',
+    help: 'Send the record as a JSON object.',
+  },
+  bodyNotObject: {
+    status: 400,
+    message: 'invalid JSON body: expected an object',
+    help: 'Send the record as a JSON object. Several records go to the batch endpoint.',
+  },
+  noRecognizedColumns: {
+    status: 400,
+    message: 'no recognized columns in request body',
+    help: 'The body names no column that can be written.',
+  },
+  invalidBatch: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'The batch, or the operation the message names, has the wrong form.',
+  },
+  rowDiscarded: {
+    status: 409,
+    message: 'the database discarded the record: a trigger or rule of the table did not store it',
+    help: 'A trigger or rule of the table turned the insert into nothing.',
+  },
+} as const
+
+export const collectionErrors = defineErrors(collectionErrorTable)

@@ -1,0 +1,123 @@
+import type { Relation } from '../../../../database/catalog/model.ts'
+import type { ChangeAction } from '../../../../database/change-log.ts'
+import { AppError } from '../../../../lib/errors.ts'
+import { sliceArray, sliceObject } from '../../../../lib/json-slices.ts'
+import { collectionErrors } from '../errors.ts'
+import { parseJson, type RecordBody, readRecord } from './record-body.ts'
+import { parseBodyId } from './record-id.ts'
+
+/** One operation of a batch, resolved. */
+export type BatchOperation = { readonly index: number; readonly relation: Relation } & (
+  | { readonly method: 'create'; readonly body: RecordBody }
+  | { readonly method: 'update'; readonly id: readonly string[]; readonly body: RecordBody }
+  | { readonly method: 'delete'; readonly id: readonly string[] }
+)
+
+const operationLimit = 1000
+
+/** How an operation finds its collection: by the path, or by its own `table`. */
+export type FindRelation = (table: unknown) => Relation
+
+/**
+ * Reads `{operations: [{method, id?, body?, table?}]}` (interface, Batch).
+ *
+ * @throws AppError with `operation` where one is to blame
+ */
+export function parseBatch(json: string, findRelation: FindRelation): BatchOperation[] {
+  const value = json.trim() === '' ? undefined : parseJson(json)
+  const operations = isObject(value) ? value.operations : undefined
+  if (!Array.isArray(operations)) throw collectionErrors.invalidBatch('operations: expected an array')
+  if (operations.length === 0) throw collectionErrors.invalidBatch('operations array is empty')
+  if (operations.length > operationLimit) {
+    throw collectionErrors.invalidBatch(`too many operations: max ${operationLimit}`)
+  }
+  const texts = sliceArray(sliceObject(json).get('operations') ?? '[]')
+  return operations.map((operation: unknown, index) => {
+    try {
+      return parseOperation(operation, texts[index] ?? '', index, findRelation)
+    } catch (error) {
+      throw error instanceof AppError ? blame(error, index, operation) : error
+    }
+  })
+}
+
+/** The error, with the operation that caused it. */
+export function blameOperation(error: AppError, { index, method }: BlamedOperation): AppError {
+  return error.with({ members: { operation: { index, method } } })
+}
+
+interface BlamedOperation {
+  readonly index: number
+  /** As sent; empty when it was no text. */
+  readonly method: string
+}
+
+function blame(error: AppError, index: number, operation: unknown): AppError {
+  const method = isObject(operation) && typeof operation.method === 'string' ? operation.method : ''
+  const named = new AppError(error.kind, error.status, `operation[${index}]: ${error.message}`, error.extras)
+  return blameOperation(named, { index, method })
+}
+
+function parseOperation(
+  operation: unknown,
+  text: string,
+  index: number,
+  findRelation: FindRelation,
+): BatchOperation {
+  if (!isObject(operation)) throw collectionErrors.invalidBatch('expected an object')
+  const { method, id, body, table } = operation
+  if (method !== 'create' && method !== 'update' && method !== 'delete') {
+    throw collectionErrors.invalidBatch(
+      `unknown method ${JSON.stringify(method ?? '')} (expected create, update, or delete)`,
+    )
+  }
+  const relation = findRelation(table)
+  const texts = sliceObject(text)
+  if (method === 'create') return { index, relation, method, body: readBody(relation, method, body, texts) }
+  const values = parseBodyId(relation, readId(method, id, texts))
+  if (method === 'delete') return { index, relation, method, id: values }
+  return { index, relation, method, id: values, body: readBody(relation, method, body, texts) }
+}
+
+function readBody(
+  relation: Relation,
+  method: 'create' | 'update',
+  body: unknown,
+  texts: ReadonlyMap<string, string>,
+): RecordBody {
+  if (body === undefined || body === null) throw collectionErrors.invalidBatch(`${method} requires a body`)
+  return readRecord(relation, texts.get('body') ?? '', body, method)
+}
+
+/** Numbers are taken as written: an int8 has more digits than a JavaScript number. */
+function readId(method: ChangeAction, id: unknown, texts: ReadonlyMap<string, string>): string {
+  if (typeof id === 'number') return texts.get('id') ?? String(id)
+  if (typeof id === 'string' && id !== '') return id
+  throw collectionErrors.invalidBatch(
+    id === undefined || id === null || id === ''
+      ? `${method} requires an id`
+      : 'id: expected a string or a number',
+  )
+}
+
+/** In a batch on one collection an operation names that collection or none. */
+export function tableOf(relation: Relation): FindRelation {
+  return (table) => {
+    if (table === undefined || table === relation.collection) return relation
+    throw collectionErrors.invalidBatch(
+      `table: expected "${relation.collection}" or none; operations on several tables go to /api/batch`,
+    )
+  }
+}
+
+/** In a batch over several collections each operation names its own. */
+export function tableOfEach(find: (table: string) => Relation): FindRelation {
+  return (table) => {
+    if (typeof table === 'string') return find(table)
+    throw collectionErrors.invalidBatch('table: expected the name of a collection')
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

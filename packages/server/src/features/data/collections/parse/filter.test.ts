@@ -1,0 +1,172 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  anyCondition,
+  anyText,
+  choices,
+  conditionsOf,
+  mutated,
+  printTree,
+  treeOf,
+  withoutPositions,
+} from '../../../../../test/filter-grammar.ts'
+import { AppError } from '../../../../lib/errors.ts'
+import { type Filter, parseFilter } from './filter.ts'
+
+const tree = treeOf(anyCondition)
+const spelledTree = fc.tuple(tree, choices).map(([value, decisions]) => printTree(value, decisions))
+
+function positionsOf(filter: Filter): number[] {
+  return 'terms' in filter ? filter.terms.flatMap(positionsOf) : [filter.position]
+}
+
+/** The refusal of a filter; fails when it is accepted, or fails in any other way. */
+function refusalOf(text: string): AppError {
+  try {
+    parseFilter(text)
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+  throw new Error(`accepted: ${text}`)
+}
+
+/** Reads the text, or makes sure that the refusal is one that helps. */
+function expectFilterOrRefusal(text: string): void {
+  let parsed: Filter
+  try {
+    parsed = parseFilter(text)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    expect([error.status, error.kind]).toEqual([400, 'invalid_filter'])
+    const position = Number(error.extras.data?.position)
+    expect(position).toBeGreaterThanOrEqual(0)
+    expect(position).toBeLessThanOrEqual(text.length)
+    expect(error.message).toContain(` at position ${position}`)
+    return
+  }
+  for (const position of positionsOf(parsed)) expect(text.charAt(position)).toMatch(/["_\p{L}\ud800-\udfff]/u)
+}
+
+describe('a filter', () => {
+  test('means the same in all its spellings', () => {
+    fc.assert(
+      fc.property(tree, choices, (value, decisions) => {
+        expect(withoutPositions(parseFilter(printTree(value, decisions)))).toEqual(value)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('remembers where each condition begins', () => {
+    fc.assert(
+      fc.property(tree, choices, (value, decisions) => {
+        const text = printTree(value, decisions)
+        const columns = conditionsOf(value).map(({ column }) => column)
+        const written = positionsOf(parseFilter(text)).map((position) => text.slice(position))
+        expect(written).toHaveLength(columns.length)
+        written.forEach((rest, index) => {
+          const column = columns[index] ?? ''
+          const quoted = `"${column.replaceAll('"', '""')}"`
+          expect(rest.startsWith(column) || rest.startsWith(quoted)).toBe(true)
+        })
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('binds AND tighter than OR, on both sides', () => {
+    const parse = (text: string) => withoutPositions(parseFilter(text))
+    expect(parse('a=1 OR b=2 AND c=3 OR d=4')).toEqual(parse('a=1 OR (b=2 AND c=3) OR d=4'))
+    expect(parse('a=1 AND b=2 OR c=3 AND d=4')).toEqual(parse('(a=1 AND b=2) OR (c=3 AND d=4)'))
+    expect(parse('a=1 AND (b=2 OR c=3)')).not.toEqual(parse('a=1 AND b=2 OR c=3'))
+    expect(parse('(a=1 AND b=2) AND c=3')).not.toEqual(parse('a=1 AND b=2 AND c=3'))
+  })
+})
+
+describe('whatever is sent', () => {
+  test.each([
+    ['any text', anyText],
+    ['what was a filter before', mutated(spelledTree)],
+  ])('is read or refused with a position: %s', (_what, text) => {
+    fc.assert(fc.property(text, expectFilterOrRefusal), { numRuns: 4000 })
+  })
+
+  test.each([1, 2, 49, 50])('nests %i levels', (depth) => {
+    const text = `${'('.repeat(depth)}a=1${')'.repeat(depth)}`
+    expect(withoutPositions(parseFilter(text))).toEqual({
+      kind: 'compare',
+      column: 'a',
+      operator: '=',
+      value: '1',
+    })
+  })
+
+  test.each([51, 52, 1000, 4990])('does not nest %i levels', (depth) => {
+    for (const text of [`${'('.repeat(depth)}a=1${')'.repeat(depth)}`, '('.repeat(depth)]) {
+      const error = refusalOf(text)
+      expect(error.message).toBe(
+        'invalid filter: filter expression too deeply nested (max 50 levels) at position 50',
+      )
+      expect(error.extras.data).toEqual({ position: 50 })
+    }
+  })
+
+  test('counts levels, not groups', () => {
+    const groups = Array.from({ length: 200 }, () => '(a=1)').join(' OR ')
+    expect(parseFilter(groups)).toMatchObject({ kind: 'or', terms: { length: 200 } })
+  })
+
+  test('may have as many values as fit', () => {
+    const filter = parseFilter(`a IN (${Array(4990).fill('1').join()})`)
+    expect(filter).toMatchObject({ kind: 'in', values: { length: 4990 } })
+  })
+
+  test.each([
+    ['50,000 values', `a IN (${Array(50_000).fill('1').join()})`],
+    ['10,000 levels', `${'('.repeat(10_000)}a=1${')'.repeat(10_000)}`],
+    ['10,001 bytes', `a='${'x'.repeat(9997)}'`],
+    ['10,001 bytes in fewer characters', `a='${'ä'.repeat(4998)}x'`],
+  ])('is too long with %s', (_what, text) => {
+    const error = refusalOf(text)
+    expect([error.status, error.kind, error.message]).toEqual([
+      400,
+      'filter_too_long',
+      'filter expression too long: at most 10000 bytes',
+    ])
+  })
+
+  test('may have 10,000 bytes', () => {
+    for (const value of ['x'.repeat(9996), 'ä'.repeat(4998)]) {
+      expect(withoutPositions(parseFilter(`a='${value}'`))).toMatchObject({ value })
+    }
+  })
+
+  test.each([
+    ['a quote that is never closed', `a='${"''".repeat(4990)}`, 'unterminated string at position 2'],
+    ['an escape at the end', "a='x\\'", 'unterminated string at position 2'],
+    ['a doubled quote at the end', "a = 'O''", 'unterminated string at position 4'],
+    ['a name that is never closed', `"${'""'.repeat(4990)}`, 'unterminated name at position 0'],
+    ['a doubled quote at the end of a name', '"a"" = 1', 'unterminated name at position 0'],
+    ['a name of nothing', '"" = 1', 'empty name at position 0'],
+    ['half a pair', 'a = \ud800', "unexpected character '\ud800' at position 4"],
+    ['NUL', 'a = \0', "unexpected character '\0' at position 4"],
+    ['a comment', 'a = 1 /* x */', "unexpected character '/' at position 6"],
+    ['a placeholder', 'a = $1', "unexpected character '$' at position 4"],
+    ['a cast', "a = '1'::int", "unexpected character ':' at position 7"],
+    ['two statements', 'a = 1; select 1', "unexpected character ';' at position 5"],
+    ['a subquery', 'a = (select 1)', 'expected value, got ( at position 4'],
+    ['a function', 'a = now()', 'expected value, got now at position 4'],
+    ['a function of a column', 'lower(a) = 1', 'expected operator after column lower at position 5'],
+    ['a column twice', 'a = a', 'expected value, got a at position 4'],
+    ['a keyword as a column', 'in = 1', 'unexpected token at position 0: in'],
+    ['a keyword as a value', 'a = in', 'expected value, got in at position 4'],
+    ['null in a comparison', 'a ~ null', 'null can only be compared with = or != at position 2'],
+    ['a group of nothing', '()', 'unexpected token at position 1: )'],
+    ['two conditions side by side', 'a=1 b=2', 'unexpected token at position 4: b'],
+    ['two connectives', 'a=1 AND OR b=2', 'unexpected token at position 8: OR'],
+    ['half a connective', 'a=1 & b=2', "unexpected character '&' at position 4"],
+  ])('is refused where it goes wrong: %s', (_what, text, message) => {
+    expect(refusalOf(text).message).toBe(`invalid filter: ${message}`)
+  })
+})

@@ -1,0 +1,205 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { anyUnits } from '../../../../../test/any-text.ts'
+import { AppError } from '../../../../lib/errors.ts'
+import { parseListQuery, parseRecordQuery } from './list-query.ts'
+import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
+
+const query = (parameters: Readonly<Record<string, string>>) => new URLSearchParams(parameters).toString()
+
+describe('a list', () => {
+  test('asks by default for the first twenty, counted', () => {
+    expect(parseListQuery('')).toEqual({
+      fields: undefined,
+      expand: [],
+      filter: undefined,
+      sort: [],
+      perPage: 20,
+      paging: { kind: 'offset', page: 1, total: 'exact' },
+    })
+  })
+
+  test('reads every parameter', () => {
+    const text = query({
+      filter: 'id=1',
+      sort: '-a,+b,"c,d"',
+      fields: 'a,b',
+      expand: 'album.artist,genre',
+      page: '3',
+      perPage: '7',
+      skipTotal: 'true',
+      unknown: 'ignored',
+    })
+    expect(parseListQuery(text)).toEqual({
+      fields: ['a', 'b'],
+      expand: [['album', 'artist'], ['genre']],
+      filter: { kind: 'compare', column: 'id', operator: '=', value: '1', position: 0 },
+      sort: [
+        { column: 'a', descending: true },
+        { column: 'b', descending: false },
+        { column: 'c,d', descending: false },
+      ],
+      perPage: 7,
+      paging: { kind: 'offset', page: 3, total: 'none' },
+    })
+  })
+
+  test('is never told by members every object has', () => {
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+      expect(parseListQuery(`${name}=x`)).toEqual(parseListQuery(''))
+    }
+  })
+
+  test('with a cursor checks the other parameters, too', () => {
+    expect(parseListQuery('cursor=&perPage=5').paging).toEqual({ kind: 'cursor', after: undefined })
+    expect(parseListQuery('cursor=&page=1').paging).toEqual({ kind: 'cursor', after: undefined })
+    expect(() => parseListQuery('cursor=&page=2')).toThrow(
+      'cursor and page parameters are mutually exclusive',
+    )
+    expect(() => parseListQuery('cursor=&skipTotal=yes')).toThrow('skipTotal: expected true or false')
+    expect(() => parseListQuery('cursor=&total=exact')).toThrow('total: expected "estimated"')
+  })
+
+  test('is read or refused, whatever is sent', () => {
+    const parameter = fc.tuple(
+      fc.constantFrom(
+        'filter',
+        'sort',
+        'fields',
+        'expand',
+        'page',
+        'perPage',
+        'cursor',
+        'skipTotal',
+        'total',
+      ),
+      fc.oneof(
+        fc.string(),
+        anyUnits(),
+        fc.constantFrom('1', '-1', '%', '%zz', '%E0%A4%A', '"', ',', '+', '-'),
+      ),
+    )
+    const text = fc
+      .array(parameter, { maxLength: 5 })
+      .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
+    fc.assert(
+      fc.property(text, (queryString) => {
+        try {
+          const { perPage, paging } = parseListQuery(queryString)
+          expect(perPage).toBeGreaterThanOrEqual(1)
+          expect(perPage).toBeLessThanOrEqual(500)
+          expect(paging.kind === 'cursor' || paging.page >= 1).toBe(true)
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error
+          expect(error.status).toBe(400)
+        }
+      }),
+      { numRuns: 3000 },
+    )
+  })
+})
+
+describe('names', () => {
+  const name = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 12 }),
+    fc.constantFrom('a', 'a b', 'a"b', ',', '-a', '.'),
+  )
+  const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
+
+  test('in quotes may hold anything', () => {
+    const items = fc.array(fc.record({ prefix: fc.constantFrom('', '+', '-'), name }), {
+      minLength: 1,
+      maxLength: 5,
+    })
+    fc.assert(
+      fc.property(items, (wanted) => {
+        const text = wanted.map((item) => item.prefix + quote(item.name)).join(' , ')
+        expect(parsePrefixedNames(text, 'sort')).toEqual(wanted)
+      }),
+    )
+  })
+
+  test('in quotes make paths of anything', () => {
+    const paths = fc.array(fc.array(name, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(paths, (wanted) => {
+        const text = wanted.map((path) => path.map(quote).join('.')).join(',')
+        expect(parsePaths(text, 'expand')).toEqual(wanted)
+      }),
+    )
+  })
+
+  test.each([
+    ['a', ['a']],
+    [' a , b ', ['a', 'b']],
+    ['a b,c', ['a b', 'c']],
+    ['', []],
+    ['  ', []],
+    ['-a,+b', ['-a', '+b']],
+    ['"a,b",c', ['a,b', 'c']],
+  ])('%j', (text, names) => {
+    expect(parseNames(text, 'fields')).toEqual(names)
+  })
+
+  test.each([
+    ['album.artist', [['album', 'artist']]],
+    ['album . artist , genre', [['album', 'artist'], ['genre']]],
+    ['"a.b".c', [['a.b', 'c']]],
+    ['', []],
+  ])('of a path: %j', (text, paths) => {
+    expect(parsePaths(text, 'expand')).toEqual(paths)
+  })
+
+  test.each([
+    ['a,', 'fields: expected a name after the last comma'],
+    ['a, ', 'fields: expected a name after the last comma'],
+    [',', 'fields: expected comma-separated names, at position 0'],
+    ['a,,b', 'fields: expected comma-separated names, at position 2'],
+    ['a,"b', 'fields: expected comma-separated names, at position 2'],
+    ['a,""', 'fields: expected comma-separated names, at position 2'],
+    ['"a"b', 'fields: expected comma-separated names, at position 0'],
+    ['a"b"', 'fields: expected comma-separated names, at position 0'],
+    ['-', 'fields: expected comma-separated names, at position 0'],
+  ])('cannot be %j', (text, message) => {
+    expect(() => parseNames(text, 'fields')).toThrow(message)
+  })
+
+  test.each(['.a', 'a.', 'a..b', '.', '"a".'])('of a path cannot be %j', (text) => {
+    expect(() => parsePaths(text, 'expand')).toThrow('expand: expected comma-separated names, at position 0')
+  })
+
+  // Patterns that can match the same text in several ways take minutes for such.
+  test.each([
+    ['blanks before a stray quote', `${' '.repeat(16_000)}"x`],
+    ['blanks behind a name', `a${' '.repeat(16_000)}"`],
+    ['quotes', '"'.repeat(16_001)],
+    ['signs', '-+'.repeat(8000)],
+    ['dots', 'a.'.repeat(8000)],
+  ])('are refused at once: %s', (_what, text) => {
+    for (const parse of [parseNames, parsePaths]) {
+      try {
+        parse(text, 'fields')
+      } catch (error) {
+        expect(error).toMatchObject({ status: 400 })
+      }
+    }
+  })
+})
+
+describe('a record', () => {
+  test('reads fields and expand', () => {
+    expect(parseRecordQuery('fields=a&expand=b.c&filter=ignored')).toEqual({
+      fields: ['a'],
+      expand: [['b', 'c']],
+    })
+  })
+
+  test.each([
+    [`expand=${Array(11).fill('a').join()}`, 'expand: expected at most 10 relations'],
+    ['expand=a.b.c.d.e', 'expand: expected at most 4 levels'],
+    ['fields=a&fields=b', 'parameter "fields" is given more than once'],
+    ['search=x', 'unsupported parameter "search"'],
+  ])('refuses %s', (text, message) => {
+    expect(() => parseRecordQuery(text)).toThrow(message)
+  })
+})

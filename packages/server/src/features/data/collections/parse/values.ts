@@ -1,0 +1,126 @@
+import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
+import { databaseErrors } from '../../../../database/errors.ts'
+import { findGeometryFault } from './geojson.ts'
+import { findTimeZone } from './time-zone.ts'
+
+/**
+ * Values that PostgreSQL would take, but not as what they are: an object as a text, any text as bytes, a time with an
+ * offset without it. Everything else is left to PostgreSQL.
+ */
+
+/** What is wrong with a value as JSON has it; undefined when nothing is. */
+type FindFault = (value: unknown) => string | undefined
+
+/** By type, which lives as long as its snapshot of the catalog. */
+const byType = new WeakMap<ColumnType, FindFault | null>()
+
+/** @throws AppError invalid_value, invalid_geometry */
+export function requireFittingValue(column: Column, value: unknown): void {
+  const fault = faultFinderOf(column.type)?.(value)
+  if (fault === undefined) return
+  throw isSpatial(column.type)
+    ? databaseErrors.invalidGeometry().with({
+        data: { [column.name]: { code: 'invalid_geometry', message: fault } },
+      })
+    : databaseErrors.invalidValue(`${column.name}: ${fault}`)
+}
+
+/** The same for a value that is written as a text: in a filter, or as an id. Answers the fault. */
+export function findTextFault({ type }: Column, text: string): string | undefined {
+  return faultFinderOf(type)?.(text)
+}
+
+function faultFinderOf(type: ColumnType): FindFault | null {
+  let found = byType.get(type)
+  if (found === undefined) {
+    found = createFaultFinder(type) ?? null
+    byType.set(type, found)
+  }
+  return found
+}
+
+function createFaultFinder(type: ColumnType): FindFault | undefined {
+  const { element, attributes, base } = type
+  if (element !== undefined) {
+    const find = faultFinderOf(element)
+    return find === null ? undefined : (value) => findElementFault(element, find, value)
+  }
+  if (attributes !== undefined) {
+    return (value) => {
+      if (!isObject(value)) return undefined
+      for (const { name, type: attribute } of attributes) {
+        const fault = Object.hasOwn(value, name) ? faultFinderOf(attribute)?.(value[name]) : undefined
+        if (fault !== undefined) return `${name}: ${fault}`
+      }
+      return undefined
+    }
+  }
+  if (type.spatialSchema !== undefined) {
+    return (value) => (isObject(value) ? findGeometryFault(value, base === 'geography') : undefined)
+  }
+  if (type.isText) return findTextTypeFault
+  return byBase[base]
+}
+
+const byBase: Readonly<Record<string, FindFault>> = {
+  bytea: (value) =>
+    value === null || (typeof value === 'string' && /^\\x(\s*[0-9a-f]{2})*\s*$/i.test(value))
+      ? undefined
+      : 'expected bytes in hexadecimal, e.g. "\\\\x48656c6c6f"',
+  timestamp: findTimeFault,
+  time: findTimeFault,
+  tsrange: findRangeFault,
+  tsmultirange: findRangeFault,
+}
+
+function findTextTypeFault(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  return `expected a text, not an ${Array.isArray(value) ? 'array' : 'object'}`
+}
+
+function findTimeFault(value: unknown): string | undefined {
+  const zone = typeof value === 'string' ? findTimeZone(value) : undefined
+  return zone === undefined
+    ? undefined
+    : `the column has no time zone: expected a time without the offset ${zone}, or in UTC`
+}
+
+function findRangeFault(value: unknown): string | undefined {
+  return typeof value === 'string' ? findAny(partsOf(value), findTimeFault) : undefined
+}
+
+/** An array in an array is a dimension, unless elements are arrays themselves. A text is an array's literal. */
+function findElementFault(element: ColumnType, find: FindFault, value: unknown): string | undefined {
+  if (typeof value === 'string') return findAny(partsOf(value), find)
+  if (!Array.isArray(value)) return undefined
+  return findAny(value, (each) =>
+    Array.isArray(each) && element.element === undefined ? findElementFault(element, find, each) : find(each),
+  )
+}
+
+/** What stands between the braces and commas of a literal of an array or a range. */
+function partsOf(literal: string): string[] {
+  const body = literal.replace(/^(\s*\[[\d:[\]+-]+=)/, '')
+  return [...body.matchAll(/"((?:[^"\\]|\\.|"")*)"|[^\s{}[\](),"][^{}[\](),"]*/gs)].flatMap(
+    ([bare, quoted]) =>
+      quoted === undefined && /^null$/i.test(bare.trim())
+        ? []
+        : [(quoted ?? bare).replace(/\\(.)|""/gs, (_, escaped: string | undefined) => escaped ?? '"')],
+  )
+}
+
+function findAny(values: readonly unknown[], find: FindFault): string | undefined {
+  for (const value of values) {
+    const fault = find(value)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+function isSpatial({ element, spatialSchema }: ColumnType): boolean {
+  return spatialSchema !== undefined || (element !== undefined && isSpatial(element))
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

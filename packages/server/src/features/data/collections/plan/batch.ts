@@ -1,0 +1,43 @@
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { BatchOperation } from '../parse/batch.ts'
+
+/** Part of a batch that one statement does: one operation, or neighbouring creates that write the same columns. */
+export interface BatchRun {
+  readonly relation: Relation
+  readonly method: BatchOperation['method']
+  /** Columns written; empty for deletes. */
+  readonly columns: readonly Column[]
+  readonly operations: readonly BatchOperation[]
+}
+
+/** @param isJoinable whether creates on the relation may be done by one statement */
+export function planBatch(
+  operations: readonly BatchOperation[],
+  isJoinable: (relation: Relation) => boolean,
+): BatchRun[] {
+  const runs: (BatchRun & { readonly operations: BatchOperation[] })[] = []
+  for (const operation of operations) {
+    const last = runs.at(-1)
+    if (last !== undefined && continues(last, operation) && isJoinable(last.relation)) {
+      last.operations.push(operation)
+    } else {
+      const { relation, method } = operation
+      runs.push({ relation, method, columns: columnsOf(operation), operations: [operation] })
+    }
+  }
+  return runs
+}
+
+function continues(run: BatchRun, operation: BatchOperation): boolean {
+  if (run.relation !== operation.relation || run.method !== 'create' || operation.method !== 'create') {
+    return false
+  }
+  const { columns } = operation.body
+  return (
+    columns.length === run.columns.length && columns.every((column, index) => column === run.columns[index])
+  )
+}
+
+function columnsOf(operation: BatchOperation): readonly Column[] {
+  return operation.method === 'delete' ? [] : operation.body.columns
+}

@@ -1,0 +1,106 @@
+import type { Catalog, Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
+import { collectionErrors } from '../errors.ts'
+import type { RecordQuery } from '../parse/list-query.ts'
+import { requireRls } from '../require-rls.ts'
+import { type Reader, visibleColumns } from './reader.ts'
+
+/** What a record shows: columns of its own, and related records. */
+export interface RecordPlan {
+  readonly relation: Relation
+  readonly columns: readonly Column[]
+  /** Undefined when nothing was asked to be expanded; the record then has no `expand`. */
+  readonly expand: readonly ExpandPlan[] | undefined
+}
+
+export interface ExpandPlan {
+  readonly relationship: Relationship
+  readonly record: RecordPlan
+  /** What related records are sorted by, where they are many. */
+  readonly order: readonly Column[]
+}
+
+/** A record with all its columns and nothing expanded: what a write answers. */
+export function planWholeRecord(relation: Relation, reader: Reader): RecordPlan {
+  return { relation, columns: visibleColumns(relation, reader), expand: undefined }
+}
+
+/** The relation of the record, and those it expands. */
+export function relationsOf({ relation, expand = [] }: RecordPlan): readonly Relation[] {
+  return [relation, ...expand.flatMap(({ record }) => relationsOf(record))]
+}
+
+/** @throws AppError unknown_column, unknown_relation, invalid_parameter */
+export function planRecord(
+  catalog: Catalog,
+  relation: Relation,
+  query: RecordQuery,
+  reader: Reader,
+): RecordPlan {
+  const whole = planWholeRecord(relation, reader)
+  const columns = query.fields?.map((name) => requireColumn(relation, name, 'fields')) ?? whole.columns
+  if (query.expand.length === 0) return { relation, columns: [...new Set(columns)], expand: undefined }
+  return {
+    relation,
+    columns: [...new Set(columns)],
+    expand: planExpand(catalog, relation, query.expand, reader),
+  }
+}
+
+export function requireColumn(relation: Relation, name: string, parameter: string): Column {
+  const column = relation.column.get(name)
+  if (column === undefined) throw collectionErrors.unknownColumn(name, parameter)
+  return column
+}
+
+function planExpand(
+  catalog: Catalog,
+  relation: Relation,
+  paths: readonly (readonly string[])[],
+  reader: Reader,
+): ExpandPlan[] {
+  if (relation.column.has('expand')) {
+    throw collectionErrors.invalidParameter(
+      `expand cannot be used on "${relation.collection}" because it has an "expand" column`,
+    )
+  }
+  const byRelationship = new Map<Relationship, (readonly string[])[]>()
+  for (const [name = '', ...rest] of paths) {
+    const relationship = findRelationship(relation, name)
+    if (relationship === undefined) throw collectionErrors.unknownRelation(name, relation.collection)
+    const inner = byRelationship.get(relationship) ?? []
+    if (rest.length > 0) inner.push(rest)
+    byRelationship.set(relationship, inner)
+  }
+  return [...byRelationship].flatMap(([relationship, inner]) => {
+    const target = catalog.relations.get(relationship.target)
+    if (target === undefined) return []
+    const record = planRecord(catalog, target, { fields: undefined, expand: inner }, reader)
+    // A relation the caller has no right to follow is left out, like one without records (facts, Sort and expand).
+    if (reader === 'caller' && !mayFollow(relation, relationship, target)) return []
+    requireRls(target, reader)
+    const order = target.rowKey.filter((column) => reader === 'unrestricted' || column.callersMaySelect)
+    return [{ relationship, record, order }]
+  })
+}
+
+/** By its name, or by the column of a many-to-one. */
+function findRelationship(relation: Relation, name: string): Relationship | undefined {
+  return (
+    relation.relationships.get(name) ??
+    [...relation.relationships.values()].find(
+      ({ kind, pairs }) => kind === 'many-to-one' && pairs.length === 1 && pairs[0]?.from === name,
+    )
+  )
+}
+
+/** Whether callers may read the key on both sides; without any readable column there is no readable key. */
+function mayFollow(relation: Relation, { pairs }: Relationship, target: Relation): boolean {
+  return (
+    target.callers.select &&
+    pairs.every(
+      ({ from, to }) =>
+        relation.column.get(from)?.callersMaySelect === true &&
+        target.column.get(to)?.callersMaySelect === true,
+    )
+  )
+}

@@ -1,0 +1,131 @@
+import { Type } from 'typebox'
+import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+
+/**
+ * Shapes for the API document. They describe; the collections themselves check, because what is right depends on
+ * the table.
+ */
+
+const record = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: 'The columns of the table; with `expand`, related records under `expand`.',
+  },
+)
+
+const page = Type.Object({
+  page: Type.Integer(),
+  perPage: Type.Integer(),
+  totalItems: Type.Integer({ description: '-1 with skipTotal=true' }),
+  totalPages: Type.Integer({ description: '-1 with skipTotal=true' }),
+  items: Type.Array(record),
+})
+
+const cursorPage = Type.Object({
+  perPage: Type.Integer(),
+  nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+  items: Type.Array(record),
+})
+
+const operation = Type.Object({
+  method: Type.String({ description: 'create, update or delete' }),
+  id: Type.Optional(Type.Unknown({ description: 'String or number; for update and delete.' })),
+  body: Type.Optional(record),
+})
+
+const operationAcross = Type.Object({
+  table: Type.String({ description: 'The collection of this operation.' }),
+  ...operation.properties,
+})
+
+const results = Type.Array(
+  Type.Object({
+    index: Type.Integer(),
+    status: Type.Integer({ description: '201 create, 200 update, 204 delete' }),
+    body: Type.Optional(record),
+  }),
+)
+
+const tableParams = Type.Object({
+  table: Type.String({ description: 'A table or view; outside `public` as `schema.table`.' }),
+})
+
+const recordParams = Type.Object({
+  ...tableParams.properties,
+  id: Type.String({ description: 'The primary key; the values of a composite key joined by commas.' }),
+})
+
+const recordQuery = {
+  fields: Type.Optional(Type.String({ description: 'Comma-separated column names; without it, all.' })),
+  expand: Type.Optional(
+    Type.String({ description: 'Comma-separated relation names, nested by dots: `album.artist`.' }),
+  ),
+}
+
+const listQuery = Type.Object({
+  filter: Type.Optional(
+    Type.String({ description: "Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`." }),
+  ),
+  sort: Type.Optional(Type.String({ description: 'Comma-separated columns; `-` sorts descending.' })),
+  page: Type.Optional(Type.Integer({ default: 1 })),
+  perPage: Type.Optional(Type.Integer({ default: 20, minimum: 1, maximum: 500 })),
+  skipTotal: Type.Optional(Type.Boolean({ description: '`true` leaves out the count.' })),
+  total: Type.Optional(Type.String({ description: "`estimated` answers the planner's estimate." })),
+  cursor: Type.Optional(
+    Type.String({ description: 'Empty for the first page, then `nextCursor` of the page before.' }),
+  ),
+  ...recordQuery,
+})
+
+const common = { tags: ['collections'], security: bearerSecurity }
+
+export const routeSchemas = {
+  list: {
+    ...common,
+    summary: 'List records',
+    params: tableParams,
+    querystring: listQuery,
+    response: responses({ 200: Type.Union([page, cursorPage]) }),
+  },
+  create: {
+    ...common,
+    summary: 'Create a record',
+    params: tableParams,
+    body: record,
+    response: responses({ 201: record }),
+  },
+  get: {
+    ...common,
+    summary: 'Get a record',
+    params: recordParams,
+    querystring: Type.Object(recordQuery),
+    response: responses({ 200: record }),
+  },
+  update: {
+    ...common,
+    summary: 'Change the given fields of a record',
+    params: recordParams,
+    body: record,
+    response: responses({ 200: record }),
+  },
+  remove: {
+    ...common,
+    summary: 'Delete a record',
+    params: recordParams,
+    response: responses({ 204: noContent }),
+  },
+  batch: {
+    ...common,
+    summary: 'Run up to 1000 operations on one table in one transaction',
+    params: tableParams,
+    body: Type.Object({ operations: Type.Array(operation, { maxItems: 1000 }) }),
+    response: responses({ 200: results }),
+  },
+  batchAcross: {
+    ...common,
+    summary: 'Run up to 1000 operations on several tables in one transaction',
+    body: Type.Object({ operations: Type.Array(operationAcross, { maxItems: 1000 }) }),
+    response: responses({ 200: results }),
+  },
+}

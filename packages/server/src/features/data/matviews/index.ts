@@ -1,0 +1,27 @@
+import type { Database } from '../../../database/open.ts'
+import type { Feature } from '../../../feature.ts'
+import type { JobQueue } from '../../events/jobs/index.ts'
+import { createRefresher } from './refresh.ts'
+import { matviewRoutes } from './routes.ts'
+import { createMatviewService, refreshJob } from './service.ts'
+
+export { matviewErrorTable } from './errors.ts'
+
+export interface MatviewsDeps {
+  readonly database: Pick<Database, 'system' | 'aside'>
+  readonly queue: JobQueue
+  /** Seconds that a refresh may take. */
+  readonly refreshTimeout: number
+}
+
+/** Materialized views: which there are to be refreshed, and refreshing them by hand or by schedule. */
+export function matviews({ database, queue, refreshTimeout }: MatviewsDeps): Feature {
+  const { system, aside } = database
+  const refresher = createRefresher({ database: system, aside, timeoutSeconds: refreshTimeout })
+  queue.define(refreshJob(system, refresher, refreshTimeout))
+  return {
+    name: 'matviews',
+    routes: (app) => matviewRoutes(app, createMatviewService(system, refresher)),
+    stop: () => refresher.stop(),
+  }
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import type { Column } from '../../../database/catalog/model.ts'
+import type { TypeName } from '../../../database/sql.ts'
+import { describeColumn } from './column.ts'
+
+/** A column as the catalog of a database with the extensions would have it. */
+function column(base: string, typeName: string): Column {
+  return {
+    name: 'place',
+    position: 1,
+    type: {
+      // Printed by Postgres, which is what the brand stands for.
+      name: base as TypeName,
+      base,
+      element: undefined,
+      attributes: undefined,
+      spatialSchema: 'public',
+      isText: false,
+      hasEquality: true,
+      hasOrder: false,
+      operators: undefined,
+      json: 'object',
+      enumLabels: undefined,
+    },
+    // As PostgreSQL would print it.
+    typeName: typeName as TypeName,
+    nullable: true,
+    default: undefined,
+    identity: undefined,
+    isGenerated: false,
+    comment: undefined,
+    callersMaySelect: true,
+  }
+}
+
+function describeType(base: string, typeName: string): object {
+  return describeColumn({ primaryKey: [] }, column(base, typeName), 'caller')
+}
+
+describe('a column of PostGIS', () => {
+  test.each([
+    ['geometry', 'geometry(Point,4326)', 'Point', 4326, 2, false],
+    ['geometry', 'geometry(MultiPolygonZM,3857)', 'MultiPolygon', 3857, 4, false],
+    ['geometry', 'geometry(LineStringZ)', 'LineString', 0, 3, false],
+    ['geometry', 'geometry(PointM,25832)', 'Point', 25832, 3, false],
+    ['geometry', 'geometry', 'Geometry', 0, 2, false],
+    ['geometry', 'public.geometry(Geometry,4326)', 'Geometry', 4326, 2, false],
+    ['geography', 'geography(Point,4326)', 'Point', 4326, 2, true],
+    ['geography', 'geography', 'Geometry', 4326, 2, true],
+  ])('%s, %s', (base, typeName, geometryType, srid, coordDimension, isGeography) => {
+    expect(describeType(base, typeName)).toMatchObject({
+      type: typeName,
+      isGeometry: true,
+      isGeography,
+      geometryType,
+      srid,
+      coordDimension,
+      isVector: false,
+    })
+  })
+})
+
+describe('a column of pgvector', () => {
+  test('tells its dimensions when it has a number of them', () => {
+    expect(describeType('vector', 'vector(1536)')).toMatchObject({ isVector: true, vectorDim: 1536 })
+    expect(describeType('vector', 'vector')).toMatchObject({ isVector: true, isGeometry: false })
+    expect(describeType('vector', 'vector')).not.toHaveProperty('vectorDim')
+  })
+})

@@ -1,0 +1,50 @@
+import type { Column, Relation } from '../../../database/catalog/model.ts'
+import { parseSpatialModifier } from '../../../database/catalog/spatial.ts'
+import type { Viewer } from './document.ts'
+
+/** One column of the schema document. The SQL of a default is the administrator's: it may name what callers must not know. */
+export function describeColumn(
+  relation: Pick<Relation, 'primaryKey'>,
+  column: Column,
+  viewer: Viewer,
+): object {
+  const { type } = column
+  const hasDefault = column.default !== undefined
+  return {
+    name: column.name,
+    position: column.position,
+    type: column.typeName,
+    jsonType: type.json,
+    nullable: column.nullable,
+    ...(hasDefault ? { hasDefault } : {}),
+    ...(hasDefault && viewer === 'administrator' ? { default: column.default } : {}),
+    ...(column.identity === undefined ? {} : { identity: column.identity }),
+    ...(column.isGenerated ? { isGenerated: true } : {}),
+    ...(column.comment === undefined ? {} : { comment: column.comment }),
+    isPrimaryKey: relation.primaryKey.includes(column),
+    ...describeSpace(column),
+    ...describeVector(column),
+    ...(type.enumLabels === undefined ? {} : { enumValues: type.enumLabels }),
+  }
+}
+
+function describeSpace({ type, typeName }: Column): object {
+  const isGeography = type.base === 'geography'
+  if (type.base !== 'geometry' && !isGeography) return { isGeometry: false, isGeography: false }
+  const { kind, axes, srid } = parseSpatialModifier(typeName)
+  return {
+    isGeometry: true,
+    isGeography,
+    geometryType: kind,
+    // PostGIS's own defaults: an unknown plane, and the earth as GPS sees it.
+    srid: srid ?? (isGeography ? 4326 : 0),
+    coordDimension: 2 + axes.length,
+  }
+}
+
+/** pgvector writes the number of dimensions behind its type: `vector(1536)`. */
+function describeVector({ type, typeName }: Column): object {
+  if (type.base !== 'vector') return { isVector: false }
+  const [, dimensions] = /\((\d+)\)$/.exec(typeName) ?? []
+  return { isVector: true, ...(dimensions === undefined ? {} : { vectorDim: Number(dimensions) }) }
+}

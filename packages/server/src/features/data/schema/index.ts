@@ -1,0 +1,55 @@
+import { Type } from 'typebox'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Catalog } from '../../../database/catalog/model.ts'
+import type { Feature } from '../../../feature.ts'
+import { identityOf } from '../../../http/authentication.ts'
+import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { describeCatalog, type Viewer } from './document.ts'
+
+export { describeCatalog, type SchemaDocument } from './document.ts'
+export { createSchemaLog } from './schema-changes.ts'
+
+const anyObject = Type.Object({}, { additionalProperties: true })
+
+const schemaDocument = Type.Object({
+  tables: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.table`.' }),
+  functions: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.function`.' }),
+  schemas: Type.Array(Type.String()),
+  hasPostGIS: Type.Boolean(),
+  postGISVersion: Type.Optional(Type.String()),
+  hasPostGISRaster: Type.Boolean(),
+  hasPgVector: Type.Boolean(),
+  hasPgTrgm: Type.Boolean(),
+  builtAt: Type.String(),
+})
+
+/** `GET /api/schema`: tables, columns and relations, as far as the caller may use them. */
+export function schema(catalog: LiveCatalog): Feature {
+  const documents = new WeakMap<Catalog, Map<Viewer, string>>()
+  return {
+    name: 'schema',
+    routes(app) {
+      app.get(
+        '/api/schema',
+        {
+          config: { guard: 'data', operation: 'schema.get' },
+          schema: {
+            tags: ['schema'],
+            summary: 'Tables, columns and relations the caller may use',
+            security: bearerSecurity,
+            response: responses({ 200: schemaDocument }),
+          },
+        },
+        async (request, reply) => {
+          await catalog.refresh()
+          const viewer: Viewer = identityOf(request).kind === 'user' ? 'caller' : 'administrator'
+          const byViewer = documents.get(catalog.current) ?? new Map<Viewer, string>()
+          documents.set(catalog.current, byViewer)
+          const document = byViewer.get(viewer) ?? JSON.stringify(describeCatalog(catalog.current, viewer))
+          byViewer.set(viewer, document)
+          return reply.type('application/json; charset=utf-8').send(document)
+        },
+      )
+    },
+  }
+}

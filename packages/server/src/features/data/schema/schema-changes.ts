@@ -1,0 +1,37 @@
+import type { Logger } from 'pino'
+import { compareCatalogs, isUnguarded, type RelationChange } from '../../../database/catalog/changes.ts'
+import type { Catalog } from '../../../database/catalog/model.ts'
+
+export interface SchemaLogOptions {
+  readonly log: Logger
+  /** A sentence for people, else fields for programs. */
+  readonly isForPeople: boolean
+  /** While it is not, everything is open anyway. */
+  readonly isAuthEnabled: boolean
+}
+
+/** Lines of one look at the catalog: a migration may bring hundreds of tables. */
+const shownChanges = 20
+
+/** Logs which relations were created, altered and dropped, and which of them no policy guards. */
+export function createSchemaLog({ log, isForPeople, isAuthEnabled }: SchemaLogOptions) {
+  return (before: Catalog, after: Catalog): void => {
+    const changes = compareCatalogs(before, after)
+    for (const { change, relation } of changes.slice(0, shownChanges)) {
+      const { collection, kind } = relation
+      const isOpen = isAuthEnabled && change !== 'dropped' && isUnguarded(relation)
+      const level = isOpen ? 'warn' : 'info'
+      if (isForPeople) log[level](describe({ change, relation }, isOpen))
+      else log[level]({ change, collection, kind, isUnguarded: isOpen }, 'schema changed')
+    }
+    const others = changes.length - shownChanges
+    if (others > 0) log.info(`${others} more relations were created, altered or dropped`)
+  }
+}
+
+/** `table invoice created, with row-level security` */
+function describe({ change, relation }: RelationChange, isOpen: boolean): string {
+  const what = `${relation.kind.replaceAll('_', ' ')} ${relation.collection} ${change}`
+  if (isOpen) return `${what}, open to every signed-in caller: enable row-level security on it`
+  return relation.rlsEnabled && change !== 'dropped' ? `${what}, with row-level security` : what
+}

@@ -1,0 +1,181 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { jobErrors } from './errors.ts'
+import * as rows from './job-rows.ts'
+import type { JobQueue } from './queue.ts'
+import { isJobState, type JobState, showState } from './states.ts'
+
+/** A job as the administration sees it (interface, Job). */
+export interface Job {
+  readonly id: string
+  readonly type: string
+  readonly payload: unknown
+  readonly state: JobState
+  readonly attempts: number
+  readonly maxAttempts: number
+  /** Empty when the latest attempt did not fail. */
+  readonly lastError: string
+  readonly runAt: string
+  readonly leaseUntil?: string
+  readonly lastRunAt?: string
+  readonly scheduleId?: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly completedAt?: string
+  readonly canceledAt?: string
+}
+
+export interface JobStats extends Readonly<Record<JobState, number>> {
+  /** Seconds since the job that has been due longest was; 0 when none is. */
+  readonly oldestQueuedAgeSec: number
+}
+
+export interface NewJob {
+  readonly type?: string | undefined
+  readonly payload?: Readonly<Record<string, unknown>> | undefined
+  readonly maxAttempts?: number | undefined
+  readonly runAt?: string | undefined
+}
+
+/** What the administration does with jobs. */
+export interface JobAdministration {
+  /** @throws AppError invalid_state_filter */
+  list(filter: { state?: string; type?: string; limit: number; offset: number }): Promise<Job[]>
+  count(): Promise<JobStats>
+  /** @throws AppError invalid_job_id, job_not_found */
+  get(id: string): Promise<Job>
+  /** @throws AppError missing_job_field, unknown_job_type, invalid_job_payload, invalid_run_at */
+  enqueue(job: NewJob, address: string): Promise<Job>
+  /** @throws AppError invalid_job_id, job_not_found, job_not_failed */
+  retry(id: string, address: string): Promise<Job>
+  /** @throws AppError invalid_job_id, job_not_found, job_not_queued */
+  cancel(id: string, address: string): Promise<Job>
+}
+
+export function createJobAdministration(database: SystemDatabase, queue: JobQueue): JobAdministration {
+  /** Does one conditional change with its audit row; tells a job that is not there from one in another state. */
+  async function change(
+    id: string,
+    address: string,
+    action: string,
+    work: typeof rows.requeueJobRow,
+    refusal: (id: string) => Error,
+  ): Promise<Job> {
+    requireJobId(id)
+    return await database.transaction(async (transaction) => {
+      const row = await work(transaction, id)
+      if (row === undefined) {
+        throw (await rows.findJobRow(transaction, id)) === undefined ? jobErrors.jobNotFound() : refusal(id)
+      }
+      const detail = { type: row.type }
+      await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, address })
+      return showJob(row)
+    })
+  }
+
+  return {
+    async list({ state, type, limit, offset }) {
+      if (state !== undefined && !isJobState(state)) throw jobErrors.invalidStateFilter()
+      return (await rows.listJobRows(database, { state, type, limit, offset })).map(showJob)
+    },
+
+    async count() {
+      const { counts, oldest_age } = await rows.countJobRows(database)
+      return {
+        queued: (counts.created ?? 0) + (counts.retry ?? 0),
+        running: counts.active ?? 0,
+        completed: counts.completed ?? 0,
+        failed: counts.failed ?? 0,
+        canceled: counts.cancelled ?? 0,
+        oldestQueuedAgeSec: Math.max(0, oldest_age ?? 0),
+      }
+    },
+
+    async get(id) {
+      requireJobId(id)
+      const row = await rows.findJobRow(database, id)
+      if (row === undefined) throw jobErrors.jobNotFound()
+      return showJob(row)
+    },
+
+    async enqueue({ type, payload = {}, maxAttempts, runAt }, address) {
+      requireJobType(queue, type, payload)
+      const options = { maxAttempts, runAt: runAt === undefined ? undefined : parseInstant(runAt) }
+      const job = await database.transaction(async (transaction) => {
+        const id = await queue.enqueue(type, payload, transaction, options)
+        const detail = { type }
+        await recordAudit(transaction, {
+          actor: 'admin',
+          action: 'jobs.enqueue',
+          target: id,
+          detail,
+          address,
+        })
+        const row = await rows.findJobRow(transaction, id)
+        if (row === undefined) throw new Error('the job was not added')
+        return showJob(row)
+      })
+      queue.wake()
+      return job
+    },
+
+    async retry(id, address) {
+      const job = await change(id, address, 'jobs.retry', rows.requeueJobRow, jobErrors.jobNotFailed)
+      queue.wake()
+      return job
+    },
+
+    cancel: (id, address) => change(id, address, 'jobs.cancel', rows.cancelJobRow, jobErrors.jobNotQueued),
+  }
+}
+
+/** @throws AppError missing_job_field, unknown_job_type, invalid_job_payload */
+export function requireJobType(
+  queue: JobQueue,
+  name: string | undefined,
+  payload: Readonly<Record<string, unknown>>,
+  field = 'type',
+): asserts name is string {
+  if (name === undefined || name === '') throw jobErrors.missingJobField(field)
+  const type = queue.findType(name)
+  if (type === undefined) throw jobErrors.unknownJobType(name)
+  const problem = type.findProblem?.(payload)
+  if (problem !== undefined) throw jobErrors.invalidJobPayload(problem)
+}
+
+function requireJobId(id: string): void {
+  if (!isUuid(id)) throw jobErrors.invalidJobId()
+}
+
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+
+/** @throws AppError invalid_run_at */
+function parseInstant(text: string): Date {
+  const instant = new Date(text)
+  if (!instantForm.test(text) || Number.isNaN(instant.getTime())) throw jobErrors.invalidRunAt()
+  // The queue keeps a job for some time after it is due; later than this has no room for that.
+  if (instant.getUTCFullYear() > 9000) throw jobErrors.invalidRunAt()
+  return instant
+}
+
+function showJob(row: rows.JobRow): Job {
+  const { started_at, lease_until, finished_at, schedule_id, state } = row
+  return {
+    id: row.id,
+    type: row.type,
+    payload: row.payload ?? {},
+    state: showState(state),
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    lastError: row.last_error ?? '',
+    runAt: row.run_at.toISOString(),
+    ...(lease_until === null ? {} : { leaseUntil: lease_until.toISOString() }),
+    ...(started_at === null ? {} : { lastRunAt: started_at.toISOString() }),
+    ...(schedule_id === null ? {} : { scheduleId: schedule_id }),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    ...(finished_at === null || state === 'cancelled' ? {} : { completedAt: finished_at.toISOString() }),
+    ...(finished_at === null || state !== 'cancelled' ? {} : { canceledAt: finished_at.toISOString() }),
+  }
+}

@@ -1,0 +1,50 @@
+import type { Logger } from 'pino'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import type { Interests } from './interests.ts'
+import { type Pruned, pruneOutbox } from './prune.ts'
+
+export { captureTable, releaseTable } from './capture-table.ts'
+export { Interests } from './interests.ts'
+export { hasRowsBeyond } from './log-news.ts'
+export { OutboxChangeLog } from './outbox.ts'
+export { type Pruned, pruneOutbox } from './prune.ts'
+export { type EventConsumer, Relay } from './relay.ts'
+
+const pruneIntervalMs = 10 * 60 * 1000
+
+export interface EventsDeps {
+  readonly database: SystemDatabase
+  readonly interests: Interests
+  readonly retentionHours: number
+  readonly log: Logger
+}
+
+/** Knows who listens and keeps the log of changes short. Reading it is up to those who listen. */
+export function events({ database, interests, retentionHours, log }: EventsDeps): Feature {
+  let timer: NodeJS.Timeout | undefined
+  let isDiscarding = false
+  const warnOfDiscarded = ({ discarded }: Pruned) => {
+    const isKnown = isDiscarding
+    isDiscarding = discarded > 0
+    if (!isDiscarding || isKnown) return
+    const message = `removed changes that no webhook has received: no node has delivered for ${retentionHours} hours (webhooks.deliver)`
+    log.warn({ discarded }, message)
+  }
+  return {
+    name: 'events',
+    async start() {
+      await interests.start()
+      timer = setInterval(() => {
+        pruneOutbox(database, retentionHours).then(warnOfDiscarded, (error) =>
+          log.warn({ reason: messageOf(error) }, 'failed to prune the log of changes'),
+        )
+      }, pruneIntervalMs).unref()
+    },
+    stop() {
+      clearInterval(timer)
+      interests.stop()
+    },
+  }
+}

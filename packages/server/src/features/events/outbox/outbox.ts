@@ -1,0 +1,53 @@
+import type { Column, Relation } from '../../../database/catalog/model.ts'
+import { type ChangeAction, type ChangeForm, type ChangeLog, changedRows } from '../../../database/change-log.ts'
+import { type Call, statement } from '../../../database/message.ts'
+import { render, type Sql, sql } from '../../../database/sql.ts'
+import type { Interests } from './interests.ts'
+
+/** Writes changes that somebody listens to into the log, in the message and transaction of the write. */
+export class OutboxChangeLog implements ChangeLog {
+  readonly #interests: Interests
+  /** A relation lives as long as its snapshot of the catalog. */
+  readonly #calls = new WeakMap<Relation, Map<string, Call>>()
+
+  constructor(interests: Interests) {
+    this.#interests = interests
+  }
+
+  capture(relation: Relation, action: ChangeAction, form: ChangeForm): Call | undefined {
+    if (!this.#interests.has(relation.collection, action)) return undefined
+    let calls = this.#calls.get(relation)
+    if (calls === undefined) {
+      calls = new Map()
+      this.#calls.set(relation, calls)
+    }
+    const kind = `${action} ${form}`
+    let call = calls.get(kind)
+    if (call === undefined) {
+      call = { statement: statement(render(compileAppend(relation, action, form)).text), values: [] }
+      calls.set(kind, call)
+    }
+    return call
+  }
+}
+
+function compileAppend({ collection, primaryKey }: Relation, action: ChangeAction, form: ChangeForm): Sql {
+  const isUpdate = action === 'update'
+  const key = compileKey(primaryKey, sql`c.record`)
+  const oldKey = compileKey(primaryKey, sql`c."oldRecord"`)
+  // Rows are inserted, and so numbered, in the order in which they are read.
+  return sql`
+    insert into basalt.outbox (action, table_name, record_key, old_record_key, record, old_record)
+    select ${sql.literal(action)}, ${sql.literal(collection)}, ${key},
+      ${isUpdate ? sql`nullif(${oldKey}, ${key})` : sql`null`},
+      c.record, ${isUpdate ? sql`c."oldRecord"` : sql`null`}
+    from ${changedRows(action, form)}`
+}
+
+/** Null where there is no key. */
+function compileKey(primaryKey: readonly Column[], record: Sql): Sql {
+  if (primaryKey.length === 0) return sql`null`
+  return sql`json_build_array(${sql.join(
+    primaryKey.map(({ name }) => sql`${record}->${sql.literal(name)}`),
+  )})::text`
+}

@@ -1,0 +1,109 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { adminOf } from '../../../http/authentication.ts'
+import { addressKey } from '../../../http/client-address.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { countPresences } from './channels/presence-queries.ts'
+import { disown, listConnections, sumCounters } from './connections.ts'
+import { realtimeErrors } from './errors.ts'
+import * as schemas from './schemas.ts'
+import type { Streams } from './streams.ts'
+
+const path = '/api/admin/realtime'
+
+export interface RealtimeAdminDeps {
+  readonly database: SystemDatabase
+  readonly streams: Streams
+  readonly version: string
+  readonly clock: Clock
+}
+
+/** What is open and what is listened to, over all nodes (facts, Realtime). */
+export function realtimeAdminRoutes(
+  app: HttpServer,
+  { database, streams, version, clock }: RealtimeAdminDeps,
+): void {
+  app.get(
+    `${path}/stats`,
+    { config: { guard: 'admin', operation: 'realtime.stats' }, schema: schemas.statsSchema },
+    async (_request, reply) => {
+      const [rows, counters, presence] = await Promise.all([
+        listConnections(database),
+        sumCounters(database),
+        countPresences(database),
+      ])
+      const sse = rows.filter(({ transport }) => transport === 'sse').length
+      return reply.send({
+        version,
+        timestamp: clock.now().toISOString(),
+        connections: { sse, ws: rows.length - sse, total: rows.length },
+        subscriptions: {
+          tables: countNames(rows.flatMap(({ tables }) => tables)),
+          channels: { broadcast: countNames(rows.flatMap(({ channels }) => channels)), presence },
+        },
+        counters: {
+          dropped_messages: counters.droppedMessages,
+          heartbeat_failures: counters.heartbeatFailures,
+        },
+      })
+    },
+  )
+
+  app.get(
+    `${path}/connections`,
+    { config: { guard: 'admin', operation: 'realtime.listConnections' }, schema: schemas.connectionsSchema },
+    async (_request, reply) => {
+      const rows = await listConnections(database)
+      const items = rows.map((row) => ({ ...row, connectedAt: row.connectedAt.toISOString() }))
+      return reply.send({ items, count: items.length })
+    },
+  )
+
+  app.get(
+    `${path}/subscriptions`,
+    {
+      config: { guard: 'admin', operation: 'realtime.listSubscriptions' },
+      schema: schemas.subscriptionsSchema,
+    },
+    async (_request, reply) => {
+      const rows = await listConnections(database)
+      const items = [
+        ...listCounts('table', countNames(rows.flatMap(({ tables }) => tables))),
+        ...listCounts('channel', countNames(rows.flatMap(({ channels }) => channels))),
+      ]
+      return reply.send({ items, count: items.length })
+    },
+  )
+
+  app.post(
+    `${path}/connections/:id/disconnect`,
+    { config: { guard: 'admin', operation: 'realtime.disconnect' }, schema: schemas.disconnectSchema },
+    async (request, reply) => {
+      adminOf(request)
+      const { id } = request.params
+      await database.transaction(async (transaction) => {
+        if (!isUuid(id) || !(await disown(transaction, id))) throw realtimeErrors.connectionNotFound()
+        await recordAudit(transaction, {
+          actor: 'admin',
+          action: 'realtime.disconnect',
+          target: id,
+          address: addressKey(request),
+        })
+      })
+      streams.get(id)?.end('disconnected')
+      return reply.code(204).send()
+    },
+  )
+}
+
+function countNames(names: readonly string[]): Record<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names.toSorted()) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return Object.fromEntries(counts)
+}
+
+function listCounts(kind: 'table' | 'channel', counts: Readonly<Record<string, number>>) {
+  return Object.entries(counts).map(([name, connections]) => ({ kind, name, connections }))
+}

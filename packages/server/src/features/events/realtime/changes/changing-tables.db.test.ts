@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openEventStream } from '../../../../../test/event-stream.ts'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+
+let app: TestApp
+let admin: string
+let table: string
+const token = userToken({ sub: alice })
+
+beforeAll(async () => {
+  app = await createTestApp({
+    config: { 'database.statement_timeout_ms': '1000' },
+    setup: `
+      create table marker (id int primary key);
+      create type point2 as (a int, j json)`,
+  })
+  admin = await app.adminToken()
+})
+afterAll(() => app[Symbol.asyncDispose]())
+beforeEach(() => {
+  table = `t_${randomUUID().replaceAll('-', '')}`
+})
+
+const open = (query: string, lastEventId?: string, who = token) =>
+  openEventStream(app.url, query, { token: who, lastEventId })
+
+async function write(name: string, body: object): Promise<void> {
+  const response = await app.request('POST', `/api/collections/${name}`, { token: admin, body })
+  if (response.status !== 201) throw new Error(response.text)
+}
+
+describe('records of before', () => {
+  test.each([
+    ['a column was dropped', 'alter table T drop column secret cascade'],
+    ['a column was renamed', 'alter table T rename column secret to hidden'],
+    ['a column was added', 'alter table T add column more int'],
+    ['a column got another type', 'alter table T alter column s type int using length(s)'],
+    [
+      'the table was replaced',
+      'alter table T rename to old_T; create table T (id int primary key, s text, secret text)',
+    ],
+  ])('%s are not told; who comes back is told of a gap', async (_what, change) => {
+    await app.sql(`
+      create table ${table} (id int primary key, s text, secret text);
+      alter table ${table} enable row level security;
+      create policy own on ${table} using (secret is null);
+      revoke select on ${table} from basalt_authenticated;
+      grant select (id, s) on ${table} to basalt_authenticated`)
+    await using stream = await open(`tables=${table}`)
+    await stream[Symbol.asyncDispose]()
+    await write(table, { id: 1, s: 'a', secret: 'hush' })
+    await app.sql(change.replaceAll(/\bT\b/g, table).replaceAll('old_T', `old_${table}`))
+    await using back = await open(`tables=${table}`, stream.lastEventId)
+    await back.named('gap')
+    expect(back.messages).toEqual([])
+    expect(back.text).not.toContain('hush')
+  })
+
+  test('a change that streams are in the middle of are a gap to them, and what follows is told', async () => {
+    await app.sql(`create table ${table} (id int primary key, s text, secret text)`)
+    await using stream = await open(`tables=${table}`)
+    await write(table, { id: 1, s: 'a' })
+    await stream.next(1)
+    await app.sql(`alter table ${table} drop column secret`)
+    await app.app.catalog.refresh()
+    await write(table, { id: 2, s: 'b' })
+    await stream.named('gap')
+    let id = 2
+    const told = await waitFor('the next one to be told', async () => {
+      id += 1
+      await write(table, { id, s: 'c' })
+      return stream.messages[1]
+    })
+    expect(told).toEqual({ action: 'create', table, record: { id: expect.any(Number), s: 'c' } })
+  })
+
+  test('a table that is dropped and made again the same is told of by its policies', async () => {
+    const create = `
+      create table ${table} (id int primary key, s text);
+      alter table ${table} enable row level security;
+      create policy own on ${table} using (s = 'own')`
+    await app.sql(create)
+    await using stream = await open(`tables=${table}`)
+    // On every connection the policies have been asked for.
+    for (let id = 1; id <= 20; id += 1) await write(table, { id, s: 'own' })
+    await stream.next(20)
+    await app.sql(`drop table ${table}; ${create}`)
+    await app.app.catalog.refresh()
+    let id = 20
+    await waitFor('a record of the new table to be told', async () => {
+      id += 1
+      await write(table, { id, s: 'own' })
+      return stream.messages[20]
+    })
+    expect(app.log.filter((line) => line.includes(table) && line.includes('a policy failed'))).toEqual([])
+  })
+})
+
+describe('what is forbidden before a write', () => {
+  test('is forbidden for its event: by policies', async () => {
+    await app.sql(`create table ${table} (id int primary key, s text)`)
+    await using stream = await open(`tables=${table},marker`)
+    await write(table, { id: 1, s: 'open' })
+    await stream.next(1)
+    await app.sql(
+      `alter table ${table} enable row level security; create policy none on ${table} using (false)`,
+    )
+    await write(table, { id: 2, s: 'secret' })
+    await write('marker', { id: 1 })
+    await waitFor('the marker', () => stream.messages.some((message) => message.table === 'marker'))
+    expect(stream.text).not.toContain('secret')
+    await app.sql('delete from marker')
+  })
+
+  test('is forbidden for its event: by rights on columns', async () => {
+    await app.sql(`create table ${table} (id int primary key, s text)`)
+    await using stream = await open(`tables=${table}`)
+    await write(table, { id: 1, s: 'open' })
+    await stream.next(1)
+    await app.sql(`
+      revoke select on ${table} from basalt_authenticated; grant select (id) on ${table} to basalt_authenticated`)
+    await write(table, { id: 2, s: 'secret' })
+    expect((await stream.next(2))[1]).toEqual({ action: 'create', table, record: { id: 2 } })
+  })
+
+  test('is not told by a filter either', async () => {
+    await app.sql(`create table ${table} (id int primary key, s text)`)
+    await using stream = await open(`tables=${table}&filter=s=eq.x`)
+    await app.sql(`
+      revoke select on ${table} from basalt_authenticated; grant select (id) on ${table} to basalt_authenticated`)
+    await write(table, { id: 1, s: 'x' })
+    await stream.named('gap')
+    expect(stream.messages).toEqual([])
+  })
+})
+
+describe('a filter', () => {
+  test('whose column has gone is a gap to who has it, and nothing to others', async () => {
+    await app.sql(`create table ${table} (id int primary key, x int)`)
+    await using filtered = await open(`tables=${table}&filter=x=eq.1`)
+    await using other = await open(`tables=${table}`, undefined, userToken({ sub: bob }))
+    await app.sql(`alter table ${table} drop column x`)
+    await app.app.catalog.refresh()
+    let id = 0
+    await waitFor('what follows the change', async () => {
+      id += 1
+      await write(table, { id })
+      return other.messages.length > 0
+    })
+    await filtered.named('gap')
+    expect([filtered.hasEnded, filtered.messages]).toEqual([false, []])
+  })
+
+  test('on what cannot be compared is refused', async () => {
+    await app.sql(`create table ${table} (id int primary key, c point2)`)
+    const filter = encodeURIComponent('c=eq."(1,{})"')
+    const response = await app.request('GET', `/api/realtime?tables=${table}&filter=${filter}`, { token })
+    expect(envelope(response)).toEqual({
+      code: 400,
+      message: 'invalid filter: eq does not apply to c, which is point2',
+      error: 'invalid_stream_filter',
+    })
+  })
+})
+
+test('policies may speak of columns with any name', async () => {
+  const names = ['list', 'basalt row', 'basalt row_', 'basalt place', 'given', 'record']
+  const columns = names.map((name) => `"${name}" text default 'a'`)
+  await app.sql(`
+    create table ${table} (id int primary key, ${columns});
+    alter table ${table} enable row level security;
+    create policy own on ${table} using (${names.map((name) => `"${name}" = 'a'`).join(' and ')})`)
+  await using stream = await open(`tables=${table}`)
+  await write(table, { id: 1 })
+  expect(await stream.next(1)).toHaveLength(1)
+})
+
+test('an event whose policy waits for a lock is told when the lock is gone', async () => {
+  await app.sql(`
+    create table member (who text primary key);
+    insert into member values ('${alice}');
+    create table ${table} (id int primary key);
+    alter table ${table} enable row level security;
+    create policy members on ${table}
+      using (exists (select from member where who = current_setting('basalt.user_id', true)))`)
+  await using stream = await open(`tables=${table}`)
+  const held = app.sql(`begin; lock table member in access exclusive mode; select pg_sleep(2.5); commit`)
+  await delay(100)
+  await write(table, { id: 1 })
+  await held
+  expect((await stream.next(1)).map(({ record }) => record.id)).toEqual([1])
+  expect(stream.hasEnded).toBe(false)
+})
+
+test('a write that began before anybody listened is a gap to who opened a stream meanwhile', async () => {
+  await app.sql(`create table ${table} (id int primary key, v int); insert into ${table} values (1, 1)`)
+  const held = app.sql(`begin; select from ${table} for update; select pg_sleep(0.9); commit`)
+  await waitFor('the lock', async () => {
+    const locks = `select from pg_locks where relation = '${table}'::regclass and mode = 'RowShareLock'`
+    return (await app.sql(locks)).length > 0
+  })
+  const change = app.request('PATCH', `/api/collections/${table}/1`, { token: admin, body: { v: 2 } })
+  await waitFor('the change to wait', async () => {
+    const locks = `select from pg_locks where relation = '${table}'::regclass and mode = 'RowExclusiveLock'`
+    return (await app.sql(locks)).length > 0
+  })
+  await using stream = await open(`tables=${table}`)
+  await held
+  expect((await change).status).toBe(200)
+  if (stream.messages.length === 0) await stream.named('gap')
+})
+
+test('a table that was not listened to for a while is a gap to its streams', async () => {
+  await app.sql(`create table ${table} (id int primary key)`)
+  await using short = await createTestApp({
+    database: app.database,
+    config: { 'realtime.resume_seconds': '0' },
+  })
+  await using stream = await openEventStream(short.url, `tables=${table}`, { token })
+  await app.sql(
+    `update basalt.realtime_tables set wanted_until = now() - interval '1 minute' where table_name = '${table}'`,
+  )
+  await stream.named('gap', 20_000)
+  await write(table, { id: 1 })
+  expect(await stream.next(1)).toHaveLength(1)
+}, 30_000)
+
+test('a position that runs backwards is none', async () => {
+  await using stream = await open('tables=marker')
+  await using back = await open('tables=marker', `${stream.lastEventId}~3:3:~0`)
+  await back.named('gap')
+  expect(back.messages).toEqual([])
+})

@@ -1,0 +1,106 @@
+import type { Policy, Relation } from '../../../../database/catalog/model.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
+import { compileBodyTypes, compileBodyValue } from '../../../data/collections/index.ts'
+import { compileConditions, type Filter } from './filter.ts'
+
+/**
+ * Statements that decide about rows as they stood in the log, without their table: a deleted row can be asked for as
+ * well as one that has changed again. Rows come in as a JSON array, answers are places in it, from 1.
+ */
+
+const given = sql.id('basalt given')
+
+/** Names for what comes in; a policy speaks of the table's columns without the table's name, so they must be others. */
+function nameColumns({ column }: Relation) {
+  const free = (name: string): string => (column.has(name) ? free(`${name}_`) : name)
+  const [row, place, list] = [free('basalt row'), free('basalt place'), free('basalt list')]
+  return { row, place, list, placeColumn: sql.id('basalt given', place) }
+}
+
+/** The rows as rows of the table's own type under the table's own name, which is how policies speak of them. */
+function compileRows(relation: Relation, rows: Sql): Sql {
+  const { schema, name, columns } = relation
+  const { row, place, list } = nameColumns(relation)
+  const values = columns.map((column) => compileBodyValue(column, 'basalt body'))
+  return sql`
+    json_array_elements(${rows}::json) with ordinality as ${given} (${sql.id(row)}, ${sql.id(place)})
+    cross join lateral (
+      select array[row(${sql.join(values)})::${sql.id(schema, name)}] as ${sql.id(list)}
+      from json_to_record(${sql.id('basalt given', row)}) as "basalt body" (${compileBodyTypes(columns)})
+    ) as "basalt rows"
+    cross join lateral unnest(${sql.id('basalt rows', list)}) as ${sql.id(name)}`
+}
+
+/** The policies that decide what callers read. */
+function readPolicies({ policies }: Relation): readonly Policy[] {
+  return policies.filter(
+    ({ command, isForCallers }) => isForCallers && (command === 'SELECT' || command === 'ALL'),
+  )
+}
+
+/** Whether rows of other tables decide, too, what callers may read of this one. */
+export function readsRelations(relation: Relation): boolean {
+  return relation.rlsEnabled && readPolicies(relation).some((policy) => policy.readsRelations)
+}
+
+/** The columns by which policies decide what callers read; undefined: all. */
+export function columnsOfPolicies(relation: Relation): readonly string[] | undefined {
+  const columns = new Set<string>()
+  for (const policy of readPolicies(relation)) {
+    if (policy.columns === undefined) return undefined
+    for (const column of policy.columns) columns.add(column)
+  }
+  return [...columns]
+}
+
+/**
+ * Which of the rows policies let callers read: the policies' own expressions, evaluated as the caller.
+ *
+ * @param rows a parameter
+ * @returns undefined where no policy permits anything
+ */
+export function compileVisible(relation: Relation, rows: Sql): Sql | undefined {
+  const conditions = (isPermissive: boolean) =>
+    readPolicies(relation).flatMap(({ permissive, using }) =>
+      permissive === isPermissive && using !== undefined ? [sql.expression(using)] : [],
+    )
+  const permitting = conditions(true)
+  if (permitting.length === 0) return undefined
+  const all = [sql`(${sql.join(permitting, sql` or `)})`, ...conditions(false)]
+  return sql`
+    select ${nameColumns(relation).placeColumn}
+    from ${compileRows(relation, rows)}
+    where ${sql.join(all, sql` and `)}`
+}
+
+/**
+ * Which of the rows pass which filters of one shape: pairs of the row's and the filter's place.
+ *
+ * @param values those of the filters, a list per condition
+ */
+export function compilePassing(
+  relation: Relation,
+  rows: Sql,
+  filter: Filter,
+  values: readonly (readonly string[])[],
+): Sql {
+  const columns = values.map((_, index) => sql.id(`v${index}`))
+  return sql`
+    select ${nameColumns(relation).placeColumn} as row, "basalt filters".place as filter
+    from ${compileRows(relation, rows)}
+    join unnest(${sql.join(values.map((list) => sql`${list}::text[]`))}) with ordinality
+      as "basalt filters" (${sql.join([...columns, sql`place`])})
+      on ${compileConditions(relation, filter, relation.name, 'basalt filters')}`
+}
+
+/** The rows with these columns only, as JSON texts in their order. */
+export function compileRestricted(rows: Sql, columns: readonly string[]): Sql {
+  return sql`
+    select (
+      select coalesce(json_object_agg(m.key, m.value), '{}')
+      from json_each(given.record) m
+      where m.key = any (${columns})
+    )::text as record
+    from json_array_elements(${rows}::json) with ordinality as given (record, place)
+    order by given.place`
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../../../lib/errors.ts'
+import { filterOperators, parseFilter } from './parse-filter.ts'
+
+describe('a filter', () => {
+  test.each([
+    ['a=eq.1', [{ column: 'a', operator: 'eq', values: ['1'] }]],
+    ['a=eq.', [{ column: 'a', operator: 'eq', values: [''] }]],
+    ['a=eq.b=eq.c', [{ column: 'a', operator: 'eq', values: ['b=eq.c'] }]],
+    [' a =eq. 1 ', [{ column: 'a', operator: 'eq', values: [' 1 '] }]],
+    ['a=in.1|2||', [{ column: 'a', operator: 'in', values: ['1', '2', '', ''] }]],
+    ['a=eq."x,""y"""', [{ column: 'a', operator: 'eq', values: ['x,"y"'] }]],
+    ['a=eq."x"y', [{ column: 'a', operator: 'eq', values: ['"x"y'] }]],
+    ['"a,""b=c"=neq.1', [{ column: 'a,"b=c', operator: 'neq', values: ['1'] }]],
+    [
+      'a=gt.1,b=lte.2',
+      [
+        { column: 'a', operator: 'gt', values: ['1'] },
+        { column: 'b', operator: 'lte', values: ['2'] },
+      ],
+    ],
+  ])('%s is read', (text, conditions) => {
+    expect(parseFilter(text)).toEqual(conditions)
+  })
+
+  test('that was written is read as it was meant', () => {
+    const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
+    const condition = fc.record({
+      column: fc.string({ minLength: 1, maxLength: 20 }),
+      operator: fc.constantFrom(...filterOperators.filter((name) => name !== 'in')),
+      value: fc.string({ maxLength: 20 }),
+    })
+    fc.assert(
+      fc.property(fc.array(condition, { minLength: 1, maxLength: 20 }), (conditions) => {
+        const text = conditions.map((each) => `${quote(each.column)}=${each.operator}.${quote(each.value)}`)
+        expect(parseFilter(text.join())).toEqual(
+          conditions.map(({ column, operator, value }) => ({ column, operator, values: [value] })),
+        )
+      }),
+    )
+  })
+
+  test('is read or refused, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'a=.,"|eqin ') })), (text) => {
+        try {
+          expect(parseFilter(text).length).toBeGreaterThan(0)
+        } catch (error) {
+          expect(error).toBeInstanceOf(AppError)
+          expect((error as AppError).kind).toBe('invalid_stream_filter')
+        }
+      }),
+    )
+  })
+})

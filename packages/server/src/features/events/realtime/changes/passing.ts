@@ -1,0 +1,109 @@
+import type { Logger } from 'pino'
+import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
+import { sql } from '../../../../database/sql.ts'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+import type { Audience } from './audience.ts'
+import { compilePassing } from './decision-statements.ts'
+import type { LogEvent } from './event.ts'
+import { type Row, type RowName, rowsOf, toJsonArray } from './event-rows.ts'
+import type { Filter } from './filter.ts'
+import { isUndecidable, persist, Undecidable } from './verdict-failures.ts'
+
+/** Which rows of a batch pass a filter; undefined when that cannot be said. */
+export type Passing = (table: string, filter: Filter) => Promise<ReadonlySet<RowName> | undefined>
+
+export interface PassingDeps {
+  readonly live: LiveCatalog
+  readonly database: SystemDatabase
+  readonly log: Logger
+}
+
+/** Filters of one table that differ in their values only. */
+interface FilterGroup {
+  readonly table: string
+  readonly filters: Map<Filter['key'], Filter>
+}
+
+/**
+ * Finds which filters the rows pass, for whomever: one statement per table and shape of filter, one after the other.
+ * Whoever has no filter waits for none of them.
+ */
+export function findPassing(
+  deps: PassingDeps,
+  events: readonly LogEvent[],
+  audiences: Iterable<Audience>,
+): Passing {
+  const begunAt = performance.now()
+  const found = new Map<string, Promise<ReadonlyMap<Filter['key'], ReadonlySet<RowName>> | undefined>>()
+  let before: Promise<unknown> = Promise.resolve()
+  for (const [key, group] of groupFilters(events, audiences)) {
+    const rows = rowsOf(events, ({ table }) => table === group.table)
+    const finding = before
+      .then(() => persist(begunAt, () => decide(deps, group, rows)))
+      .catch((error) => {
+        if (!isUndecidable(error)) throw error
+        deps.log.warn({ table: group.table, reason: messageOf(error) }, 'a filter of streams cannot be asked')
+        return undefined
+      })
+    before = finding.catch(() => undefined)
+    found.set(key, finding)
+  }
+  return async (table, filter) => (await found.get(groupKey(table, filter)))?.get(filter.key)
+}
+
+/** Names may be new to the catalog, or have gone from it. */
+async function decide(deps: PassingDeps, group: FilterGroup, rows: readonly Row[]) {
+  const catalog = deps.live.current
+  try {
+    return await ask(deps, group, rows)
+  } catch (error) {
+    if (!isUndecidable(error) || !(await deps.live.refresh(catalog))) throw error
+    return await ask(deps, group, rows)
+  }
+}
+
+async function ask({ live, database }: PassingDeps, { table, filters }: FilterGroup, rows: readonly Row[]) {
+  const relation = live.current.relations.get(table)
+  const list = [...filters.values()]
+  const [first] = list
+  if (relation === undefined || first === undefined) throw new Undecidable(`there is no table ${table}`)
+  const missing = first.conditions.find(({ column }) => !relation.column.has(column))
+  if (missing !== undefined) throw new Undecidable(`the table has no column ${missing.column}`)
+  const values = first.conditions.map((_, index) =>
+    list.map(({ conditions }) => conditions[index]?.value ?? ''),
+  )
+  const pairs = await database.many<{ row: string; filter: string }>(
+    compilePassing(relation, sql`${toJsonArray(rows)}`, first, values),
+  )
+  const passing = new Map(list.map(({ key }) => [key, new Set<RowName>()]))
+  for (const pair of pairs) {
+    const filter = list[Number(pair.filter) - 1]
+    const row = rows[Number(pair.row) - 1]
+    if (filter !== undefined && row !== undefined) passing.get(filter.key)?.add(row.name)
+  }
+  return passing
+}
+
+/** The different filters of the tables that have events, by table and shape. */
+function groupFilters(
+  events: readonly LogEvent[],
+  audiences: Iterable<Audience>,
+): ReadonlyMap<string, FilterGroup> {
+  const tables = new Set(events.map(({ table }) => table))
+  const groups = new Map<string, FilterGroup>()
+  for (const { subscriptions } of audiences) {
+    for (const [table, filter] of subscriptions) {
+      if (filter === undefined || !tables.has(table)) continue
+      const key = groupKey(table, filter)
+      const group = groups.get(key) ?? { table, filters: new Map() }
+      groups.set(key, group)
+      group.filters.set(filter.key, filter)
+    }
+  }
+  return groups
+}
+
+function groupKey(table: string, { shape }: Filter): string {
+  return `${shape} ${table}`
+}

@@ -1,0 +1,361 @@
+import type { Logger } from 'pino'
+import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import { type Answer, type Statement, statement } from '../../../../database/message.ts'
+import { render, sql } from '../../../../database/sql.ts'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import {
+  type CallerScope,
+  SnapshotUnavailable,
+  type Step,
+  type UserDatabase,
+} from '../../../../database/user-database.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+import { sliceObject } from '../../../../lib/json-slices.ts'
+import type { Audience } from './audience.ts'
+import {
+  columnsOfPolicies,
+  compileRestricted,
+  compileVisible,
+  readsRelations,
+} from './decision-statements.ts'
+import type { LogEvent } from './event.ts'
+import { type Row, type RowName, rowsOf, toJsonArray } from './event-rows.ts'
+import type { Filter } from './filter.ts'
+import type { HeldSnapshot } from './held-snapshots.ts'
+import { findPassing, type Passing } from './passing.ts'
+import { isUndecidable, sqlStateOf } from './verdict-failures.ts'
+
+/** What an audience is told of one event. */
+export interface Message {
+  /** Of the event in its batch. */
+  readonly index: number
+  /** `{"action":…,"table":…,"record":…}`, in one line. */
+  readonly body: string
+}
+
+/** What an audience is told of a batch. */
+export interface Selection {
+  readonly messages: readonly Message[]
+  /** Something could not be decided, and was left out. */
+  readonly hasGap: boolean
+}
+
+export interface EventSelectorDeps {
+  readonly log: Logger
+  readonly live: LiveCatalog
+  readonly system: SystemDatabase
+  readonly user: UserDatabase
+}
+
+/** What is known of the rows of a batch for one identity. */
+interface Readable {
+  readonly rows: ReadonlySet<RowName>
+  /** Tables of which some row could not be decided about. */
+  readonly undecided: ReadonlySet<string>
+}
+
+/** The rows that an audience listens to. */
+interface Taken {
+  readonly rows: ReadonlySet<RowName>
+  readonly undecided: ReadonlySet<string>
+}
+
+/**
+ * Decides who is told what. A row is an audience's if the policies let its identity read it, as it stood in the event,
+ * and the filter of the audience takes it. Told are:
+ * - a new row that is theirs,
+ * - a change of a row they may read, when the filter takes the row as it is or, if they could read it, as it was,
+ * - the removal of a row that was theirs, and with it a change after which they may no longer read it.
+ *
+ * A policy that reads other tables is evaluated in two states of them for a row as it was: now, and as they were at the
+ * snapshot before the events, as what made the row visible may have been deleted with it or after it.
+ *
+ * What a filter or policy fails on is not told, nor what only the state before could decide when it can no longer be
+ * read; the audience is told that something is missing.
+ */
+export class EventSelector {
+  readonly #deps: EventSelectorDeps
+  /** A relation lives as long as its snapshot of the catalog. */
+  readonly #visible = new WeakMap<Relation, Statement | undefined>()
+
+  constructor(deps: EventSelectorDeps) {
+    this.#deps = deps
+  }
+
+  findPassing(events: readonly LogEvent[], audiences: Iterable<Audience>): Passing {
+    const { live, system, log } = this.#deps
+    return findPassing({ live, database: system, log }, events, audiences)
+  }
+
+  /**
+   * What audiences of one identity are told, in the order of the events.
+   *
+   * @param suspects tables whose events cannot be decided about
+   * @param before the state before the events; undefined when it cannot be read
+   * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot say
+   */
+  async select(
+    events: readonly LogEvent[],
+    scope: CallerScope,
+    audiences: readonly Audience[],
+    passing: Passing,
+    suspects: ReadonlySet<string>,
+    before: HeldSnapshot | undefined,
+  ): Promise<ReadonlyMap<Audience, Selection>> {
+    const catalog = this.#deps.live.current
+    const taken = await Promise.all(
+      audiences.map((audience) => takenBy(audience, catalog, events, passing, suspects)),
+    )
+    const readable = await this.#findReadable({ catalog, scope, events, before }, taken)
+    const bodies = await this.#describe(catalog, scope, events, readable.rows)
+    return new Map(
+      audiences.map((audience, index) => {
+        const { rows, undecided } = taken[index] ?? { rows: new Set(), undecided: new Set() }
+        const tables = new Set([...undecided, ...readable.undecided])
+        const hasGap = [...tables].some((table) => audience.subscriptions.has(table))
+        return [audience, { messages: choose(events, rows, readable.rows, bodies), hasGap }]
+      }),
+    )
+  }
+
+  /** Of the rows that any of them takes, those the identity may read; and the other side of a change. */
+  async #findReadable(circumstances: Circumstances, taken: readonly Taken[]): Promise<Readable> {
+    const { events } = circumstances
+    const isTaken = (index: number) =>
+      taken.some(({ rows }) => rows.has(`new ${index}`) || rows.has(`old ${index}`))
+    const byTable = Map.groupBy(
+      rowsOf(events, (_, index) => isTaken(index)),
+      ({ name }) => events[indexOf(name)]?.table ?? '',
+    )
+    const undecided = new Set<string>()
+    const found = await Promise.all(
+      [...byTable].map(([table, rows]) =>
+        this.#findVisible(circumstances, table, rows, () => undecided.add(table)),
+      ),
+    )
+    return { rows: new Set(found.flat().map(({ name }) => name)), undecided }
+  }
+
+  async #findVisible(
+    { catalog, scope, events, before }: Circumstances,
+    table: string,
+    rows: readonly Row[],
+    onUndecided: () => void,
+  ): Promise<readonly Row[]> {
+    const relation = catalog.relations.get(table)
+    if (relation === undefined) return []
+    if (scope.kind === 'unrestricted') return rows
+    if (!relation.callers.select || relation.rlsGap !== undefined) return []
+    if (!relation.rlsEnabled) return rows
+    const visible = this.#visibleStatement(relation)
+    if (visible === undefined) return []
+    const { user } = this.#deps
+    const question = { visible, table, onUndecided }
+    const ask = async (step: Step) => (await user.run(scope, [step], { isRead: true }))[0]
+    const found = await this.#askPolicies({ ...question, ask }, rows)
+    if (!readsRelations(relation)) return found
+    const names = new Set(found.map(({ name }) => name))
+    const columns = columnsOfPolicies(relation)
+    const hidden = rows.filter(({ name }) => !names.has(name) && isOwnLoss(events, name, columns))
+    if (hidden.length === 0) return found
+    if (before === undefined) {
+      onUndecided()
+      return found
+    }
+    const snapshot = await before.exported().catch(() => '')
+    const askBefore = async (step: Step) => (await user.runAt(snapshot, scope, [step]))[0]
+    return [...found, ...(await this.#askPolicies({ ...question, ask: askBefore }, hidden))]
+  }
+
+  /** A policy that fails on a row says no to it, and to no other. */
+  async #askPolicies(question: Question, rows: readonly Row[]): Promise<readonly Row[]> {
+    try {
+      const step = { statement: question.visible, values: [toJsonArray(rows)] }
+      const answer = await question.ask(step)
+      return (answer?.rows ?? []).flatMap(([place]) => rows[Number(place) - 1] ?? [])
+    } catch (error) {
+      if (error instanceof SnapshotUnavailable) {
+        question.onUndecided()
+        return []
+      }
+      if (!isUndecidable(error)) throw error
+      if (rows.length === 1) {
+        const detail = { table: question.table, reason: messageOf(error) }
+        this.#deps.log.warn(detail, 'a policy failed on a changed record')
+        question.onUndecided()
+        return []
+      }
+      const middle = Math.ceil(rows.length / 2)
+      const first = await this.#askPolicies(question, rows.slice(0, middle))
+      // One that cannot be asked about anything need not be asked about everything.
+      if (first.length === 0 && !isAboutValue(error)) {
+        question.onUndecided()
+        return []
+      }
+      return [...first, ...(await this.#askPolicies(question, rows.slice(middle)))]
+    }
+  }
+
+  #visibleStatement(relation: Relation): Statement | undefined {
+    if (!this.#visible.has(relation)) {
+      const compiled = compileVisible(relation, sql`${''}`)
+      // The type of the rows is that of the table: another one when it is made again.
+      this.#visible.set(relation, compiled && statement(render(compiled).text, relation.version))
+    }
+    return this.#visible.get(relation)
+  }
+
+  /** What is told of each event: of its row, and should it be gone for the audience. */
+  async #describe(
+    catalog: Catalog,
+    scope: CallerScope,
+    events: readonly LogEvent[],
+    readable: ReadonlySet<RowName>,
+  ): Promise<Bodies> {
+    const told = new Map<number, string>()
+    const removed = new Map<number, string>()
+    for (const [table, indexes] of Map.groupBy(events.keys(), (index) => events[index]?.table ?? '')) {
+      const relation = catalog.relations.get(table)
+      if (relation === undefined) continue
+      const columns = relation.columns.filter(
+        ({ callersMaySelect }) => scope.kind === 'unrestricted' || callersMaySelect,
+      )
+      const shown = indexes.filter((index) => readable.has(`new ${index}`))
+      const whole = shown.map((index) => events[index]?.record ?? '')
+      const records =
+        columns.length === relation.columns.length ? whole : await this.#restrict(whole, columns)
+      shown.forEach((index, place) => {
+        const event = events[index]
+        if (event !== undefined) told.set(index, bodyOf(event.action, table, records[place] ?? '{}'))
+      })
+      for (const index of indexes) {
+        const event = events[index]
+        if (event === undefined || event.action === 'create' || !readable.has(`old ${index}`)) continue
+        const names = relation.primaryKey.map(({ name }) => name)
+        const key = event.oldKey ?? event.key ?? []
+        const members = names.flatMap((name, place) =>
+          columns.some((column) => column.name === name) ? [[name, key[place]] as const] : [],
+        )
+        removed.set(index, bodyOf('delete', table, JSON.stringify(Object.fromEntries(members))))
+      }
+    }
+    return { told, removed }
+  }
+
+  async #restrict(records: readonly string[], columns: readonly { name: string }[]): Promise<string[]> {
+    if (records.length === 0) return []
+    const names = columns.map(({ name }) => name)
+    const rows = await this.#deps.system.many<{ record: string }>(
+      compileRestricted(sql`${`[${records.join()}]`}`, names),
+    )
+    return rows.map(({ record }) => record)
+  }
+}
+
+/** What decides about the rows of a batch for one identity. */
+interface Circumstances {
+  readonly catalog: Catalog
+  readonly scope: CallerScope
+  readonly events: readonly LogEvent[]
+  readonly before: HeldSnapshot | undefined
+}
+
+/**
+ * Whether it is the event that may have taken the row from those who could see it: a delete, or an update of a column
+ * that policies look at. After any other update the row is as visible as before it in every state of other tables, whose
+ * own changes are not events of this one.
+ */
+function isOwnLoss(
+  events: readonly LogEvent[],
+  name: RowName,
+  columns: readonly string[] | undefined,
+): boolean {
+  const event = events[indexOf(name)]
+  if (event === undefined || !name.startsWith('old')) return false
+  if (event.oldRecord === null || columns === undefined) return true
+  const [before, after] = [sliceObject(event.oldRecord), sliceObject(event.record)]
+  return columns.some((column) => before.get(column) !== after.get(column))
+}
+
+/** What is asked of the policies of one table. */
+interface Question {
+  readonly ask: (step: Step) => Promise<Answer | undefined>
+  readonly visible: Statement
+  readonly table: string
+  readonly onUndecided: () => void
+}
+
+interface Bodies {
+  readonly told: ReadonlyMap<number, string>
+  readonly removed: ReadonlyMap<number, string>
+}
+
+/** Data exceptions and errors that functions raise depend on the row; names and rights do not. */
+function isAboutValue(error: unknown): boolean {
+  return !/^(0A|3F|42)/.test(sqlStateOf(error) ?? '')
+}
+
+function choose(
+  events: readonly LogEvent[],
+  taken: ReadonlySet<RowName>,
+  readable: ReadonlySet<RowName>,
+  { told, removed }: Bodies,
+): Message[] {
+  return events.flatMap((_, index) => {
+    const isNew = readable.has(`new ${index}`)
+    const wasTheirs = readable.has(`old ${index}`) && taken.has(`old ${index}`)
+    if (isNew && (taken.has(`new ${index}`) || wasTheirs)) return toldOf(index, told)
+    return !isNew && wasTheirs ? toldOf(index, removed) : []
+  })
+}
+
+function toldOf(index: number, bodies: ReadonlyMap<number, string>): Message | [] {
+  const body = bodies.get(index)
+  return body === undefined ? [] : { index, body }
+}
+
+/** The rows that the audience listens to, whether it may read them or not. */
+async function takenBy(
+  { scope, subscriptions }: Audience,
+  catalog: Catalog,
+  events: readonly LogEvent[],
+  passing: Passing,
+  suspects: ReadonlySet<string>,
+): Promise<Taken> {
+  const rows: RowName[] = []
+  const undecided = new Set<string>()
+  for (const [table, indexes] of Map.groupBy(events.keys(), (index) => events[index]?.table ?? '')) {
+    if (!subscriptions.has(table)) continue
+    if (suspects.has(table)) {
+      undecided.add(table)
+      continue
+    }
+    const filter = subscriptions.get(table)
+    const among = new Set(indexes)
+    const names = rowsOf(events, (_, index) => among.has(index)).map(({ name }) => name)
+    const taken = filter === undefined ? names : await passingRows(table, filter)
+    if (taken === undefined) undecided.add(table)
+    else rows.push(...taken)
+  }
+  return { rows: new Set(rows), undecided }
+
+  /** A filter on a column that callers may no longer read would still tell what it holds. */
+  async function passingRows(table: string, filter: Filter): Promise<Iterable<RowName> | undefined> {
+    const relation = catalog.relations.get(table)
+    const isAllowed = filter.conditions.every(
+      ({ column }) =>
+        scope.kind === 'unrestricted' || relation?.column.get(column)?.callersMaySelect === true,
+    )
+    return isAllowed ? await passing(table, filter) : undefined
+  }
+}
+
+function indexOf(name: RowName): number {
+  return Number(name.slice(4))
+}
+
+/** A `json` column keeps the line breaks of what was written; outside of strings they mean nothing. */
+function bodyOf(action: LogEvent['action'], table: string, record: string): string {
+  return `{"action":"${action}","table":${JSON.stringify(table)},"record":${record.replace(/[\r\n]+/g, ' ')}}`
+}

@@ -1,0 +1,88 @@
+import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import type { CallerScope } from '../../../../database/user-database.ts'
+import { codeOf } from '../../../../lib/errors.ts'
+import { requireRls } from '../../../data/collections/index.ts'
+import { realtimeErrors } from '../errors.ts'
+import type { Subscriptions } from './audience.ts'
+import { compileCheck, type Filter, planFilter } from './filter.ts'
+import type { Condition } from './parse-filter.ts'
+
+/** One stream may listen to so many tables. */
+export const tableLimit = 100
+
+/** `track, album` → names; empty ones are passed over. */
+export function parseTables(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim())
+  return [...new Set(names.filter((name) => name !== ''))]
+}
+
+/** Makes sure that a listener may listen to these tables, each with the filter. */
+export class SubscriptionPlanner {
+  readonly #live: LiveCatalog
+  readonly #database: SystemDatabase
+
+  constructor(live: LiveCatalog, database: SystemDatabase) {
+    this.#live = live
+    this.#database = database
+  }
+
+  /** @throws AppError unknown_table, rls_required, too_many_tables, invalid_stream_filter */
+  async plan(
+    scope: CallerScope,
+    tables: readonly string[],
+    conditions: readonly Condition[] | undefined,
+  ): Promise<Subscriptions> {
+    if (tables.length > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
+    const isRestricted = scope.kind === 'caller'
+    const subscriptions = new Map<string, Filter | undefined>()
+    for (const table of tables) {
+      const relation = await this.#find(table, isRestricted, conditions ?? [])
+      if (relation === undefined) throw realtimeErrors.unknownTable(table)
+      const filter = conditions && planFilter(relation, conditions, isRestricted)
+      if (filter !== undefined) await this.#checkValues(relation, filter)
+      subscriptions.set(table, filter)
+    }
+    return subscriptions
+  }
+
+  /** What is not there may be new. */
+  async #find(
+    table: string,
+    isRestricted: boolean,
+    conditions: readonly Condition[],
+  ): Promise<Relation | undefined> {
+    const catalog = this.#live.current
+    const isWhole = (relation: Relation | undefined) =>
+      relation !== undefined &&
+      (!isRestricted || relation.rlsGap === undefined) &&
+      conditions.every(({ column }) => relation.column.has(column))
+    if (!isWhole(catalog.relations.get(table))) await this.#live.refresh(catalog)
+    const relation = this.#live.current.relations.get(table)
+    if (relation === undefined || (isRestricted && !relation.callers.select)) return undefined
+    requireRls(relation, isRestricted ? 'caller' : 'unrestricted')
+    return relation.kind === 'table' || relation.kind === 'partitioned_table' ? relation : undefined
+  }
+
+  /** Each by itself, so that the message can name it. */
+  async #checkValues(relation: Relation, filter: Filter): Promise<void> {
+    for (const condition of filter.conditions) {
+      try {
+        await this.#database.count(compileCheck(relation, { ...filter, conditions: [condition] }))
+      } catch (error) {
+        const code = codeOf(error) ?? ''
+        const type = relation.column.get(condition.column)?.typeName
+        // Parts of a value that have no equality: seen only when two are compared.
+        if (code.startsWith('42')) {
+          throw realtimeErrors.invalidStreamFilter(
+            `${condition.operator} does not apply to ${condition.column}, which is ${type}`,
+          )
+        }
+        // 22: data exception; 23: what a domain refuses.
+        if (!/^2[23]/.test(code)) throw error
+        throw realtimeErrors.invalidStreamFilter(`the value for ${condition.column} is not of type ${type}`)
+      }
+    }
+  }
+}

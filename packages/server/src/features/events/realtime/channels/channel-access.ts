@@ -1,0 +1,141 @@
+import type { Logger } from 'pino'
+import { caller } from '../../../../database/catalog/queries/caller.ts'
+import { translateDatabaseFailure } from '../../../../database/errors.ts'
+import { type Statement, StatementFailed, statement } from '../../../../database/message.ts'
+import { type Expression, render, type Sql, sql } from '../../../../database/sql.ts'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import type { CallerScope, UserDatabase } from '../../../../database/user-database.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+
+/** What one may do with a channel, and the command whose policies decide it. */
+export type ChannelUse = 'subscribe' | 'send'
+
+/** What the policies are is read again after so long. */
+const rulesMs = 1000
+
+interface Rules {
+  /** Undefined: anybody may. */
+  readonly statements: Readonly<Record<ChannelUse, Statement | undefined>> | undefined
+}
+
+interface PolicyRow {
+  readonly command: string
+  readonly permissive: boolean
+  readonly using: Expression | null
+  readonly check: Expression | null
+}
+
+/**
+ * Who may use which channel: anybody signed in, until row level security is enabled on `basalt.realtime_channels`. From
+ * then on its policies decide, asked as the caller about a row with the channel's name.
+ */
+export class ChannelAccess {
+  readonly #system: SystemDatabase
+  readonly #user: UserDatabase
+  readonly #log: Logger
+  #rules: { readonly readAt: number; readonly value: Promise<Rules> } | undefined
+
+  constructor(system: SystemDatabase, user: UserDatabase, log: Logger) {
+    this.#system = system
+    this.#user = user
+    this.#log = log
+  }
+
+  /** Those of the channels that may be used. @throws AppError, ConnectionLost, PoolExhausted */
+  async permitted(
+    scope: CallerScope,
+    channels: readonly string[],
+    use: ChannelUse,
+  ): Promise<ReadonlySet<string>> {
+    if (scope.kind === 'unrestricted') return new Set(channels)
+    const { statements } = await this.#readRules()
+    if (statements === undefined) return new Set(channels)
+    const asked = statements[use]
+    return asked === undefined ? new Set() : await this.#ask(scope, asked, channels)
+  }
+
+  /** A policy that fails on a channel says no to it, and to no other. */
+  async #ask(
+    scope: CallerScope,
+    asked: Statement,
+    channels: readonly string[],
+  ): Promise<ReadonlySet<string>> {
+    try {
+      const step = { statement: asked, values: [JSON.stringify(channels)] }
+      const [answer] = await this.#user.run(scope, [step], { isRead: true })
+      return new Set((answer?.rows ?? []).flatMap(([channel]) => channel ?? []))
+    } catch (error) {
+      const isFaultOfPolicy =
+        error instanceof StatementFailed && (translateDatabaseFailure(error)?.status ?? 400) < 500
+      if (!isFaultOfPolicy) throw error
+      if (channels.length > 1) {
+        const each = await Promise.all(channels.map((channel) => this.#ask(scope, asked, [channel])))
+        return new Set(each.flatMap((permitted) => [...permitted]))
+      }
+      this.#log.warn({ reason: messageOf(error) }, 'a policy failed on a channel')
+      return new Set()
+    }
+  }
+
+  #readRules(): Promise<Rules> {
+    const now = performance.now()
+    if (this.#rules === undefined || now - this.#rules.readAt > rulesMs) {
+      const value = readRules(this.#system)
+      this.#rules = { readAt: now, value }
+      value.catch(() => {
+        this.#rules = undefined
+      })
+    }
+    return this.#rules.value
+  }
+}
+
+async function readRules(database: SystemDatabase): Promise<Rules> {
+  const { is_restricted, policies } = await database.one<{
+    is_restricted: boolean
+    policies: PolicyRow[]
+  }>(sql`
+    select c.relrowsecurity as is_restricted, coalesce((
+      select json_agg(json_build_object(
+        'command', p.polcmd,
+        'permissive', p.polpermissive,
+        'using', pg_get_expr(p.polqual, p.polrelid),
+        'check', pg_get_expr(p.polwithcheck, p.polrelid)
+      ) order by p.polname)
+      from pg_policy p
+      where p.polrelid = c.oid and (p.polroles = '{0}' or exists (
+        select from unnest(p.polroles) role (oid) where pg_has_role(${caller}, role.oid, 'usage')
+      ))
+    ), '[]') as policies
+    from pg_class c
+    where c.oid = 'basalt.realtime_channels'::regclass`)
+  if (!is_restricted) return { statements: undefined }
+  const ofCommand = (letter: string) =>
+    policies.filter(({ command }) => command === letter || command === '*')
+  const subscribe = ofCommand('r').map(({ permissive, using }) => ({ permissive, condition: using }))
+  // Without one of its own a policy for all commands checks what is written as it checks what is read.
+  const send = ofCommand('a').map(({ permissive, using, check }) => ({
+    permissive,
+    condition: check ?? using,
+  }))
+  return { statements: { subscribe: compile(subscribe), send: compile(send) } }
+}
+
+/** Undefined where no policy permits anything. */
+function compile(
+  policies: readonly { readonly permissive: boolean; readonly condition: Expression | null }[],
+): Statement | undefined {
+  const conditions = (isPermissive: boolean): Sql[] =>
+    policies.flatMap(({ permissive, condition }) =>
+      permissive === isPermissive && condition !== null ? [sql.expression(condition)] : [],
+    )
+  const permitting = conditions(true)
+  if (permitting.length === 0) return undefined
+  const all = [sql`(${sql.join(permitting, sql` or `)})`, ...conditions(false)]
+  // Under the table's own name, which is how policies speak of it.
+  const text = render(sql`
+    select realtime_channels.channel
+    from json_array_elements_text(${''}::json) as realtime_channels (channel)
+    where ${sql.join(all, sql` and `)}`).text
+  return statement(text)
+}

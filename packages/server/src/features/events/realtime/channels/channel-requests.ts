@@ -1,0 +1,155 @@
+import type { Config } from '../../../../config/schema.ts'
+import { realtimeErrors } from '../errors.ts'
+import type { Stream } from '../stream.ts'
+import { type ClientMessage, channelOf, eventOf } from '../websocket/client-messages.ts'
+import type { ChannelAccess } from './channel-access.ts'
+import type { Channels, Membership } from './channels.ts'
+import type { Presences } from './presences.ts'
+import { RateWindow } from './rate-window.ts'
+
+const channelLimit = 100
+/** Broadcasts of one connection that wait for the database; with more, its next message waits too. */
+const underWayBytes = 1024 * 1024
+
+export interface Answers {
+  reply(): void
+  refuse(error: unknown): void
+}
+
+export interface ChannelRequestsDeps {
+  readonly channels: Channels
+  readonly presences: Presences
+  readonly access: ChannelAccess
+  readonly config: Config['realtime']
+  /** Milliseconds after which the policies are asked again about a sender. */
+  readonly accessMs: number
+}
+
+/** What a connection has broadcast lately. */
+interface Sending {
+  readonly rate: RateWindow
+  underWay: number
+}
+
+/** What clients ask of channels (facts, Realtime). */
+export class ChannelRequests {
+  readonly #deps: ChannelRequestsDeps
+  readonly #sending = new WeakMap<Stream, Sending>()
+
+  constructor(deps: ChannelRequestsDeps) {
+    this.#deps = deps
+  }
+
+  isOnAny(stream: Stream): boolean {
+    return this.#deps.channels.namesOf(stream).length > 0
+  }
+
+  /** Another token came for the stream. */
+  doubt(stream: Stream): void {
+    this.#deps.channels.doubt(stream)
+  }
+
+  /** @throws AppError that the client is to be told of */
+  async handle(stream: Stream, message: ClientMessage, answers: Answers): Promise<void> {
+    const { channels, presences } = this.#deps
+    const channel = channelOf(message)
+    switch (message.type) {
+      case 'channel_subscribe':
+        return await this.#subscribe(stream, channel, answers)
+      case 'channel_unsubscribe':
+        await channels.part(stream, channel)
+        break
+      case 'broadcast':
+        return await this.#broadcast(this.#requireMember(stream, channel), message, answers)
+      case 'presence_track':
+        await this.#track(this.#requireMember(stream, channel), message)
+        break
+      case 'presence_untrack':
+        this.#requireMember(stream, channel)
+        await presences.untrack(stream, channel)
+        break
+      case 'presence_sync':
+        this.#requireMember(stream, channel)
+        return await channels.sync(channel, (frame) => {
+          answers.reply()
+          stream.send([frame])
+        })
+    }
+    answers.reply()
+  }
+
+  async #subscribe(stream: Stream, channel: string, answers: Answers): Promise<void> {
+    const { channels, access } = this.#deps
+    const names = channels.namesOf(stream)
+    if (!names.includes(channel) && names.length >= channelLimit) {
+      throw realtimeErrors.tooManyChannels(channelLimit)
+    }
+    const permitted = await access.permitted(stream.listener.scope, [channel], 'subscribe')
+    if (!permitted.has(channel)) throw realtimeErrors.channelAccessDenied()
+    await channels.join(stream, channel, (sync) => {
+      answers.reply()
+      stream.send([sync])
+    })
+  }
+
+  async #track(membership: Membership, message: ClientMessage): Promise<void> {
+    const { channels, presences } = this.#deps
+    const { stream, channel } = membership
+    const presence = presenceOf(message)
+    await this.#requireSender(membership)
+    await presences.track(stream, channel, presence)
+    // Taken off the channel meanwhile, with the presence it had then.
+    if (channels.membershipOf(stream, channel) === membership) return
+    await presences.untrack(stream, channel)
+    throw realtimeErrors.notSubscribed()
+  }
+
+  /** Answered when it is written; the next message need not wait for that. */
+  async #broadcast(membership: Membership, message: ClientMessage, answers: Answers): Promise<void> {
+    const { stream, channel } = membership
+    const event = eventOf(message)
+    const sending = this.#sendingOf(stream)
+    if (!sending.rate.take(performance.now())) throw realtimeErrors.broadcastRateExceeded()
+    await this.#requireSender(membership)
+    const { payload = 'null' } = message
+    const isEchoed = message.members.self === true
+    sending.underWay += payload.length
+    const written = this.#deps.channels
+      .broadcast({ channel, event, payload, connectionId: stream.id }, isEchoed)
+      .then(answers.reply, answers.refuse)
+      .finally(() => {
+        sending.underWay -= payload.length
+      })
+    if (sending.underWay > underWayBytes) await written
+  }
+
+  #sendingOf(stream: Stream): Sending {
+    const known = this.#sending.get(stream)
+    if (known !== undefined) return known
+    const limit = this.#deps.config.broadcast_rate_limit_per_second
+    const sending = { rate: new RateWindow(limit), underWay: 0 }
+    this.#sending.set(stream, sending)
+    return sending
+  }
+
+  #requireMember(stream: Stream, channel: string): Membership {
+    const membership = this.#deps.channels.membershipOf(stream, channel)
+    if (membership === undefined) throw realtimeErrors.notSubscribed()
+    return membership
+  }
+
+  async #requireSender(membership: Membership): Promise<void> {
+    const now = performance.now()
+    if (now - membership.maySendAt < this.#deps.accessMs) return
+    const { stream, channel } = membership
+    const permitted = await this.#deps.access.permitted(stream.listener.scope, [channel], 'send')
+    if (!permitted.has(channel)) throw realtimeErrors.channelAccessDenied()
+    if (this.#requireMember(stream, channel) !== membership) throw realtimeErrors.notSubscribed()
+    membership.maySendAt = now
+  }
+}
+
+function presenceOf({ payload = '{}' }: ClientMessage): string {
+  if (!payload.startsWith('{')) throw realtimeErrors.invalidPresence()
+  return payload
+}

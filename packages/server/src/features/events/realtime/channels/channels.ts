@@ -1,0 +1,287 @@
+import type { Logger } from 'pino'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+import { identityKey } from '../changes/audience.ts'
+import { Follower } from '../changes/follower.ts'
+import type { Stream } from '../stream.ts'
+import { Batcher } from './batcher.ts'
+import type { ChannelAccess } from './channel-access.ts'
+import { broadcastFrame, messageFrame, syncFrame } from './channel-frames.ts'
+import * as messages from './channel-messages.ts'
+import { listPresences } from './presence-queries.ts'
+import type { Presences } from './presences.ts'
+
+/** Messages read, and broadcasts written, at once. */
+const readAtOnce = 500
+const writeAtOnce = 100
+/** How often presences are looked after. */
+const lookMs = 1000
+const pruneMs = 10_000
+/** Whoever has not read for so long may have missed messages that were pruned. */
+const patienceMs = (messages.messageLifeSeconds - 15) * 1000
+
+/** A stream on a channel. */
+export interface Membership {
+  readonly stream: Stream
+  readonly channel: string
+  /** When the policies last let it subscribe. */
+  permittedAt: number
+  /** The same for broadcasting and showing presence. */
+  maySendAt: number
+}
+
+export interface ChannelsDeps {
+  readonly database: SystemDatabase
+  readonly node: string
+  readonly presences: Presences
+  readonly access: ChannelAccess
+  /** Milliseconds after which the policies are asked again about a member. */
+  readonly accessMs: number
+  /** What a stream is on has changed. */
+  readonly noteChange: (stream: Stream) => void
+  readonly log: Logger
+}
+
+interface SyncRequest {
+  readonly channel: string
+  readonly take: (frame: string) => void
+}
+
+/**
+ * Who on this node is on which channel. What is broadcast here is told to members here at once and written for the
+ * other nodes; everything else comes from what they and we have written.
+ */
+export class Channels {
+  readonly #deps: ChannelsDeps
+  readonly #members = new Map<string, Set<Membership>>()
+  readonly #memberships = new Map<Stream, Map<string, Membership>>()
+  readonly #follower: Follower<messages.ChannelMessage>
+  readonly #broadcasts: Batcher<messages.Broadcast>
+  #requests: SyncRequest[] = []
+  #syncing: Promise<void> | undefined
+  #looking: NodeJS.Timeout | undefined
+  #looked: Promise<void> = Promise.resolve()
+  #isLooking = false
+  #prunedAt = Number.NEGATIVE_INFINITY
+  #readAt = Number.NEGATIVE_INFINITY
+  /** The presences that members know may not be those of the database. */
+  #isInDoubt = false
+
+  constructor(deps: ChannelsDeps) {
+    const { database, node, log } = deps
+    this.#deps = deps
+    this.#broadcasts = new Batcher(writeAtOnce, (batch) => messages.insertBroadcasts(database, node, batch))
+    this.#follower = new Follower({
+      database,
+      what: 'what is said on channels',
+      read: (from) => (this.#members.size === 0 ? undefined : this.#read(from)),
+      deliver: ({ events }) => this.#deliver(events),
+      onBreak: () => {
+        this.#isInDoubt = true
+      },
+      log,
+    })
+  }
+
+  namesOf(stream: Stream): readonly string[] {
+    return [...(this.#memberships.get(stream)?.keys() ?? [])]
+  }
+
+  membershipOf(stream: Stream, channel: string): Membership | undefined {
+    return this.#memberships.get(stream)?.get(channel)
+  }
+
+  /**
+   * Puts the stream on the channel, where it may be already.
+   *
+   * @param begin is handed who is there: what happens from then on follows
+   */
+  async join(stream: Stream, channel: string, begin: (sync: string) => void): Promise<void> {
+    await this.sync(channel, (frame) => {
+      if (!stream.isOpen) return
+      this.#add(stream, channel)
+      begin(frame)
+    })
+    this.#look()
+  }
+
+  /** Hands over who is there, between what has been told and what will be. */
+  sync(channel: string, take: (frame: string) => void): Promise<void> {
+    this.#requests.push({ channel, take })
+    // Those that come while others wait for their turn are answered in it.
+    this.#syncing ??= this.#follower.between(async () => {
+      this.#syncing = undefined
+      const requests = this.#requests
+      this.#requests = []
+      const presences = await listPresences(this.#deps.database, [
+        ...new Set(requests.map((request) => request.channel)),
+      ])
+      for (const request of requests) {
+        request.take(syncFrame(request.channel, presences.get(request.channel) ?? []))
+      }
+    })
+    return this.#syncing
+  }
+
+  /** Takes the stream off the channel, its presence with it. */
+  async part(stream: Stream, channel: string): Promise<void> {
+    this.#remove(stream, channel)
+    await this.#deps.presences.untrack(stream, channel)
+  }
+
+  /** Another token came for the stream: what it may is asked anew. */
+  doubt(stream: Stream): void {
+    for (const membership of this.#memberships.get(stream)?.values() ?? []) {
+      membership.permittedAt = Number.NEGATIVE_INFINITY
+      membership.maySendAt = Number.NEGATIVE_INFINITY
+    }
+  }
+
+  /** The stream has ended. */
+  leave(stream: Stream): void {
+    for (const channel of this.namesOf(stream)) this.#remove(stream, channel)
+    this.#deps.presences.leave(stream)
+  }
+
+  /** Tells members here, and resolves when the other nodes will hear of it. */
+  broadcast(broadcast: messages.Broadcast, toSelf: boolean): Promise<void> {
+    const { channel, event, payload, connectionId } = broadcast
+    this.#tell(channel, broadcastFrame(channel, event, payload), toSelf ? undefined : connectionId)
+    return this.#broadcasts.add(broadcast)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#looking)
+    await this.#looked
+    await this.#follower.stop()
+    await this.#broadcasts.settled()
+    await this.#deps.presences.stop()
+  }
+
+  #add(stream: Stream, channel: string): void {
+    const own = this.#memberships.get(stream) ?? new Map<string, Membership>()
+    this.#memberships.set(stream, own)
+    const now = performance.now()
+    const known = own.get(channel)
+    if (known !== undefined) {
+      known.permittedAt = now
+      return
+    }
+    const membership = { stream, channel, permittedAt: now, maySendAt: Number.NEGATIVE_INFINITY }
+    own.set(channel, membership)
+    const members = this.#members.get(channel) ?? new Set()
+    if (this.#members.size === 0) this.#readAt = now
+    this.#members.set(channel, members.add(membership))
+    this.#deps.noteChange(stream)
+  }
+
+  #remove(stream: Stream, channel: string): void {
+    const own = this.#memberships.get(stream)
+    const membership = own?.get(channel)
+    if (own === undefined || membership === undefined) return
+    own.delete(channel)
+    if (own.size === 0) this.#memberships.delete(stream)
+    const members = this.#members.get(channel)
+    members?.delete(membership)
+    if (members?.size === 0) this.#members.delete(channel)
+    this.#deps.noteChange(stream)
+  }
+
+  #tell(channel: string, frame: string, except?: string): void {
+    const frames = [frame]
+    for (const { stream } of this.#members.get(channel) ?? []) if (stream.id !== except) stream.send(frames)
+  }
+
+  async #read(from: Parameters<typeof messages.readMessages>[1]) {
+    const { database, node } = this.#deps
+    try {
+      const channels = [...this.#members.keys()]
+      const batch = await messages.readMessages(database, from, node, channels, readAtOnce)
+      const now = performance.now()
+      if (now - this.#readAt > patienceMs) {
+        this.#isInDoubt = true
+        const message = 'messages of channels may be missing'
+        for (const stream of this.#memberships.keys())
+          stream.send([JSON.stringify({ type: 'system', message })])
+      }
+      this.#readAt = now
+      return batch
+    } catch (error) {
+      // If it has crashed, it has forgotten messages, and presences until their nodes put them back.
+      this.#isInDoubt = true
+      throw error
+    }
+  }
+
+  async #deliver(events: readonly messages.ChannelMessage[]): Promise<void> {
+    for (const event of events) this.#tell(event.channel, messageFrame(event))
+    if (!this.#isInDoubt) return
+    // What has been told must not be told again because this fails.
+    this.#isInDoubt = await this.#syncAll().then(
+      () => false,
+      () => true,
+    )
+  }
+
+  async #syncAll(): Promise<void> {
+    const channels = [...this.#members.keys()]
+    const presences = await listPresences(this.#deps.database, channels)
+    for (const channel of channels) this.#tell(channel, syncFrame(channel, presences.get(channel) ?? []))
+  }
+
+  /** Looks after presences and memberships from now on, until there is nothing left. */
+  #look(): void {
+    this.#looking ??= setInterval(() => {
+      if (this.#isLooking) return
+      this.#isLooking = true
+      this.#looked = this.#lookOnce().finally(() => {
+        this.#isLooking = false
+      })
+    }, lookMs).unref()
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { database, presences, log } = this.#deps
+    const isNeeded = await presences.maintain()
+    try {
+      await this.#askAgain()
+      if (performance.now() - this.#prunedAt > pruneMs) {
+        const isDone = await messages.pruneMessages(database)
+        // Else it goes on with the next look.
+        if (isDone) this.#prunedAt = performance.now()
+      }
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, 'cannot look after channels')
+      return
+    }
+    if (isNeeded || this.#members.size > 0) return
+    clearInterval(this.#looking)
+    this.#looking = undefined
+  }
+
+  /** Takes members off channels that they may no longer read. */
+  async #askAgain(): Promise<void> {
+    const dueBefore = performance.now() - this.#deps.accessMs
+    const due = [...this.#memberships.values()]
+      .flatMap((own) => [...own.values()])
+      .filter(({ permittedAt }) => permittedAt <= dueBefore)
+    for (const group of Map.groupBy(due, ({ stream }) => identityKey(stream.listener.scope)).values()) {
+      const [first] = group
+      if (first === undefined) continue
+      const names = [...new Set(group.map(({ channel }) => channel))]
+      const { scope } = first.stream.listener
+      const permitted = await this.#deps.access.permitted(scope, names, 'subscribe')
+      for (const membership of group) {
+        const { stream, channel } = membership
+        if (permitted.has(channel)) membership.permittedAt = performance.now()
+        else if (this.membershipOf(stream, channel) === membership) await this.#expel(stream, channel)
+      }
+    }
+  }
+
+  async #expel(stream: Stream, channel: string): Promise<void> {
+    const message = `no longer subscribed to channel ${channel}: channel access denied`
+    stream.send([JSON.stringify({ type: 'system', message, channel })])
+    await this.part(stream, channel)
+  }
+}

@@ -1,0 +1,299 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { openWebSocket, type WebSocketClient } from '../../../../../test/websocket-client.ts'
+
+let app: TestApp
+let other: TestApp
+const token = userToken({ sub: alice })
+const bobToken = userToken({ sub: bob })
+const config = { 'realtime.presence_leave_timeout_seconds': '1' }
+
+beforeAll(async () => {
+  app = await createTestApp({ config })
+  other = await createTestApp({ config, database: app.database })
+})
+afterAll(async () => {
+  await other[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+let count = 0
+function newChannel(): string {
+  count += 1
+  return `room ${count}`
+}
+
+async function member(channel: string, node = app, of = token): Promise<WebSocketClient> {
+  const client = await openWebSocket(node.url, { token: of })
+  expect((await client.ask({ type: 'channel_subscribe', channel })).status).toBe('ok')
+  await client.next('presence')
+  return client
+}
+
+async function track(client: WebSocketClient, channel: string, presence: object): Promise<void> {
+  expect((await client.ask({ type: 'presence_track', channel, presence })).status).toBe('ok')
+}
+
+const idOf = (client: WebSocketClient): string => client.messages[0].client_id
+
+/** What a client knows after all it was told. */
+function stateOf(client: WebSocketClient, channel: string): Record<string, unknown> {
+  const state = new Map<string, unknown>()
+  for (const message of client.ofType('presence')) {
+    if (message.channel !== channel) continue
+    if (message.presence_action === 'sync') {
+      state.clear()
+      for (const [id, presence] of Object.entries(message.presences)) state.set(id, presence)
+    } else if (message.presence_action === 'leave') state.delete(message.presence_conn_id)
+    else state.set(message.presence_conn_id, message.presence)
+  }
+  return Object.fromEntries([...state].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+async function storedState(channel: string): Promise<Record<string, unknown>> {
+  const rows = await app.sql<{ connection_id: string; presence: unknown }>(
+    'select connection_id, presence from basalt.realtime_presence where channel = $1 order by connection_id::text',
+    [channel],
+  )
+  return Object.fromEntries(rows.map(({ connection_id: id, presence }) => [id, presence]))
+}
+
+/** The messages about one connection. */
+const about = (client: WebSocketClient, id: string) =>
+  client
+    .ofType('presence')
+    .filter((message) => message.presence_conn_id === id)
+    .map(({ presence_action: action }) => action)
+
+/** Resolves when everything that was written before has been told. */
+async function told(clients: readonly WebSocketClient[], channel: string): Promise<void> {
+  const [first] = clients
+  const event = randomUUID()
+  await first?.ask({ type: 'broadcast', channel, event, payload: 1, self: true })
+  for (const client of clients) {
+    await waitFor('the marker', () => client.ofType('broadcast').some((message) => message.event === event))
+  }
+}
+
+/** A node that died a while ago, and a connection it left. */
+async function leaveBehind(channel: string): Promise<string> {
+  const [node, id] = [randomUUID(), randomUUID()]
+  await app.sql(`insert into basalt.realtime_nodes (id, seen_at) values ($1, now())`, [node])
+  await app.sql(
+    `insert into basalt.realtime_presence (channel, connection_id, node, presence) values ($1, $2, $3, '{"a":1}')`,
+    [channel, id, node],
+  )
+  return id
+}
+
+describe('a presence', () => {
+  test('is told to every member on every node: join, update, leave', async () => {
+    const channel = newChannel()
+    await using shown = await member(channel)
+    await using here = await member(channel, app, bobToken)
+    await using there = await member(channel, other, bobToken)
+    const id = idOf(shown)
+    const message = { type: 'presence', channel, presence_conn_id: id }
+    await track(shown, channel, { name: 'a' })
+    for (const client of [shown, here, there]) {
+      expect((await client.next('presence', 2))[1]).toEqual({
+        ...message,
+        presence_action: 'join',
+        presence: { name: 'a' },
+      })
+    }
+    expect((await shown.ask({ type: 'presence_track', channel, state: { name: 'b' } })).status).toBe('ok')
+    for (const client of [shown, here, there]) {
+      expect((await client.next('presence', 3))[2]).toEqual({
+        ...message,
+        presence_action: 'update',
+        presence: { name: 'b' },
+      })
+    }
+    await using late = await member(channel, other)
+    const sync = { type: 'presence', channel, presence_action: 'sync', presences: { [id]: { name: 'b' } } }
+    expect(late.ofType('presence')).toEqual([sync])
+    expect((await late.ask({ type: 'presence_sync', channel })).status).toBe('ok')
+    expect((await late.next('presence', 2))[1]).toEqual(sync)
+    expect((await shown.ask({ type: 'presence_untrack', channel })).status).toBe('ok')
+    expect((await shown.ask({ type: 'presence_untrack', channel })).status).toBe('ok')
+    for (const client of [shown, here, there, late]) {
+      await waitFor('the leave', () => about(client, id).includes('leave'))
+      expect(about(client, id).filter((action) => action === 'leave')).toHaveLength(1)
+      expect(stateOf(client, channel)).toEqual({})
+    }
+  })
+
+  test('without anything to show is shown', async () => {
+    const channel = newChannel()
+    await using client = await member(channel)
+    expect((await client.ask({ type: 'presence_track', channel })).status).toBe('ok')
+    expect((await client.next('presence', 2))[1].presence).toEqual({})
+  })
+
+  test('goes with the channel', async () => {
+    const channel = newChannel()
+    await using shown = await member(channel)
+    await using there = await member(channel, other)
+    await track(shown, channel, {})
+    await shown.ask({ type: 'channel_unsubscribe', channel })
+    await waitFor('the leave', () => about(there, idOf(shown)).includes('leave'))
+    expect(await storedState(channel)).toEqual({})
+  })
+
+  test('stays for a while after its connection, and leaves once for everybody', async () => {
+    const channel = newChannel()
+    await using here = await member(channel)
+    await using there = await member(channel, other)
+    const gone = await member(channel, other)
+    const id = idOf(gone)
+    await track(gone, channel, { name: 'a' })
+    await waitFor('the join', () => about(here, id).includes('join'))
+    await gone[Symbol.asyncDispose]()
+    await waitFor('its end to be noted', async () => {
+      const rows = await app.sql(
+        'select from basalt.realtime_presence where channel = $1 and left_at is not null',
+        [channel],
+      )
+      return rows.length === 1
+    })
+    await using late = await member(channel)
+    for (const client of [here, there, late]) {
+      await waitFor('the leave', () => about(client, id).includes('leave'))
+    }
+    await told([here, there, late], channel)
+    expect([here, there].map((client) => about(client, id))).toEqual([
+      ['join', 'leave'],
+      ['join', 'leave'],
+    ])
+    expect(await storedState(channel)).toEqual({})
+  })
+
+  test('of a node that stops leaves like one whose connection has gone', async () => {
+    const channel = newChannel()
+    const node = await createTestApp({ config, database: app.database })
+    await using here = await member(channel)
+    await using shown = await member(channel, node)
+    await track(shown, channel, {})
+    await waitFor('the join', () => about(here, idOf(shown)).includes('join'))
+    await node[Symbol.asyncDispose]()
+    await waitFor('the leave', () => about(here, idOf(shown)).includes('leave'))
+  })
+
+  test('of a node that died leaves once for everybody', async () => {
+    const channel = newChannel()
+    const id = await leaveBehind(channel)
+    await using here = await member(channel)
+    await using there = await member(channel, other)
+    expect(stateOf(here, channel)).toEqual({ [id]: { a: 1 } })
+    await app.sql(
+      `update basalt.realtime_nodes set seen_at = now() - interval '11 seconds'
+       where id = (select node from basalt.realtime_presence where connection_id = $1)`,
+      [id],
+    )
+    for (const client of [here, there]) await waitFor('the leave', () => about(client, id).includes('leave'))
+    await told([here, there], channel)
+    expect([here, there].map((client) => about(client, id))).toEqual([['leave'], ['leave']])
+  })
+
+  test('that others took for dead comes back', async () => {
+    const channel = newChannel()
+    await using shown = await member(channel)
+    await using there = await member(channel, other)
+    await track(shown, channel, { name: 'a' })
+    const id = idOf(shown)
+    await waitFor('the join', () => about(there, id).includes('join'))
+    await app.sql(
+      `with gone as (delete from basalt.realtime_presence where channel = $1 returning *)
+       insert into basalt.realtime_messages (kind, node, channel, connection_id, payload)
+       select 'leave', node, channel, connection_id, presence from gone`,
+      [channel],
+    )
+    await waitFor('it to be back', () => about(there, id).join() === 'join,leave,join')
+    expect(stateOf(there, channel)).toEqual({ [id]: { name: 'a' } })
+    expect(await storedState(channel)).toEqual({ [id]: { name: 'a' } })
+  })
+
+  test('that no connection stands behind any more is taken away', async () => {
+    const channel = newChannel()
+    await using shown = await member(channel)
+    await track(shown, channel, {})
+    const ghost = randomUUID()
+    await app.sql(
+      `insert into basalt.realtime_presence (channel, connection_id, node, presence)
+       select channel, $2, node, '{}' from basalt.realtime_presence where channel = $1`,
+      [channel, ghost],
+    )
+    await waitFor('the leave', () => about(shown, ghost).includes('leave'))
+    expect(Object.keys(await storedState(channel))).toEqual([idOf(shown)])
+  })
+})
+
+test('after a crash that took messages and presences everybody knows the truth again', async () => {
+  const channel = newChannel()
+  await using shown = await member(channel)
+  await using there = await member(channel, other)
+  await track(shown, channel, { name: 'a' })
+  const ghost = await leaveBehind(channel)
+  await there.ask({ type: 'presence_sync', channel })
+  await waitFor('both', () => Object.keys(stateOf(there, channel)).length === 2)
+  // A read that is under way breaks, and afterwards the tables are empty.
+  await app.sql(`
+    begin;
+    lock table basalt.realtime_messages in access exclusive mode;
+    do $$ begin
+      while (
+        select count(*) < 2 from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%snapshot%realtime_messages%'
+      ) loop
+        perform pg_sleep(0.01);
+        perform pg_stat_clear_snapshot();
+      end loop;
+      perform pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock';
+    end $$;
+    truncate basalt.realtime_messages, basalt.realtime_presence;
+    commit`)
+  const truth = { [idOf(shown)]: { name: 'a' } }
+  for (const client of [shown, there]) {
+    await waitFor(`the truth instead of ${ghost}`, () =>
+      JSON.stringify(stateOf(client, channel)) === JSON.stringify(truth) ? true : undefined,
+    )
+  }
+  expect(await storedState(channel)).toEqual(truth)
+})
+
+test('whatever happens meanwhile, those who come and those who stay know the same in the end', async () => {
+  const channel = newChannel()
+  await using first = await member(channel)
+  const clients = await Promise.all(
+    Array.from({ length: 6 }, (_, n) => member(channel, n % 2 === 0 ? app : other)),
+  )
+  const late: WebSocketClient[] = []
+  await Promise.all([
+    ...clients.map(async (client, n) => {
+      for (let step = 0; step < 25; step += 1) {
+        const type = (step * 7 + n) % 3 === 0 ? 'presence_untrack' : 'presence_track'
+        await client.ask({ type, channel, presence: { n, step } })
+      }
+    }),
+    (async () => {
+      for (let n = 0; n < 10; n += 1) late.push(await member(channel, n % 2 === 0 ? other : app))
+    })(),
+  ])
+  await Promise.all(clients.filter((_, n) => n % 2 === 1).map((client) => client[Symbol.asyncDispose]()))
+  const stored = await waitFor('the last to leave', async () => {
+    const state = await storedState(channel)
+    const ids = new Set(clients.filter((_, n) => n % 2 === 0).map(idOf))
+    return Object.keys(state).every((id) => ids.has(id)) ? state : undefined
+  })
+  for (const client of [first, ...late]) {
+    await waitFor('the same state', () =>
+      JSON.stringify(stateOf(client, channel)) === JSON.stringify(stored) ? true : undefined,
+    )
+  }
+  for (const client of [...clients, ...late]) await client[Symbol.asyncDispose]()
+})

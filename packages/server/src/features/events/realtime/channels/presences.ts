@@ -1,0 +1,98 @@
+import type { Logger } from 'pino'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+import { nodeLifeSeconds } from '../connections.ts'
+import type { Stream } from '../stream.ts'
+import { Batcher } from './batcher.ts'
+import * as queries from './presence-queries.ts'
+
+/** Connections that go together are marked together. */
+const leavesAtOnce = 1000
+
+export interface PresencesDeps {
+  readonly database: SystemDatabase
+  readonly node: string
+  /** Seconds for which a connection that has gone is still shown. */
+  readonly leaveSeconds: number
+  readonly log: Logger
+}
+
+/**
+ * Who shows presence on which channel. The database has the state; this node remembers its own connections, to put
+ * back what others took it for dead over, or what a crash of the database took.
+ */
+export class Presences {
+  readonly #deps: PresencesDeps
+  readonly #own = new Map<Stream, Map<string, queries.OwnPresence>>()
+  readonly #leaves: Batcher<string>
+  /** Since when, without a break, the database has been there. */
+  #steadySince = Number.NEGATIVE_INFINITY
+  #isBroken = false
+  #isOff = false
+
+  constructor(deps: PresencesDeps) {
+    this.#deps = deps
+    this.#leaves = new Batcher(leavesAtOnce, (ids) => queries.markLeft(deps.database, ids))
+  }
+
+  /** @param presence JSON of an object */
+  async track(stream: Stream, channel: string, presence: string): Promise<void> {
+    const { database, node } = this.#deps
+    const row = { channel, connectionId: stream.id, presence, userId: stream.listener.userId }
+    const own = this.#own.get(stream) ?? new Map<string, queries.OwnPresence>()
+    const before = own.get(channel)
+    this.#own.set(stream, own.set(channel, row))
+    try {
+      await queries.insertPresence(database, node, row)
+    } catch (error) {
+      if (before === undefined) own.delete(channel)
+      else own.set(channel, before)
+      throw error
+    }
+    // Marked before the row was there.
+    if (!stream.isOpen) this.leave(stream)
+  }
+
+  async untrack(stream: Stream, channel: string): Promise<void> {
+    if (this.#own.get(stream)?.delete(channel) !== true) return
+    await queries.deletePresence(this.#deps.database, channel, stream.id)
+  }
+
+  /** The connection has gone. */
+  leave(stream: Stream): void {
+    if (!this.#own.delete(stream)) return
+    // What fails is noticed by its number.
+    this.#leaves.add(stream.id).catch(() => undefined)
+  }
+
+  /**
+   * Removes whose time is up, puts back what is missing; to be called every second.
+   *
+   * @returns whether there is anything left to look after
+   */
+  async maintain(): Promise<boolean> {
+    const { database, node, leaveSeconds, log } = this.#deps
+    try {
+      const known = [...this.#own.values()].flatMap((own) => [...own.values()])
+      const isOff = (await queries.countOwnPresences(database, node)) !== known.length
+      // Twice in a row: something may just be on its way.
+      if (isOff && this.#isOff) await queries.restorePresences(database, node, known)
+      this.#isOff = isOff
+      // After the database has been away every node seems dead, until it is heard of again.
+      const spareNodes = performance.now() - this.#steadySince < nodeLifeSeconds * 1000
+      const isLeft = await queries.deleteLeft(database, leaveSeconds, spareNodes)
+      if (this.#isBroken) this.#steadySince = performance.now()
+      this.#isBroken = false
+      return isLeft || this.#own.size > 0
+    } catch (error) {
+      this.#isBroken = true
+      this.#steadySince = Number.POSITIVE_INFINITY
+      log.warn({ reason: messageOf(error) }, 'cannot look after presences')
+      return true
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#leaves.settled()
+  }
+}

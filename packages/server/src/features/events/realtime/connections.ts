@@ -1,0 +1,123 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { Stream } from './stream.ts'
+
+/** A node that has not been heard of for so long is gone, and so are its streams. */
+export const nodeLifeSeconds = 10
+
+export interface ConnectionRow {
+  readonly id: string
+  readonly node: string
+  readonly transport: 'sse' | 'ws'
+  readonly userId: string | null
+  readonly address: string
+  readonly tables: readonly string[]
+  readonly channels: readonly string[]
+  readonly connectedAt: Date
+}
+
+/** Opens a stream unless its user has as many as may be, over all nodes. @returns whether it may */
+export async function insertConnection(
+  database: Queryable,
+  node: string,
+  { id, transport, listener, address }: Stream,
+  userLimit: number,
+): Promise<boolean> {
+  const { is_open } = await database.one<{ is_open: boolean }>(sql`
+    select basalt.open_realtime_connection(
+      ${id}::uuid, ${node}::uuid, ${transport.name}, ${listener.userId ?? null}, ${address}, ${userLimit}::int
+    ) as is_open`)
+  return is_open
+}
+
+/** Says what streams of this node listen to, also those whose rows were lost. */
+export async function saveConnections(
+  database: Queryable,
+  node: string,
+  streams: readonly { readonly stream: Stream; readonly channels: readonly string[] }[],
+): Promise<void> {
+  const rows = streams.map(({ stream, channels }) => ({
+    id: stream.id,
+    transport: stream.transport.name,
+    user_id: stream.listener.userId ?? null,
+    address: stream.address,
+    tables: [...stream.subscriptions.keys()],
+    channels,
+    connected_at: stream.connectedAt.toISOString(),
+  }))
+  await database.count(sql`
+    insert into basalt.realtime_connections
+      (id, node, transport, user_id, address, tables, channels, connected_at)
+    select id, ${node}::uuid, transport, user_id, address, tables, channels, connected_at
+    from json_to_recordset(${JSON.stringify(rows)}::json) as r (
+      id uuid, transport text, user_id text, address text, tables text[], channels text[], connected_at timestamptz
+    )
+    on conflict (id) do update set tables = excluded.tables, channels = excluded.channels`)
+}
+
+export async function deleteConnections(database: Queryable, ids: readonly string[]): Promise<void> {
+  await database.count(sql`delete from basalt.realtime_connections where id = any (${ids}::uuid[])`)
+}
+
+/** @returns whether the node was known */
+export async function touchNode(
+  database: Queryable,
+  node: string,
+  counters: { readonly droppedMessages: number; readonly heartbeatFailures: number },
+): Promise<boolean> {
+  const count = await database.count(sql`
+    update basalt.realtime_nodes set seen_at = now(),
+      dropped_messages = ${counters.droppedMessages}::bigint,
+      heartbeat_failures = ${counters.heartbeatFailures}::bigint
+    where id = ${node}::uuid`)
+  return count === 1
+}
+
+export async function insertNode(database: Queryable, node: string): Promise<void> {
+  await database.count(sql`
+    insert into basalt.realtime_nodes (id) values (${node}::uuid)
+    on conflict (id) do update set seen_at = now()`)
+}
+
+/** Its connections go with it. */
+export async function deleteNode(database: Queryable, node: string): Promise<void> {
+  await database.count(sql`delete from basalt.realtime_nodes where id = ${node}::uuid`)
+}
+
+/** Those of nodes that are alive, the oldest first. */
+export function listConnections(database: SystemDatabase): Promise<ConnectionRow[]> {
+  return database.many<ConnectionRow & Record<string, unknown>>(sql`
+    select c.id, c.node, c.transport, c.user_id as "userId", c.address, c.tables, c.channels,
+      c.connected_at as "connectedAt"
+    from basalt.realtime_connections c
+    join basalt.realtime_nodes n on n.id = c.node
+    where n.seen_at > now() - make_interval(secs => ${nodeLifeSeconds}::int)
+    order by c.connected_at, c.id`)
+}
+
+/** Asks the stream's node to end it. @returns whether there is such a stream */
+export async function disown(database: Queryable, id: string): Promise<boolean> {
+  const count = await database.count(sql`
+    update basalt.realtime_connections c set is_unwanted = true
+    from basalt.realtime_nodes n
+    where c.id = ${id}::uuid and n.id = c.node
+      and n.seen_at > now() - make_interval(secs => ${nodeLifeSeconds}::int)`)
+  return count === 1
+}
+
+export async function findUnwanted(database: Queryable, node: string): Promise<readonly string[]> {
+  const rows = await database.many<{ id: string }>(sql`
+    select id from basalt.realtime_connections where node = ${node}::uuid and is_unwanted`)
+  return rows.map(({ id }) => id)
+}
+
+/** What nodes that are alive have counted. */
+export async function sumCounters(
+  database: Queryable,
+): Promise<{ droppedMessages: number; heartbeatFailures: number }> {
+  return await database.one<{ droppedMessages: number; heartbeatFailures: number }>(sql`
+    select coalesce(sum(dropped_messages), 0)::float8 as "droppedMessages",
+      coalesce(sum(heartbeat_failures), 0)::float8 as "heartbeatFailures"
+    from basalt.realtime_nodes
+    where seen_at > now() - make_interval(secs => ${nodeLifeSeconds}::int)`)
+}

@@ -1,0 +1,152 @@
+import type { Logger } from 'pino'
+import type { Config } from '../../../config/schema.ts'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Database } from '../../../database/open.ts'
+import type { Feature } from '../../../feature.ts'
+import { verifyToken } from '../../../http/authentication.ts'
+import { openIdentity, type TokenVerifier } from '../../../http/identity.ts'
+import type { Metrics } from '../../../http/metrics.ts'
+import type { Origins } from '../../../http/origins.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import type { Interests } from '../outbox/index.ts'
+import { realtimeAdminRoutes } from './admin-routes.ts'
+import { forgetUnlistened, ListenedTables } from './changes/listened-tables.ts'
+import { EventSelector } from './changes/select-events.ts'
+import { SubscriptionPlanner } from './changes/subscriptions.ts'
+import { ChannelAccess } from './channels/channel-access.ts'
+import { ChannelRequests } from './channels/channel-requests.ts'
+import { Channels } from './channels/channels.ts'
+import { Presences } from './channels/presences.ts'
+import { realtimeRoutes } from './routes.ts'
+import type { Listener } from './stream.ts'
+import { Streams } from './streams.ts'
+import { WebSocketHandshake } from './websocket/websocket-handshake.ts'
+import { websocketRoute } from './websocket/websocket-route.ts'
+import { contractTiming, type WebSocketTiming } from './websocket/websocket-timing.ts'
+import { WebSockets } from './websocket/websockets.ts'
+
+export { realtimeErrorTable } from './errors.ts'
+
+/** What a broadcast takes beside its payload; one that exceeds its limit by less is told so. */
+const frameOverheadBytes = 16 * 1024
+const everybody: Listener = { scope: openIdentity.scope, userId: undefined, token: undefined }
+
+const cleanUpIntervalMs = 10 * 60 * 1000
+
+export interface RealtimeDeps {
+  readonly config: Config['realtime']
+  readonly database: Pick<Database, 'system' | 'user' | 'aside'>
+  readonly catalog: LiveCatalog
+  readonly interests: Interests
+  readonly verifiers: readonly TokenVerifier[]
+  /** False while `auth.enabled` is false. */
+  readonly isAuthRequired: boolean
+  /** Whose pages may open WebSockets. */
+  readonly origins: Origins
+  readonly metrics: Metrics
+  readonly version: string
+  readonly clock: Clock
+  readonly log: Logger
+  /** How long WebSockets wait for their clients; for tests. */
+  readonly timing?: Partial<WebSocketTiming>
+}
+
+/** Tells clients of changes as they happen (facts, Realtime). */
+export function realtime({
+  config,
+  database: { system, user, aside },
+  catalog,
+  interests,
+  verifiers,
+  isAuthRequired,
+  origins,
+  metrics,
+  version,
+  clock,
+  log,
+  timing: changedTiming,
+}: RealtimeDeps): Feature {
+  const timing = { ...contractTiming, ...changedTiming }
+  const selector = new EventSelector({ live: catalog, system, user, log })
+  const listened = new ListenedTables({
+    database: system,
+    live: catalog,
+    log,
+    resumeSeconds: config.resume_seconds,
+    settled: () => interests.settled(),
+  })
+  const verify = (token: string) => verifyToken(verifiers, token)
+  const streams = new Streams({
+    config,
+    live: catalog,
+    database: system,
+    openAside: aside.open,
+    selector,
+    listened,
+    verify,
+    log,
+  })
+  metrics.watchStreams(() => streams.counts)
+  const planner = new SubscriptionPlanner(catalog, system)
+  const presences = new Presences({
+    database: system,
+    node: streams.node,
+    leaveSeconds: config.presence_leave_timeout_seconds,
+    log,
+  })
+  const access = new ChannelAccess(system, user, log)
+  const channels = new Channels({
+    database: system,
+    node: streams.node,
+    presences,
+    access,
+    accessMs: timing.accessMs,
+    noteChange: (stream) => streams.noteChange(stream),
+    log,
+  })
+  const sockets = new WebSockets({
+    config,
+    streams,
+    planner,
+    members: channels,
+    channels: new ChannelRequests({ channels, presences, access, config, accessMs: timing.accessMs }),
+    authenticate: async (token) => {
+      const verdict = await verify(token)
+      if (!('identity' in verdict) || verdict.identity.kind !== 'user') return undefined
+      const { scope, userId } = verdict.identity
+      return { scope, userId, token }
+    },
+    everybody: isAuthRequired ? undefined : everybody,
+    log,
+    timing,
+  })
+  streams.accompany(sockets)
+  let cleaning: NodeJS.Timeout | undefined
+  return {
+    name: 'realtime',
+    routes(app) {
+      realtimeRoutes(app, { streams, planner, log })
+      const handshake = new WebSocketHandshake(config.broadcast_max_message_bytes + frameOverheadBytes)
+      websocketRoute(app, { streams, sockets, handshake, origins })
+      realtimeAdminRoutes(app, { database: system, streams, version, clock })
+    },
+    start() {
+      cleaning = setInterval(() => {
+        forgetUnlistened(system).catch((error) =>
+          log.warn({ reason: messageOf(error) }, 'cannot forget tables that nobody listens to'),
+        )
+      }, cleanUpIntervalMs).unref()
+    },
+    drain() {
+      streams.drain()
+      sockets.drain()
+    },
+    async stop() {
+      clearInterval(cleaning)
+      listened.stop()
+      await channels.stop()
+      await streams.stop()
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import type { FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { identityOf } from '../../../http/authentication.ts'
+import { addressKey } from '../../../http/client-address.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import { parseFilter } from './changes/parse-filter.ts'
+import { parsePosition } from './changes/position.ts'
+import { parseTables, type SubscriptionPlanner } from './changes/subscriptions.ts'
+import { realtimeErrors } from './errors.ts'
+import { streamSchema } from './schemas.ts'
+import { SseTransport } from './sse-transport.ts'
+import { type Listener, Stream } from './stream.ts'
+import type { Streams } from './streams.ts'
+
+export interface RealtimeRoutesDeps {
+  readonly streams: Streams
+  readonly planner: SubscriptionPlanner
+  readonly log: Logger
+}
+
+/** Changes as server-sent events (facts, Realtime). */
+export function realtimeRoutes(app: HttpServer, { streams, planner, log }: RealtimeRoutesDeps): void {
+  app.get(
+    '/api/realtime',
+    {
+      config: { guard: 'stream', operation: 'realtime.stream' },
+      schema: streamSchema,
+      // A HEAD request would open a stream that nobody reads.
+      exposeHeadRoute: false,
+    },
+    async (request, reply) => {
+      streams.requireOpen()
+      const listener = listenerOf(request)
+      const { tables = '', filter } = request.query
+      const names = parseTables(tables)
+      if (tables === '') throw realtimeErrors.tablesRequired()
+      if (names.length === 0) throw realtimeErrors.noValidTable()
+      const conditions = filter === undefined || filter === '' ? undefined : parseFilter(filter)
+      const subscriptions = await planner.plan(listener.scope, names, conditions)
+      const from = lastEventIdOf(request)
+      const transport = new SseTransport(reply)
+      const stream = new Stream(transport, listener, addressKey(request), (ended, ending) =>
+        streams.onEnd(ended, ending),
+      )
+      reply.raw.once('close', () => stream.leave())
+      if (reply.raw.destroyed) stream.leave()
+      try {
+        await streams.admit(stream)
+        await streams.listen(stream, subscriptions, from === undefined ? undefined : parsePosition(from), {
+          isResuming: from !== undefined,
+          begin: (position, hasGap) => {
+            if (stream.isOpen) transport.begin(stream.id, position ?? '', hasGap)
+          },
+        })
+      } catch (error) {
+        if (!transport.hasBegun) {
+          stream.leave()
+          throw error
+        }
+        log.warn({ reason: messageOf(error) }, 'a stream cannot go on')
+        stream.end('server_error')
+      }
+      if (transport.hasBegun) return reply
+      // Ended before it had begun: nobody is there, or the client still waits for an answer.
+      if (stream.ending === 'gone') return reply.hijack()
+      throw stream.ending === 'session_ended'
+        ? httpErrors.invalidToken()
+        : httpErrors.shuttingDown().with({ headers: { 'retry-after': '1' } })
+    },
+  )
+}
+
+function listenerOf(request: FastifyRequest): Listener {
+  const identity = identityOf(request)
+  if (identity.kind !== 'user') return { scope: identity.scope, userId: undefined, token: undefined }
+  return { scope: identity.scope, userId: identity.userId, token: request.token }
+}
+
+/** Browsers send the header when they come back; who begins anew can name the event as a parameter. */
+function lastEventIdOf({ headers, query }: FastifyRequest): string | undefined {
+  const header = headers['last-event-id']
+  const { lastEventId } = query as { lastEventId?: string }
+  const id = (typeof header === 'string' ? header : undefined) ?? lastEventId
+  return id === '' ? undefined : id
+}

@@ -1,0 +1,126 @@
+import { Type } from 'typebox'
+import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+
+const tags = ['realtime']
+const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
+
+export const streamSchema = {
+  tags,
+  security: bearerSecurity,
+  summary: 'Listen to changes',
+  description:
+    'Server-sent events. First `connected` with `{"clientId"}`; then for each change an event without a name, ' +
+    '`{"action","table","record"}`: the whole record after a create or update, the primary key as texts after a ' +
+    'delete. A record that changes so that the caller may no longer read it is told as deleted. `gap` says that ' +
+    'events are missing, `close` why the stream ends. Every event has an id: sent back as `Last-Event-ID` it ' +
+    'resumes the stream after that event.',
+  querystring: Type.Object({
+    tables: Type.Optional(
+      Type.String({ description: 'Tables to listen to, separated by commas. Required.' }),
+    ),
+    filter: Type.Optional(
+      Type.String({
+        description:
+          '`column=operator.value`, joined by commas, all of which must hold; operators are eq, neq, gt, gte, lt, ' +
+          'lte and in, whose values are separated by `|`. A value with a comma goes in double quotes.',
+      }),
+    ),
+    token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
+    lastEventId: Type.Optional(
+      Type.String({ description: 'What `Last-Event-ID` says, where headers cannot be set.' }),
+    ),
+  }),
+  response: responses({
+    200: {
+      description: 'The stream.',
+      content: { 'text/event-stream': { schema: Type.String() } },
+    },
+  }),
+}
+
+export const websocketSchema = {
+  tags,
+  summary: 'Open a WebSocket',
+  description:
+    'Changes of tables, broadcasts and presence (RFC 6455). The token comes with the request or in a first message ' +
+    '`auth` within 10 seconds. Messages are JSON objects with a `type`, and a `ref` that comes back in the `reply`. ' +
+    'Clients send auth, subscribe, unsubscribe, channel_subscribe, channel_unsubscribe, broadcast, presence_track, ' +
+    'presence_untrack and presence_sync; they are sent connected, reply, event, broadcast, presence, error and ' +
+    'system. `event` carries the `id` to come back with as `last_event_id` of `subscribe`. Closed with 4401 when the ' +
+    'token is not good or its session ends, 4008 beyond `realtime.max_connections_per_user`, 4000 by an ' +
+    'administrator, 1013 when the client reads too slowly, 1001 when the server stops or nothing is subscribed to.',
+  querystring: Type.Object({
+    token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
+  }),
+  response: responses({ 101: Type.Null({ description: 'The connection is a WebSocket.' }) }),
+}
+
+const connection = Type.Object({
+  id: Type.String({ description: 'The `clientId` of `connected`.' }),
+  transport: Type.Union([Type.Literal('sse'), Type.Literal('ws')]),
+  userId: Type.Union([Type.String(), Type.Null()], { description: 'null while auth is off.' }),
+  address: Type.String(),
+  node: Type.String(),
+  tables: Type.Array(Type.String()),
+  channels: Type.Array(Type.String()),
+  connectedAt: timestamp,
+})
+
+const counts = Type.Record(Type.String(), Type.Integer(), { description: 'Streams by name.' })
+
+export const statsSchema = {
+  tags,
+  security: bearerSecurity,
+  summary: 'Count open streams',
+  description: 'Over all nodes; as of a second ago.',
+  response: responses({
+    200: Type.Object({
+      version: Type.String(),
+      timestamp,
+      connections: Type.Object({ sse: Type.Integer(), ws: Type.Integer(), total: Type.Integer() }),
+      subscriptions: Type.Object({
+        tables: counts,
+        channels: Type.Object({ broadcast: counts, presence: counts }),
+      }),
+      counters: Type.Object({
+        dropped_messages: Type.Integer({ description: 'Streams and messages given up for slow clients.' }),
+        heartbeat_failures: Type.Integer({ description: 'WebSockets that did not answer a ping in time.' }),
+      }),
+    }),
+  }),
+}
+
+export const connectionsSchema = {
+  tags,
+  security: bearerSecurity,
+  summary: 'List open streams',
+  description: 'Of all nodes, the oldest first; as of a second ago.',
+  response: responses({ 200: Type.Object({ items: Type.Array(connection), count: Type.Integer() }) }),
+}
+
+export const subscriptionsSchema = {
+  tags,
+  security: bearerSecurity,
+  summary: 'List what is listened to',
+  response: responses({
+    200: Type.Object({
+      items: Type.Array(
+        Type.Object({
+          kind: Type.Union([Type.Literal('table'), Type.Literal('channel')]),
+          name: Type.String(),
+          connections: Type.Integer(),
+        }),
+      ),
+      count: Type.Integer(),
+    }),
+  }),
+}
+
+export const disconnectSchema = {
+  tags,
+  security: bearerSecurity,
+  summary: 'End a stream',
+  description: 'On whichever node it is; there within a second or two.',
+  params: Type.Object({ id: Type.String() }),
+  response: responses({ 204: noContent }),
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import type { CallerScope } from '../../../database/user-database.ts'
+import type { Subscriptions } from './changes/audience.ts'
+import { formatPosition, type Position } from './changes/position.ts'
+
+/** Why a stream ends. */
+export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'server_error' | 'disconnected'
+
+/** How a stream's frames reach its client: server-sent events or a WebSocket. */
+export interface Transport {
+  readonly name: 'sse' | 'ws'
+  /** The frame of an event. @param id what to come back with as `Last-Event-ID`, when that is certain */
+  frame(id: string | undefined, body: string): string
+  /** Sends frames, as many as were joined. */
+  send(frames: readonly string[]): void
+  /** Says that events are missing. @param id where it goes on, when that is certain */
+  gap(id: string | undefined): void
+  /** Shows that the stream is alive. @param id where it stands, when that is certain */
+  heartbeat(id: string | undefined): void
+  /** Bytes that the client has not taken yet. */
+  readonly pendingBytes: number
+  /** Resolves when the client has taken what was sent, or the stream has ended. */
+  drained(): Promise<void>
+  /** Tells the client why, and closes. */
+  end(ending: Ending): void
+}
+
+/** Who listens, as far as streams need to know. */
+export interface Listener {
+  readonly scope: CallerScope
+  /** Undefined while auth is off. */
+  readonly userId: string | undefined
+  /** Asked again and again: the stream ends when it no longer holds. */
+  readonly token: string | undefined
+}
+
+/** What a slow client may be behind by before it is cut off; it comes back to where it was. */
+export const pendingLimitBytes = 1024 * 1024
+
+/** A client reads its tables again after a gap: it is not asked to more often than this. */
+const gapIntervalMs = 1000
+
+const noTables: ReadonlyMap<string, string> = new Map()
+
+/** An open stream of one client. */
+export class Stream {
+  readonly id: string
+  readonly connectedAt = new Date()
+  readonly transport: Transport
+  readonly address: string
+  listener: Listener
+  subscriptions: Subscriptions = new Map()
+  /** By table, the snapshot whose events were sent before the stream joined the others for it. */
+  sentBefore: ReadonlyMap<string, string> = noTables
+  /** Some tables are being caught up with: where the stream stands as a whole cannot be said. */
+  isCatchingUp = false
+  /** Batches on their way. */
+  underWay = 0
+  lastSentAt = performance.now()
+  #ending: Ending | 'gone' | undefined
+  #gapAt = Number.NEGATIVE_INFINITY
+  /** Sends the gap that has to wait. */
+  #laterGap: NodeJS.Timeout | undefined
+  readonly #onEnd: (stream: Stream) => void
+
+  /** @param onEnd called once, whatever ends the stream */
+  constructor(
+    transport: Transport,
+    listener: Listener,
+    address: string,
+    onEnd: (stream: Stream, ending: Ending | 'gone') => void,
+    id: string = randomUUID(),
+  ) {
+    this.id = id
+    this.transport = transport
+    this.listener = listener
+    this.address = address
+    this.#onEnd = () => {
+      clearTimeout(this.#laterGap)
+      onEnd(this, this.#ending ?? 'gone')
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#ending === undefined
+  }
+
+  /** Undefined while it is open. */
+  get ending(): Ending | 'gone' | undefined {
+    return this.#ending
+  }
+
+  /** Sends frames, or gives up a client that does not take them. */
+  send(frames: readonly string[]): void {
+    if (!this.isOpen || frames.length === 0) return
+    // Asked before: what is sent now may be large, and a client that is not behind may have it.
+    if (this.transport.pendingBytes > pendingLimitBytes) {
+      this.end('slow_client')
+      return
+    }
+    this.lastSentAt = performance.now()
+    this.transport.send(frames)
+  }
+
+  /** @param position how far the log has been read for everybody */
+  heartbeat(position: Position | undefined): void {
+    this.lastSentAt = performance.now()
+    const isCertain = this.isUpToDate && position !== undefined
+    this.transport.heartbeat(isCertain ? formatPosition(position) : undefined)
+  }
+
+  /**
+   * Says that something may be missing before the position: at once, or when a second has passed since it was said last.
+   *
+   * @param position where the stream stands as a whole, when that is certain
+   */
+  gap(position: Position | undefined): void {
+    if (!this.isOpen || this.#laterGap !== undefined) return
+    const waitMs = this.#gapAt + gapIntervalMs - performance.now()
+    if (waitMs > 0) {
+      this.#laterGap = setTimeout(() => {
+        this.#laterGap = undefined
+        this.gap(undefined)
+      }, waitMs).unref()
+      return
+    }
+    this.#gapAt = performance.now()
+    this.transport.gap(position === undefined || this.isCatchingUp ? undefined : formatPosition(position))
+  }
+
+  /** Whether a client that resumes from the next event misses nothing: neither tables behind others nor a gap. */
+  get isCertain(): boolean {
+    return !this.isCatchingUp && this.#laterGap === undefined
+  }
+
+  /** Whether it has been told everything up to the place that the log has been read to. */
+  get isUpToDate(): boolean {
+    return this.underWay === 0 && this.sentBefore.size === 0 && this.isCertain
+  }
+
+  /** Ends it from our side. */
+  end(ending: Ending): void {
+    if (!this.isOpen) return
+    this.#ending = ending
+    this.transport.end(ending)
+    this.#onEnd(this)
+  }
+
+  /** The client has gone. */
+  leave(): void {
+    if (!this.isOpen) return
+    this.#ending = 'gone'
+    this.#onEnd(this)
+  }
+}

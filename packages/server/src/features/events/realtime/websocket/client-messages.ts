@@ -1,0 +1,144 @@
+import { sliceObject } from '../../../../lib/json-slices.ts'
+import { type Condition, parseFilter } from '../changes/parse-filter.ts'
+import { parseTables } from '../changes/subscriptions.ts'
+import { realtimeErrors } from '../errors.ts'
+
+const types = [
+  'auth',
+  'subscribe',
+  'unsubscribe',
+  'channel_subscribe',
+  'channel_unsubscribe',
+  'broadcast',
+  'presence_track',
+  'presence_untrack',
+  'presence_sync',
+] as const
+
+/** What a client of a WebSocket asks for (facts, Realtime). */
+export interface ClientMessage {
+  readonly type: (typeof types)[number]
+  /** Sent back with the reply. */
+  readonly ref: string | number | undefined
+  readonly members: Readonly<Record<string, unknown>>
+  /** JSON as it was written, so that no digit is lost: the payload of a broadcast, or a presence. */
+  readonly payload: string | undefined
+}
+
+/** What a message may take, apart from the payload of a broadcast or a presence. */
+export const envelopeLimitBytes = 4096
+const presenceLimitBytes = 4096
+/** A message that nests deeper is nothing that programs exchange, and some clients cannot read it. */
+const nestingLimit = 100
+/** Characters of the name of a channel or an event. */
+const nameLimit = 200
+
+/** @throws AppError invalid_message, missing_message_type, unknown_message_type */
+export function parseMessage(text: string): ClientMessage {
+  const members = parseObject(text)
+  const { type, ref } = members
+  if (typeof type !== 'string' || type === '') throw realtimeErrors.missingMessageType()
+  if (!isType(type)) throw realtimeErrors.unknownMessageType(type.slice(0, 100))
+  const isRef = typeof ref === 'string' || typeof ref === 'number'
+  return { type, ref: isRef ? ref : undefined, members, payload: payloadOf(type, text) }
+}
+
+/** Some clients send a presence as `state` (facts, Realtime). */
+function payloadOf(type: ClientMessage['type'], text: string): string | undefined {
+  if (type === 'broadcast') return sliceObject(text).get('payload')
+  if (type !== 'presence_track') return undefined
+  const slices = sliceObject(text)
+  return slices.get('presence') ?? slices.get('state')
+}
+
+/** @throws AppError broadcast_too_large, presence_too_large, message_too_large */
+export function requireSize(
+  { type, payload = '' }: ClientMessage,
+  bytes: number,
+  broadcastLimitBytes: number,
+): void {
+  const payloadBytes = Buffer.byteLength(payload)
+  if (type === 'broadcast' && payloadBytes > broadcastLimitBytes) {
+    throw realtimeErrors.broadcastTooLarge(broadcastLimitBytes)
+  }
+  if (type === 'presence_track' && payloadBytes > presenceLimitBytes) {
+    throw realtimeErrors.presenceTooLarge(presenceLimitBytes)
+  }
+  if (bytes - payloadBytes > envelopeLimitBytes) throw realtimeErrors.messageTooLarge(envelopeLimitBytes)
+}
+
+/** A name or several, in an array or separated by commas. @throws AppError tables_required, no_valid_table */
+export function tablesOf({ members: { tables } }: ClientMessage): readonly string[] {
+  const isList = Array.isArray(tables) && tables.every((name) => typeof name === 'string')
+  if (!isList && typeof tables !== 'string') throw realtimeErrors.tablesRequired()
+  const names = isList ? [...new Set(tables.filter((name) => name !== ''))] : parseTables(tables as string)
+  if (names.length === 0) throw realtimeErrors.noValidTable()
+  return names
+}
+
+/** Undefined where there is none. @throws AppError invalid_stream_filter */
+export function filterOf({ members: { filter } }: ClientMessage): readonly Condition[] | undefined {
+  if (filter === undefined || filter === null || filter === '') return undefined
+  if (typeof filter !== 'string') throw realtimeErrors.invalidStreamFilter('expected a text')
+  return parseFilter(filter)
+}
+
+/** @throws AppError channel_required, invalid_name */
+export function channelOf({ members: { channel } }: ClientMessage): string {
+  if (typeof channel !== 'string' || channel === '') throw realtimeErrors.channelRequired()
+  return requireName('channel', channel)
+}
+
+/** @throws AppError event_required, invalid_name */
+export function eventOf({ members: { event } }: ClientMessage): string {
+  if (typeof event !== 'string' || event === '') throw realtimeErrors.eventRequired()
+  return requireName('event', event)
+}
+
+/** A name that comes back from Postgres as it went there. */
+function requireName(what: string, name: string): string {
+  if (name.length > nameLimit) throw realtimeErrors.invalidName(what, `at most ${nameLimit} characters`)
+  if (name.includes('\0') || !name.isWellFormed()) {
+    throw realtimeErrors.invalidName(what, 'expected characters of Unicode other than NUL')
+  }
+  return name
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  if (nestsTooDeeply(text)) throw realtimeErrors.invalidMessage('nested too deeply')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    // Only a text can be wrong here, and V8 says where.
+    throw realtimeErrors.invalidMessage((error as SyntaxError).message)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw realtimeErrors.invalidMessage('expected an object')
+  }
+  return value as Record<string, unknown>
+}
+
+function nestsTooDeeply(text: string): boolean {
+  let depth = 0
+  let isQuoted = false
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text.charCodeAt(index)
+    if (isQuoted) {
+      if (character === backslash) index += 1
+      else if (character === quote) isQuoted = false
+    } else if (character === quote) isQuoted = true
+    else if (character === openBrace || character === openBracket) {
+      depth += 1
+      if (depth > nestingLimit) return true
+    } else if (character === closeBrace || character === closeBracket) depth -= 1
+  }
+  return false
+}
+
+const [quote, backslash] = [0x22, 0x5c]
+const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
+
+function isType(type: string): type is ClientMessage['type'] {
+  return (types as readonly string[]).includes(type)
+}

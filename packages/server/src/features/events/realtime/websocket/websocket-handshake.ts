@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { UpgradeOffer } from '../../../../http/upgrade.ts'
+import { realtimeErrors } from '../errors.ts'
+
+/** The opening handshake (RFC 6455 §4.2). */
+export class WebSocketHandshake {
+  readonly #server: WebSocketServer
+  #problem: string | undefined
+
+  /** @param messageLimitBytes a longer message closes the connection (1009) */
+  constructor(messageLimitBytes: number) {
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: messageLimitBytes,
+    })
+    // Emitted before `handleUpgrade` returns.
+    this.#server.on('wsClientError', (error) => {
+      this.#problem = error.message
+    })
+  }
+
+  /**
+   * @returns undefined when the client has gone
+   * @throws AppError bad_handshake, upgrade_required
+   */
+  accept({ raw }: FastifyRequest, reply: FastifyReply, offer: UpgradeOffer): WebSocket | undefined {
+    if (raw.headers['sec-websocket-version'] !== '13') {
+      throw realtimeErrors.upgradeRequired().with({ headers: { 'sec-websocket-version': '13' } })
+    }
+    let accepted: WebSocket | undefined
+    this.#problem = undefined
+    this.#server.handleUpgrade(raw, offer.socket, offer.head, (socket) => {
+      accepted = socket
+    })
+    if (this.#problem !== undefined) throw realtimeErrors.badHandshake(this.#problem)
+    offer.take(reply)
+    return accepted
+  }
+}

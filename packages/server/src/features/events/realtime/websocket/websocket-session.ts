@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { translateDatabaseFailure } from '../../../../database/errors.ts'
+import { httpErrors } from '../../../../http/errors.ts'
+import { AppError, messageOf } from '../../../../lib/errors.ts'
+import { parsePosition } from '../changes/position.ts'
+import { type SubscriptionPlanner, tableLimit } from '../changes/subscriptions.ts'
+import type { ChannelRequests } from '../channels/channel-requests.ts'
+import { realtimeErrors } from '../errors.ts'
+import { type Listener, Stream } from '../stream.ts'
+import type { Streams } from '../streams.ts'
+import {
+  type ClientMessage,
+  envelopeLimitBytes,
+  filterOf,
+  parseMessage,
+  requireSize,
+  tablesOf,
+} from './client-messages.ts'
+import type { MessageQueue } from './message-queue.ts'
+import type { WebSocketTransport } from './websocket-transport.ts'
+
+/** A client that has not said who it is gets no more buffered than this. */
+const strangerPendingBytes = 64 * 1024
+
+export interface SessionDeps {
+  readonly streams: Streams
+  readonly planner: SubscriptionPlanner
+  readonly channels: ChannelRequests
+  /** Who the token is of; undefined when it opens no stream. */
+  readonly authenticate: (token: string) => Promise<Listener | undefined>
+  /** Who comes without a token; undefined where one is required. */
+  readonly everybody: Listener | undefined
+  readonly log: Logger
+  /** What the payload of a broadcast may take. */
+  readonly broadcastLimitBytes: number
+  /** Milliseconds a client has to say who it is. */
+  readonly authenticationMs: number
+}
+
+/** What came with the request for the WebSocket. */
+export type Offered = 'nothing' | 'malformed' | { readonly token: string }
+
+/** The conversation with the client of one WebSocket. */
+export class WebSocketSession {
+  readonly id = randomUUID()
+  readonly address: string
+  readonly #deps: SessionDeps
+  readonly #transport: WebSocketTransport
+  readonly #queue: MessageQueue
+  #stream: Stream | undefined
+  #authentication: NodeJS.Timeout | undefined
+  #idleSince = performance.now()
+
+  constructor(deps: SessionDeps, transport: WebSocketTransport, queue: MessageQueue, address: string) {
+    this.#deps = deps
+    this.#transport = transport
+    this.#queue = queue
+    this.address = address
+  }
+
+  /** Whether it is known who the client is. */
+  get isAdmitted(): boolean {
+    return this.#stream !== undefined
+  }
+
+  begin(offered: Offered): void {
+    this.#queue.push(() => this.#begin(offered))
+  }
+
+  receive(data: Buffer, isBinary: boolean): void {
+    if (!this.#transport.isOpen) return
+    if (!this.isAdmitted && data.length > envelopeLimitBytes) {
+      this.close(1009, 'message too big')
+      return
+    }
+    this.#queue.push(() => this.#handle(data, isBinary))
+  }
+
+  /** Closes from our side, without one of the reasons streams have. */
+  close(code: number, reason: string): void {
+    this.#transport.close(code, reason)
+    this.leave()
+  }
+
+  /** The socket has closed, or is about to. */
+  leave(): void {
+    clearTimeout(this.#authentication)
+    this.#queue.close()
+    this.#stream?.leave()
+  }
+
+  /** Ends a conversation that has come to nothing. @param limitMs how long it may listen to nothing */
+  endIfIdle(now: number, limitMs: number): void {
+    if (this.#stream === undefined) return
+    const { subscriptions, isCatchingUp } = this.#stream
+    const isIdle = subscriptions.size === 0 && !isCatchingUp && !this.#deps.channels.isOnAny(this.#stream)
+    if (!isIdle) this.#idleSince = now
+    else if (now - this.#idleSince >= limitMs) this.close(1001, 'nothing subscribed to')
+  }
+
+  async #begin(offered: Offered): Promise<void> {
+    const { everybody, authenticate, authenticationMs } = this.#deps
+    if (everybody === undefined && offered === 'nothing') {
+      this.#send({ type: 'connected', client_id: this.id })
+      this.#authentication = setTimeout(() => this.close(4401, 'auth timeout'), authenticationMs).unref()
+      return
+    }
+    try {
+      const listener =
+        everybody ?? (typeof offered === 'string' ? undefined : await authenticate(offered.token))
+      if (listener === undefined) {
+        this.close(4401, 'invalid or expired token')
+        return
+      }
+      await this.#admit(listener)
+      this.#send({ type: 'connected', client_id: this.id })
+    } catch (error) {
+      this.#endRefused(error)
+    }
+  }
+
+  async #handle(data: Buffer, isBinary: boolean): Promise<void> {
+    if (!this.#transport.isOpen) return
+    let message: ClientMessage
+    try {
+      if (isBinary) throw realtimeErrors.invalidMessage('expected a text message')
+      message = parseMessage(data.toString('utf8'))
+    } catch (error) {
+      this.#send({ type: 'error', message: messageOf(error) })
+      return
+    }
+    try {
+      requireSize(message, data.length, this.#deps.broadcastLimitBytes)
+      await this.#act(message)
+    } catch (error) {
+      this.#refuse(message, error)
+    }
+  }
+
+  async #act(message: ClientMessage): Promise<void> {
+    if (message.type === 'auth') return await this.#authenticate(message)
+    const stream = this.#stream
+    if (stream === undefined) throw httpErrors.authenticationRequired()
+    switch (message.type) {
+      case 'subscribe':
+        return await this.#subscribe(stream, message)
+      case 'unsubscribe':
+        return await this.#unsubscribe(stream, message)
+      default:
+        return await this.#deps.channels.handle(stream, message, {
+          reply: () => this.#reply(message),
+          refuse: (error) => this.#refuse(message, error),
+        })
+    }
+  }
+
+  async #authenticate(message: ClientMessage): Promise<void> {
+    const { everybody, authenticate, streams, channels } = this.#deps
+    const { token } = message.members
+    if (everybody === undefined) {
+      if (typeof token !== 'string' || token === '') throw realtimeErrors.missingToken()
+      const listener = await authenticate(token)
+      if (listener === undefined) throw realtimeErrors.authenticationFailed()
+      const stream = this.#stream
+      if (stream === undefined) {
+        await this.#admitByMessage(message, listener)
+        return
+      }
+      if (stream.listener.userId !== listener.userId) throw realtimeErrors.authenticationFailed()
+      stream.listener = listener
+      // The policies may see somebody else in it: another session, a second factor.
+      if (stream.subscriptions.size > 0) await streams.rejoin(stream)
+      channels.doubt(stream)
+    }
+    this.#reply(message)
+  }
+
+  async #admitByMessage(message: ClientMessage, listener: Listener): Promise<void> {
+    try {
+      await this.#admit(listener)
+      this.#reply(message)
+    } catch (error) {
+      this.#refuse(message, error)
+      this.#endRefused(error)
+    }
+  }
+
+  async #admit(listener: Listener): Promise<void> {
+    const { streams } = this.#deps
+    clearTimeout(this.#authentication)
+    const stream = new Stream(
+      this.#transport,
+      listener,
+      this.address,
+      (ended, ending) => streams.onEnd(ended, ending),
+      this.id,
+    )
+    this.#stream = stream
+    this.#idleSince = performance.now()
+    await streams.admit(stream)
+  }
+
+  #endRefused(error: unknown): void {
+    const kind = error instanceof AppError ? error.kind : undefined
+    if (kind === 'connection_limit_exceeded') this.close(4008, messageOf(error))
+    else if (kind === 'shutting_down') this.close(1001, messageOf(error))
+    else {
+      this.#describe(error)
+      this.close(1011, 'the server cannot go on')
+    }
+  }
+
+  /** Tables add up; each has the filter that it was named with last. */
+  async #subscribe(stream: Stream, message: ClientMessage): Promise<void> {
+    const { planner, streams, log } = this.#deps
+    const only = await planner.plan(stream.listener.scope, tablesOf(message), filterOf(message))
+    const all = new Map([...stream.subscriptions, ...only])
+    if (all.size > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
+    const { last_event_id: last } = message.members
+    const isResuming = last !== undefined && last !== null && last !== ''
+    let isInForce = false
+    try {
+      await streams.listen(stream, all, typeof last === 'string' ? parsePosition(last) : undefined, {
+        isResuming,
+        only,
+        begin: (id, hasGap) => {
+          isInForce = true
+          this.#reply(message, { status: 'ok', ...(id === undefined ? {} : { id }) })
+          if (hasGap) this.#transport.gap(id)
+        },
+      })
+    } catch (error) {
+      if (!isInForce) throw error
+      log.warn({ reason: messageOf(error) }, 'a stream cannot go on')
+      stream.end('server_error')
+    }
+  }
+
+  async #unsubscribe(stream: Stream, message: ClientMessage): Promise<void> {
+    const names = new Set(tablesOf(message))
+    const left = new Map([...stream.subscriptions].filter(([table]) => !names.has(table)))
+    await this.#deps.streams.listen(stream, left, undefined, {
+      isResuming: false,
+      begin: () => this.#reply(message),
+    })
+  }
+
+  #reply({ ref }: ClientMessage, outcome: object = { status: 'ok' }): void {
+    this.#send({ type: 'reply', ...(ref === undefined ? {} : { ref }), ...outcome })
+  }
+
+  #refuse(message: ClientMessage, error: unknown): void {
+    this.#reply(message, { status: 'error', message: this.#describe(error) })
+  }
+
+  #send(message: object): void {
+    const text = JSON.stringify(message)
+    if (this.#stream !== undefined) {
+      this.#stream.send([text])
+      return
+    }
+    this.#transport.send([text])
+    if (this.#transport.pendingBytes > strangerPendingBytes) this.#transport.cutOff()
+  }
+
+  /** What the client is told of a failure; a fault of ours goes to the log. */
+  #describe(error: unknown): string {
+    const known = error instanceof AppError ? error : translateDatabaseFailure(error)
+    if (known !== undefined) return known.message
+    this.#deps.log.error({ err: error }, 'a message of a WebSocket failed')
+    return httpErrors.internalError().message
+  }
+}

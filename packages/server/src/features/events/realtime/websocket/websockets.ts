@@ -1,0 +1,95 @@
+import type { Socket } from 'node:net'
+import type { WebSocket } from 'ws'
+import type { Config } from '../../../../config/schema.ts'
+import type { Channels } from '../channels/channels.ts'
+import type { Stream } from '../stream.ts'
+import type { StreamCompanion, Streams } from '../streams.ts'
+import { MessageQueue } from './message-queue.ts'
+import { WebSocketPulse } from './websocket-pulse.ts'
+import { type Offered, type SessionDeps, WebSocketSession } from './websocket-session.ts'
+import type { WebSocketTiming } from './websocket-timing.ts'
+import { WebSocketTransport } from './websocket-transport.ts'
+
+/** WebSockets from one address that have not said who they are. */
+export const strangersPerAddress = 100
+
+export interface WebSocketsDeps extends Omit<SessionDeps, 'authenticationMs' | 'broadcastLimitBytes'> {
+  readonly config: Config['realtime']
+  readonly streams: Streams
+  readonly members: Channels
+  readonly timing: WebSocketTiming
+}
+
+/** Every open WebSocket of this node. */
+export class WebSockets implements StreamCompanion {
+  readonly #deps: WebSocketsDeps
+  readonly #sessions = new Map<string, WebSocketSession>()
+  /** Those that came without a token; some may have been admitted since. */
+  readonly #strangers = new Set<WebSocketSession>()
+
+  constructor(deps: WebSocketsDeps) {
+    this.#deps = deps
+  }
+
+  open(socket: WebSocket, connection: Socket, address: string, offered: Offered): void {
+    const { config, streams, timing, everybody } = this.#deps
+    const transport = new WebSocketTransport(socket, connection)
+    const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() })
+    const deps = {
+      ...this.#deps,
+      authenticationMs: timing.authenticationMs,
+      broadcastLimitBytes: config.broadcast_max_message_bytes,
+    }
+    const session = new WebSocketSession(deps, transport, queue, address)
+    // What a client does wrong closes its socket, with the code that RFC 6455 has for it.
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      this.#sessions.delete(session.id)
+      this.#strangers.delete(session)
+      session.leave()
+    })
+    if (everybody === undefined && offered === 'nothing') {
+      if (this.#countStrangers(address) >= strangersPerAddress) {
+        session.close(4008, 'connection limit exceeded')
+        return
+      }
+      this.#strangers.add(session)
+    }
+    this.#sessions.set(session.id, session)
+    // Without `binaryType` a message is one buffer.
+    socket.on('message', (data, isBinary) => session.receive(data as Buffer, isBinary))
+    new WebSocketPulse(socket, config.heartbeat_interval_seconds * 1000, timing.pongMs, () => {
+      streams.counters.heartbeatFailures += 1
+      transport.cutOff()
+    })
+    session.begin(offered)
+  }
+
+  /** Ends those that are no streams yet; the others end with the streams. */
+  drain(): void {
+    for (const session of this.#sessions.values()) {
+      if (!session.isAdmitted) session.close(1001, 'server is shutting down')
+    }
+  }
+
+  channelsOf(stream: Stream): readonly string[] {
+    return this.#deps.members.namesOf(stream)
+  }
+
+  onLook({ id }: Stream, now: number): void {
+    this.#sessions.get(id)?.endIfIdle(now, this.#deps.timing.idleMs)
+  }
+
+  onEnd(stream: Stream): void {
+    this.#deps.members.leave(stream)
+  }
+
+  #countStrangers(address: string): number {
+    let count = 0
+    for (const session of this.#strangers) {
+      if (session.isAdmitted) this.#strangers.delete(session)
+      else if (session.address === address) count += 1
+    }
+    return count
+  }
+}

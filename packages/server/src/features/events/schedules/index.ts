@@ -1,0 +1,30 @@
+import type { Logger } from 'pino'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import type { JobQueue } from '../jobs/index.ts'
+import { scheduleRoutes } from './routes.ts'
+import { Scheduler } from './scheduler.ts'
+import { createScheduleService } from './service.ts'
+
+export { scheduleErrorTable } from './errors.ts'
+
+export interface SchedulesDeps {
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+  /** Whether this node works on jobs; else it runs no schedules and refuses their administration. */
+  readonly isEnabled: boolean
+  readonly log: Logger
+}
+
+/** Jobs by the clock. Starts after the jobs. */
+export function schedules({ database, queue, isEnabled, log }: SchedulesDeps): Feature {
+  const scheduler = new Scheduler({ database, queue, log })
+  return {
+    name: 'schedules',
+    routes: (app) => scheduleRoutes(app, createScheduleService(database, queue), isEnabled),
+    start() {
+      if (isEnabled) scheduler.start()
+    },
+    stop: () => scheduler.stop(),
+  }
+}

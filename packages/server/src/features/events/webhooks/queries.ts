@@ -1,0 +1,195 @@
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+
+export interface WebhookRow {
+  readonly id: string
+  readonly url: string
+  readonly secret: string | null
+  readonly events: string[]
+  readonly tables: string[]
+  readonly enabled: boolean
+  readonly paused_at: Date | null
+  readonly paused_reason: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+export interface DeliveryRow {
+  readonly id: string
+  readonly webhook_id: string
+  readonly event_id: string
+  readonly event_action: string
+  readonly event_table: string
+  readonly success: boolean
+  readonly status_code: number | null
+  readonly attempt: number
+  readonly duration_ms: number
+  readonly error: string | null
+  readonly request_body: string
+  readonly response_body: string | null
+  readonly delivered_at: Date
+}
+
+/** The fields of a webhook that callers set; the secret is encrypted. */
+export type WebhookFields = Pick<WebhookRow, 'url' | 'secret' | 'events' | 'tables' | 'enabled'>
+
+type Row<Type> = Type & Record<string, unknown>
+
+const columns = sql`id, url, secret, events, tables, enabled, paused_at, paused_reason, created_at, updated_at`
+
+const deliveryColumns = sql`id, webhook_id, event_id, event_action, event_table, success, status_code, attempt,
+  duration_ms, error, request_body, response_body, delivered_at`
+
+export async function listWebhooks(database: Queryable): Promise<WebhookRow[]> {
+  return await database.many<Row<WebhookRow>>(
+    sql`select ${columns} from basalt.webhooks order by created_at, id`,
+  )
+}
+
+export async function findWebhook(database: Queryable, id: string): Promise<WebhookRow | undefined> {
+  return await database.maybeOne<Row<WebhookRow>>(
+    sql`select ${columns} from basalt.webhooks where id = ${id}::uuid`,
+  )
+}
+
+/** Keeps others from changing it until the transaction ends. */
+export async function lockWebhook(transaction: Queryable, id: string): Promise<WebhookRow | undefined> {
+  return await transaction.maybeOne<Row<WebhookRow>>(
+    sql`select ${columns} from basalt.webhooks where id = ${id}::uuid for no key update`,
+  )
+}
+
+export async function insertWebhook(
+  database: Queryable,
+  id: string,
+  { url, secret, events, tables, enabled }: WebhookFields,
+): Promise<WebhookRow> {
+  return await database.one<Row<WebhookRow>>(sql`
+    insert into basalt.webhooks (id, url, secret, events, tables, enabled)
+    values (${id}::uuid, ${url}, ${secret}, ${events}::text[], ${tables}::text[], ${enabled})
+    returning ${columns}`)
+}
+
+/** @param isResumed whether a pause ends, and with it the count of its hours */
+export async function updateWebhook(
+  database: Queryable,
+  id: string,
+  { url, secret, events, tables, enabled }: WebhookFields,
+  isResumed: boolean,
+): Promise<WebhookRow> {
+  const resumed = isResumed ? sql`, paused_at = null, paused_reason = null, failing_since = null` : sql.empty
+  return await database.one<Row<WebhookRow>>(sql`
+    update basalt.webhooks
+    set url = ${url}, secret = ${secret}, events = ${events}::text[], tables = ${tables}::text[],
+      enabled = ${enabled}, updated_at = now() ${resumed}
+    where id = ${id}::uuid
+    returning ${columns}`)
+}
+
+/** The URL of the one that was there. */
+export async function deleteWebhook(database: Queryable, id: string): Promise<string | undefined> {
+  const row = await database.maybeOne<{ url: string }>(
+    sql`delete from basalt.webhooks where id = ${id}::uuid returning url`,
+  )
+  return row?.url
+}
+
+export interface DeliveryPage {
+  readonly page: number
+  readonly perPage: number
+  readonly failedOnly: boolean
+}
+
+export async function listDeliveries(
+  database: Queryable,
+  webhookId: string,
+  { page, perPage, failedOnly }: DeliveryPage,
+): Promise<DeliveryRow[]> {
+  return await database.many<Row<DeliveryRow>>(sql`
+    select ${deliveryColumns} from basalt.webhook_deliveries
+    where ${ofWebhook(webhookId, failedOnly)}
+    order by delivered_at desc, id
+    limit ${perPage}::int offset ${(page - 1) * perPage}::bigint`)
+}
+
+export async function countDeliveries(
+  database: Queryable,
+  webhookId: string,
+  failedOnly: boolean,
+): Promise<number> {
+  const { count } = await database.one<{ count: number }>(sql`
+    select count(*)::int as count from basalt.webhook_deliveries where ${ofWebhook(webhookId, failedOnly)}`)
+  return count
+}
+
+function ofWebhook(webhookId: string, failedOnly: boolean): Sql {
+  return sql`webhook_id = ${webhookId}::uuid ${failedOnly ? sql`and not success` : sql.empty}`
+}
+
+export async function findDelivery(
+  database: Queryable,
+  webhookId: string,
+  id: string,
+): Promise<DeliveryRow | undefined> {
+  return await database.maybeOne<Row<DeliveryRow>>(sql`
+    select ${deliveryColumns} from basalt.webhook_deliveries
+    where id = ${id}::uuid and webhook_id = ${webhookId}::uuid`)
+}
+
+/** The outcome of one attempt. */
+export interface Outcome {
+  readonly success: boolean
+  readonly statusCode: number | undefined
+  readonly durationMs: number
+  readonly error: string | undefined
+  readonly responseBody: string | undefined
+}
+
+/** Records that an event was sent once more by hand. */
+export async function insertReplay(
+  database: Queryable,
+  { webhook_id, event_id, event_action, event_table, request_body }: DeliveryRow,
+  { success, statusCode, durationMs, error, responseBody }: Outcome,
+): Promise<DeliveryRow | undefined> {
+  return await database.maybeOne<Row<DeliveryRow>>(sql`
+    insert into basalt.webhook_deliveries (webhook_id, event_id, event_action, event_table, success, status_code,
+      attempt, duration_ms, error, request_body, response_body)
+    select w.id, ${event_id}::uuid, ${event_action}, ${event_table}, ${success}, ${statusCode ?? null}::int,
+      1 + coalesce((
+        select max(d.attempt) from basalt.webhook_deliveries d
+        where d.webhook_id = w.id and d.event_id = ${event_id}::uuid
+      ), 0),
+      ${durationMs}::int, ${error ?? null}, ${request_body}, ${responseBody ?? null}
+    from basalt.webhooks w
+    where w.id = ${webhook_id}::uuid
+    returning ${deliveryColumns}`)
+}
+
+/** Rows removed by one statement, so that none takes long. */
+const pruneSize = 10_000
+
+/** Removes deliveries, and events that a disabled webhook has not asked for, of more than so many hours ago. */
+export async function pruneDeliveries(database: Queryable, retentionHours: number): Promise<number> {
+  const oldest = sql`now() - make_interval(hours => ${retentionHours}::int)`
+  const recorded = sql`
+    select id from basalt.webhook_deliveries where delivered_at < ${oldest}
+    order by delivered_at limit ${pruneSize}::int`
+  const waiting = sql`
+    select q.id from basalt.webhook_queue q join basalt.webhooks w on w.id = q.webhook_id
+    where not w.enabled and q.created_at < ${oldest}
+    limit ${pruneSize}::int`
+  const remove = (table: string, ids: Sql) => sql`
+    delete from ${sql.id('basalt', table)} where id = any (array(${ids}))`
+  return (
+    (await removeAll(database, remove('webhook_deliveries', recorded))) +
+    (await removeAll(database, remove('webhook_queue', waiting)))
+  )
+}
+
+async function removeAll(database: Queryable, statement: Sql): Promise<number> {
+  for (let total = 0; ; ) {
+    const count = await database.count(statement)
+    total += count
+    if (count < pruneSize) return total
+  }
+}

@@ -1,0 +1,95 @@
+import { addressKey } from '../../../http/client-address.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import { webhookErrors } from './errors.ts'
+import * as schemas from './schemas.ts'
+import type { WebhookService } from './service.ts'
+
+const path = '/api/webhooks'
+
+/** Outbound webhooks and their deliveries (interface, Outbound webhook management). */
+export function webhookRoutes(app: HttpServer, service: WebhookService): void {
+  app.get(
+    path,
+    { config: { guard: 'admin', operation: 'webhooks.list' }, schema: schemas.listWebhooksSchema },
+    async (_request, reply) => reply.send({ items: await service.list() }),
+  )
+
+  app.post(
+    path,
+    { config: { guard: 'admin', operation: 'webhooks.create' }, schema: schemas.createWebhookSchema },
+    async (request, reply) => reply.code(201).send(await service.create(request.body, addressKey(request))),
+  )
+
+  app.get(
+    `${path}/:id`,
+    { config: { guard: 'admin', operation: 'webhooks.get' }, schema: schemas.getWebhookSchema },
+    async (request, reply) => reply.send(await service.get(request.params.id)),
+  )
+
+  app.patch(
+    `${path}/:id`,
+    { config: { guard: 'admin', operation: 'webhooks.update' }, schema: schemas.updateWebhookSchema },
+    async (request, reply) =>
+      reply.send(await service.update(request.params.id, request.body, addressKey(request))),
+  )
+
+  app.delete(
+    `${path}/:id`,
+    { config: { guard: 'admin', operation: 'webhooks.delete' }, schema: schemas.deleteWebhookSchema },
+    async (request, reply) => {
+      await service.delete(request.params.id, addressKey(request))
+      return reply.code(204).send()
+    },
+  )
+
+  app.post(
+    `${path}/:id/test`,
+    { config: { guard: 'admin', operation: 'webhooks.test' }, schema: schemas.testWebhookSchema },
+    async (request, reply) => reply.send(await service.test(request.params.id, addressKey(request))),
+  )
+
+  app.get(
+    `${path}/:id/deliveries`,
+    {
+      config: { guard: 'admin', operation: 'webhooks.listDeliveries' },
+      schema: schemas.listDeliveriesSchema,
+    },
+    async (request, reply) => {
+      const { page, perPage, failed_only } = request.query
+      return reply.send(
+        await service.listDeliveries(request.params.id, {
+          page: readInteger('page', page, { default: 1, max: 1_000_000_000 }),
+          perPage: readInteger('perPage', perPage, { default: 20, max: 100 }),
+          failedOnly: failed_only === 'true',
+        }),
+      )
+    },
+  )
+
+  app.get(
+    `${path}/:id/deliveries/:deliveryId`,
+    { config: { guard: 'admin', operation: 'webhooks.getDelivery' }, schema: schemas.getDeliverySchema },
+    async (request, reply) =>
+      reply.send(await service.getDelivery(request.params.id, request.params.deliveryId)),
+  )
+
+  app.post(
+    `${path}/:id/deliveries/:deliveryId/replay`,
+    { config: { guard: 'admin', operation: 'webhooks.replay' }, schema: schemas.replayDeliverySchema },
+    async (request, reply) => {
+      const { id, deliveryId } = request.params
+      return reply.send(await service.replay(id, deliveryId, addressKey(request)))
+    },
+  )
+}
+
+/** An integer, brought into its range from 1. @throws AppError invalid_webhook */
+function readInteger(
+  name: string,
+  text: string | undefined,
+  { default: fallback, max }: { readonly default: number; readonly max: number },
+): number {
+  if (text === undefined) return fallback
+  if (!/^-?\d{1,12}$/.test(text)) throw webhookErrors.invalidWebhook(`${name}: expected an integer`)
+  return Math.min(Math.max(Number(text), 1), max)
+}

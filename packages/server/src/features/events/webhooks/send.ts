@@ -1,0 +1,77 @@
+import type { Outbound, OutboundReply } from '../../../http/outbound.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { SecretBox } from '../../../lib/secret-box.ts'
+import type { Outcome } from './queries.ts'
+import { signatureHeaders } from './signature.ts'
+
+/** Interface, Limits. */
+const timeoutMs = 10_000
+const replyLimit = 64 * 1024
+
+export interface Message {
+  readonly webhookId: string
+  readonly url: string
+  /** Encrypted. */
+  readonly secret: string | null
+  /** The header `webhook-id`. */
+  readonly id: string
+  readonly body: string
+}
+
+/** One attempt: signs, sends, and tells how it went. Never throws. */
+export type Send = (
+  message: Message,
+  signal?: AbortSignal,
+) => Promise<Outcome & Pick<OutboundReply, 'headers'>>
+
+export interface SendDeps {
+  readonly outbound: Outbound
+  readonly secrets: () => SecretBox
+  readonly clock: Clock
+}
+
+export function createSend({ outbound, secrets, clock }: SendDeps): Send {
+  return async ({ webhookId, url, secret, id, body }, signal) => {
+    const opened = secret === null ? undefined : secrets().open(secret, secretContext(webhookId))
+    if (secret !== null && opened === undefined) {
+      // Unsigned it must not go: the receiver could not tell it from a forgery.
+      const error = 'the secret cannot be decrypted: set it again, or restore auth.encryption_key'
+      return {
+        success: false,
+        statusCode: undefined,
+        durationMs: 0,
+        error,
+        responseBody: undefined,
+        headers: {},
+      }
+    }
+    const begunAt = performance.now()
+    const { status, headers, text, error } = await outbound.post({
+      url,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Basalt',
+        ...signatureHeaders(opened?.toString('utf8'), { id, at: clock.now(), body }),
+      },
+      body,
+      timeoutMs,
+      replyLimit,
+      ...(signal === undefined ? {} : { signal }),
+    })
+    const durationMs = Math.round(performance.now() - begunAt)
+    const success = error === undefined && status !== undefined && status >= 200 && status < 300
+    return {
+      success,
+      statusCode: status,
+      durationMs,
+      error: success ? undefined : (error ?? `the receiver answered ${status}`),
+      responseBody: status === undefined ? undefined : text,
+      headers,
+    }
+  }
+}
+
+/** What an encrypted secret belongs to. */
+export function secretContext(webhookId: string): string {
+  return `webhook ${webhookId}`
+}

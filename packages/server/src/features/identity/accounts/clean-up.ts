@@ -1,0 +1,26 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+
+/** Removes what has expired and counts for nothing. */
+export async function deleteExpired(database: SystemDatabase): Promise<void> {
+  // A used one is remembered for longer than its message may be sent again.
+  await database.count(sql`delete from basalt.mailed_tokens where expires_at < now() - interval '1 day'`)
+  await database.count(sql`delete from basalt.phone_codes where expires_at < now() - interval '1 day'`)
+  await database.count(sql`delete from basalt.pending_sign_ins where expires_at < now()`)
+  await database.count(sql`delete from basalt.mfa_challenges where expires_at < now() - interval '1 hour'`)
+  await deleteExpiredSessions(database)
+  // Access tokens expire by the clocks of nodes, which may differ a little.
+  await database.count(sql`
+    delete from basalt.ended_sessions where tokens_expire_at < now() - interval '1 hour'`)
+}
+
+/** Removes sessions whose refresh token can no longer be used. */
+export async function deleteExpiredSessions(database: Queryable): Promise<void> {
+  await database.count(sql`delete from basalt.sessions where expires_at < now()`)
+}
+
+/** Removes anonymous accounts that nobody linked, with all that belongs to them. */
+export async function removeAnonymousUsers(database: Queryable, olderThanDays: number): Promise<number> {
+  return await database.count(sql`
+    delete from basalt.users where is_anonymous and created_at < now() - make_interval(days => ${olderThanDays}::int)`)
+}

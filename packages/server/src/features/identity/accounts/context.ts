@@ -1,0 +1,40 @@
+import type { Logger } from 'pino'
+import type { Config } from '../../../config/schema.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { AuthSettings } from '../auth-settings/index.ts'
+import type { JobQueue } from '../../events/jobs/index.ts'
+import type { MailBackend, MailTemplates } from '../../messaging/mail/index.ts'
+import type { PasswordHasher } from '../passwords/index.ts'
+import type { SmsProvider } from '../../messaging/sms/index.ts'
+import type { Throttle } from '../../operations/throttle/index.ts'
+import type { EndedSessions } from './ended-sessions.ts'
+import type { AccountKeys } from './keys.ts'
+
+/** What accounts ask of the second factors. */
+export interface SecondFactors {
+  /** Whether the user has a factor that a sign-in must pass. */
+  isEnrolled(database: Queryable, userId: string): Promise<boolean>
+}
+
+/** What the use cases work with. */
+export interface AccountContext {
+  readonly config: Config['auth']
+  /** As `config/development.ts` says. */
+  readonly isDevelopment: boolean
+  readonly log: Logger
+  readonly appName: string
+  readonly database: SystemDatabase
+  readonly keys: AccountKeys
+  readonly clock: Clock
+  readonly passwords: PasswordHasher
+  readonly throttle: Throttle
+  readonly settings: AuthSettings
+  readonly jobs: JobQueue
+  readonly mail: { readonly backend: MailBackend; readonly templates: MailTemplates }
+  readonly sms: SmsProvider
+  readonly endedSessions: EndedSessions
+  readonly secondFactors: SecondFactors
+  /** Where mailed links lead; never made from a request's headers. */
+  readonly siteUrl: () => string
+}

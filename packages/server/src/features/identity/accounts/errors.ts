@@ -1,0 +1,141 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const accountErrorTable = {
+  fieldRequired: {
+    status: 400,
+    message: (field: string) => `${field} is required`,
+    help: 'The member of the body is missing or empty.',
+  },
+  invalidEmail: {
+    status: 400,
+    message: 'invalid email format',
+    help: 'Expected one address such as `ada@example.com`.',
+  },
+  passwordTooShort: {
+    status: 400,
+    message: (length: number) => `password must be at least ${length} characters`,
+    help: 'The least length is `auth.min_password_length`.',
+  },
+  passwordTooLong: {
+    status: 400,
+    message: (length: number) => `password must be at most ${length} characters`,
+    help: 'Longer texts are no more secure.',
+  },
+  commonPassword: {
+    status: 400,
+    message: 'password is too common: choose one that is harder to guess',
+    help: 'The password is on the list of those that attackers try first.',
+  },
+  emailTaken: {
+    status: 409,
+    message: 'email already registered',
+    help: 'An account with this address exists: sign in, or reset its password.',
+  },
+  invalidCredentials: {
+    status: 401,
+    message: 'invalid email or password',
+    help: 'The answer is the same for an unknown address, a wrong password and an account that may not sign in.',
+  },
+  emailNotVerified: {
+    status: 403,
+    message: 'verify your email address before signing in; a link has been sent to it',
+    help: '`auth.require_verified_email` is set and the address is not verified. Open the link in the mail, then sign in; signing in with the password sends another one.',
+  },
+  wrongPassword: {
+    status: 401,
+    message: 'invalid password',
+    help: 'The current password is wrong.',
+  },
+  invalidRefreshToken: {
+    status: 401,
+    message: 'invalid or expired refresh token',
+    help: 'The session has ended or the token was already replaced. Sign in again.',
+  },
+  invalidSessionId: {
+    status: 400,
+    message: 'invalid session id format',
+    help: 'Session ids are UUIDs; `GET /api/auth/sessions` lists them.',
+  },
+  sessionNotFound: {
+    status: 404,
+    message: 'session not found',
+    help: 'The session does not exist or has ended.',
+  },
+  foreignSession: {
+    status: 403,
+    message: "cannot revoke another user's session",
+    help: 'Only sessions of the caller can be ended here.',
+  },
+  allExceptCurrentRequired: {
+    status: 400,
+    message: 'all_except_current=true is required',
+    help: 'Without it nothing is ended. One session is ended by `DELETE /api/auth/sessions/{id}`.',
+  },
+  noCurrentSession: {
+    status: 400,
+    message: 'current session id is unavailable',
+    help: 'The token has no session of its own, so the others cannot be told apart.',
+  },
+  invalidResetToken: {
+    status: 400,
+    message: 'invalid or expired reset token',
+    help: 'A reset link works once and for an hour; the latest one counts.',
+  },
+  invalidVerificationToken: {
+    status: 400,
+    message: 'invalid or expired verification token',
+    help: 'A verification link works once and for a day; the latest one counts.',
+  },
+  invalidMagicLinkToken: {
+    status: 400,
+    message: 'invalid or expired magic link token',
+    help: 'A sign-in link works once and for `auth.magic_link_duration`; the latest one counts.',
+  },
+  magicLinkDisabled: {
+    status: 404,
+    message: 'magic link authentication is not enabled',
+    help: 'Set `auth.magic_link_enabled`, or switch it on in the auth settings.',
+  },
+  smsDisabled: {
+    status: 404,
+    message: 'SMS authentication is not enabled',
+    help: 'Set `auth.sms_enabled`, or switch it on in the auth settings.',
+  },
+  anonymousDisabled: {
+    status: 404,
+    message: 'anonymous auth is not enabled',
+    help: 'Set `auth.anonymous_auth_enabled`, or switch it on in the auth settings.',
+  },
+  invalidSmsCode: {
+    status: 401,
+    message: 'invalid or expired SMS code',
+    help: 'The code is wrong, has expired, was used, or was tried too often. Ask for a new one.',
+  },
+  onlyAnonymous: {
+    status: 403,
+    message: 'only anonymous accounts can link credentials',
+    help: 'The caller already has credentials.',
+  },
+  emailRequired: {
+    status: 403,
+    message: 'link an email before setting a password',
+    help: 'An anonymous account has nothing to sign in with a password to; use `POST /api/auth/link/email`.',
+  },
+  alreadyLinked: {
+    status: 403,
+    message: 'account is not anonymous or already linked',
+    help: 'Another request linked the account first. Refresh the token.',
+  },
+  emailOfAnother: {
+    status: 409,
+    message: 'email already belongs to another account',
+    help: 'Sign in to that account, without the anonymous token.',
+  },
+  userNotFound: {
+    status: 404,
+    message: 'user not found',
+    help: 'No user has this id.',
+  },
+} as const
+
+export const accountErrors = defineErrors(accountErrorTable)

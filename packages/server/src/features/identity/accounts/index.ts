@@ -1,0 +1,66 @@
+import type { Feature } from '../../../feature.ts'
+import { adminUserRoutes } from './admin-users.ts'
+import { deleteExpired } from './clean-up.ts'
+import type { AccountContext } from './context.ts'
+import { accountErrors } from './errors.ts'
+import { mailJob } from './mails.ts'
+import { accountPages } from './pages.ts'
+import { accountRoutes } from './routes.ts'
+import { smsCodeJob } from './sms-sign-in.ts'
+
+export {
+  type AccessTokenClaims,
+  createAccessTokenVerifier,
+  signAccessToken,
+} from './access-token.ts'
+export { deleteExpired, deleteExpiredSessions, removeAnonymousUsers } from './clean-up.ts'
+export type { AccountContext, SecondFactors } from './context.ts'
+export { requireEmail, requireText } from './credentials.ts'
+export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'
+export { accountErrorTable } from './errors.ts'
+export const { fieldRequired, userNotFound } = accountErrors
+export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
+export { accountLimits } from './limits.ts'
+export { clientOf } from './routes.ts'
+export { authentication as authenticationSchema, message as messageSchema } from './schemas.ts'
+export { type Client, findSessionOwner } from './sessions.ts'
+export {
+  type AuthenticationResponse,
+  finishFirstFactor,
+  finishSecondFactor,
+  type SecondMethod,
+  startSession,
+} from './sign-in.ts'
+export { findUserByEmail, findUserById, lockUser, markEmailVerified, type User } from './users.ts'
+
+const cleanUpIntervalMs = 10 * 60 * 1000
+
+/** People: how they sign up, sign in and stay signed in. */
+export function accounts(context: AccountContext): Feature {
+  const { jobs, endedSessions, database } = context
+  jobs.define(mailJob(context))
+  jobs.define(smsCodeJob(context))
+  let timer: NodeJS.Timeout | undefined
+  return {
+    name: 'accounts',
+    routes(app) {
+      void app.register(async (scope) => {
+        accountRoutes(scope, context)
+        adminUserRoutes(scope, context)
+      })
+      accountPages(app, context)
+    },
+    async start() {
+      await endedSessions.start()
+      // A run that fails is made up for by the next one.
+      timer = setInterval(
+        () => void deleteExpired(database).catch(() => undefined),
+        cleanUpIntervalMs,
+      ).unref()
+    },
+    stop() {
+      endedSessions.stop()
+      clearInterval(timer)
+    },
+  }
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { httpErrors } from '../../../http/errors.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { AttemptLimit, Throttle } from '../../operations/throttle/index.ts'
+import type { AccountContext } from './context.ts'
+import { accountErrors } from './errors.ts'
+
+const hour = 3600
+const quarter = 15 * 60
+
+type LimitSettings = Pick<AccountContext, 'config' | 'isDevelopment'>
+
+/** In development one person is all clients; elsewhere an address may be that of a whole school. */
+const developmentFactor = 100
+
+/** What callers may do how often; per account, address or number, on all nodes together. */
+export function accountLimits({ config: { limits }, isDevelopment }: LimitSettings) {
+  const perAddress = (attempts: number) => (isDevelopment ? attempts * developmentFactor : attempts)
+  const limit = (name: string, attempts: number, windowSeconds: number): AttemptLimit => ({
+    name: `accounts.${name}`,
+    attempts,
+    windowSeconds,
+  })
+  return {
+    /** Failed sign-ins to one account from one address. */
+    signIn: limit('sign_in', limits.login_failures, quarter),
+    /**
+     * Failed sign-ins to one account from all addresses it is not known at: wide enough that a stranger does not lock its
+     * owner out in passing, narrow enough that guessing is hopeless (NIST SP 800-63B §3.2.2).
+     */
+    signInToAccount: limit('sign_in_to_account', limits.login_failures_per_account, hour),
+    /** Addresses the account was signed in to from; here the failures of others do not count. */
+    knownAddress: limit('known_address', 1, 30 * 24 * hour),
+    signInFromAddress: limit('sign_in_from_address', perAddress(limits.login_failures_per_address), quarter),
+    register: limit('register', perAddress(limits.registrations_per_hour), hour),
+    anonymous: limit('anonymous', limits.anonymous_per_hour, hour),
+    mailTo: limit('mail_to', limits.mails_per_hour, hour),
+    mailFromAddress: limit('mail_from_address', perAddress(limits.mail_requests_per_hour), hour),
+    smsTo: limit('sms_to', limits.sms_per_hour, hour),
+    smsFromAddress: limit('sms_from_address', perAddress(limits.sms_requests_per_hour), hour),
+    codeFromAddress: limit('code_from_address', perAddress(limits.login_failures_per_address), quarter),
+  }
+}
+
+/** What failed sign-ins to one account from one address are counted under. */
+export function signInKey(email: string, address: string): string {
+  return `${email} ${address}`
+}
+
+/**
+ * What an address is remembered under that an account was signed in to from: for a month, so neither of them stands there
+ * in plain text.
+ */
+export function knownAddressKey(email: string, address: string): string {
+  return createHash('sha256').update(signInKey(email, address)).digest('base64url')
+}
+
+/** Counts an attempt. @throws AppError too_many_requests with Retry-After */
+export async function requireAttempt(throttle: Throttle, limit: AttemptLimit, key: string): Promise<void> {
+  const verdict = await throttle.attempt(limit, key)
+  if (verdict.isAllowed) return
+  throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+}
+
+/** What an attempt counts against, and what a success does to the count. */
+export interface CountedFailure {
+  readonly limit: AttemptLimit
+  readonly key: string
+  readonly onSuccess: 'release' | 'reset'
+}
+
+const wrongPasswords: readonly string[] = [
+  accountErrors.invalidCredentials().kind,
+  accountErrors.wrongPassword().kind,
+]
+
+/**
+ * Makes an attempt at a password. It is counted before it is made, so that none slips through, and taken back unless the
+ * password was wrong: what the server cannot answer, and right passwords that arrive together, lock nobody out.
+ *
+ * @throws AppError too_many_requests, and what the attempt throws
+ */
+export async function countFailures<Result>(
+  throttle: Throttle,
+  [counted, ...others]: readonly CountedFailure[],
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  if (counted === undefined) return await attempt()
+  const { limit, key, onSuccess } = counted
+  return await throttle.inTurn(limit, key, async () => {
+    await requireAttempt(throttle, limit, key)
+    try {
+      const result = await countFailures(throttle, others, attempt)
+      await throttle[onSuccess](limit, key)
+      return result
+    } catch (error) {
+      const isFailure = error instanceof AppError && wrongPasswords.includes(error.kind)
+      // A count that cannot be taken back now ends with its window.
+      if (!isFailure) await throttle.release(limit, key).catch(() => undefined)
+      throw error
+    }
+  })
+}

@@ -1,0 +1,280 @@
+import { Type } from 'typebox'
+import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+
+const tags = ['accounts']
+const optionalText = (description: string, maxLength = 1024) =>
+  Type.Optional(Type.String({ maxLength, description }))
+const email = optionalText('One address.', 320)
+/** Refused by length later, with the documented message; this bound only keeps out what no password is. */
+const password = optionalText('At least `auth.min_password_length` characters.', 8192)
+const token = optionalText('What the link carries.', 4096)
+
+export const userObject = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  email: Type.String({ description: 'Empty when there is none.' }),
+  emailVerified: Type.Boolean(),
+  phone: Type.Optional(Type.String({ description: 'E.164.' })),
+  is_anonymous: Type.Boolean(),
+  linked_at: Type.Optional(Type.String({ description: 'When an anonymous user got credentials.' })),
+  createdAt: Type.String({ description: 'RFC 3339, UTC.' }),
+  updatedAt: Type.String(),
+})
+
+export const authentication = Type.Object({
+  token: Type.String({ description: 'Access token, a JWT.' }),
+  refreshToken: Type.String({ description: 'Opaque; replaced at every refresh.' }),
+  user: userObject,
+})
+const pending = Type.Object({
+  mfa_pending: Type.Literal(true),
+  mfa_token: Type.String({ description: 'For the endpoints of the second factor; lasts five minutes.' }),
+})
+/** Of a first factor. */
+const authenticationOrPending = Type.Union([authentication, pending])
+/** Of an account that was made and has to be verified first. */
+const authenticationOrUnverified = Type.Union([
+  authentication,
+  Type.Object({ user: userObject, message: Type.String() }),
+])
+export const message = Type.Object({ message: Type.String() })
+
+const session = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  user_agent: Type.String(),
+  ip_address: Type.String(),
+  created_at: Type.String(),
+  last_active_at: Type.String(),
+  current: Type.Boolean({ description: 'The one of this request.' }),
+})
+
+const credentials = Type.Object({ email, password })
+
+export const registerSchema = {
+  tags,
+  summary: 'Make an account and sign in',
+  description: 'With `auth.require_verified_email` there are no tokens before the address is verified.',
+  body: credentials,
+  response: responses({ 201: authenticationOrUnverified }),
+}
+
+export const logInSchema = {
+  tags,
+  summary: 'Sign in with email and password',
+  body: credentials,
+  response: responses({ 200: authenticationOrPending }),
+}
+
+export const meSchema = {
+  tags,
+  summary: 'The signed-in user',
+  security: bearerSecurity,
+  response: responses({ 200: userObject }),
+}
+
+export const deleteMeSchema = {
+  tags,
+  summary: 'Delete the signed-in user',
+  description:
+    'Sessions, tokens and codes go with it. With a second factor enrolled this takes an aal2 session.',
+  security: bearerSecurity,
+  response: responses({ 204: noContent }),
+}
+
+export const refreshSchema = {
+  tags,
+  summary: 'New tokens for a session',
+  description:
+    'The refresh token is replaced. Sent again within ten seconds it answers the same successor; later it ends the session.',
+  body: Type.Object({ refreshToken: token }),
+  response: responses({ 200: authentication }),
+}
+
+export const logOutSchema = {
+  tags,
+  summary: 'End the session of a refresh token',
+  body: Type.Object({ refreshToken: token }),
+  response: responses({ 204: noContent }),
+}
+
+export const sessionsSchema = {
+  tags,
+  summary: 'Sessions of the signed-in user',
+  security: bearerSecurity,
+  response: responses({ 200: Type.Array(session) }),
+}
+
+export const revokeSessionSchema = {
+  tags,
+  summary: 'End a session',
+  security: bearerSecurity,
+  params: Type.Object({ id: Type.String() }),
+  response: responses({ 204: noContent }),
+}
+
+export const revokeOthersSchema = {
+  tags,
+  summary: 'End all sessions but this one',
+  security: bearerSecurity,
+  querystring: Type.Object({ all_except_current: Type.Optional(Type.Unknown({ description: '`true`' })) }),
+  response: responses({ 204: noContent }),
+}
+
+export const changePasswordSchema = {
+  tags,
+  summary: 'Change the password',
+  description: 'All other sessions end. A user without a password sets one without `currentPassword`.',
+  security: bearerSecurity,
+  body: Type.Object({ currentPassword: password, newPassword: password }),
+  response: responses({ 200: message }),
+}
+
+export const passwordResetSchema = {
+  tags,
+  summary: 'Ask for a link to reset the password',
+  description: 'The answer is the same whether there is such an account or not.',
+  body: Type.Object({ email }),
+  response: responses({ 200: message }),
+}
+
+export const passwordResetConfirmSchema = {
+  tags,
+  summary: 'Set a password by a mailed token',
+  body: Type.Object({ token, password }),
+  response: responses({ 200: message }),
+}
+
+export const verifySchema = {
+  tags,
+  summary: 'Verify an email by a mailed token',
+  body: Type.Object({ token }),
+  response: responses({ 200: message }),
+}
+
+export const resendSchema = {
+  tags,
+  summary: 'Ask for another verification mail',
+  security: bearerSecurity,
+  response: responses({ 200: message }),
+}
+
+export const magicLinkSchema = {
+  tags,
+  summary: 'Ask for a sign-in link',
+  body: Type.Object({ email }),
+  response: responses({ 200: message }),
+}
+
+export const magicLinkConfirmSchema = {
+  tags,
+  summary: 'Sign in by a mailed token',
+  description: 'With the access token of an anonymous user, that account gets the address and keeps its id.',
+  security: [{}, ...bearerSecurity],
+  body: Type.Object({ token }),
+  response: responses({ 200: authenticationOrPending }),
+}
+
+export const smsSchema = {
+  tags,
+  summary: 'Ask for a code by SMS',
+  description: 'The answer is the same whatever the number.',
+  body: Type.Object({ phone: optionalText('International form, such as +12025550123.', 64) }),
+  response: responses({ 200: message }),
+}
+
+export const smsConfirmSchema = {
+  tags,
+  summary: 'Sign in by a code from SMS',
+  body: Type.Object({
+    phone: optionalText('The number the code was sent to.', 64),
+    code: optionalText('Digits.', 64),
+  }),
+  response: responses({ 200: authenticationOrPending }),
+}
+
+export const anonymousSchema = {
+  tags,
+  summary: 'Sign in without telling who one is',
+  response: responses({ 201: authentication }),
+}
+
+export const linkEmailSchema = {
+  tags,
+  summary: 'Give an anonymous account an email and a password',
+  security: bearerSecurity,
+  description: 'With `auth.require_verified_email` there are no tokens before the address is verified.',
+  body: credentials,
+  response: responses({ 200: authenticationOrUnverified }),
+}
+
+const adminTags = ['admin']
+const idParams = Type.Object({ id: Type.String() })
+
+const adminUser = Type.Object({
+  ...userObject.properties,
+  disabled: Type.Boolean(),
+  lastActiveAt: Type.Union([Type.String(), Type.Null()]),
+})
+
+export const listUsersSchema = {
+  tags: adminTags,
+  summary: 'Users, the newest first',
+  security: bearerSecurity,
+  querystring: Type.Object({
+    page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    perPage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    search: Type.Optional(
+      Type.String({ maxLength: 320, description: 'Part of an email, or a phone number or id.' }),
+    ),
+  }),
+  response: responses({
+    200: Type.Object({
+      items: Type.Array(adminUser),
+      page: Type.Integer(),
+      perPage: Type.Integer(),
+      totalItems: Type.Integer(),
+      totalPages: Type.Integer(),
+    }),
+  }),
+}
+
+export const getUserSchema = {
+  tags: adminTags,
+  summary: 'A user',
+  security: bearerSecurity,
+  params: idParams,
+  response: responses({ 200: adminUser }),
+}
+
+export const userSessionsSchema = {
+  tags: adminTags,
+  summary: 'Sessions of a user',
+  security: bearerSecurity,
+  params: idParams,
+  response: responses({ 200: Type.Array(session) }),
+}
+
+export const endUserSessionsSchema = {
+  tags: adminTags,
+  summary: 'End all sessions of a user',
+  security: bearerSecurity,
+  params: idParams,
+  response: responses({ 204: noContent }),
+}
+
+export const disableUserSchema = {
+  tags: adminTags,
+  summary: 'Lock a user out: sessions end, sign-in is refused',
+  security: bearerSecurity,
+  params: idParams,
+  response: responses({ 200: adminUser }),
+}
+
+export const enableUserSchema = { ...disableUserSchema, summary: 'Let a disabled user sign in again' }
+
+export const deleteUserSchema = {
+  tags: adminTags,
+  summary: 'Delete a user',
+  security: bearerSecurity,
+  params: idParams,
+  response: responses({ 204: noContent }),
+}

@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto'
+import type { Queryable } from '../../../database/system-database.ts'
+import type { PendingIdentity } from '../../../http/identity.ts'
+import { signAccessToken } from './access-token.ts'
+import type { AccountContext } from './context.ts'
+import { accountErrors } from './errors.ts'
+import { createRefreshToken } from './refresh-token.ts'
+import {
+  type Client,
+  findPendingSignIn,
+  insertPendingSignIn,
+  insertSession,
+  type SessionStart,
+} from './sessions.ts'
+import { describeUser, markEmailVerified, type User, type UserObject } from './users.ts'
+
+/** What signs a user in: the first factor, or both (interface, Access token claims). */
+export type AuthenticationMethod = 'password' | 'otp' | 'sms' | 'anonymous' | 'webauthn'
+
+/** The authentication response of the interface. */
+export interface AuthenticationResponse {
+  readonly token: string
+  readonly refreshToken: string
+  readonly user: UserObject
+}
+
+/** An account was made, and its address has to be verified before it can be signed in to. */
+export interface UnverifiedResponse {
+  readonly user: UserObject
+  readonly message: string
+}
+
+export function describeUnverified(user: User): UnverifiedResponse {
+  return {
+    user: describeUser(user),
+    message: 'verify your email address to sign in; a link has been sent to it',
+  }
+}
+
+export interface SessionTokens {
+  readonly sessionId: string
+  readonly generation: number
+  readonly aal: 'aal1' | 'aal2'
+  readonly amr: readonly string[]
+}
+
+/** The MFA-pending response of the interface. */
+export interface PendingResponse {
+  readonly mfa_pending: true
+  /** Opens the endpoints of the second factor and nothing else, for five minutes. */
+  readonly mfa_token: string
+}
+
+/** What verifies a second factor (interface, Access token claims). */
+export type SecondMethod = 'totp' | 'email' | 'sms' | 'webauthn' | 'backup_code'
+
+/** The first factor of a sign-in link. */
+const mailMethod: AuthenticationMethod = 'otp'
+
+/** How long a sign-in waits for its second factor (facts-auth, MFA). */
+const pendingSeconds = 300
+
+/**
+ * Goes on from a first factor that has passed: to a session, or to the second factor of a user who has one.
+ *
+ * @returns undefined when the user has meanwhile been deleted or disabled, or has another password
+ * @throws AppError email_not_verified
+ */
+export async function finishFirstFactor(
+  context: AccountContext,
+  database: Queryable,
+  user: User,
+  method: AuthenticationMethod,
+  client: Client,
+): Promise<AuthenticationResponse | PendingResponse | undefined> {
+  const { secondFactors, keys, clock } = context
+  // A sign-in link verifies the address, at the latest when the second factor has passed.
+  if (method !== mailMethod && isUnverified(context, user)) throw accountErrors.emailNotVerified()
+  if (!(await secondFactors.isEnrolled(database, user.id))) {
+    return await startSession(context, database, user, method, client)
+  }
+  const pending = await insertPendingSignIn(database, {
+    userId: user.id,
+    method,
+    lifetimeSeconds: pendingSeconds,
+    ...checkedPassword(user, method),
+  })
+  if (pending === undefined) return undefined
+  const claims = {
+    sub: user.id,
+    email: user.email ?? '',
+    aal: 'aal1',
+    amr: [method],
+    mfa_pending: true,
+    jti: pending.id,
+  } as const
+  return {
+    mfa_pending: true,
+    mfa_token: signAccessToken(claims, pendingSeconds, { secret: keys.access, clock }),
+  }
+}
+
+/** The password hash that a sign-in by password was checked against. */
+function checkedPassword({ password_hash }: User, method: AuthenticationMethod): { passwordHash?: string } {
+  return method === 'password' && password_hash !== null ? { passwordHash: password_hash } : {}
+}
+
+/** Starts a session by a first factor alone. @returns undefined as {@link finishFirstFactor} @throws AppError email_not_verified */
+export async function startSession(
+  context: AccountContext,
+  database: Queryable,
+  user: User,
+  method: AuthenticationMethod,
+  client: Client,
+): Promise<AuthenticationResponse | undefined> {
+  const amr = [method]
+  return await start(context, database, user, { aal: 'aal1', amr, ...checkedPassword(user, method) }, client)
+}
+
+/**
+ * Completes a sign-in that waited for its second factor. Call it in the transaction that uses the factor up.
+ *
+ * @returns undefined when the sign-in no longer waits
+ * @throws AppError email_not_verified
+ */
+export async function finishSecondFactor(
+  context: AccountContext,
+  database: Queryable,
+  pending: PendingIdentity,
+  method: SecondMethod,
+  client: Client,
+): Promise<AuthenticationResponse | undefined> {
+  const found = await findPendingSignIn(database, pending)
+  if (found === undefined) return undefined
+  const session = { aal: 'aal2', amr: [found.method, method] } as const
+  // The mail was read and the factor passed: both belong to this user.
+  const isProven = found.method === mailMethod && found.email !== null && found.email_verified_at === null
+  const user = isProven ? await markEmailVerified(database, found.id, found.email) : found
+  return user && (await start(context, database, user, session, client))
+}
+
+async function start(
+  context: AccountContext,
+  database: Queryable,
+  user: User,
+  session: Pick<SessionStart, 'aal' | 'amr' | 'passwordHash'>,
+  client: Client,
+): Promise<AuthenticationResponse | undefined> {
+  if (isUnverified(context, user)) throw accountErrors.emailNotVerified()
+  const started = await insertSession(database, {
+    userId: user.id,
+    lifetimeSeconds: context.config.refresh_token_duration,
+    tokenExpiresAt: tokenExpiryOf(context),
+    client,
+    ...session,
+  })
+  if (started === undefined) return undefined
+  return respond(context, user, { sessionId: started.id, generation: 1, aal: session.aal, amr: session.amr })
+}
+
+/**
+ * Whether the user has to verify the address before signing in. A user without an address has nothing to verify, and a
+ * disabled one does not sign in anyway.
+ */
+export function isUnverified({ config }: Pick<AccountContext, 'config'>, user: User): boolean {
+  const { email, email_verified_at, disabled_at } = user
+  return config.require_verified_email && email !== null && email_verified_at === null && disabled_at === null
+}
+
+/** When an access token expires that is made now. */
+export function tokenExpiryOf({ clock, config }: Pick<AccountContext, 'clock' | 'config'>): Date {
+  return new Date(clock.now().getTime() + config.token_duration * 1000)
+}
+
+/** Tokens for a session at one of its generations. */
+export function respond(context: AccountContext, user: User, tokens: SessionTokens): AuthenticationResponse {
+  const { config, keys, clock } = context
+  const { sessionId, generation, aal, amr } = tokens
+  const claims = {
+    sub: user.id,
+    email: user.email ?? '',
+    email_verified: user.email_verified_at !== null,
+    sid: sessionId,
+    aal,
+    amr,
+    is_anonymous: user.is_anonymous,
+    jti: randomBytes(16).toString('hex'),
+  }
+  return {
+    token: signAccessToken(claims, config.token_duration, { secret: keys.access, clock }),
+    refreshToken: createRefreshToken({ sessionId, generation }, keys.refresh),
+    user: describeUser(user),
+  }
+}

@@ -1,0 +1,166 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { codeOf } from '../../../lib/errors.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import { accountErrors } from './errors.ts'
+
+/** A row of `basalt.users`. */
+export interface User {
+  readonly id: string
+  readonly email: string | null
+  readonly email_verified_at: Date | null
+  readonly phone: string | null
+  readonly password_hash: string | null
+  readonly is_anonymous: boolean
+  readonly linked_at: Date | null
+  readonly disabled_at: Date | null
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly [column: string]: unknown
+}
+
+/** The user object of the interface. */
+export interface UserObject {
+  readonly id: string
+  /** Empty when there is none. */
+  readonly email: string
+  readonly emailVerified: boolean
+  readonly phone?: string
+  readonly is_anonymous: boolean
+  readonly linked_at?: string
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export function describeUser(user: User): UserObject {
+  return {
+    id: user.id,
+    email: user.email ?? '',
+    emailVerified: user.email_verified_at !== null,
+    ...(user.phone === null ? {} : { phone: user.phone }),
+    is_anonymous: user.is_anonymous,
+    ...(user.linked_at === null ? {} : { linked_at: user.linked_at.toISOString() }),
+    createdAt: user.created_at.toISOString(),
+    updatedAt: user.updated_at.toISOString(),
+  }
+}
+
+export async function findUserById(database: Queryable, id: string): Promise<User | undefined> {
+  if (!isUuid(id)) return undefined
+  return await database.maybeOne<User>(sql`select * from basalt.users where id = ${id}`)
+}
+
+/**
+ * The user, locked until the transaction ends. Whoever changes an account takes this lock first and its tokens and
+ * sessions after it: in one order nobody waits in a circle.
+ */
+export async function lockUser(database: Queryable, id: string): Promise<User | undefined> {
+  if (!isUuid(id)) return undefined
+  return await database.maybeOne<User>(sql`select * from basalt.users where id = ${id} for update`)
+}
+
+/** As {@link lockUser}. @param email normalized */
+export async function lockUserByEmail(database: Queryable, email: string): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`select * from basalt.users where email = ${email} for update`)
+}
+
+/** @param email normalized */
+export async function findUserByEmail(database: Queryable, email: string): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`select * from basalt.users where email = ${email}`)
+}
+
+/** As {@link lockUser}. @param phone E.164 */
+export async function lockUserByPhone(database: Queryable, phone: string): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`select * from basalt.users where phone = ${phone} for update`)
+}
+
+export interface NewUser {
+  readonly email?: string
+  readonly isEmailVerified?: boolean
+  readonly phone?: string
+  readonly passwordHash?: string
+  readonly isAnonymous?: boolean
+}
+
+/** Undefined when the email or phone already belongs to somebody. Of several at once one succeeds. */
+export async function insertUser(database: Queryable, user: NewUser): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`
+    insert into basalt.users (email, email_verified_at, phone, password_hash, is_anonymous)
+    values (${user.email ?? null}, case when ${user.isEmailVerified ?? false}::bool then now() end,
+      ${user.phone ?? null}, ${user.passwordHash ?? null}, ${user.isAnonymous ?? false})
+    on conflict do nothing
+    returning *`)
+}
+
+export async function setPassword(database: Queryable, userId: string, hash: string): Promise<void> {
+  await database.count(sql`
+    update basalt.users set password_hash = ${hash}, updated_at = now() where id = ${userId}`)
+}
+
+/** Puts a hash in the place of exactly the one it was made from. */
+export async function upgradePasswordHash(
+  database: Queryable,
+  userId: string,
+  from: string,
+  to: string,
+): Promise<void> {
+  await database.count(sql`
+    update basalt.users set password_hash = ${to} where id = ${userId} and password_hash = ${from}`)
+}
+
+/** Undefined when the user is gone or has another address. */
+export async function markEmailVerified(
+  database: Queryable,
+  userId: string,
+  email: string,
+): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`
+    update basalt.users set email_verified_at = coalesce(email_verified_at, now()), updated_at = now()
+    where id = ${userId} and email = ${email}
+    returning *`)
+}
+
+/**
+ * The owner of an address signs in to an account that was registered with it but never verified: its password and phone
+ * go, which may be those of a stranger (pre-hijacking). Second factors stay, and while there is one the address is not yet
+ * verified: a stranger's passkey would open an account with a verified address.
+ */
+export async function takeOverUnverified(
+  database: Queryable,
+  userId: string,
+  { hasFactor }: { readonly hasFactor: boolean },
+): Promise<User> {
+  return await database.one<User>(sql`
+    update basalt.users
+    set password_hash = null, phone = null, updated_at = now(),
+      email_verified_at = case when not ${hasFactor}::bool then now() end
+    where id = ${userId} and email_verified_at is null
+    returning *`)
+}
+
+/**
+ * Makes an anonymous user one with credentials.
+ *
+ * @returns undefined when the account is not anonymous or already linked
+ * @throws AppError email_of_another
+ */
+export async function linkEmail(
+  database: Queryable,
+  userId: string,
+  { email, passwordHash, isVerified }: { email: string; passwordHash?: string; isVerified: boolean },
+): Promise<User | undefined> {
+  const update = database.maybeOne<User>(sql`
+    update basalt.users set email = ${email}, password_hash = ${passwordHash ?? null}, is_anonymous = false,
+      email_verified_at = case when ${isVerified}::bool then now() end, linked_at = now(), updated_at = now()
+    where id = ${userId} and is_anonymous and disabled_at is null
+    returning *`)
+  return await update.catch((error) => {
+    throw codeOf(error) === '23505' ? accountErrors.emailOfAnother() : error
+  })
+}
+
+/** Sessions, tokens and codes go with the user. */
+export async function deleteUser(database: Queryable, userId: string): Promise<boolean> {
+  if (!isUuid(userId)) return false
+  return (await database.count(sql`delete from basalt.users where id = ${userId}`)) > 0
+}

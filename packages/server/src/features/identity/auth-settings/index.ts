@@ -1,0 +1,56 @@
+import { Type } from 'typebox'
+import type { Feature } from '../../../feature.ts'
+import { addressKey } from '../../../http/client-address.ts'
+import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { type AuthSettings, pickToggles, toggleNames } from './settings.ts'
+
+export { AuthSettings, type AuthToggles } from './settings.ts'
+
+const toggles = Type.Object(Object.fromEntries(toggleNames.map((name) => [name, Type.Boolean()])))
+const partialToggles = Type.Object(
+  Object.fromEntries(toggleNames.map((name) => [name, Type.Optional(Type.Boolean())])),
+)
+
+/** `/api/admin/auth-settings`: which ways to sign in are open. */
+export function authSettings(settings: AuthSettings): Feature {
+  return {
+    name: 'auth-settings',
+    start: () => settings.start(),
+    stop: () => settings.stop(),
+    routes(app) {
+      const common = { tags: ['admin'], security: bearerSecurity, response: responses({ 200: toggles }) }
+      app.get(
+        '/api/admin/auth-settings',
+        {
+          config: { guard: 'admin', operation: 'authSettings.get' },
+          schema: { ...common, summary: 'Which ways to sign in are open' },
+        },
+        (_request, reply) => reply.send(settings.current),
+      )
+      for (const method of ['PATCH', 'PUT'] as const) {
+        app.route({
+          method,
+          url: '/api/admin/auth-settings',
+          config: {
+            guard: 'admin',
+            operation: method === 'PUT' ? 'authSettings.replace' : 'authSettings.update',
+          },
+          schema: {
+            ...common,
+            summary: 'Open and close ways to sign in',
+            description: 'Replaces all switches: one that is left out is switched off.',
+            body: partialToggles,
+          },
+          async handler(request, reply) {
+            const given = request.body as Readonly<Partial<Record<string, boolean>>>
+            const replaced = await settings.replace(
+              pickToggles((name) => given[name] === true),
+              addressKey(request),
+            )
+            return reply.send(replaced)
+          },
+        })
+      }
+    },
+  }
+}

@@ -1,0 +1,108 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import type { FactorMethod } from './factors.ts'
+
+export type ChallengePurpose = 'enroll' | 'verify' | 'sign_in'
+
+/** What a challenge belongs to; one is never good for another user, factor or purpose. */
+export interface ChallengeScope {
+  readonly userId: string
+  readonly method: FactorMethod
+  readonly purpose: ChallengePurpose
+}
+
+/** A row of `basalt.mfa_challenges`. */
+export interface Challenge {
+  readonly id: string
+  readonly code_hash: Buffer | null
+  readonly challenge: string | null
+  readonly phone: string | null
+  readonly attempts: number
+  readonly is_used: boolean
+  readonly is_expired: boolean
+  readonly [column: string]: unknown
+}
+
+export async function createChallenge(
+  database: Queryable,
+  { userId, method, purpose }: ChallengeScope,
+  { lifetimeSeconds, phone }: { readonly lifetimeSeconds: number; readonly phone?: string },
+): Promise<string> {
+  const { id } = await database.one<{ id: string }>(sql`
+    insert into basalt.mfa_challenges (user_id, method, purpose, phone, expires_at)
+    values (${userId}, ${method}, ${purpose}, ${phone ?? null},
+      now() + make_interval(secs => ${lifetimeSeconds}::int))
+    returning id`)
+  return id
+}
+
+/** Challenges of before are void, as when an enrolment begins anew. */
+export async function voidChallenges(
+  database: Queryable,
+  { userId, method, purpose }: ChallengeScope,
+): Promise<void> {
+  await database.count(sql`
+    delete from basalt.mfa_challenges where user_id = ${userId} and method = ${method} and purpose = ${purpose}`)
+}
+
+export async function findChallenge(
+  database: Queryable,
+  { userId, method, purpose }: ChallengeScope,
+  id: string,
+): Promise<Challenge | undefined> {
+  if (!isUuid(id)) return undefined
+  return await database.maybeOne<Challenge>(sql`
+    select *, used_at is not null as is_used, expires_at <= now() as is_expired from basalt.mfa_challenges
+    where id = ${id} and user_id = ${userId} and method = ${method} and purpose = ${purpose}`)
+}
+
+/** The one asked for last. */
+export async function findLatestChallenge(
+  database: Queryable,
+  { userId, method, purpose }: ChallengeScope,
+): Promise<Challenge | undefined> {
+  return await database.maybeOne<Challenge>(sql`
+    select *, used_at is not null as is_used, expires_at <= now() as is_expired from basalt.mfa_challenges
+    where user_id = ${userId} and method = ${method} and purpose = ${purpose}
+    order by created_at desc, id limit 1`)
+}
+
+/** Uses the challenge up; of several at once one succeeds. */
+export async function consumeChallenge(database: Queryable, id: string): Promise<boolean> {
+  const used = await database.count(sql`
+    update basalt.mfa_challenges set used_at = now() where id = ${id} and used_at is null and expires_at > now()`)
+  return used > 0
+}
+
+/** Counts a try of a code, whatever comes of it; false when none is left. Commit this by itself. */
+export async function countTry(database: Queryable, id: string, limit: number): Promise<boolean> {
+  const counted = await database.count(sql`
+    update basalt.mfa_challenges set attempts = attempts + 1
+    where id = ${id} and attempts < ${limit} and used_at is null and expires_at > now()`)
+  return counted > 0
+}
+
+/** Puts the code in force that is being sent; false when the challenge is gone, used or expired. */
+export async function setCode(database: Queryable, id: string, codeHash: Buffer): Promise<boolean> {
+  const set = await database.count(sql`
+    update basalt.mfa_challenges set code_hash = ${codeHash}
+    where id = ${id} and used_at is null and expires_at > now()`)
+  return set > 0
+}
+
+/** Uses the challenge up by its code; of several at once one succeeds. */
+export async function consumeCode(
+  database: Queryable,
+  id: string,
+  codeHash: Buffer,
+): Promise<'right' | 'wrong' | 'used'> {
+  const used = await database.count(sql`
+    update basalt.mfa_challenges set used_at = now()
+    where id = ${id} and code_hash = ${codeHash} and used_at is null and expires_at > now()`)
+  if (used > 0) return 'right'
+  const spent = await database.maybeOne(
+    sql`select 1 from basalt.mfa_challenges where id = ${id} and used_at is not null`,
+  )
+  return spent === undefined ? 'wrong' : 'used'
+}

@@ -1,0 +1,67 @@
+import { httpErrors } from '../../../http/errors.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
+import { findUserById, lockUser } from '../accounts/index.ts'
+import { maskPhone } from '../../messaging/sms/index.ts'
+import type { MfaContext } from './context.ts'
+import { mfaErrors } from './errors.ts'
+import { type Factor, listFactors, removeFactor } from './factors.ts'
+
+/** A factor as its user sees it. */
+export interface FactorObject {
+  readonly id: string
+  readonly method: string
+  readonly label: string
+  /** Masked. */
+  readonly phone?: string
+  /** Masked. */
+  readonly email?: string
+}
+
+export async function describeFactors({ accounts }: MfaContext, userId: string): Promise<FactorObject[]> {
+  const { database } = accounts
+  const user = await findUserById(database, userId)
+  if (user === undefined) throw httpErrors.invalidToken()
+  return (await listFactors(database, userId)).map((factor) => describe(factor, user.email ?? ''))
+}
+
+function describe({ id, method, phone }: Factor, address: string): FactorObject {
+  switch (method) {
+    case 'totp':
+      return { id, method, label: 'Authenticator app' }
+    case 'webauthn':
+      return { id, method, label: 'Passkey' }
+    case 'sms': {
+      const masked = maskPhone(phone ?? '')
+      return { id, method, label: `SMS (${masked})`, phone: masked }
+    }
+    case 'email': {
+      const masked = address.replace(/^(.).*@/u, '$1***@')
+      return { id, method, label: `Email (${masked})`, email: masked }
+    }
+  }
+}
+
+/** @throws AppError factor_not_found */
+export async function findOwnFactor(
+  context: MfaContext,
+  identity: UserIdentity,
+  id: string,
+): Promise<FactorObject> {
+  const found = (await describeFactors(context, identity.userId)).find((factor) => factor.id === id)
+  if (found === undefined) throw mfaErrors.factorNotFound()
+  return found
+}
+
+/** @throws AppError factor_not_found */
+export async function removeOwnFactor(
+  { accounts }: MfaContext,
+  { userId }: UserIdentity,
+  factorId: string,
+): Promise<void> {
+  const isRemoved = await accounts.database.transaction(async (transaction) => {
+    // Of two at once the second one sees what is left: backup codes go with the last factor.
+    await lockUser(transaction, userId)
+    return await removeFactor(transaction, userId, factorId)
+  })
+  if (!isRemoved) throw mfaErrors.factorNotFound()
+}

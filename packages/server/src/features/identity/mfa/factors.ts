@@ -1,0 +1,123 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+
+export type FactorMethod = 'totp' | 'email' | 'sms' | 'webauthn'
+
+/** A row of `basalt.mfa_factors`. */
+export interface Factor {
+  readonly id: string
+  readonly user_id: string
+  readonly method: FactorMethod
+  readonly secret: string | null
+  readonly last_step: string | null
+  readonly phone: string | null
+  readonly confirmed_at: Date | null
+  readonly created_at: Date
+  readonly [column: string]: unknown
+}
+
+/** Whether a sign-in of the user needs a second factor, whatever is switched on at the moment. */
+export async function isEnrolled(database: Queryable, userId: string): Promise<boolean> {
+  const { enrolled } = await database.one<{ enrolled: boolean }>(sql`
+    select exists (
+      select 1 from basalt.mfa_factors where user_id = ${userId} and confirmed_at is not null) as enrolled`)
+  return enrolled
+}
+
+/** Confirmed factors in the order of their enrolment. */
+export async function listFactors(database: Queryable, userId: string): Promise<Factor[]> {
+  return await database.many<Factor>(sql`
+    select * from basalt.mfa_factors where user_id = ${userId} and confirmed_at is not null order by confirmed_at, id`)
+}
+
+export async function findFactor(
+  database: Queryable,
+  userId: string,
+  method: FactorMethod,
+): Promise<Factor | undefined> {
+  return await database.maybeOne<Factor>(sql`
+    select * from basalt.mfa_factors where user_id = ${userId} and method = ${method}`)
+}
+
+/** Begins an enrolment in place of an unconfirmed one; undefined when the factor is confirmed already. */
+export async function beginFactor(
+  database: Queryable,
+  userId: string,
+  method: FactorMethod,
+  detail: { readonly secret?: string; readonly phone?: string } = {},
+): Promise<Factor | undefined> {
+  return await database.maybeOne<Factor>(sql`
+    insert into basalt.mfa_factors as f (user_id, method, secret, phone)
+    values (${userId}, ${method}, ${detail.secret ?? null}, ${detail.phone ?? null})
+    on conflict (user_id, method) do update
+      set secret = excluded.secret, phone = excluded.phone, last_step = null, created_at = now()
+      where f.confirmed_at is null
+    returning *`)
+}
+
+/** An enrolment that was begun and not confirmed is void after this time. */
+const begun = sql`confirmed_at is null and created_at > now() - interval '10 minutes'`
+
+/** The enrolment that waits for its confirmation. */
+export async function findBegunFactor(
+  database: Queryable,
+  userId: string,
+  method: FactorMethod,
+): Promise<Factor | undefined> {
+  return await database.maybeOne<Factor>(sql`
+    select * from basalt.mfa_factors where user_id = ${userId} and method = ${method} and ${begun}`)
+}
+
+/** Puts the factor in force; false when another request did, or began anew, or it was begun too long ago. */
+export async function confirmFactor(database: Queryable, factor: Factor): Promise<boolean> {
+  const confirmed = await database.count(sql`
+    update basalt.mfa_factors set confirmed_at = now()
+    where id = ${factor.id} and ${begun}
+      and secret is not distinct from ${factor.secret} and phone is not distinct from ${factor.phone}`)
+  return confirmed > 0
+}
+
+/** Takes a time step; false when it or a later one was taken before. Of several at once one succeeds. */
+export async function takeStep(database: Queryable, factorId: string, step: number): Promise<boolean> {
+  const taken = await database.count(sql`
+    update basalt.mfa_factors set last_step = ${step}::bigint
+    where id = ${factorId} and (last_step is null or last_step < ${step}::bigint)`)
+  return taken > 0
+}
+
+/** Replaces the sealed secret by the same one under another key. */
+export async function resealSecret(database: Queryable, factor: Factor, secret: string): Promise<void> {
+  await database.count(sql`
+    update basalt.mfa_factors set secret = ${secret} where id = ${factor.id} and secret = ${factor.secret}`)
+}
+
+/** Removes one factor; its passkeys too, and with the last one the backup codes. */
+export async function removeFactor(database: Queryable, userId: string, factorId: string): Promise<boolean> {
+  if (!isUuid(factorId)) return false
+  const removed = await database.maybeOne<{ method: FactorMethod }>(sql`
+    delete from basalt.mfa_factors
+    where id = ${factorId} and user_id = ${userId} and confirmed_at is not null returning method`)
+  if (removed === undefined) return false
+  if (removed.method === 'webauthn') {
+    await database.count(sql`delete from basalt.passkeys where user_id = ${userId}`)
+  }
+  if (!(await isEnrolled(database, userId))) {
+    await database.count(sql`delete from basalt.mfa_backup_codes where user_id = ${userId}`)
+  }
+  return true
+}
+
+/** Removes everything, as when an administrator resets the account. */
+export async function removeAllFactors(database: Queryable, userId: string): Promise<void> {
+  for (const table of ['mfa_factors', 'passkeys', 'mfa_backup_codes', 'mfa_challenges']) {
+    await database.count(sql`delete from ${sql.id('basalt', table)} where user_id = ${userId}`)
+  }
+}
+
+/** Enrolments that were never confirmed. */
+export async function removeStaleEnrollments(database: Queryable, olderThanMinutes: number): Promise<number> {
+  return await database.count(sql`
+    delete from basalt.mfa_factors
+    where confirmed_at is null and created_at < now() - make_interval(mins => ${olderThanMinutes}::int)`)
+}

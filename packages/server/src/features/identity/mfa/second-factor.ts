@@ -1,0 +1,109 @@
+import type { Queryable } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import type { PendingIdentity, UserIdentity } from '../../../http/identity.ts'
+import { AppError } from '../../../lib/errors.ts'
+import {
+  type AuthenticationResponse,
+  type Client,
+  findSessionOwner,
+  findUserById,
+  finishSecondFactor,
+  lockUser,
+  type SecondMethod,
+  type User,
+} from '../accounts/index.ts'
+import type { MfaContext } from './context.ts'
+import { mfaErrors } from './errors.ts'
+import { isEnrolled } from './factors.ts'
+import { forgetFailures, releaseTry, requireTry } from './lockout.ts'
+
+/**
+ * Who may enrol a factor: a user with an account. With a factor already only after passing it, see
+ * {@link requirePassedFactor}.
+ *
+ * @throws AppError link_account_first, invalid_token
+ */
+export async function requireEnroller({ accounts }: MfaContext, identity: UserIdentity): Promise<User> {
+  return requireAccount(await findUserById(accounts.database, identity.userId), identity)
+}
+
+/**
+ * As {@link requireEnroller}, when an enrolment is confirmed: since it began, another factor may have come into force, or
+ * the session have ended. The user stays locked until the transaction ends: of two factors confirmed at once the second one
+ * sees the first.
+ */
+export async function lockEnroller(transaction: Queryable, identity: UserIdentity): Promise<User> {
+  const user = requireAccount(await lockUser(transaction, identity.userId), identity)
+  const { sessionId } = identity
+  if (sessionId !== undefined && (await findSessionOwner(transaction, sessionId)) !== user.id) {
+    throw httpErrors.invalidToken()
+  }
+  return user
+}
+
+function requireAccount(user: User | undefined, identity: UserIdentity): User {
+  if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
+  if (identity.isAnonymous || user.is_anonymous) throw mfaErrors.linkAccountFirst()
+  return user
+}
+
+/**
+ * Every step of an enrolment asks for it, the last one with the user locked.
+ *
+ * @param hasPassed whether the session counts as one that has passed a factor
+ * @throws AppError enrollment_needs_aal2
+ */
+export async function requirePassedFactor(
+  database: Queryable,
+  { userId, aal }: UserIdentity,
+  hasPassed = aal === 'aal2',
+): Promise<void> {
+  if (!hasPassed && (await isEnrolled(database, userId))) throw mfaErrors.enrollmentNeedsAal2()
+}
+
+/**
+ * Verifies a second factor and completes the sign-in. The try is counted and committed first; what the factor uses up and
+ * the session are one transaction.
+ *
+ * @param verify throws when the factor is wrong; runs in the transaction
+ * @throws AppError too_many_mfa_failures, no_pending_mfa, what `verify` throws
+ */
+export async function passSecondFactor(
+  { accounts }: MfaContext,
+  pending: PendingIdentity,
+  method: SecondMethod,
+  client: Client,
+  verify: (transaction: Queryable) => Promise<void>,
+): Promise<AuthenticationResponse> {
+  const { database, throttle } = accounts
+  await requireTry(throttle, pending.userId)
+  try {
+    const response = await database.transaction(async (transaction) => {
+      // The order of every use case: user, then tokens and factors, then sessions. Another one would deadlock.
+      await lockUser(transaction, pending.userId)
+      await verify(transaction)
+      const finished = await finishSecondFactor(accounts, transaction, pending, method, client)
+      if (finished === undefined) throw httpErrors.noPendingMfa()
+      return finished
+    })
+    await forgetFailures(throttle, pending.userId)
+    return response
+  } catch (error) {
+    if (!(error instanceof AppError) || !failedTries.has(error.kind))
+      await releaseTry(throttle, pending.userId)
+    throw error
+  }
+}
+
+/** What counts as a failure; an unknown or used challenge tells nothing about the factor. */
+const failedTries = new Set([
+  'invalid_totp_code',
+  'totp_code_used',
+  'invalid_email_mfa_code',
+  'email_mfa_code_expired',
+  'invalid_sms_mfa_code',
+  'invalid_backup_code',
+  'webauthn_assertion_failed',
+  'invalid_assertion_response',
+  'cloned_authenticator',
+])

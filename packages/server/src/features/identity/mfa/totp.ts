@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import type { PendingIdentity, UserIdentity } from '../../../http/identity.ts'
+import { type AuthenticationResponse, type Client, requireText } from '../accounts/index.ts'
+import { consumeChallenge, createChallenge, findChallenge } from './challenges.ts'
+import type { MfaContext } from './context.ts'
+import { mfaErrors } from './errors.ts'
+import {
+  beginFactor,
+  confirmFactor,
+  type Factor,
+  findBegunFactor,
+  findFactor,
+  resealSecret,
+  takeStep,
+} from './factors.ts'
+import { requireConfirmTry } from './lockout.ts'
+import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
+
+/** Time-based one-time codes (RFC 6238): SHA-1, 6 digits, 30 seconds, one step of skew either way (interface). */
+const period = 30
+const digits = 6
+const skew = 1
+const secretBytes = 20
+const challengeSeconds = 300
+
+export interface TotpEnrollment {
+  readonly factor_id: string
+  /** For a QR code. */
+  readonly uri: string
+  /** Base32; shown once. */
+  readonly secret: string
+}
+
+/** @throws AppError totp_disabled, totp_enrolled, … */
+export async function enrollTotp(context: MfaContext, identity: UserIdentity): Promise<TotpEnrollment> {
+  requireEnabled(context)
+  const { accounts, secrets } = context
+  const user = await requireEnroller(context, identity)
+  await requirePassedFactor(accounts.database, identity)
+  const secret = randomBytes(secretBytes)
+  const sealed = secrets.seal(secret, secretContext(user.id))
+  const factor = await beginFactor(accounts.database, user.id, 'totp', { secret: sealed })
+  if (factor === undefined) throw mfaErrors.totpEnrolled()
+  const totp = totpOf(secret, { issuer: accounts.appName, label: user.email ?? user.phone ?? user.id })
+  return { factor_id: factor.id, uri: totp.toString(), secret: totp.secret.base32 }
+}
+
+/** @throws AppError totp_disabled, enrollment_needs_aal2, no_totp_enrollment, invalid_totp_code, too_many_mfa_failures */
+export async function confirmTotp(
+  context: MfaContext,
+  identity: UserIdentity,
+  given: string | undefined,
+): Promise<void> {
+  requireEnabled(context)
+  const code = requireText(given, 'code')
+  const { database, throttle } = context.accounts
+  const user = await requireEnroller(context, identity)
+  if ((await findBegunFactor(database, user.id, 'totp')) === undefined) throw mfaErrors.noTotpEnrollment()
+  await requireConfirmTry(throttle, user.id)
+  await database.transaction(async (transaction) => {
+    await lockEnroller(transaction, identity)
+    const factor = await findBegunFactor(transaction, user.id, 'totp')
+    if (factor === undefined) throw mfaErrors.noTotpEnrollment()
+    await requirePassedFactor(transaction, identity)
+    await useCode(context, transaction, factor, code)
+    if (!(await confirmFactor(transaction, factor))) throw mfaErrors.noTotpEnrollment()
+  })
+}
+
+/** @throws AppError totp_disabled, no_totp_factor */
+export async function challengeTotp(
+  context: MfaContext,
+  { userId }: PendingIdentity,
+): Promise<{ challenge_id: string }> {
+  requireEnabled(context)
+  const { database } = context.accounts
+  const factor = await findFactor(database, userId, 'totp')
+  if (factor?.confirmed_at == null) throw mfaErrors.noTotpFactor()
+  const scope = { userId, method: 'totp', purpose: 'verify' } as const
+  return { challenge_id: await createChallenge(database, scope, { lifetimeSeconds: challengeSeconds }) }
+}
+
+/** @throws AppError challenge_not_found, challenge_used, invalid_totp_code, totp_code_used, too_many_mfa_failures */
+export async function verifyTotp(
+  context: MfaContext,
+  pending: PendingIdentity,
+  given: { challenge_id?: string | undefined; code?: string | undefined },
+  client: Client,
+): Promise<AuthenticationResponse> {
+  requireEnabled(context)
+  const challengeId = requireText(given.challenge_id, 'challenge_id')
+  const code = requireText(given.code, 'code')
+  const { userId } = pending
+  return await passSecondFactor(context, pending, 'totp', client, async (transaction) => {
+    const challenge = await findChallenge(
+      transaction,
+      { userId, method: 'totp', purpose: 'verify' },
+      challengeId,
+    )
+    if (challenge?.is_used === true) throw mfaErrors.challengeUsed()
+    if (challenge === undefined || challenge.is_expired) throw mfaErrors.challengeNotFound()
+    const factor = await findFactor(transaction, userId, 'totp')
+    if (factor?.confirmed_at == null) throw mfaErrors.noTotpFactor()
+    await useCode(context, transaction, factor, code)
+    if (!(await consumeChallenge(transaction, challenge.id))) throw mfaErrors.challengeUsed()
+  })
+}
+
+/** Takes the code's time step, so that the code and every earlier one is spent. */
+async function useCode(
+  { secrets }: MfaContext,
+  transaction: Queryable,
+  factor: Factor,
+  code: string,
+): Promise<void> {
+  const context = secretContext(factor.user_id)
+  const secret = secrets.open(factor.secret ?? '', context)
+  if (secret === undefined) {
+    throw httpErrors
+      .internalError()
+      .with({ detail: `the TOTP secret of user ${factor.user_id} cannot be decrypted` })
+  }
+  // The database's clock: the same on every node.
+  const { now } = await transaction.one<{ now: string }>(
+    sql`select floor(extract(epoch from now()) * 1000)::text as now`,
+  )
+  const timestamp = Number(now)
+  const token = code.replace(/[\s-]/g, '')
+  const delta = /^\d{6}$/.test(token) ? totpOf(secret).validate({ token, timestamp, window: skew }) : null
+  if (delta === null) throw mfaErrors.invalidTotpCode()
+  const step = Math.floor(timestamp / 1000 / period) + delta
+  if (!(await takeStep(transaction, factor.id, step))) throw mfaErrors.totpCodeUsed()
+  if (secrets.isOutdated(factor.secret ?? '')) {
+    await resealSecret(transaction, factor, secrets.seal(secret, context))
+  }
+}
+
+function totpOf(secret: Buffer, names: { issuer: string; label: string } = { issuer: '', label: '' }): TOTP {
+  const buffer = new Uint8Array(secret).buffer
+  return new TOTP({ ...names, algorithm: 'SHA1', digits, period, secret: new Secret({ buffer }) })
+}
+
+function secretContext(userId: string): string {
+  return `totp ${userId}`
+}
+
+function requireEnabled({ accounts }: MfaContext): void {
+  if (!accounts.settings.current.totp_enabled) throw mfaErrors.totpDisabled()
+}

@@ -1,0 +1,123 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import { challengeSeconds } from './options.ts'
+
+/**
+ * What an assertion is asked for. A challenge is good for one of these alone: as second factor of a user, or to sign in,
+ * by email or by what the passkey tells. A challenge to sign in never says who: for an address without an account there
+ * is one just the same.
+ */
+export type ChallengeUse =
+  | { readonly kind: 'second_factor'; readonly userId: string }
+  | { readonly kind: 'email' }
+  | { readonly kind: 'discoverable' }
+
+/** A challenge that has been taken. */
+export interface TakenChallenge {
+  /** Base64url. */
+  readonly challenge: string
+  /** Undefined when any passkey may answer. */
+  readonly credentialIds: readonly string[] | undefined
+}
+
+export type ChallengeState = 'live' | 'used' | 'unknown'
+
+const expiry = sql`now() + make_interval(secs => ${challengeSeconds}::int)`
+
+/** Begins an enrolment; an earlier one of the user that was not confirmed is void. */
+export async function insertEnrollment(
+  database: Queryable,
+  userId: string,
+  challenge: string,
+): Promise<void> {
+  await database.count(sql`
+    with superseded as (
+      delete from basalt.mfa_challenges where user_id = ${userId} and method = 'webauthn' and purpose = 'enroll')
+    insert into basalt.mfa_challenges (user_id, method, purpose, challenge, expires_at)
+    values (${userId}, 'webauthn', 'enroll', ${challenge}, ${expiry})`)
+}
+
+/** Whether there is something for {@link takeEnrollment}. */
+export async function isEnrollmentWaiting(
+  database: Queryable,
+  userId: string,
+  challenge: string,
+): Promise<boolean> {
+  const found = await database.count(sql`
+    select 1 from basalt.mfa_challenges where ${matchesEnrollment(userId, challenge)}`)
+  return found > 0
+}
+
+/** Uses up the enrolment that asked for this challenge; of several at once one succeeds. */
+export async function takeEnrollment(
+  database: Queryable,
+  userId: string,
+  challenge: string,
+): Promise<boolean> {
+  const taken = await database.count(sql`
+    update basalt.mfa_challenges set used_at = now()
+    where ${matchesEnrollment(userId, challenge)}`)
+  return taken > 0
+}
+
+function matchesEnrollment(userId: string, challenge: string) {
+  return sql`user_id = ${userId} and method = 'webauthn' and purpose = 'enroll' and challenge = ${challenge}
+    and used_at is null and expires_at > now()`
+}
+
+/** @param credentialIds what may answer; undefined for a discoverable sign-in */
+export async function insertChallenge(
+  database: Queryable,
+  use: ChallengeUse,
+  challenge: string,
+  credentialIds?: readonly string[],
+): Promise<string> {
+  const { id } = await database.one<{ id: string }>(sql`
+    insert into basalt.mfa_challenges (user_id, method, purpose, challenge, credential_ids, expires_at)
+    values (${ownerOf(use)}, 'webauthn', ${purposeOf(use)}, ${challenge}, ${credentialIds ?? null}::text[], ${expiry})
+    returning id`)
+  return id
+}
+
+/** What has become of a challenge; one that has expired is unknown. */
+export async function findChallengeState(
+  database: Queryable,
+  use: ChallengeUse,
+  id: string,
+): Promise<ChallengeState> {
+  if (!isUuid(id)) return 'unknown'
+  const row = await database.maybeOne<{ is_used: boolean }>(sql`
+    select used_at is not null as is_used from basalt.mfa_challenges
+    where ${matches(use, id)} and (used_at is not null or expires_at > now())`)
+  if (row === undefined) return 'unknown'
+  return row.is_used ? 'used' : 'live'
+}
+
+/** Uses the challenge up; of several at once one succeeds. */
+export async function takeChallenge(
+  database: Queryable,
+  use: ChallengeUse,
+  id: string,
+): Promise<TakenChallenge | undefined> {
+  if (!isUuid(id)) return undefined
+  const row = await database.maybeOne<{ challenge: string; credential_ids: string[] | null }>(sql`
+    update basalt.mfa_challenges set used_at = now()
+    where ${matches(use, id)} and used_at is null and expires_at > now()
+    returning challenge, credential_ids`)
+  return row && { challenge: row.challenge, credentialIds: row.credential_ids ?? undefined }
+}
+
+function matches(use: ChallengeUse, id: string) {
+  return sql`id = ${id} and method = 'webauthn' and purpose = ${purposeOf(use)}
+    and user_id is not distinct from ${ownerOf(use)}::uuid
+    and (credential_ids is null) = ${use.kind === 'discoverable'}::bool`
+}
+
+function purposeOf({ kind }: ChallengeUse): string {
+  return kind === 'second_factor' ? 'verify' : 'sign_in'
+}
+
+function ownerOf(use: ChallengeUse): string | null {
+  return use.kind === 'second_factor' ? use.userId : null
+}

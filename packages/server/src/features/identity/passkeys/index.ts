@@ -1,0 +1,11 @@
+import type { Feature } from '../../../feature.ts'
+import type { PasskeyContext } from './context.ts'
+import { passkeyRoutes } from './routes.ts'
+
+export type { PasskeyContext } from './context.ts'
+export { passkeyErrorTable } from './errors.ts'
+
+/** Passkeys: to sign in by themselves, or as second factor. */
+export function passkeys(context: PasskeyContext): Feature {
+  return { name: 'passkeys', routes: (app) => passkeyRoutes(app, context) }
+}

@@ -1,0 +1,109 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import type { PasskeyUse } from './assertion.ts'
+import type { VerifiedPasskey } from './attestation.ts'
+import type { CredentialDescriptor } from './options.ts'
+
+/** A row of `basalt.passkeys`, as far as it is read. */
+export interface Passkey extends CredentialDescriptor {
+  readonly id: string
+  readonly user_id: string
+  readonly credential_id: string
+  readonly public_key: Buffer
+  readonly transports: string[]
+  readonly display_name: string
+  readonly is_backup_eligible: boolean
+  /** Whether the passkey has ever shown, beside another factor, that it verifies its user. */
+  readonly is_user_verified: boolean
+  readonly created_at: Date
+  readonly last_used_at: Date | null
+  readonly [column: string]: unknown
+}
+
+const columns = sql`p.id, p.user_id, p.credential_id, p.public_key, p.transports, p.display_name, p.is_backup_eligible,
+  p.is_user_verified, p.created_at, p.last_used_at`
+
+/** The oldest first. */
+export async function listPasskeys(database: Queryable, userId: string): Promise<Passkey[]> {
+  return await database.many<Passkey>(sql`
+    select ${columns} from basalt.passkeys p where p.user_id = ${userId} order by p.created_at, p.id`)
+}
+
+/** Those that an account can be entered with by themselves. One statement, whether there is such an account or not. */
+export async function listSignInPasskeys(
+  database: Queryable,
+  email: string,
+): Promise<CredentialDescriptor[]> {
+  return await database.many<CredentialDescriptor & { [column: string]: unknown }>(sql`
+    select p.credential_id, p.transports
+    from basalt.users u join basalt.passkeys p on p.user_id = u.id
+    where u.email = ${email} and p.is_user_verified
+    order by p.created_at, p.id`)
+}
+
+/**
+ * A passkey by its credential id, locked; before it its user, as {@link lockUser} asks for.
+ *
+ * @param userId of this user alone
+ */
+export async function lockPasskey(
+  database: Queryable,
+  credentialId: string,
+  userId: string | null,
+): Promise<Passkey | undefined> {
+  return await database.maybeOne<Passkey>(sql`
+    with owner as materialized (
+      select u.id from basalt.users u
+      where u.id = (select user_id from basalt.passkeys where credential_id = ${credentialId})
+        and (${userId}::uuid is null or u.id = ${userId}::uuid)
+      for share)
+    select ${columns} from basalt.passkeys p join owner on owner.id = p.user_id
+    where p.credential_id = ${credentialId}
+    for update of p`)
+}
+
+/** Undefined when the credential id is taken, by whomever. Of several at once one succeeds. */
+export async function insertPasskey(
+  database: Queryable,
+  userId: string,
+  passkey: VerifiedPasskey & { readonly transports: readonly string[]; readonly displayName: string },
+): Promise<Passkey | undefined> {
+  const { credentialId, publicKey, signCount, transports, displayName, aaguid } = passkey
+  return await database.maybeOne<Passkey>(sql`
+    insert into basalt.passkeys as p (user_id, credential_id, public_key, sign_count, transports, display_name,
+      is_backup_eligible, is_backed_up, is_user_verified, aaguid)
+    values (${userId}, ${credentialId}, ${Buffer.from(publicKey)}, ${signCount}, ${transports}::text[],
+      ${displayName}, ${passkey.isBackupEligible}, ${passkey.isBackedUp}, ${passkey.isUserVerified}, ${aaguid})
+    on conflict (credential_id) do nothing
+    returning ${columns}`)
+}
+
+/**
+ * Keeps what a verified assertion says. False when its counter does not go up, unless the passkey does not count (WebAuthn
+ * L3 §7.2); nothing is changed then. Of several with the same counter one succeeds.
+ */
+export async function recordUse(database: Queryable, id: string, use: PasskeyUse): Promise<boolean> {
+  const { signCount, isBackedUp, isUserVerified } = use
+  const changed = await database.count(sql`
+    update basalt.passkeys
+    set sign_count = ${signCount}::bigint, is_backed_up = ${isBackedUp},
+      is_user_verified = is_user_verified or ${isUserVerified}::bool, last_used_at = now()
+    where id = ${id} and (sign_count < ${signCount}::bigint or (sign_count = 0 and ${signCount}::bigint = 0))`)
+  return changed > 0
+}
+
+export async function renamePasskey(
+  database: Queryable,
+  userId: string,
+  credentialId: string,
+  displayName: string,
+): Promise<Passkey | undefined> {
+  return await database.maybeOne<Passkey>(sql`
+    update basalt.passkeys p set display_name = ${displayName}
+    where p.user_id = ${userId} and p.credential_id = ${credentialId}
+    returning ${columns}`)
+}
+
+export async function deletePasskey(database: Queryable, id: string): Promise<void> {
+  await database.count(sql`delete from basalt.passkeys where id = ${id}`)
+}

@@ -1,0 +1,15 @@
+import { httpErrors } from '../../../http/errors.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
+
+/**
+ * Whether the session began with two factors: a first and a second one, or a passkey, which is something one has and,
+ * because it verified its user, something one knows or is.
+ */
+export function hasTwoFactors({ aal, amr }: UserIdentity): boolean {
+  return aal === 'aal2' || amr[0] === 'webauthn'
+}
+
+/** @throws AppError insufficient_aal */
+export function requireTwoFactors(identity: UserIdentity): void {
+  if (!hasTwoFactors(identity)) throw httpErrors.insufficientAal()
+}

@@ -1,0 +1,101 @@
+import type { Queryable } from '../../../database/system-database.ts'
+import { type AppError, messageOf } from '../../../lib/errors.ts'
+import { challengeUsed } from '../mfa/index.ts'
+import { type Assertion, type PasskeyUse, verifyAssertion } from './assertion.ts'
+import { type ChallengeUse, findChallengeState, takeChallenge } from './challenges.ts'
+import type { PasskeyContext } from './context.ts'
+import { decoyKey } from './decoy.ts'
+import { passkeyErrors } from './errors.ts'
+import { userHandleOf } from './options.ts'
+import { lockPasskey, type Passkey, recordUse } from './queries.ts'
+import type { RelyingParty } from './relying-party.ts'
+
+/** An assertion and what it answers. */
+export interface AssertionAttempt {
+  readonly use: ChallengeUse
+  readonly challengeId: string
+  readonly assertion: Assertion
+  readonly party: RelyingParty
+  /** How to refuse; where it matters whether there is an account, the two are the same. */
+  readonly refusals: { readonly unknownChallenge: () => AppError; readonly failed: () => AppError }
+}
+
+/**
+ * Uses up challenge and counter of an assertion that is right in everything (WebAuthn L3 §7.2). Call it in the transaction
+ * that starts the session.
+ *
+ * @throws AppError challenge_used, cloned_authenticator, those of `refusals`
+ */
+export async function useAssertion(
+  context: PasskeyContext,
+  transaction: Queryable,
+  attempt: AssertionAttempt,
+): Promise<Passkey> {
+  const { use, challengeId, assertion, party, refusals } = attempt
+  const { log } = context
+  const { credentialId } = assertion
+  const userId = use.kind === 'second_factor' ? use.userId : null
+  const passkey = await lockPasskey(transaction, credentialId, userId)
+  const taken = await takeChallenge(transaction, use, challengeId)
+  if (taken === undefined) {
+    const state = await findChallengeState(transaction, use, challengeId)
+    throw state === 'used' ? challengeUsed() : refusals.unknownChallenge()
+  }
+
+  const isSignIn = use.kind !== 'second_factor'
+  let verified: PasskeyUse
+  try {
+    const { publicKey, isBackupEligible } = passkey === undefined ? decoyKey : keyOf(passkey)
+    verified = await verifyAssertion(assertion, {
+      challenge: taken.challenge,
+      party,
+      publicKey,
+      isBackupEligible,
+      // By itself a passkey has to stand for two factors; beside a password possession is enough.
+      isUserVerificationRequired: isSignIn,
+    })
+    requireAsked(passkey, attempt, taken.credentialIds)
+  } catch (error) {
+    log.info({ credentialId, reason: messageOf(error).slice(0, 500) }, 'passkey refused')
+    throw refusals.failed()
+  }
+  if (!(await recordUse(transaction, passkey.id, verified))) {
+    const { user_id, id } = passkey
+    log.warn(
+      { userId: user_id, passkeyId: id, signCount: verified.signCount },
+      'cloned authenticator detected',
+    )
+    throw passkeyErrors.clonedAuthenticator()
+  }
+  return passkey
+}
+
+function keyOf({ public_key, is_backup_eligible }: Passkey) {
+  return { publicKey: public_key, isBackupEligible: is_backup_eligible }
+}
+
+/**
+ * Whether it was this passkey that was asked (WebAuthn L3 §7.2, steps 5 and 6).
+ *
+ * @throws Error that says why not, for the log
+ */
+function requireAsked(
+  passkey: Passkey | undefined,
+  { use, assertion }: AssertionAttempt,
+  credentialIds: readonly string[] | undefined,
+): asserts passkey is Passkey {
+  if (passkey === undefined) throw new Error('there is no such passkey')
+  if (credentialIds?.includes(passkey.credential_id) === false)
+    throw new Error('the passkey was not asked for')
+  const { userHandle } = assertion
+  if (userHandle === undefined && use.kind === 'discoverable') {
+    throw new Error('the passkey does not tell whom it belongs to')
+  }
+  if (userHandle !== undefined && userHandle !== userHandleOf(passkey.user_id)) {
+    throw new Error('the passkey says that it belongs to somebody else')
+  }
+  // Whoever holds a key that never verified its user may have taught it to (WebAuthn L3 §4, uvInitialized).
+  if (use.kind !== 'second_factor' && !passkey.is_user_verified) {
+    throw new Error('the passkey has never verified its user beside another factor')
+  }
+}

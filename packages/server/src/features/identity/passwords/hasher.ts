@@ -1,0 +1,70 @@
+import { availableParallelism } from 'node:os'
+import { defineErrors } from '../../../lib/errors.ts'
+import { hashPassword, isOutdated, isPasswordHash, verifyPassword } from './password-hash.ts'
+
+export const passwordErrorTable = {
+  tooManySignIns: {
+    status: 503,
+    message: 'too many sign-ins at the moment',
+    help: 'Checking passwords is slow on purpose and too many wait for it. Try again in a moment.',
+  },
+} as const
+
+export const passwordErrors = defineErrors(passwordErrorTable)
+
+/** Hashes and checks passwords, a few at a time: a storm of sign-ins must not take the machine from the rest. */
+export interface PasswordHasher {
+  /** @throws AppError too_many_sign_ins */
+  hash(password: string): Promise<string>
+  /**
+   * Checks a password against a stored hash. Without a hash, and with one of an unknown kind, it takes as long and
+   * answers false, so that nobody learns from the time whether there is one.
+   *
+   * @throws AppError too_many_sign_ins
+   */
+  verify(password: string, hash: string | undefined): Promise<boolean>
+  /** Whether a hash that verifies should be replaced: another algorithm or a lower cost than today's. */
+  isOutdated(hash: string): boolean
+}
+
+/** Waiting longer than this many hashes take, about two seconds per core, helps nobody. */
+const queueLimitPerCore = 64
+
+export function createPasswordHasher(): PasswordHasher {
+  const concurrency = Math.max(1, availableParallelism() - 1)
+  const waiting: (() => void)[] = []
+  let running = 0
+  /** A hash of nobody's password. */
+  let decoy: Promise<string> | undefined
+
+  async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (running >= concurrency) {
+      if (waiting.length >= concurrency * queueLimitPerCore) {
+        throw passwordErrors.tooManySignIns().with({ headers: { 'retry-after': '2' } })
+      }
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else {
+      running += 1
+    }
+    try {
+      return await work()
+    } finally {
+      // The slot goes to the next in line, or back.
+      const next = waiting.shift()
+      if (next === undefined) running -= 1
+      else next()
+    }
+  }
+
+  return {
+    hash: (password) => inTurn(() => hashPassword(password)),
+    async verify(password, hash) {
+      decoy ??= hashPassword('')
+      const isKnown = hash !== undefined && isPasswordHash(hash)
+      const stored = isKnown ? hash : await decoy
+      const isRight = await inTurn(() => verifyPassword(password, stored))
+      return isRight && isKnown
+    },
+    isOutdated,
+  }
+}

@@ -1,0 +1,47 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { testConfig } from '../../../../test/test-config.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import { createMailBackend, type MailMessage } from './backend.ts'
+
+async function logged(message: MailMessage, isDevelopment: boolean): Promise<string> {
+  const lines: string[] = []
+  const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) })
+  const config = testConfig({ 'email.backend': 'log' }).email
+  await createMailBackend({ config, isDevelopment, log, clock: systemClock }).send(message)
+  return lines.join('')
+}
+
+const message: MailMessage = {
+  to: 'alice@example.com',
+  subject: '123456 is your code; or 98 76-54',
+  html: '<a href="https://shop.example/auth/verify?token=t0ken">Go</a>',
+  text: 'Go https://shop.example/auth/verify?token=t0ken\n123456',
+}
+
+test('in development the log shows the mail with its links and codes', async () => {
+  expect(JSON.parse(await logged(message, true))).toEqual({
+    level: 30,
+    msg: `mail, not sent: email.backend is log\n\n${message.text}\n`,
+    to: message.to,
+    subject: message.subject,
+  })
+})
+
+test('elsewhere it shows neither links nor codes', async () => {
+  expect(JSON.parse(await logged(message, false))).toEqual({
+    level: 30,
+    msg: 'mail, not sent: email.backend is log',
+    to: 'alice@example.com',
+    subject: '[redacted] is your code; or [redacted]',
+  })
+})
+
+test.each([
+  ['Open https://shop.example/a?token=abc now', 'Open [redacted] now'],
+  ['shop://reset/abc', '[redacted]'],
+  ['Token AbCdEfGhIjKlMnOpQrStUvWxYz0123', 'Token [redacted]'],
+  ['Order 17 of 2026 from Llanfairpwllgwyngyll', 'Order 17 of [redacted] from Llanfairpwllgwyngyll'],
+])('the subject %j becomes %j', async (subject, expected) => {
+  expect(JSON.parse(await logged({ ...message, subject }, false)).subject).toBe(expected)
+})

@@ -1,0 +1,489 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import fc from 'fast-check'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { certificate } from '../../../../test/certificate.ts'
+import {
+  type MailServer,
+  type MailServerOptions,
+  openMailServer,
+  Refusal,
+} from '../../../../test/mail-server.ts'
+import { testConfig } from '../../../../test/test-config.ts'
+import { waitFor } from '../../../../test/wait-for.ts'
+import type { Config } from '../../../config/schema.ts'
+import { createMailBackend, type MailBackend, type MailMessage } from './backend.ts'
+import { MailRefused } from './refusal.ts'
+import { createSmtpBackend, type SmtpLimits } from './smtp-backend.ts'
+
+const clock = { now: () => new Date('2026-02-03T04:05:06Z') }
+const message: MailMessage = {
+  to: 'alice@example.com',
+  subject: 'Hello',
+  html: '<p>Hello, Alice</p>',
+  text: 'Hello, Alice',
+}
+
+let cleanUp: AsyncDisposableStack
+beforeEach(() => {
+  cleanUp = new AsyncDisposableStack()
+})
+afterEach(() => cleanUp.disposeAsync())
+
+function emailConfig(port: number, overrides: Record<string, string> = {}): Config['email'] {
+  return testConfig({
+    'email.backend': 'smtp',
+    'email.from': 'Shop <shop@example.com>',
+    'email.smtp.host': '127.0.0.1',
+    'email.smtp.port': String(port),
+    'email.smtp.security': 'none',
+    ...overrides,
+  }).email
+}
+
+/** Sends to this port as the server would. */
+function backendFor(port: number, overrides: Record<string, string> = {}): MailBackend {
+  const config = emailConfig(port, overrides)
+  const backend = createMailBackend({ config, isDevelopment: false, log: pino({ level: 'silent' }), clock })
+  cleanUp.defer(() => backend.close())
+  return backend
+}
+
+/** The same, less patient. */
+function hastyBackendFor(
+  port: number,
+  limits: SmtpLimits,
+  overrides: Record<string, string> = {},
+): MailBackend {
+  const { from, smtp } = emailConfig(port, overrides)
+  const backend = createSmtpBackend({ from, smtp, clock, limits })
+  cleanUp.defer(() => backend.close())
+  return backend
+}
+
+async function open(options: MailServerOptions = {}): Promise<MailServer> {
+  return cleanUp.use(await openMailServer(options))
+}
+
+const credentials = { 'email.smtp.username': 'shop', 'email.smtp.password': 'sécret' }
+
+/** What sending ended with. */
+async function failureOf(sending: Promise<void>): Promise<unknown> {
+  return await sending.then(
+    () => 'sent',
+    (error: unknown) => error,
+  )
+}
+
+async function expectTemporary(sending: Promise<void>, reason: RegExp): Promise<void> {
+  const failure = await failureOf(sending)
+  expect(failure).toBeInstanceOf(Error)
+  expect(failure).not.toBeInstanceOf(MailRefused)
+  expect((failure as Error).message).toMatch(reason)
+}
+
+async function expectRefused(sending: Promise<void>, reason: RegExp): Promise<void> {
+  const failure = await failureOf(sending)
+  expect(failure).toBeInstanceOf(MailRefused)
+  expect((failure as Error).message).toMatch(reason)
+}
+
+describe('a mail', () => {
+  test('arrives as it was written', async () => {
+    const server = await open()
+    const backend = backendFor(server.port, { 'email.from': 'Müller, Söhne <büro@müller.example>' })
+    await backend.send(
+      {
+        to: 'alice@example.com',
+        subject: 'Größe: 10 € für „Alice“ 🎉',
+        html: '<p>Schöne Grüße</p>',
+        text: 'Schöne Grüße',
+      },
+      { id: '7c1f3a52-0000-4000-8000-000000000001' },
+    )
+    expect(server.mails).toHaveLength(1)
+    const [mail] = server.mails
+    expect(mail).toMatchObject({
+      from: 'büro@müller.example',
+      to: ['alice@example.com'],
+      isInternational: true,
+    })
+    expect(mail?.content).toMatchObject({
+      from: { name: 'Müller, Söhne', address: 'büro@müller.example' },
+      to: [{ name: '', address: 'alice@example.com' }],
+      subject: 'Größe: 10 € für „Alice“ 🎉',
+      text: 'Schöne Grüße\n',
+      html: '<p>Schöne Grüße</p>\n',
+      date: '2026-02-03T04:05:06.000Z',
+      messageId: '<7c1f3a52-0000-4000-8000-000000000001@xn--mller-kva.example>',
+    })
+    expect(mail?.content.headers.map(({ key }) => key).sort()).toEqual([
+      'auto-submitted',
+      'content-type',
+      'date',
+      'from',
+      'message-id',
+      'mime-version',
+      'subject',
+      'to',
+    ])
+    expect(mail?.content.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
+  })
+
+  test('has its text before its HTML, so that readers prefer the HTML', async () => {
+    const server = await open()
+    await backendFor(server.port).send(message)
+    const raw = server.mails[0]?.raw ?? ''
+    expect(raw).toContain('multipart/alternative')
+    expect([...raw.matchAll(/^Content-Type: text\/(\w+)/gm)].map(([, type]) => type)).toEqual([
+      'plain',
+      'html',
+    ])
+  })
+
+  test('is recognizable when it is sent again', async () => {
+    const server = await open()
+    const backend = backendFor(server.port)
+    for (const id of ['job-1', 'job-1', 'job-2', 'with blanks <and> @', undefined, undefined]) {
+      await backend.send(message, id === undefined ? {} : { id })
+    }
+    const ids = server.mails.map(({ content }) => content.messageId)
+    expect(ids.slice(0, 3)).toEqual(['<job-1@example.com>', '<job-1@example.com>', '<job-2@example.com>'])
+    expect(ids[3]).toMatch(/^<[0-9a-f]{64}@example\.com>$/)
+    expect(new Set(ids).size).toBe(5)
+  })
+
+  test('reaches the mailbox it is for, and no other', async () => {
+    const server = await open()
+    const backend = backendFor(server.port)
+    const expected = [
+      [`o'x"\\;--@example.com`, `"o'x\\"\\\\;--"@example.com`, false],
+      ['"a.b"@example.com', '"a.b"@example.com', false],
+      ['(a):[b];c@example.com', '"(a):[b];c"@example.com', false],
+      // In ASCII on the wire, as the flag shows; the server shows it for people.
+      ['alice@bücher.example', 'alice@bücher.example', false],
+      ['jürgen@bücher.example', 'jürgen@bücher.example', true],
+      ['jürgen@xn--bcher-kva.example', 'jürgen@bücher.example', true],
+      ['用户@example.com', '用户@example.com', true],
+    ] as const
+    for (const [to] of expected) await backend.send({ ...message, to })
+    expect(server.mails.map((mail) => [mail.to, mail.isInternational])).toEqual(
+      expected.map(([, mailbox, isInternational]) => [[mailbox], isInternational]),
+    )
+    expect(server.mails.map(({ content }) => content.to?.length)).toEqual(expected.map(() => 1))
+  })
+
+  test('to what is no single address is refused without asking the server', async () => {
+    const server = await open()
+    const backend = backendFor(server.port)
+    const strange = [
+      'alice@example.com, bob@example.com',
+      'alice@example.com\r\nBcc: bob@example.com',
+      'alice@example.com>\r\nRCPT TO:<bob@example.com',
+      'Alice <alice@example.com>',
+      'alice@localhost',
+      '',
+    ]
+    for (const to of strange) await expectRefused(backend.send({ ...message, to }), /not an email address/)
+    expect(server.connections.opened).toBe(0)
+  })
+
+  test('holds whatever its parts hold, and nothing else', async () => {
+    const server = await open()
+    const backend = backendFor(server.port)
+    const hostile = fc.constantFrom(
+      ...[
+        '\r\n',
+        '\n',
+        '\r',
+        '.',
+        '\r\n.\r\n',
+        '\n.\n',
+        '\r.\r',
+        'Bcc: bob@example.com',
+        'MAIL FROM:<x@y.example>',
+      ],
+      ...['QUIT', '--', '=?utf-8?Q?=0A?=', '\0', '\u2028', 'ä', '😀', ' ', '\t', 'x'.repeat(1100)],
+    )
+    const text = fc.array(hostile, { maxLength: 12 }).map((pieces) => pieces.join(''))
+    await fc.assert(
+      fc.asyncProperty(text, text, text, async (subject, body, html) => {
+        const before = server.mails.length
+        await backend.send({
+          to: 'alice@example.com',
+          subject: `s${subject}`,
+          text: `t${body}`,
+          html: `h${html}`,
+        })
+        expect(server.mails).toHaveLength(before + 1)
+        const mail = server.mails.at(-1)
+        expect(mail?.to).toEqual(['alice@example.com'])
+        expect(mail?.content).toMatchObject({ to: [{ name: '', address: 'alice@example.com' }] })
+        expect(mail?.content.headers.map(({ key }) => key)).not.toContain('bcc')
+        const lines = (given = '') => given.replace(/\r\n?/g, '\n').trimEnd()
+        expect(lines(mail?.content.text)).toBe(lines(`t${body}`))
+        expect(lines(mail?.content.html)).toBe(lines(`h${html}`))
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('encryption', () => {
+  const ways: [string, MailServerOptions][] = [
+    ['starttls', {}],
+    ['tls', { secure: true }],
+  ]
+
+  test.each(ways)('by %s is used', async (security, options) => {
+    const server = await open(options)
+    const { from, smtp } = emailConfig(server.port, { 'email.smtp.security': security })
+    const backend = createSmtpBackend({ from, smtp, clock, trust: certificate })
+    cleanUp.defer(() => backend.close())
+    await backend.send(message)
+    expect(server.mails.map(({ isEncrypted }) => isEncrypted)).toEqual([true])
+  })
+
+  test.each(ways)('by %s refuses a certificate that nobody vouches for', async (security, options) => {
+    const server = await open(options)
+    const backend = backendFor(server.port, { ...credentials, 'email.smtp.security': security })
+    await expectTemporary(backend.send(message), /self-signed certificate/)
+    expect(server.mails).toEqual([])
+  })
+
+  test('by starttls refuses a server that offers none', async () => {
+    const server = await open({ hideSTARTTLS: true, disabledCommands: ['STARTTLS'] })
+    const backend = backendFor(server.port, { 'email.smtp.security': 'starttls' })
+    await expectTemporary(backend.send(message), /STARTTLS/)
+    expect(server.mails).toEqual([])
+  })
+
+  test('by tls refuses a server that speaks none', async () => {
+    const server = await open()
+    const limits = { connectMs: 300, messageMs: 2000 }
+    const backend = hastyBackendFor(server.port, limits, { 'email.smtp.security': 'tls' })
+    await expectTemporary(backend.send(message), /./)
+    expect(server.mails).toEqual([])
+  })
+
+  test('none leaves an offer alone', async () => {
+    const server = await open()
+    await backendFor(server.port).send(message)
+    expect(server.mails.map(({ isEncrypted }) => isEncrypted)).toEqual([false])
+  })
+})
+
+describe('sign-in', () => {
+  const onAuth: MailServerOptions['onAuth'] = ({ username, password }, _session, done) =>
+    username === 'shop' && password === 'sécret' ? done(null, { user: username }) : done(new Error('who?'))
+
+  test('is made with the credentials', async () => {
+    const server = await open({ authOptional: false, allowInsecureAuth: true, onAuth })
+    await backendFor(server.port, credentials).send(message)
+    expect(server.mails.map(({ user }) => user)).toEqual(['shop'])
+  })
+
+  test('that fails is the fault of the configuration, not of the mail', async () => {
+    const server = await open({ authOptional: false, allowInsecureAuth: true, onAuth })
+    const backend = backendFor(server.port, { ...credentials, 'email.smtp.password': 'wrong' })
+    await expectTemporary(backend.send(message), /Invalid login: 535/)
+    expect(server.mails).toEqual([])
+  })
+
+  test('that the server asks for and nobody configured is so, too', async () => {
+    const server = await open({ authOptional: false, allowInsecureAuth: true, onAuth })
+    await expectTemporary(backendFor(server.port).send(message), /530/)
+    expect(server.mails).toEqual([])
+  })
+
+  test('that the server does not offer is not left out', async () => {
+    const server = await open({ disabledCommands: ['AUTH'] })
+    await expectTemporary(backendFor(server.port, credentials).send(message), /Invalid login/)
+    expect(server.mails).toEqual([])
+  })
+})
+
+describe('an answer of the server', () => {
+  /** The recipient names the reply: `r550@example.com`. */
+  const refusalFor = (address: string) => {
+    const code = /^r(\d{3})@/.exec(address)?.[1]
+    return code === undefined ? undefined : new Refusal(Number(code), 'no, thanks')
+  }
+  const steps: Record<string, MailServerOptions> = {
+    'RCPT TO': { onRcptTo: ({ address }, _session, done) => done(refusalFor(address)) },
+    DATA: {
+      judge({ to: [address = ''] }) {
+        const refusal = refusalFor(address)
+        if (refusal !== undefined) throw refusal
+      },
+    },
+  }
+
+  test.each(Object.keys(steps))('to %s decides whether trying again makes sense', async (step) => {
+    const server = await open(steps[step])
+    const backend = backendFor(server.port)
+    const verdicts: Record<number, string> = {}
+    for (const code of [421, 450, 451, 452, 503, 530, 535, 550, 552, 554]) {
+      const failure = await failureOf(backend.send({ ...message, to: `r${code}@example.com` }))
+      expect(String(failure)).toContain(`${code} no, thanks`)
+      verdicts[code] = failure instanceof MailRefused ? 'final' : 'temporary'
+    }
+    expect(verdicts).toEqual({
+      421: 'temporary',
+      450: 'temporary',
+      451: 'temporary',
+      452: 'temporary',
+      503: 'temporary',
+      530: 'temporary',
+      535: 'temporary',
+      550: 'final',
+      552: 'final',
+      554: 'final',
+    })
+    expect(server.mails).toEqual([])
+  })
+
+  test.each([
+    [451, expectTemporary],
+    [550, expectRefused],
+  ])('to MAIL FROM of %d does, too', async (code, expectFailure) => {
+    const server = await open({
+      onMailFrom: (_address, _session, done) => done(new Refusal(code, 'not you')),
+    })
+    await expectFailure(backendFor(server.port).send(message), new RegExp(`${code} not you`))
+  })
+
+  test('to one mail says nothing of the next', async () => {
+    const server = await open({
+      onRcptTo: ({ address }, _session, done) =>
+        done(address.startsWith('nobody') ? new Refusal(550, 'unknown') : undefined),
+    })
+    const backend = backendFor(server.port, { 'email.smtp.max_connections': '1' })
+    await expectRefused(backend.send({ ...message, to: 'nobody@example.com' }), /550 unknown/)
+    await backend.send(message)
+    expect(server.mails).toHaveLength(1)
+  })
+
+  test('that a mail is too large for it is final', async () => {
+    const server = await open({ size: 1000, rejectOversized: true })
+    const backend = backendFor(server.port)
+    await expectRefused(backend.send({ ...message, text: 'x'.repeat(5000) }), /552/)
+  })
+})
+
+describe('a server', () => {
+  /** Takes connections and does with them what it is told. */
+  async function openRaw(handle: (socket: Socket) => void): Promise<number> {
+    const sockets = new Set<Socket>()
+    const server: Server = createServer((socket) => {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      handle(socket)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    cleanUp.defer(async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    })
+    const address = server.address()
+    if (typeof address !== 'object' || address === null) throw new Error('no port')
+    return address.port
+  }
+
+  test('that is not there is a temporary failure', async () => {
+    const server = await openMailServer()
+    await server[Symbol.asyncDispose]()
+    await expectTemporary(backendFor(server.port).send(message), /ECONNREFUSED/)
+  })
+
+  test('that hangs up at once is a temporary failure', async () => {
+    const port = await openRaw((socket) => socket.destroy())
+    await expectTemporary(backendFor(port).send(message), /./)
+  })
+
+  test('that never says a word is given up', async () => {
+    const port = await openRaw(() => undefined)
+    const backend = hastyBackendFor(port, { connectMs: 200, messageMs: 5000 })
+    await expectTemporary(backend.send(message), /Greeting never received/)
+  })
+
+  test('that trickles its answers is given up', async () => {
+    const timers = new Set<NodeJS.Timeout>()
+    cleanUp.defer(() => timers.forEach(clearInterval))
+    const port = await openRaw((socket) => {
+      socket.write('220 hello\r\n')
+      // An answer that never ends, and never is silent for long.
+      socket.once('data', () => timers.add(setInterval(() => socket.write('250-more\r\n'), 20)))
+    })
+    const backend = hastyBackendFor(port, { connectMs: 2000, messageMs: 300 })
+    await expectTemporary(backend.send(message), /took too long/)
+  })
+
+  test('that does not answer to a mail is given up, and one behind it goes out', async () => {
+    const stalled = Promise.withResolvers<void>()
+    const server = await open({
+      judge: (mail) => (mail.content.subject === 'stall' ? stalled.promise : undefined),
+    })
+    cleanUp.defer(() => stalled.resolve())
+    const limits = { connectMs: 3000, messageMs: 3000 }
+    const backend = hastyBackendFor(server.port, limits, { 'email.smtp.max_connections': '2' })
+    const slow = failureOf(backend.send({ ...message, subject: 'stall' }))
+    await backend.send(message)
+    expect(server.mails.map(({ content }) => content.subject)).toEqual(['Hello'])
+    expect(await slow).toEqual(new Error('the mail server took too long'))
+    await backend.send(message)
+    expect(server.mails).toHaveLength(2)
+  })
+
+  test('that is lost before it answers is not given the mail twice by one attempt', async () => {
+    const server: MailServer = await open({ judge: () => server.drop() })
+    await expectTemporary(backendFor(server.port).send(message), /./)
+    await waitFor('the mail', () => server.mails.length > 0)
+    expect(server.connections.opened).toBe(1)
+  })
+
+  test('that dropped an idle connection gets the next mail by another one', async () => {
+    const server = await open()
+    const backend = backendFor(server.port)
+    await backend.send(message)
+    server.drop()
+    await backend.send(message)
+    expect(server.mails).toHaveLength(2)
+    expect(server.connections.opened).toBe(2)
+  })
+})
+
+describe('connections', () => {
+  test('are kept, and are no more than configured', async () => {
+    const server = await open()
+    const backend = backendFor(server.port, { 'email.smtp.max_connections': '3' })
+    await Promise.all(Array.from({ length: 30 }, () => backend.send(message)))
+    expect(server.mails).toHaveLength(30)
+    expect(server.connections.most).toBeLessThanOrEqual(3)
+    expect(server.connections.opened).toBeLessThanOrEqual(3)
+  })
+
+  test('close once what is being sent has been', async () => {
+    const held = Promise.withResolvers<void>()
+    const arrived = Promise.withResolvers<void>()
+    const server = await open({
+      judge() {
+        arrived.resolve()
+        return held.promise
+      },
+    })
+    const backend = backendFor(server.port)
+    const sending = backend.send(message)
+    await arrived.promise
+    let isClosed = false
+    const closing = backend.close().then(() => {
+      isClosed = true
+    })
+    await expectTemporary(backend.send(message), /the server is stopping/)
+    expect(isClosed).toBe(false)
+    held.resolve()
+    await sending
+    await closing
+    expect(server.mails).toHaveLength(1)
+  })
+})

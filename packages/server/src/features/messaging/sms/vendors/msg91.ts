@@ -1,0 +1,46 @@
+import type { Config } from '../../../../config/schema.ts'
+import {
+  accepted,
+  addressOf,
+  isSuccess,
+  joinDetail,
+  jsonOf,
+  memberAt,
+  notUnderstood,
+  rejected,
+  rejectedBy,
+  type Vendor,
+} from '../vendor.ts'
+
+/**
+ * MSG91, SMS by flow of API v5. It sends templates only: ours may use `##VAR1##` for the whole message or `##OTP##`
+ * for the code in it. Answers `type` `success` or `error`, often both with status 200.
+ */
+export function msg91(config: Config['auth']): Vendor {
+  const { msg91_auth_key: key, msg91_template_id: template } = config
+  return {
+    secrets: [key],
+    request: ({ to, body }) => ({
+      url: addressOf('https://control.msg91.com', config.sms_api_base_url, '/api/v5/flow'),
+      headers: { authkey: key, accept: 'application/json', 'content-type': 'application/json' },
+      body: JSON.stringify({
+        template_id: template,
+        short_url: '0',
+        recipients: [{ mobiles: to.replace('+', ''), VAR1: body, ...codeIn(body) }],
+      }),
+    }),
+    read(reply) {
+      const json = jsonOf(reply)
+      const detail = joinDetail(memberAt(json, 'code'), memberAt(json, 'message'))
+      if (!isSuccess(reply)) return rejected(reply, detail)
+      if (memberAt(json, 'type') === 'success') return accepted
+      return memberAt(json, 'type') === 'error' ? rejectedBy(reply, true, detail) : notUnderstood(reply)
+    },
+  }
+}
+
+/** Codes have 4 to 8 digits; a message with several such numbers is not one of ours. */
+function codeIn(body: string): { OTP?: string } {
+  const [code, ...others] = body.match(/(?<!\d)\d{4,8}(?!\d)/g) ?? []
+  return code === undefined || others.length > 0 ? {} : { OTP: code }
+}

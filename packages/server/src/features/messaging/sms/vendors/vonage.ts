@@ -1,0 +1,55 @@
+import type { Config } from '../../../../config/schema.ts'
+import {
+  accepted,
+  addressOf,
+  encodeForm,
+  formType,
+  isSuccess,
+  joinDetail,
+  jsonOf,
+  memberAt,
+  notUnderstood,
+  rejected,
+  rejectedBy,
+  type Vendor,
+} from '../vendor.ts'
+
+/** 1 throttled, 5 internal error, 10 too many existing binds; every other status but 0 stays as it is. */
+const temporary = ['1', '5', '10']
+
+/** Vonage, SMS API. Answers 200 in any case: each part of the message has a `status`, `"0"` when it was taken. */
+export function vonage(config: Config['auth']): Vendor {
+  const { vonage_api_key: key, vonage_api_secret: secret, vonage_from: from } = config
+  return {
+    secrets: [key, secret],
+    request: ({ to, body }) => ({
+      url: addressOf('https://rest.nexmo.com', config.sms_api_base_url, '/sms/json'),
+      headers: { 'content-type': formType },
+      body: encodeForm({
+        api_key: key,
+        api_secret: secret,
+        from,
+        to: to.replace('+', ''),
+        text: body,
+        // Characters outside the alphabet of GSM arrive as question marks unless announced.
+        type: /^[\n\r\x20-\x5f\x61-\x7e]*$/.test(body) ? 'text' : 'unicode',
+      }),
+    }),
+    read(reply) {
+      const json = jsonOf(reply)
+      if (!isSuccess(reply)) return rejected(reply, joinDetail(memberAt(json, 'title')))
+      const parts = memberAt(json, 'messages')
+      if (!Array.isArray(parts) || parts.length === 0) return notUnderstood(reply)
+      const failed: unknown = parts.find((part) => statusOf(part) !== '0')
+      if (failed === undefined) return accepted
+      const status = statusOf(failed)
+      if (status === '') return notUnderstood(reply)
+      const detail = joinDetail('status', status, memberAt(failed, 'error-text'))
+      return rejectedBy(reply, !temporary.includes(status), detail)
+    },
+  }
+}
+
+function statusOf(part: unknown): string {
+  return joinDetail(memberAt(part, 'status'))
+}

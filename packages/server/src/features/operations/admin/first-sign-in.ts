@@ -1,0 +1,34 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '../../../lib/errors.ts'
+
+function pathIn(dataDirectory: string): string {
+  return join(dataDirectory, 'first-sign-in')
+}
+
+/**
+ * Keeps the first password where only the account of the server reads it: without a terminal there is only the log
+ * to show it on, which is collected, shipped and read by others.
+ *
+ * @returns the file's path
+ * @throws Error when the data directory cannot be written
+ */
+export function writeFirstSignIn(dataDirectory: string, password: string, link: string): string {
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
+  const path = pathIn(dataDirectory)
+  // One that exists could have other rights, or be a link to somewhere else.
+  rmSync(path, { force: true })
+  const text = `password: ${password}\nor open:  ${link}\n\nThis file is removed at the first sign-in.\n`
+  writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true })
+  return path
+}
+
+/** Removes the file, if there is one. A sign-in does not fail because of it: the reason goes to `warn`. */
+export function removeFirstSignIn(dataDirectory: string, warn: (message: string) => void): void {
+  const path = pathIn(dataDirectory)
+  try {
+    rmSync(path, { force: true })
+  } catch (error) {
+    warn(`failed to remove ${path}, which holds a first password: ${messageOf(error)}`)
+  }
+}

@@ -1,0 +1,16 @@
+import type { Feature } from '../../../feature.ts'
+import { adminRoutes } from './routes.ts'
+import type { AdminService } from './service.ts'
+import type { AdminTokenVerifier } from './token-verifier.ts'
+
+export { adminErrorTable } from './errors.ts'
+export { removeFirstSignIn, writeFirstSignIn } from './first-sign-in.ts'
+export { type AdminService, createAdminService, type FirstSignIn } from './service.ts'
+export { adminSessionScript } from './session-script.ts'
+export { signInLink, signInPath } from './sign-in-page.ts'
+export { createAdminTokenVerifier } from './token-verifier.ts'
+
+/** The administrator: one account, whose tokens open every admin endpoint and the data without policies. */
+export function admin(service: AdminService, tokens: AdminTokenVerifier): Feature {
+  return { name: 'admin', routes: (app) => adminRoutes(app, service, tokens) }
+}

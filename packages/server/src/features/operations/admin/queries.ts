@@ -1,0 +1,98 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+
+export async function findPasswordHash(database: Queryable): Promise<string | undefined> {
+  const row = await database.maybeOne<{ password_hash: string }>(sql`select password_hash from basalt.admin`)
+  return row?.password_hash
+}
+
+/**
+ * Whether this is still the password's hash. Until the transaction ends nobody can replace it: a session that
+ * begins while the password is being reset is either ended by the reset or never begins.
+ */
+export async function holdPasswordHash(transaction: Queryable, hash: string): Promise<boolean> {
+  return (await transaction.count(sql`select from basalt.admin where password_hash = ${hash} for share`)) > 0
+}
+
+/** Sets the first password; answers whether there was none yet. Of several nodes one succeeds. */
+export async function insertPassword(database: Queryable, hash: string): Promise<boolean> {
+  return (
+    (await database.count(
+      sql`insert into basalt.admin (password_hash) values (${hash}) on conflict do nothing`,
+    )) > 0
+  )
+}
+
+export async function upsertPassword(database: Queryable, hash: string): Promise<void> {
+  await database.count(sql`
+    insert into basalt.admin (password_hash) values (${hash})
+    on conflict (is_only) do update set password_hash = excluded.password_hash, updated_at = now()`)
+}
+
+/** Whether anybody has signed in since the password was made, or has replaced it. */
+export async function wasFirstSignInUsed(database: Queryable): Promise<boolean> {
+  const { used } = await database.one<{ used: boolean }>(sql`
+    select exists (
+      select from basalt.audit
+      where action in ('admin.sign_in', 'admin.sign_in_by_link', 'admin.reset_password')) as used`)
+  return used
+}
+
+export interface AdminSessionRow {
+  readonly id: string
+  readonly expires_at: Date
+}
+
+/** Also removes sessions and codes that have expired. */
+export async function insertSession(
+  database: Queryable,
+  tokenHash: Buffer,
+  lifetimeSeconds: number,
+): Promise<AdminSessionRow> {
+  return await database.one<AdminSessionRow & Record<string, unknown>>(sql`
+    with dead_sessions as (delete from basalt.admin_sessions where expires_at <= now()),
+      dead_codes as (delete from basalt.admin_sign_in_codes where expires_at <= now())
+    insert into basalt.admin_sessions (token_hash, expires_at)
+    values (${tokenHash}, now() + make_interval(secs => ${lifetimeSeconds}::int))
+    returning id, expires_at`)
+}
+
+export async function findSession(
+  database: Queryable,
+  tokenHash: Buffer,
+): Promise<{ id: string } | undefined> {
+  return await database.maybeOne<{ id: string }>(
+    sql`select id from basalt.admin_sessions where token_hash = ${tokenHash} and expires_at > now()`,
+  )
+}
+
+export async function deleteSession(database: Queryable, id: string): Promise<boolean> {
+  return (await database.count(sql`delete from basalt.admin_sessions where id = ${id}`)) > 0
+}
+
+export async function deleteAllSessions(database: Queryable): Promise<number> {
+  return await database.count(sql`delete from basalt.admin_sessions`)
+}
+
+export async function insertSignInCode(
+  database: Queryable,
+  codeHash: Buffer,
+  lifetimeSeconds: number,
+): Promise<void> {
+  await database.count(sql`
+    insert into basalt.admin_sign_in_codes (code_hash, expires_at)
+    values (${codeHash}, now() + make_interval(secs => ${lifetimeSeconds}::int))`)
+}
+
+/** Uses the code up; of several attempts at once one succeeds. */
+export async function consumeSignInCode(database: Queryable, codeHash: Buffer): Promise<boolean> {
+  const used = await database.count(
+    sql`delete from basalt.admin_sign_in_codes where code_hash = ${codeHash} and expires_at > now()`,
+  )
+  return used > 0
+}
+
+/** Sign-in links stop working together with the password they stood in for. */
+export async function deleteAllSignInCodes(database: Queryable): Promise<void> {
+  await database.count(sql`delete from basalt.admin_sign_in_codes`)
+}

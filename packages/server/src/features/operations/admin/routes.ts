@@ -1,0 +1,51 @@
+import { adminOf } from '../../../http/authentication.ts'
+import { addressKey } from '../../../http/client-address.ts'
+import { sendPage } from '../../../http/send-page.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import { adminErrors } from './errors.ts'
+import { signInSchema, signOutSchema, statusSchema } from './schemas.ts'
+import type { AdminService } from './service.ts'
+import { createSignInPage, signInPath } from './sign-in-page.ts'
+import type { AdminTokenVerifier } from './token-verifier.ts'
+
+/** Signing in and out as administrator (decisions, Admin). */
+export function adminRoutes(app: HttpServer, service: AdminService, tokens: AdminTokenVerifier): void {
+  app.get(
+    '/api/admin/status',
+    { config: { guard: 'public', operation: 'admin.status' }, schema: statusSchema },
+    async (_request, reply) => reply.send({ auth: await service.hasPassword() }),
+  )
+
+  app.post(
+    '/api/admin/auth',
+    { config: { guard: 'public', operation: 'admin.signIn' }, schema: signInSchema },
+    async (request, reply) => {
+      const { password, code } = request.body
+      if ((password ?? code) === undefined) throw adminErrors.missingCredentials()
+      const address = addressKey(request)
+      const { token, expiresAt } =
+        password === undefined
+          ? await service.signInByCode(code ?? '', address)
+          : await service.signIn(password, address)
+      return reply.header('cache-control', 'no-store').send({ token, expiresAt: expiresAt.toISOString() })
+    },
+  )
+
+  app.post(
+    '/api/admin/auth/logout',
+    { config: { guard: 'admin', operation: 'admin.signOut' }, schema: signOutSchema },
+    async (request, reply) => {
+      const { sessionId } = adminOf(request)
+      await service.signOut(sessionId, addressKey(request))
+      tokens.forget(sessionId)
+      return reply.code(204).send()
+    },
+  )
+
+  const page = createSignInPage()
+  app.get(
+    signInPath,
+    { config: { guard: 'public', operation: 'admin.signInPage' }, schema: { hide: true } },
+    (_request, reply) => sendPage(reply, page),
+  )
+}

@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import { createToken, hashToken } from '../../../lib/tokens.ts'
+import { type AuditEntry, recordAudit } from '../audit/index.ts'
+import type { PasswordHasher } from '../../identity/passwords/index.ts'
+import type { AttemptLimit, AttemptVerdict, Throttle } from '../throttle/index.ts'
+import { adminErrors } from './errors.ts'
+import * as queries from './queries.ts'
+
+export const adminTokenPrefix = 'basalt_admin_'
+const signInCodePrefix = 'basalt_signin_'
+
+/** Twelve hours (decisions, Admin). */
+const sessionSeconds = 12 * 60 * 60
+const signInCodeSeconds = 60 * 60
+
+/** Failures per address; a success clears them. */
+const failedSignIns: AttemptLimit = { name: 'admin.sign_in', attempts: 10, windowSeconds: 15 * 60 }
+
+export interface AdminDeps {
+  readonly database: SystemDatabase
+  readonly passwords: PasswordHasher
+  readonly throttle: Throttle
+  /** Called once what the first start made has been used or replaced, and again at will. */
+  readonly forgetFirstSignIn: () => void
+}
+
+export interface AdminSession {
+  readonly token: string
+  readonly expiresAt: Date
+}
+
+/** What is printed once, after the first start. */
+export interface FirstSignIn {
+  readonly password: string
+  /** Code of a link that signs in without it. */
+  readonly code: string
+}
+
+export interface AdminService {
+  /**
+   * Puts the configured password in force, or makes one when there is none yet.
+   *
+   * @returns what a person needs to sign in, when this call made it
+   */
+  ensurePassword(configured: string): Promise<FirstSignIn | undefined>
+  hasPassword(): Promise<boolean>
+  /** @throws AppError invalid_password, too_many_requests */
+  signIn(password: string, address: string): Promise<AdminSession>
+  /** @throws AppError invalid_sign_in_code, too_many_requests */
+  signInByCode(code: string, address: string): Promise<AdminSession>
+  signOut(sessionId: string, address: string): Promise<void>
+  /** A new password; every session and link of the old one ends. */
+  resetPassword(actor: string): Promise<string>
+  /** A session without a password, for whoever already has the database. */
+  createSession(actor: string): Promise<AdminSession>
+}
+
+export function createAdminService({
+  database,
+  passwords,
+  throttle,
+  forgetFirstSignIn,
+}: AdminDeps): AdminService {
+  async function requireAttempts(address: string, transaction?: Queryable): Promise<void> {
+    requireAllowed(await throttle.check(failedSignIns, address, transaction))
+  }
+
+  /** Counts the failure; those too many look the same whether the password was right or wrong. */
+  async function failSignIn(address: string, error: AppError): Promise<never> {
+    requireAllowed(await throttle.attempt(failedSignIns, address))
+    throw error
+  }
+
+  async function startSession(transaction: Queryable, entry: AuditEntry): Promise<AdminSession> {
+    const token = createToken(adminTokenPrefix)
+    const { expires_at } = await queries.insertSession(transaction, hashToken(token), sessionSeconds)
+    await recordAudit(transaction, entry)
+    return { token, expiresAt: expires_at }
+  }
+
+  async function replacePassword(password: string, actor: string): Promise<void> {
+    const hash = await passwords.hash(password)
+    await database.transaction(async (transaction) => {
+      await queries.upsertPassword(transaction, hash)
+      const sessions = await queries.deleteAllSessions(transaction)
+      await queries.deleteAllSignInCodes(transaction)
+      await recordAudit(transaction, {
+        actor,
+        action: 'admin.reset_password',
+        detail: { endedSessions: sessions },
+      })
+    })
+    forgetFirstSignIn()
+  }
+
+  return {
+    async ensurePassword(configured) {
+      const stored = await queries.findPasswordHash(database)
+      if (configured !== '') {
+        const isCurrent = stored !== undefined && (await passwords.verify(configured, stored))
+        if (!isCurrent) await replacePassword(configured, 'configuration')
+        return undefined
+      }
+      if (stored !== undefined) {
+        // Signed in on another node, perhaps.
+        if (await queries.wasFirstSignInUsed(database)) forgetFirstSignIn()
+        return undefined
+      }
+      const password = createPassword()
+      const code = createToken(signInCodePrefix)
+      const hash = await passwords.hash(password)
+      return await database.transaction(async (transaction) => {
+        if (!(await queries.insertPassword(transaction, hash))) return undefined
+        await queries.insertSignInCode(transaction, hashToken(code), signInCodeSeconds)
+        await recordAudit(transaction, { actor: 'first start', action: 'admin.create_password' })
+        return { password, code }
+      })
+    },
+
+    async hasPassword() {
+      return (await queries.findPasswordHash(database)) !== undefined
+    },
+
+    async signIn(password, address) {
+      await requireAttempts(address)
+      const hash = await queries.findPasswordHash(database)
+      if (hash === undefined || !(await passwords.verify(password, hash))) {
+        return await failSignIn(address, adminErrors.invalidPassword())
+      }
+      const session = await database.transaction(async (transaction) => {
+        if (!(await queries.holdPasswordHash(transaction, hash))) throw adminErrors.invalidPassword()
+        await requireAttempts(address, transaction)
+        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in', address })
+      })
+      forgetFirstSignIn()
+      await throttle.reset(failedSignIns, address)
+      return session
+    },
+
+    async signInByCode(code, address) {
+      await requireAttempts(address)
+      const session = await database.transaction(async (transaction) => {
+        if (!(await queries.consumeSignInCode(transaction, hashToken(code)))) return undefined
+        await requireAttempts(address, transaction)
+        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in_by_link', address })
+      })
+      if (session === undefined) return await failSignIn(address, adminErrors.invalidSignInCode())
+      forgetFirstSignIn()
+      await throttle.reset(failedSignIns, address)
+      return session
+    },
+
+    signOut: (sessionId, address) =>
+      database.transaction(async (transaction) => {
+        await queries.deleteSession(transaction, sessionId)
+        await recordAudit(transaction, { actor: 'admin', action: 'admin.sign_out', address })
+      }),
+
+    async resetPassword(actor) {
+      const password = createPassword()
+      await replacePassword(password, actor)
+      return password
+    },
+
+    createSession: (actor) =>
+      database.transaction((transaction) =>
+        startSession(transaction, { actor, action: 'admin.create_token' }),
+      ),
+  }
+}
+
+/** @throws AppError too_many_requests */
+function requireAllowed(verdict: AttemptVerdict): void {
+  if (verdict.isAllowed) return
+  throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+}
+
+/** 120 random bits in a form that can be read out. */
+function createPassword(): string {
+  return (randomBytes(15).toString('hex').match(/.{5}/g) ?? []).join('-')
+}

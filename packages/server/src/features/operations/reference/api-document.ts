@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import type { Catalog } from '../../../database/catalog/model.ts'
+import type { StaticDocument } from '../../../http/plugins/api-document.ts'
+import { errorEnvelopeSchema } from '../../../http/schemas.ts'
+import { type Audience, describeTables } from './table-paths.ts'
+
+/** A document as it is sent, with its entity tag (RFC 9110 §8.8.3). */
+export interface ApiDocument {
+  readonly text: string
+  readonly etag: string
+}
+
+/** Makes each document once for a snapshot of the catalog. */
+export function createApiDocuments(readStatic: () => StaticDocument, publicBaseUrl: () => string) {
+  const perSnapshot = new WeakMap<Catalog, Map<Audience, ApiDocument>>()
+  let withoutTables: ApiDocument | undefined
+  const servers = () => [{ url: publicBaseUrl() }]
+  return {
+    /** For a client that may not know which tables there are. */
+    withoutTables: (): ApiDocument => (withoutTables ??= seal({ ...readStatic(), servers: servers() })),
+
+    withTables(catalog: Catalog, audience: Audience): ApiDocument {
+      const known = perSnapshot.get(catalog) ?? new Map<Audience, ApiDocument>()
+      perSnapshot.set(catalog, known)
+      const document = known.get(audience) ?? seal(merge(readStatic(), catalog, audience, servers()))
+      known.set(audience, document)
+      return document
+    },
+  }
+}
+
+function merge(document: StaticDocument, catalog: Catalog, audience: Audience, servers: object[]): object {
+  const { tags, paths, components, omitted } = describeTables(catalog, audience, errorEnvelopeSchema)
+  const { info, ...rest } = document
+  const note =
+    omitted === 0
+      ? ''
+      : ` ${omitted} more collections are served and not described here; \`GET /api/schema\` has all of them.`
+  return {
+    ...rest,
+    info: { ...info, description: `${info?.description ?? ''}${note}` },
+    servers,
+    tags: [...tags, ...(document.tags ?? [])],
+    paths: { ...paths, ...document.paths },
+    components: { ...document.components, ...components },
+  }
+}
+
+function seal(document: object): ApiDocument {
+  const text = JSON.stringify(document)
+  return { text, etag: entityTag(text) }
+}
+
+export function entityTag(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url')}"`
+}
+
+/** Whether a client that sends these tags has the document (RFC 9110 §13.1.2). */
+export function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes(etag) || tags.includes('*')
+}

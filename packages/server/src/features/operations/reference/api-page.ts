@@ -1,0 +1,87 @@
+import { createPage, type Page } from '../../../lib/page.ts'
+import { adminSessionScript } from '../admin/index.ts'
+
+export const apiPagePath = '/api/docs'
+
+/** Files of Swagger UI that the page needs, by the name they are served under. */
+export const apiPageAssets = {
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui.css': 'text/css; charset=utf-8',
+} as const
+
+/**
+ * The API, to read and to try. The document is loaded again when the reader authorizes: it then has the tables that
+ * token may use. Requests go to the origin the page came from, whatever public address the document names.
+ */
+export function createApiPage(): Page {
+  const asset = (name: keyof typeof apiPageAssets) => `${apiPagePath}/assets/${name}`
+  return createPage({
+    title: 'API',
+    assets: {
+      styles: [asset('swagger-ui.css'), `${apiPagePath}/assets/api-page.css`],
+      scripts: [asset('swagger-ui-bundle.js')],
+    },
+    body: `<h1>API</h1>
+<p><span id="say" role="status"></span>
+<span class="soft">For programs: <a href="/api/openapi.json">/api/openapi.json</a>.</span></p>
+<noscript><p>This page needs JavaScript. The document it shows is <a href="/api/openapi.json">/api/openapi.json</a>.</p></noscript>
+<div id="api"></div>`,
+    script: `${adminSessionScript}
+const say = document.getElementById('say')
+async function load(token) {
+  const headers = token ? { authorization: 'Bearer ' + token } : {}
+  const response = await fetch('/api/openapi.json', { headers })
+  if (response.status === 401 && token) { say.textContent = 'This token is not accepted.'; return undefined }
+  if (!response.ok) { say.textContent = 'The server cannot answer. Reload the page in a moment.'; return undefined }
+  const apiDocument = await response.json()
+  apiDocument.servers = [{ url: location.origin }]
+  const tables = Object.values(apiDocument.paths).filter(({ get }) => get && /^list_/.test(get.operationId)).length
+  say.textContent = tables === 1 ? 'With 1 table.' : tables > 0 ? 'With ' + tables + ' tables.'
+    : token ? 'There are no tables for this token.' : 'Authorize with a token to see the tables it may use.'
+  return apiDocument
+}
+let shown
+function follow(ui, token) {
+  if (token === shown) return
+  shown = token
+  load(token).then((apiDocument) => {
+    if (apiDocument && token === shown) ui.specActions.updateSpec(JSON.stringify(apiDocument))
+  })
+}
+async function show() {
+  let token = adminSession.read()?.token
+  let spec = await load(token)
+  if (!spec && token) { adminSession.forget(); token = undefined; spec = await load() }
+  if (!spec) return
+  shown = token
+  const ui = SwaggerUIBundle({
+    spec,
+    dom_id: '#api',
+    deepLinking: true,
+    tryItOutEnabled: true,
+    docExpansion: 'none',
+    defaultModelsExpandDepth: -1,
+    validatorUrl: null,
+    plugins: [{ statePlugins: { auth: { wrapActions: {
+      authorize: (authorize) => (given) => { follow(ui, given.bearer?.value); return authorize(given) },
+      logout: (logout) => (names) => { follow(ui, undefined); return logout(names) },
+    } } } }],
+    onComplete: () => { if (token) ui.preauthorizeApiKey('bearer', token) },
+  })
+}
+show()`,
+  })
+}
+
+/** What makes Swagger UI fit our page. */
+export const apiPageStyle = `
+.swagger-ui .wrapper { padding: 0; max-width: none; }
+.swagger-ui .info { margin: 1rem 0; }
+.swagger-ui .info .title, .swagger-ui .info .base-url,
+.swagger-ui .scheme-container .schemes .schemes-server-container { display: none; }
+.swagger-ui .scheme-container { background: none; box-shadow: none; padding: 0 0 1rem; margin: 0; }
+@media (prefers-color-scheme: dark) {
+  .swagger-ui { filter: invert(.9) hue-rotate(180deg); }
+  .swagger-ui .microlight, .swagger-ui .highlight-code { filter: invert(1) hue-rotate(180deg); }
+}
+`

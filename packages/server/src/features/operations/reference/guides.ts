@@ -1,0 +1,100 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Marked } from 'marked'
+import { describeConfiguration } from '../../../config/reference.ts'
+import { createPage, escapeHtml, type Page } from '../../../lib/page.ts'
+
+export const guidesPath = '/api/docs/guides'
+
+export interface Guide {
+  readonly name: string
+  readonly title: string
+  readonly markdown: string
+}
+
+/** In the published package, and in a clone. */
+const folders = ['../../../../docs/guides/', '../../../../../../docs/guides/'].map((folder) =>
+  fileURLToPath(new URL(folder, import.meta.url)),
+)
+
+/** The guides that came with this version, and the configuration reference as the code has it. */
+export function readGuides(): readonly Guide[] {
+  const folder = folders.find((candidate) => existsSync(candidate))
+  const files = folder === undefined ? [] : readdirSync(folder).filter((file) => file.endsWith('.md'))
+  const guides = files.sort().map((file) => ({
+    name: file.slice(0, -'.md'.length),
+    markdown: readFileSync(`${folder}${file}`, 'utf8'),
+  }))
+  return [...guides, { name: 'configuration', markdown: describeConfiguration() }].map((guide) => ({
+    ...guide,
+    title: /^# (.+)$/m.exec(guide.markdown)?.[1] ?? guide.name,
+  }))
+}
+
+export function createGuideList(guides: readonly Guide[]): Page {
+  const items = guides.map(
+    ({ name, title, markdown }) =>
+      `<li><a href="${guidesPath}/${name}"><b>${escapeHtml(title)}</b> <span>${listHeadings(markdown)}</span></a></li>`,
+  )
+  return createPage({
+    title: 'Guides',
+    body: `<h1>Guides</h1>
+<p class="soft">As they were written for this version of the server.</p>
+<ul class="cards">
+${items.join('\n')}
+<li><a href="/api/docs/errors"><b>Errors</b> <span>Every kind of error, and what to do about it.</span></a></li>
+</ul>`,
+  })
+}
+
+export function createGuidePage({ title, markdown }: Guide, guides: readonly Guide[]): Page {
+  const names = new Set(guides.map(({ name }) => name))
+  const slugs = new Map<string, number>()
+  const marked = new Marked({
+    renderer: {
+      // Anchors as the Markdown's own links expect them.
+      heading({ tokens, depth, text }) {
+        return `<h${depth} id="${nextSlug(slugs, text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        const text = this.parser.parseInline(tokens)
+        const target = resolveLink(href, names)
+        return target === undefined ? text : `<a href="${escapeHtml(target)}">${text}</a>`
+      },
+      table(token) {
+        const row = (cells: typeof token.header, tag: 'th' | 'td') =>
+          `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('')}</tr>\n`
+        const isNamed = token.header.some(({ text }) => text !== '')
+        const head = isNamed ? `<thead>${row(token.header, 'th')}</thead>` : ''
+        return `<div class="scroll"><table>${head}<tbody>${token.rows.map((cells) => row(cells, 'td')).join('')}</tbody></table></div>\n`
+      },
+    },
+  })
+  // Synchronous without asynchronous extensions, of which there are none.
+  return createPage({ title, body: String(marked.parse(markdown)) })
+}
+
+/** Where a link of a guide leads on this server; nowhere when it leads into the repository. */
+function resolveLink(href: string, guides: ReadonlySet<string>): string | undefined {
+  if (/^(https?:\/\/|#)/.test(href)) return href
+  const [, name = '', fragment = ''] = /([^/#]+)\.md(#.*)?$/.exec(href) ?? []
+  if (name === 'errors') return `/api/docs/errors${fragment}`
+  return guides.has(name) ? `${guidesPath}/${name}${fragment}` : undefined
+}
+
+/** As GitHub makes them: in lower case, without punctuation, numbered when there are several. */
+function nextSlug(slugs: Map<string, number>, text: string): string {
+  const slug = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+  const count = slugs.get(slug) ?? 0
+  slugs.set(slug, count + 1)
+  return count === 0 ? slug : `${slug}-${count}`
+}
+
+/** What it is about, by its headings. */
+function listHeadings(markdown: string): string {
+  const headings = [...markdown.matchAll(/^## (.+)$/gm)].map(([, text = '']) => text.replaceAll('`', ''))
+  return escapeHtml(headings.join(' · '))
+}

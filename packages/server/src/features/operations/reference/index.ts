@@ -1,0 +1,115 @@
+import { createReadStream, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Feature } from '../../../feature.ts'
+import { readStaticDocument } from '../../../http/plugins/api-document.ts'
+import { sendPage } from '../../../http/send-page.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import type { Page } from '../../../lib/page.ts'
+import { type ApiDocument, createApiDocuments, entityTag, matchesTag } from './api-document.ts'
+import { apiPageAssets, apiPagePath, apiPageStyle, createApiPage } from './api-page.ts'
+import { createErrorReference, type ReferencedError } from './error-reference.ts'
+import { createGuideList, createGuidePage, guidesPath, readGuides } from './guides.ts'
+
+export type { ReferencedError } from './error-reference.ts'
+
+export interface ReferenceDeps {
+  readonly catalog: LiveCatalog
+  readonly errors: readonly ReferencedError[]
+  readonly publicBaseUrl: () => string
+}
+
+/** What there is to read: the API as a document and as a page, the errors, the guides. */
+export function reference(deps: ReferenceDeps): Feature {
+  return {
+    name: 'reference',
+    routes(app) {
+      documentRoute(app, deps)
+      apiPageRoutes(app)
+      guideRoutes(app)
+      pageRoute(app, '/api/docs/errors', 'reference.errors', createErrorReference(deps.errors))
+    },
+  }
+}
+
+/** `GET /api/openapi.json`: the routes of every server, and the tables of this one that the caller may use. */
+function documentRoute(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDeps): void {
+  const documents = createApiDocuments(() => readStaticDocument(app), publicBaseUrl)
+  app.get(
+    '/api/openapi.json',
+    { config: { guard: 'optional', operation: 'reference.openapi' }, schema: { hide: true } },
+    async (request, reply) => {
+      const { identity } = request
+      if (identity === undefined) return sendDocument(reply, documents.withoutTables())
+      await catalog.refresh()
+      const audience = identity.kind === 'user' ? 'caller' : 'administrator'
+      return sendDocument(reply, documents.withTables(catalog.current, audience))
+    },
+  )
+}
+
+function sendDocument(reply: FastifyReply, { text, etag }: ApiDocument): FastifyReply {
+  // The document depends on the token: a cache may keep it for its owner alone, and asks each time.
+  void reply
+    .header('cache-control', 'private, no-cache')
+    .header('vary', [reply.getHeader('vary'), 'Authorization'].filter(Boolean).join(', '))
+    .header('etag', etag)
+  if (matchesTag(reply.request.headers['if-none-match'], etag)) return reply.code(304).send()
+  return reply.type('application/json; charset=utf-8').send(text)
+}
+
+function apiPageRoutes(app: HttpServer): void {
+  pageRoute(app, apiPagePath, 'reference.page', createApiPage())
+  const require = createRequire(import.meta.url)
+  for (const [name, type] of Object.entries(apiPageAssets)) {
+    const file = require.resolve(`@fastify/swagger-ui/static/${name}`)
+    const { size, mtimeMs } = statSync(file)
+    assetRoute(app, { name, type, etag: `"${size}-${mtimeMs}"`, read: () => createReadStream(file) })
+  }
+  const etag = entityTag(apiPageStyle)
+  assetRoute(app, { name: 'api-page.css', type: 'text/css; charset=utf-8', etag, read: () => apiPageStyle })
+}
+
+interface Asset {
+  readonly name: string
+  readonly type: string
+  readonly etag: string
+  readonly read: () => string | Readable
+}
+
+function assetRoute(app: HttpServer, { name, type, etag, read }: Asset): void {
+  app.get(
+    `${apiPagePath}/assets/${name}`,
+    { config: { guard: 'public', operation: 'reference.asset' }, schema: { hide: true } },
+    (request, reply) => {
+      void reply.header('etag', etag).header('cache-control', 'no-cache')
+      if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      return reply.type(type).send(read())
+    },
+  )
+}
+
+function guideRoutes(app: HttpServer): void {
+  const guides = readGuides()
+  pageRoute(app, guidesPath, 'reference.guides', createGuideList(guides))
+  const rendered = new Map<string, Page>()
+  app.get<{ Params: { name: string } }>(
+    `${guidesPath}/:name`,
+    { config: { guard: 'public', operation: 'reference.guide' }, schema: { hide: true } },
+    (request, reply) => {
+      const guide = guides.find(({ name }) => name === request.params.name)
+      if (guide === undefined) return reply.callNotFound()
+      const page = rendered.get(guide.name) ?? createGuidePage(guide, guides)
+      rendered.set(guide.name, page)
+      return sendPage(reply, page)
+    },
+  )
+}
+
+function pageRoute(app: HttpServer, path: string, operation: string, page: Page): void {
+  app.get(path, { config: { guard: 'public', operation }, schema: { hide: true } }, (_request, reply) =>
+    sendPage(reply, page),
+  )
+}

@@ -1,0 +1,118 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import { createTurns } from './turns.ts'
+
+export { createTurns } from './turns.ts'
+
+/** So many attempts per key within a window that begins with the first one. */
+export interface AttemptLimit {
+  /** What is limited; part of the key. */
+  readonly name: string
+  readonly attempts: number
+  readonly windowSeconds: number
+  /** Seconds the key stays locked once the last permitted attempt was made; else until the window ends. */
+  readonly lockSeconds?: number
+}
+
+export type AttemptVerdict =
+  | { readonly isAllowed: true }
+  /** Whole seconds until the window ends. */
+  | { readonly isAllowed: false; readonly retryAfterSeconds: number }
+
+/**
+ * Counts attempts in the database: the same on every node and after a restart, by the database's clock.
+ *
+ * Where only failures count, as with passwords, concurrent successes must not hinder each other, and concurrent
+ * failures must not all slip through: `check` before the work, `attempt` after a failure, and `check` again after
+ * a success, in the transaction that grants it. However many run side by side, a success counts only while fewer
+ * failures than the limit have been recorded.
+ */
+export interface Throttle {
+  /** Counts one attempt; the verdict tells whether it was still one of those allowed. */
+  attempt(limit: AttemptLimit, key: string): Promise<AttemptVerdict>
+  /** Takes one attempt back that turned out to be none. */
+  release(limit: AttemptLimit, key: string): Promise<void>
+  /**
+   * Runs an attempt when few of the same key are under way on this node. Attempts are counted before they are made:
+   * without this, right ones that arrive together would use up the limit.
+   *
+   * @throws AppError too_many_requests when too many wait already
+   */
+  inTurn<Result>(limit: AttemptLimit, key: string, attempt: () => Promise<Result>): Promise<Result>
+  /** Whether one more attempt is allowed; counts nothing. */
+  check(limit: AttemptLimit, key: string, transaction?: Queryable): Promise<AttemptVerdict>
+  /** Forgets the attempts of a key, as after a success. */
+  reset(limit: AttemptLimit, key: string): Promise<void>
+}
+
+/** The share of a limit that may be under way on one node. */
+const shareUnderWay = 0.25
+
+export function createThrottle(database: SystemDatabase): Throttle {
+  const turns = createTurns()
+  return {
+    inTurn(limit, key, attempt) {
+      const width = Math.max(1, Math.floor(limit.attempts * shareUnderWay))
+      return turns.take(fullKey(limit, key), width, attempt)
+    },
+    async attempt(limit, key) {
+      const { count, retry_after } = await database.one<{ count: number; retry_after: number }>(sql`
+        insert into basalt.attempts as a (key, count, window_ends_at)
+        values (${fullKey(limit, key)}, 1, now() + make_interval(secs => ${limit.windowSeconds}::int))
+        on conflict (key) do update set
+          count = case when a.window_ends_at <= now() then 1 else least(a.count, ${limit.attempts}::int) + 1 end,
+          window_ends_at = case
+            when a.window_ends_at <= now() then excluded.window_ends_at
+            when a.count = ${limit.attempts - 1}::int and ${limit.lockSeconds ?? null}::int is not null
+              then now() + make_interval(secs => ${limit.lockSeconds ?? null}::int)
+            else a.window_ends_at end
+        returning count, ceil(extract(epoch from window_ends_at - now()))::int as retry_after`)
+      if (count <= limit.attempts) return { isAllowed: true }
+      return { isAllowed: false, retryAfterSeconds: Math.max(1, retry_after) }
+    },
+    async release(limit, key) {
+      await database.count(
+        sql`update basalt.attempts set count = count - 1 where key = ${fullKey(limit, key)} and count > 0`,
+      )
+    },
+    async check(limit, key, transaction = database) {
+      const row = await transaction.maybeOne<{ retry_after: number }>(sql`
+        select ceil(extract(epoch from window_ends_at - now()))::int as retry_after
+        from basalt.attempts
+        where key = ${fullKey(limit, key)} and window_ends_at > now() and count >= ${limit.attempts}::int`)
+      if (row === undefined) return { isAllowed: true }
+      return { isAllowed: false, retryAfterSeconds: Math.max(1, row.retry_after) }
+    },
+    async reset(limit, key) {
+      await database.count(sql`delete from basalt.attempts where key = ${fullKey(limit, key)}`)
+    },
+  }
+}
+
+/** Removes windows that have ended; they count for nothing. */
+export async function deleteEndedWindows(database: SystemDatabase): Promise<number> {
+  return await database.count(sql`delete from basalt.attempts where window_ends_at < now()`)
+}
+
+function fullKey({ name }: AttemptLimit, key: string): string {
+  return `${name}:${key}`
+}
+
+const cleanUpIntervalMs = 10 * 60 * 1000
+
+/** Keeps the table of attempts small. */
+export function throttle(database: SystemDatabase): Feature {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    name: 'throttle',
+    start() {
+      // A run that fails is made up for by the next one.
+      timer = setInterval(
+        () => void deleteEndedWindows(database).catch(() => undefined),
+        cleanUpIntervalMs,
+      ).unref()
+    },
+    stop: () => clearInterval(timer),
+  }
+}
