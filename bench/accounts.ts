@@ -1,5 +1,8 @@
 import { rmSync } from 'node:fs'
-import { createAccessTokenVerifier, signAccessToken } from '../packages/server/src/features/identity/accounts/index.ts'
+import {
+  createAccessTokenVerifier,
+  signAccessToken,
+} from '../packages/server/src/features/identity/accounts/index.ts'
 import { defaultCost } from '../packages/server/src/features/identity/passwords/index.ts'
 import { systemClock } from '../packages/server/src/lib/clock.ts'
 import { createDirectory, startServer } from './server.ts'

@@ -11,14 +11,29 @@ import { sql } from './database/sql.ts'
 import type { SystemDatabase } from './database/system-database.ts'
 import { listErrors } from './error-catalog.ts'
 import type { Feature } from './feature.ts'
+import { collections } from './features/data/collections/index.ts'
+import { matviews } from './features/data/matviews/index.ts'
+import { createSchemaLog, schema } from './features/data/schema/index.ts'
+import { createJobQueue, jobs } from './features/events/jobs/index.ts'
+import { events, Interests, OutboxChangeLog } from './features/events/outbox/index.ts'
+import { realtime } from './features/events/realtime/index.ts'
+import { schedules } from './features/events/schedules/index.ts'
+import { webhooks } from './features/events/webhooks/index.ts'
 import {
   type AccountContext,
   accounts,
   createAccessTokenVerifier,
+  defineAccountHousekeeping,
   deriveKeys,
   EndedSessions,
   refuseEndedSessions,
 } from './features/identity/accounts/index.ts'
+import { AuthSettings, authSettings } from './features/identity/auth-settings/index.ts'
+import { type MfaContext, mfa, secondFactors } from './features/identity/mfa/index.ts'
+import { passkeys } from './features/identity/passkeys/index.ts'
+import { createPasswordHasher } from './features/identity/passwords/index.ts'
+import { createMailBackend, createMailTemplates, mail } from './features/messaging/mail/index.ts'
+import { createSmsProvider } from './features/messaging/sms/index.ts'
 import {
   admin,
   createAdminService,
@@ -26,26 +41,12 @@ import {
   type FirstSignIn,
   removeFirstSignIn,
 } from './features/operations/admin/index.ts'
-import { AuthSettings, authSettings } from './features/identity/auth-settings/index.ts'
-import { collections } from './features/data/collections/index.ts'
-import { events, Interests, OutboxChangeLog } from './features/events/outbox/index.ts'
+import { audit } from './features/operations/audit/index.ts'
 import { health } from './features/operations/health/index.ts'
-import { createJobQueue, jobs } from './features/events/jobs/index.ts'
-import { createMailBackend, createMailTemplates, mail } from './features/messaging/mail/index.ts'
-import { maintenance } from './features/operations/maintenance/index.ts'
-import { matviews } from './features/data/matviews/index.ts'
 import { metrics } from './features/operations/metrics/index.ts'
-import { type MfaContext, mfa, secondFactors } from './features/identity/mfa/index.ts'
 import { overview } from './features/operations/overview/index.ts'
-import { passkeys } from './features/identity/passkeys/index.ts'
-import { createPasswordHasher } from './features/identity/passwords/index.ts'
-import { realtime } from './features/events/realtime/index.ts'
 import { reference } from './features/operations/reference/index.ts'
-import { schedules } from './features/events/schedules/index.ts'
-import { createSchemaLog, schema } from './features/data/schema/index.ts'
-import { createSmsProvider } from './features/messaging/sms/index.ts'
 import { createThrottle, throttle } from './features/operations/throttle/index.ts'
-import { webhooks } from './features/events/webhooks/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createOrigins } from './http/origins.ts'
 import { createOutbound, type Resolve } from './http/outbound.ts'
@@ -206,6 +207,7 @@ async function wire(
     secrets: secrets(),
   }
 
+  defineAccountHousekeeping(system, jobQueue, config.auth.clean_up.anonymous_days)
   const features: readonly Feature[] = [
     health({ database: system, isStopping: () => isStopping }),
     collections({
@@ -244,13 +246,7 @@ async function wire(
           passkeys({ mfa: mfaContext, publicBaseUrl, log }),
         ]),
     matviews({ database, queue: jobQueue, refreshTimeout: config.matviews.refresh_timeout }),
-    maintenance({
-      database: system,
-      queue: jobQueue,
-      jobRetentionDays: config.jobs.retention_days,
-      deliveryRetentionDays: config.webhooks.retention_days,
-      anonymousDays: config.auth.clean_up.anonymous_days,
-    }),
+    audit(system, jobQueue),
   ]
   // After the others, which have said what jobs there are; they end before what they work with.
   const workers: readonly Feature[] = [
@@ -260,11 +256,17 @@ async function wire(
       interests,
       outbound,
       secrets,
+      queue: jobQueue,
       isPrunedByJob: config.jobs.enabled,
       clock,
       log,
     }),
-    jobs({ queue: jobQueue, database: system, isEnabled: config.jobs.enabled }),
+    jobs({
+      queue: jobQueue,
+      database: system,
+      isEnabled: config.jobs.enabled,
+      retentionDays: config.jobs.retention_days,
+    }),
     schedules({ database: system, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
   ]
 

@@ -10,7 +10,7 @@ const layers: readonly (readonly string[])[] = [
   ['config'],
   ['database'],
   ['http'],
-  ['feature.ts'],
+  ['feature.ts', 'job-queue.ts'],
   ['features/*'],
   ['log.ts', 'secrets.ts', 'version.ts', 'error-catalog.ts'],
   ['app.ts'],
@@ -18,21 +18,23 @@ const layers: readonly (readonly string[])[] = [
   ['main.ts'],
 ]
 
+/** Rooms of features: each may import those before it. */
+const rooms: readonly string[] = ['operations', 'data', 'events', 'messaging', 'identity']
+
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
-  accounts: ['audit', 'auth-settings', 'jobs', 'mail', 'passwords', 'sms', 'throttle'],
-  admin: ['audit', 'passwords', 'throttle'],
+  accounts: ['audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
+  admin: ['audit', 'throttle'],
   'auth-settings': ['audit'],
   jobs: ['audit'],
   mail: ['audit', 'throttle'],
-  maintenance: ['accounts', 'jobs', 'webhooks'],
-  matviews: ['audit', 'jobs', 'throttle'],
-  mfa: ['accounts', 'audit', 'jobs', 'mail', 'sms', 'throttle'],
+  matviews: ['audit', 'throttle'],
+  mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
   overview: ['admin'],
   passkeys: ['accounts', 'mfa', 'throttle'],
-  realtime: ['audit', 'collections', 'events'],
+  realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
-  webhooks: ['audit', 'events'],
+  webhooks: ['audit', 'outbox'],
   schedules: ['audit', 'jobs'],
 }
 
@@ -84,6 +86,10 @@ function partOf(file: string): string {
 }
 
 function featureOf(file: string): string | undefined {
+  return /^features\/[^/]+\/([^/]+)\//.exec(file)?.[1]
+}
+
+function roomOf(file: string): string | undefined {
   return /^features\/([^/]+)\//.exec(file)?.[1]
 }
 
@@ -123,6 +129,16 @@ describe('imports', () => {
     expect(wrong.map(show)).toEqual([])
   })
 
+  test('from one room to another point to an earlier one', () => {
+    const wrong = local.filter(({ file, target }) => {
+      const [from, to] = [roomOf(file), roomOf(target)]
+      return from !== undefined && to !== undefined && rooms.indexOf(to) > rooms.indexOf(from)
+    })
+    expect(wrong.map(show)).toEqual([])
+    const found = new Set(files.flatMap((file) => roomOf(file) ?? []))
+    expect([...found].toSorted()).toEqual(rooms.toSorted())
+  })
+
   test('pairs of features have no cycle and are all used', () => {
     const reach = (name: string): string[] =>
       (featurePairs[name] ?? []).flatMap((next) => [next, ...reach(next)])
@@ -152,7 +168,7 @@ describe('the collections', () => {
   })
 
   test('parse, plan and compile do no input or output', () => {
-    const pure = /^features\/collections\/(parse|plan|compile)\//
+    const pure = /^features\/data\/collections\/(parse|plan|compile)\//
     const strays = imports.filter(
       ({ file, target }) =>
         pure.test(file) &&

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
-import { createJobQueue, type JobQueue, type JobType } from '../src/features/events/jobs/index.ts'
+import { createJobQueue } from '../src/features/events/jobs/index.ts'
+import type { JobQueue, JobType } from '../src/job-queue.ts'
 import type { TestApp } from './test-app.ts'
 
 export interface TestQueueOptions {

@@ -2,8 +2,12 @@ import { Command } from 'commander'
 import { type Config, longestTokenSeconds } from '../config/schema.ts'
 import { type Database, openDatabase } from '../database/open.ts'
 import { signAccessToken } from '../features/identity/accounts/index.ts'
-import { type AdminService, createAdminService, removeFirstSignIn } from '../features/operations/admin/index.ts'
 import { createPasswordHasher } from '../features/identity/passwords/index.ts'
+import {
+  type AdminService,
+  createAdminService,
+  removeFirstSignIn,
+} from '../features/operations/admin/index.ts'
 import { createThrottle } from '../features/operations/throttle/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'

@@ -49,7 +49,7 @@ describe.each(['json', 'pretty'])('the log, written as %s', (format) => {
     // A failure inside is logged with its cause.
     await app.sql('alter table basalt.admin rename to gone')
     expect(
-      (await app.request('POST', '/api/admin/auth', { body: { password: 'wrong-' + goodPassword } })).status,
+      (await app.request('POST', '/api/admin/auth', { body: { password: `wrong-${goodPassword}` } })).status,
     ).toBe(500)
     await app.sql('alter table basalt.gone rename to admin')
 

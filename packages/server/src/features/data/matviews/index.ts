@@ -1,6 +1,6 @@
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
-import type { JobQueue } from '../../events/jobs/index.ts'
+import type { JobQueue } from '../../../job-queue.ts'
 import { createRefresher } from './refresh.ts'
 import { matviewRoutes } from './routes.ts'
 import { createMatviewService, refreshJob } from './service.ts'

@@ -1,9 +1,9 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { JobQueue } from '../../../job-queue.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { jobErrors } from './errors.ts'
 import * as rows from './job-rows.ts'
-import type { JobQueue } from './queue.ts'
 import { isJobState, type JobState, showState } from './states.ts'
 
 /** A job as the administration sees it (interface, Job). */

@@ -1,14 +1,13 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { createJobAdministration } from './administration.ts'
-import type { JobQueue } from './queue.ts'
+import { deleteFinishedJobRows } from './job-rows.ts'
 import { jobRoutes } from './routes.ts'
 
 export { requireJobType } from './administration.ts'
 export { jobErrorTable } from './errors.ts'
-export { deleteFinishedJobRows } from './job-rows.ts'
-export { JobRefused, type JobType, type RunningJob } from './job-type.ts'
-export { createJobQueue, type EnqueueOptions, type JobQueue } from './queue.ts'
+export { createJobQueue } from './queue.ts'
 export { refuseWhileDisabled } from './routes.ts'
 export { maxAttemptsSchema, payloadSchema } from './schemas.ts'
 
@@ -17,10 +16,17 @@ export interface JobsDeps {
   readonly database: SystemDatabase
   /** Whether this node works on jobs; else their administration is refused. */
   readonly isEnabled: boolean
+  /** Days that finished jobs are kept. */
+  readonly retentionDays: number
 }
 
 /** Work that outlives the request that asked for it. */
-export function jobs({ queue, database, isEnabled }: JobsDeps): Feature {
+export function jobs({ queue, database, isEnabled, retentionDays }: JobsDeps): Feature {
+  queue.define(
+    housekeeping('job_retention', async ({ retention_days = retentionDays }) => {
+      await deleteFinishedJobRows(database, retention_days)
+    }),
+  )
   return {
     name: 'jobs',
     routes: (app) => jobRoutes(app, createJobAdministration(database, queue), isEnabled),

@@ -10,7 +10,7 @@ import {
   userToken,
 } from '../../../../test/test-app.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
-import type { JobQueue } from './index.ts'
+import type { JobQueue } from '../../../job-queue.ts'
 
 let database: TestDatabase
 let app: TestApp

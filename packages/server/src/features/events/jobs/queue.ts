@@ -1,44 +1,15 @@
 import { type Db, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { JobQueue, JobType } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { ensureIndexes, queueSchema } from './job-rows.ts'
-import type { JobType } from './job-type.ts'
 import { JobWorker } from './worker.ts'
 
 /** After so long the library takes a job from a worker that is lost, should no worker of ours have done so. */
 const libraryLeaseSeconds = 300
 /** The id of no job. */
 const nobody = '00000000-0000-0000-0000-000000000000'
-
-/** How one job differs from the others of its type. */
-export interface EnqueueOptions {
-  readonly maxAttempts?: number | undefined
-  /** Not before this time. */
-  readonly runAt?: Date | undefined
-  /** The schedule it comes from. */
-  readonly scheduleId?: string | undefined
-}
-
-export interface JobQueue {
-  /** Declares a kind of job; before the start. */
-  define<Payload extends object>(type: JobType<Payload>): void
-  /** The kind of that name, if this version of the server knows it. */
-  findType(name: string): JobType<object> | undefined
-  /** The names of all kinds. */
-  listTypes(): string[]
-  /**
-   * Adds a job.
-   *
-   * @param transaction makes the job part of it: there when it commits, never there when it does not
-   * @returns the job's id
-   */
-  enqueue(name: string, payload: object, transaction?: Queryable, options?: EnqueueOptions): Promise<string>
-  /** Looks for jobs at once instead of at the next poll; after a transaction that added some. */
-  wake(): void
-  start(): Promise<void>
-  stop(): Promise<void>
-}
 
 export interface JobQueueOptions {
   readonly database: SystemDatabase

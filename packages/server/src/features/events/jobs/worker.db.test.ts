@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { jobType, openTestQueue } from '../../../../test/job-queues.ts'
 import { createTestApp, type TestApp, type TestResponse } from '../../../../test/test-app.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
-import { JobRefused, type RunningJob } from './index.ts'
+import { JobRefused, type RunningJob } from '../../../job-queue.ts'
 
 let app: TestApp
 

@@ -1,8 +1,8 @@
 import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { JobRefused, type JobType } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { JobRefused, type JobType } from './job-type.ts'
 import { type Attempt, failAttempt, findDueTypes, reclaimLost, releaseAttempt } from './settle.ts'
 
 /** Longest time a job waits when nobody woke the worker. */

@@ -1,5 +1,10 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
-import { type ChangeAction, type ChangeForm, type ChangeLog, changedRows } from '../../../database/change-log.ts'
+import {
+  type ChangeAction,
+  type ChangeForm,
+  type ChangeLog,
+  changedRows,
+} from '../../../database/change-log.ts'
 import { type Call, statement } from '../../../database/message.ts'
 import { render, type Sql, sql } from '../../../database/sql.ts'
 import type { Interests } from './interests.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
-import type { JobQueue } from '../jobs/index.ts'
+import type { JobQueue } from '../../../job-queue.ts'
 import { scheduleRoutes } from './routes.ts'
 import { Scheduler } from './scheduler.ts'
 import { createScheduleService } from './service.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { JobQueue } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import type { JobQueue } from '../jobs/index.ts'
 import { parseCronExpression } from './cron-expression.ts'
 import { findNextRun } from './next-run.ts'
 import { advanceSchedule, claimDueSchedule, type ScheduleRow } from './queries.ts'

@@ -3,6 +3,7 @@ import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Outbound } from '../../../http/outbound.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
@@ -15,7 +16,6 @@ import { createWebhookService } from './service.ts'
 import { DeliveryWorker } from './worker.ts'
 
 export { webhookErrorTable } from './errors.ts'
-export { pruneDeliveries } from './queries.ts'
 
 const pruneIntervalMs = 60 * 60 * 1000
 /** Time that attempts under way get when the server stops; those cut off are made again. */
@@ -28,6 +28,7 @@ export interface WebhooksDeps {
   readonly outbound: Outbound
   /** Asked for only when there is a secret. */
   readonly secrets: () => SecretBox
+  readonly queue: JobQueue
   /** Whether a schedule prunes the log of deliveries; else this node does. */
   readonly isPrunedByJob: boolean
   readonly clock: Clock
@@ -41,6 +42,7 @@ export function webhooks({
   interests,
   outbound,
   secrets,
+  queue,
   isPrunedByJob,
   clock,
   log,
@@ -58,6 +60,12 @@ export function webhooks({
   })
   const consumer = { name: 'webhooks', take: enqueueEvents, taken: () => worker.wake() }
   const relay = new Relay(database, consumer, log)
+  const retentionHours = config.retention_days * 24
+  queue.define(
+    housekeeping('webhook_delivery_prune', async ({ retention_hours = retentionHours }) => {
+      await pruneDeliveries(database, retention_hours)
+    }),
+  )
   let pruning: NodeJS.Timeout | undefined
   return {
     name: 'webhooks',
@@ -65,7 +73,7 @@ export function webhooks({
     async start() {
       if (!isPrunedByJob) {
         pruning = setInterval(() => {
-          pruneDeliveries(database, config.retention_days * 24).catch((error) =>
+          pruneDeliveries(database, retentionHours).catch((error) =>
             log.warn({ reason: messageOf(error) }, 'failed to prune the log of webhook deliveries'),
           )
         }, pruneIntervalMs).unref()

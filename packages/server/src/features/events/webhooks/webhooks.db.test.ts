@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice } from '../../../../test/fixtures.ts'
 import { envelope, userToken } from '../../../../test/test-app.ts'
 import { createWebhooksApp, type WebhooksApp } from '../../../../test/webhooks.ts'
-import { pruneDeliveries } from './index.ts'
+import { pruneDeliveries } from './queries.ts'
 
 let hooks: WebhooksApp
 let sql: WebhooksApp['app']['sql']

@@ -1,5 +1,25 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+
+/**
+ * Housekeeping of accounts as jobs. Schedules name them whether or not auth is enabled.
+ *
+ * @param anonymousDays after which an anonymous account that nobody linked is removed
+ */
+export function defineAccountHousekeeping(
+  database: SystemDatabase,
+  queue: JobQueue,
+  anonymousDays: number,
+): void {
+  queue.define(housekeeping('expired_auth_cleanup', async () => await deleteExpired(database)))
+  queue.define(housekeeping('stale_session_cleanup', async () => await deleteExpiredSessions(database)))
+  queue.define(
+    housekeeping('anonymous_user_cleanup', async ({ retention_days = anonymousDays }) => {
+      await removeAnonymousUsers(database, retention_days)
+    }),
+  )
+}
 
 /** Removes what has expired and counts for nothing. */
 export async function deleteExpired(database: SystemDatabase): Promise<void> {

@@ -13,7 +13,7 @@ export {
   createAccessTokenVerifier,
   signAccessToken,
 } from './access-token.ts'
-export { deleteExpired, deleteExpiredSessions, removeAnonymousUsers } from './clean-up.ts'
+export { defineAccountHousekeeping, deleteExpired, removeAnonymousUsers } from './clean-up.ts'
 export type { AccountContext, SecondFactors } from './context.ts'
 export { requireEmail, requireText } from './credentials.ts'
 export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'

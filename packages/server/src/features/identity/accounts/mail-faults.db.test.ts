@@ -1,5 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type AccountNodes, createAccountNodes, insertUser, together } from '../../../../test/account-nodes.ts'
+import {
+  type AccountNodes,
+  createAccountNodes,
+  insertUser,
+  together,
+} from '../../../../test/account-nodes.ts'
 import { goodPassword, newEmail, type SignedIn } from '../../../../test/accounts.ts'
 import { openReceiver, type Received, type Receiver } from '../../../../test/mail-receiver.ts'
 import { waitFor } from '../../../../test/wait-for.ts'

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../database/system-database.ts'
-import { type JobQueue, JobRefused, type JobType } from '../../events/jobs/index.ts'
+import { type JobQueue, JobRefused, type JobType } from '../../../job-queue.ts'
 import { MailRefused } from '../../messaging/mail/index.ts'
 import type { AccountContext } from './context.ts'
 import { deriveJobSecret } from './keys.ts'

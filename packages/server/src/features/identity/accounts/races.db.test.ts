@@ -11,7 +11,13 @@ import {
   waitForJobs,
   waitUntilDead,
 } from '../../../../test/account-nodes.ts'
-import { claimsOf, createAccountsApp, goodPassword, newEmail, type SignedIn } from '../../../../test/accounts.ts'
+import {
+  claimsOf,
+  createAccountsApp,
+  goodPassword,
+  newEmail,
+  type SignedIn,
+} from '../../../../test/accounts.ts'
 import { codeIn, tokenIn } from '../../../../test/inbox.ts'
 import { envelope, type TestResponse } from '../../../../test/test-app.ts'
 

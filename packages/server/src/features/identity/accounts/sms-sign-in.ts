@@ -1,5 +1,5 @@
 import { httpErrors } from '../../../http/errors.ts'
-import { JobRefused, type JobType } from '../../events/jobs/index.ts'
+import { JobRefused, type JobType } from '../../../job-queue.ts'
 import { isCountryAllowed, parsePhone, parseTestNumbers, SmsRefused } from '../../messaging/sms/index.ts'
 import type { AccountContext } from './context.ts'
 import { requireText } from './credentials.ts'

@@ -9,7 +9,13 @@ import {
   waitForJobs,
   waitUntilDead,
 } from '../../../../test/account-nodes.ts'
-import { claimsOf, createAccountsApp, goodPassword, newEmail, type SignedIn } from '../../../../test/accounts.ts'
+import {
+  claimsOf,
+  createAccountsApp,
+  goodPassword,
+  newEmail,
+  type SignedIn,
+} from '../../../../test/accounts.ts'
 import { tokenIn } from '../../../../test/inbox.ts'
 import {
   enroll,

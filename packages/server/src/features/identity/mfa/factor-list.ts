@@ -1,7 +1,7 @@
 import { httpErrors } from '../../../http/errors.ts'
 import type { UserIdentity } from '../../../http/identity.ts'
-import { findUserById, lockUser } from '../accounts/index.ts'
 import { maskPhone } from '../../messaging/sms/index.ts'
+import { findUserById, lockUser } from '../accounts/index.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
 import { type Factor, listFactors, removeFactor } from './factors.ts'

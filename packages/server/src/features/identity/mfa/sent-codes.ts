@@ -1,6 +1,10 @@
 import type { Queryable } from '../../../database/system-database.ts'
 import type { PendingIdentity, UserIdentity } from '../../../http/identity.ts'
+import { JobRefused, type JobType } from '../../../job-queue.ts'
 import type { AppError } from '../../../lib/errors.ts'
+import { MailRefused } from '../../messaging/mail/index.ts'
+import { isCountryAllowed, parsePhone, parseTestNumbers, SmsRefused } from '../../messaging/sms/index.ts'
+import type { AttemptLimit } from '../../operations/throttle/index.ts'
 import {
   type AuthenticationResponse,
   type Client,
@@ -11,10 +15,6 @@ import {
   requireText,
   type User,
 } from '../accounts/index.ts'
-import { JobRefused, type JobType } from '../../events/jobs/index.ts'
-import { MailRefused } from '../../messaging/mail/index.ts'
-import { isCountryAllowed, parsePhone, parseTestNumbers, SmsRefused } from '../../messaging/sms/index.ts'
-import type { AttemptLimit } from '../../operations/throttle/index.ts'
 import {
   type Challenge,
   type ChallengePurpose,

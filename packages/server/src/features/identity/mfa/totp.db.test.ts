@@ -1,7 +1,13 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AccountsApp, claimsOf, goodPassword, mailedLinkToken } from '../../../../test/accounts.ts'
-import { aal2Session, createMfaApp, pendingToken, totpCode, totpUser } from '../../../../test/second-factors.ts'
+import {
+  aal2Session,
+  createMfaApp,
+  pendingToken,
+  totpCode,
+  totpUser,
+} from '../../../../test/second-factors.ts'
 import { envelope, type TestApp } from '../../../../test/test-app.ts'
 
 let accounts: AccountsApp

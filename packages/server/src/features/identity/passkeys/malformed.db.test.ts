@@ -3,7 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AccountsApp } from '../../../../test/accounts.ts'
 import { generateKeys } from '../../../../test/authenticator.ts'
 import { anyBroken } from '../../../../test/malformed-passkeys.ts'
-import { createPasskeysApp, newAuthenticator, type PasskeyUser, passkeyUser } from '../../../../test/passkeys.ts'
+import {
+  createPasskeysApp,
+  newAuthenticator,
+  type PasskeyUser,
+  passkeyUser,
+} from '../../../../test/passkeys.ts'
 import { pendingToken } from '../../../../test/second-factors.ts'
 
 /** Whatever is sent in place of the answer of a browser is refused with 400 or 401, and changes nothing. */

@@ -1,5 +1,6 @@
 import { httpErrors } from '../../../http/errors.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { AttemptLimit } from '../../operations/throttle/index.ts'
 import {
   type AuthenticationResponse,
   accountLimits,
@@ -10,7 +11,6 @@ import {
   requireText,
   startSession,
 } from '../accounts/index.ts'
-import type { AttemptLimit } from '../../operations/throttle/index.ts'
 import { parseAssertion } from './assertion.ts'
 import { type ChallengeUse, insertChallenge } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'

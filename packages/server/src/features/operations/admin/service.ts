@@ -4,7 +4,6 @@ import { httpErrors } from '../../../http/errors.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { createToken, hashToken } from '../../../lib/tokens.ts'
 import { type AuditEntry, recordAudit } from '../audit/index.ts'
-import type { PasswordHasher } from '../../identity/passwords/index.ts'
 import type { AttemptLimit, AttemptVerdict, Throttle } from '../throttle/index.ts'
 import { adminErrors } from './errors.ts'
 import * as queries from './queries.ts'
@@ -19,9 +18,15 @@ const signInCodeSeconds = 60 * 60
 /** Failures per address; a success clears them. */
 const failedSignIns: AttemptLimit = { name: 'admin.sign_in', attempts: 10, windowSeconds: 15 * 60 }
 
+/** How passwords are hashed; as those of users. */
+export interface PasswordHashing {
+  hash(password: string): Promise<string>
+  verify(password: string, hash: string): Promise<boolean>
+}
+
 export interface AdminDeps {
   readonly database: SystemDatabase
-  readonly passwords: PasswordHasher
+  readonly passwords: PasswordHashing
   readonly throttle: Throttle
   /** Called once what the first start made has been used or replaced, and again at will. */
   readonly forgetFirstSignIn: () => void

@@ -1,5 +1,7 @@
 import { sql } from '../../../database/sql.ts'
-import type { Queryable } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 
 /** One thing an administrator did. */
 export interface AuditEntry {
@@ -21,4 +23,18 @@ export async function recordAudit(database: Queryable, entry: AuditEntry): Promi
     insert into basalt.audit (actor, action, target, detail, address)
     values (${entry.actor}, ${entry.action}, ${entry.target ?? null}, ${JSON.stringify(entry.detail ?? {})}::jsonb,
       ${entry.address ?? null})`)
+}
+
+/** Days that entries are kept, unless the schedule says otherwise. */
+const retentionDays = 90
+
+/** The record of what administrators did. */
+export function audit(database: SystemDatabase, queue: JobQueue): Feature {
+  queue.define(
+    housekeeping('audit_log_retention', async ({ retention_days = retentionDays }) => {
+      await database.count(sql`
+        delete from basalt.audit where happened_at < now() - make_interval(days => ${retention_days}::int)`)
+    }),
+  )
+  return { name: 'audit' }
 }

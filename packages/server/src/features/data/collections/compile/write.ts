@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
-import { type ChangeAction, type ChangeForm, changedRow, leaveChanges } from '../../../../database/change-log.ts'
+import {
+  type ChangeAction,
+  type ChangeForm,
+  changedRow,
+  leaveChanges,
+} from '../../../../database/change-log.ts'
 import type { StatementFailed } from '../../../../database/message.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
