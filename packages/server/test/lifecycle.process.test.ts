@@ -197,7 +197,13 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     await killed.ended
     const results = await Promise.all(
       ['one', 'two', 'three'].map((name) =>
-        runCommand(['sql', `create table ${name} (id int); select '${name}' as name`], beside),
+        runCommand(
+          [
+            'sql',
+            `create table ${name} (id int); alter table ${name} enable row level security; select '${name}' as name`,
+          ],
+          beside,
+        ),
       ),
     )
     for (const [index, { code, stdout, stderr }] of results.entries()) {
