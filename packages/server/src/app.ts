@@ -33,7 +33,7 @@ import { createMailBackend, createMailTemplates, mail } from './features/mail/in
 import { maintenance } from './features/maintenance/index.ts'
 import { matviews } from './features/matviews/index.ts'
 import { metrics } from './features/metrics/index.ts'
-import { type MfaContext, mfa, secondFactors } from './features/mfa/index.ts'
+import { countTotpSecretsByKey, type MfaContext, mfa, secondFactors } from './features/mfa/index.ts'
 import { overview } from './features/overview/index.ts'
 import { passkeys } from './features/passkeys/index.ts'
 import { createPasswordHasher } from './features/passwords/index.ts'
@@ -43,17 +43,18 @@ import { schedules } from './features/schedules/index.ts'
 import { schema } from './features/schema/index.ts'
 import { createSmsProvider } from './features/sms/index.ts'
 import { createThrottle, throttle } from './features/throttle/index.ts'
-import { webhooks } from './features/webhooks/index.ts'
+import { countWebhookSecretsByKey, webhooks } from './features/webhooks/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createOrigins } from './http/origins.ts'
 import { createOutbound, type Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { closeServer, seeOffClients, trackConnections } from './http/shutdown.ts'
+import { untilAborted } from './lib/abort.ts'
 import { httpOrigin, isLoopback } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
-import { resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
+import { requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
 export interface AppOptions {
@@ -66,6 +67,8 @@ export interface AppOptions {
   readonly resolve?: Resolve
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
+  /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
+  readonly signal?: AbortSignal
 }
 
 /** A whole server, wired and ready to listen. */
@@ -89,25 +92,27 @@ export interface App {
 
 /** The composition root: configuration, database, HTTP, features, in this order, and nothing else. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, clock = systemClock } = options
+  const { config, log, clock = systemClock, signal } = options
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
+    signal,
   })
   let catalog: LiveCatalog | undefined
   try {
-    catalog = await LiveCatalog.open({
+    const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
       requireRls: config.database.require_rls,
       clock,
       log: (message, detail = {}) => log.error(detail, message),
     })
-    return await wire(options, clock, database, catalog)
+    catalog = await untilAborted(signal, opening)
+    return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
     catalog?.close()
-    await database.close()
+    await database.close(signal?.aborted)
     // The database went away or filled up in the middle of the start.
     const failure = translateDatabaseFailure(error)
     throw failure?.status === 503 ? new OperatorError(`${failure.message}: ${messageOf(error)}`) : error
@@ -154,6 +159,10 @@ async function wire(
     allowsPrivate: () => allowsPrivateTargets(config),
     ...(resolve === undefined ? {} : { resolve }),
   })
+  requireKeysOf(config, [
+    { kind: 'TOTP', countByKey: await countTotpSecretsByKey(system) },
+    { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
+  ])
   // Made when it is first needed: without auth there may be no secret to make it from.
   let secretBox: SecretBox | undefined
   const secrets = () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config)))

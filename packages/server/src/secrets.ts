@@ -1,8 +1,9 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config/schema.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
+import { keyId } from './lib/secret-box.ts'
 
 /**
  * The key of the access tokens: the configured one, or beside the embedded database one that is generated once
@@ -20,11 +21,60 @@ export function resolveJwtSecret(config: Config): string {
 export function resolveEncryptionKeys(config: Config): [Buffer, ...Buffer[]] {
   const { encryption_key, previous_encryption_keys } = config.auth
   const previous = previous_encryption_keys.split(',').filter(Boolean).map(decodeKey)
-  const derived = Buffer.from(hkdfSync('sha256', resolveJwtSecret(config), '', 'basalt secrets at rest', 32))
-  if (encryption_key !== '') return [decodeKey(encryption_key), ...previous, derived]
-  if (config.database.url !== '') return [derived, ...previous]
+  if (encryption_key !== '')
+    return [decodeKey(encryption_key), ...previous, deriveKey(resolveJwtSecret(config))]
+  if (config.database.url !== '') return [deriveKey(resolveJwtSecret(config)), ...previous]
   const kept = keepSecret(config, 'encryption_key', 'makes enrolled authenticator apps useless')
-  return [Buffer.from(hkdfSync('sha256', kept, '', 'basalt secrets at rest', 32)), ...previous]
+  return [deriveKey(kept), ...previous]
+}
+
+function deriveKey(secret: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', 'basalt secrets at rest', 32))
+}
+
+/** Secrets at rest: what they are for, and how many each key has sealed. */
+export interface SealedSecrets {
+  readonly kind: string
+  readonly countByKey: ReadonlyMap<string, number>
+}
+
+/**
+ * Refuses a start that could not open what is stored. Called before a secret is generated, so that the file of a lost
+ * one is not taken by another.
+ *
+ * @throws OperatorError with how many secrets no key opens and what to do
+ */
+export function requireKeysOf(config: Config, sealed: readonly SealedSecrets[]): void {
+  if (sealed.every(({ countByKey }) => countByKey.size === 0)) return
+  const generated = join(config.server.data_dir, 'secrets', 'encryption_key')
+  const isGenerated = config.auth.encryption_key === '' && config.database.url === ''
+  if (isGenerated && !existsSync(generated)) {
+    throw new OperatorError(
+      `${generated} is missing, and ${countSealed(sealed, () => true)} were sealed with it: ` +
+        'put it back from a backup (docs/guides/backup.md)',
+    )
+  }
+  const known = new Set(resolveEncryptionKeys(config).map(keyId))
+  const isLost = (key: string) => !known.has(key)
+  if (!sealed.some(({ countByKey }) => [...countByKey.keys()].some(isLost))) return
+  throw new OperatorError(
+    `no configured key opens ${countSealed(sealed, isLost)}: ` +
+      (isGenerated
+        ? `put the ${generated} that sealed them back from a backup`
+        : 'set auth.encryption_key to the key that sealed them, or add it to auth.previous_encryption_keys') +
+      ' (docs/guides/backup.md)',
+  )
+}
+
+/** `3 stored secrets (TOTP 2, webhooks 1)`. */
+function countSealed(sealed: readonly SealedSecrets[], isCounted: (key: string) => boolean): string {
+  const counts = sealed.map(({ kind, countByKey }) => ({
+    kind,
+    count: [...countByKey].reduce((sum, [key, count]) => (isCounted(key) ? sum + count : sum), 0),
+  }))
+  const total = counts.reduce((sum, { count }) => sum + count, 0)
+  const parts = counts.map(({ kind, count }) => `${kind} ${count}`).join(', ')
+  return `${total} stored secrets (${parts})`
 }
 
 function decodeKey(text: string): Buffer {

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { Config } from '../config/schema.ts'
+import { untilAborted } from '../lib/abort.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { prepareAccess } from './access.ts'
 import { Connection, type ConnectionTarget } from './connection.ts'
@@ -23,6 +24,8 @@ export interface OpenOptions {
   readonly log: (message: string, detail?: object) => void
   /** Settings of the embedded cluster; for tests, whose clusters need no durability. */
   readonly embeddedSettings?: ClusterSettings
+  /** Stops the opening, which then rejects with the signal's reason and leaves no Postgres that it has started. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The database of a running server. */
@@ -30,6 +33,8 @@ export interface Database {
   readonly mode: 'embedded' | 'external'
   /** For people: where the data is. Never a password. */
   readonly location: string
+  /** Command lines that reach an embedded database. */
+  readonly psql: readonly string[]
   readonly engine: EngineProbe
   /** Migrations applied by this start. */
   readonly migrated: readonly string[]
@@ -42,7 +47,8 @@ export interface Database {
     /** Stops the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
   }
-  close(): Promise<void>
+  /** @param isImmediate does not wait for statements that run; for a start that is given up */
+  close(isImmediate?: boolean): Promise<void>
 }
 
 /** Settings every session works with: what JSON carries must not depend on the server's configuration. */
@@ -77,8 +83,8 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       settings: {},
       prepare: false,
     }
-    const first = await openFirst(bare, config)
-    const { engine, migrated } = await prepare(first, config)
+    const first = await untilAborted(options.signal, openFirst(bare, config))
+    const { engine, migrated } = await untilAborted(options.signal, prepare(first, config))
     const settings = sessionSettings(config.database)
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const pools = createPools(target, config.database, engine)
@@ -86,6 +92,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     return {
       mode: embedded === undefined ? 'external' : 'embedded',
       location: embedded?.directory ?? describeUrl(config.database.url),
+      psql: embedded?.psql ?? [],
       engine,
       migrated,
       system,
@@ -98,10 +105,10 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
           else await cancelStatement(system, connection)
         },
       },
-      async close() {
+      async close(isImmediate = false) {
         // In this order: statements of callers that have gone are cancelled through the other pool.
-        await pools.user.close()
-        await pools.system.close()
+        const closing = pools.user.close().then(() => pools.system.close())
+        if (!isImmediate) await closing
         await embedded?.close()
       },
     }
@@ -161,6 +168,7 @@ function openEmbedded(config: Config, options: OpenOptions, asServer: boolean): 
     purpose: options.purpose,
     asServer,
     log: options.log,
+    signal: options.signal,
     ...(options.embeddedSettings === undefined ? {} : { settings: options.embeddedSettings }),
   })
 }

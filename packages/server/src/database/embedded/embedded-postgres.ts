@@ -13,7 +13,8 @@ import {
   startCluster,
   stopCluster,
 } from './cluster.ts'
-import { isProcessAlive } from './lock-file.ts'
+import { isProcessAlive, listeningOf } from './lock-file.ts'
+import { defaultPort, type TcpAccess } from './tcp-access.ts'
 
 export interface EmbeddedOptions {
   readonly dataDirectory: string
@@ -23,6 +24,10 @@ export interface EmbeddedOptions {
   readonly asServer: boolean
   readonly log: (message: string, detail?: object) => void
   readonly settings?: ClusterSettings
+  /** Opens a port on the loopback address; for servers. */
+  readonly tcp?: TcpAccess | undefined
+  /** Stops the opening; it then rejects, and leaves no Postgres that it has started. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Keys of the session advisory locks that processes on one data directory agree by. */
@@ -57,7 +62,7 @@ export class EmbeddedPostgres {
 
   /** @throws OperatorError when another server holds the directory or Postgres cannot start. */
   static async open(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-    const cluster = await prepareCluster(options.dataDirectory, options.settings)
+    const cluster = await prepareCluster(options.dataDirectory, options.settings, options.signal)
     return new EmbeddedPostgres(cluster, options, await join(cluster, options))
   }
 
@@ -66,8 +71,26 @@ export class EmbeddedPostgres {
     return this.#cluster.directory
   }
 
+  /** Of PostgreSQL: `18.4.0`. */
+  get version(): string {
+    return this.#cluster.binaries.version.replace(/-.*/, '')
+  }
+
   get socket(): NonNullable<ConnectionTarget['socket']> {
-    return { directory: this.#cluster.socketDirectory, user: embeddedUser, database: embeddedDatabase }
+    return socketOf(this.#cluster, embeddedDatabase)
+  }
+
+  /** Command lines that reach the database; the password of TCP is in a file. */
+  get psql(): string[] {
+    const { directory, port, user, database } = this.socket
+    const { tcp } = this.#options
+    const lines = [`psql "host=${directory} port=${port} user=${user} dbname=${database}"`]
+    if (tcp !== undefined) {
+      lines.push(
+        `psql "host=127.0.0.1 port=${tcp.port} user=${user} dbname=${database} passfile=${tcp.passwordFile}"`,
+      )
+    }
+    return lines
   }
 
   /** Leaves; stops Postgres unless another process still uses it. */
@@ -123,30 +146,39 @@ async function join(
   isWanted: () => boolean = () => true,
 ): Promise<Connection> {
   const deadline = performance.now() + openTimeoutMs
+  let hasStarted = false
   for (;;) {
+    // What was started here is joined, to be stopped by its last user.
+    if (!hasStarted) options.signal?.throwIfAborted()
     try {
       const keeper = await connectOrStart(cluster, options)
-      if (keeper !== undefined) return keeper
+      if (keeper === 'started') hasStarted = true
+      else if (keeper !== undefined) return keeper
       if (performance.now() > deadline)
         throw new DirectoryTaken(`${options.dataDirectory} is held by a process that does not end`)
     } catch (error) {
       // Anything else passes: Postgres goes down under another process, or comes up after a crash.
       if (isFinal(error) || !isWanted() || performance.now() > deadline) throw error
+      const { signal } = options
+      if (signal?.aborted === true && (!hasStarted || error === signal.reason)) throw error
     }
     await delay(100)
   }
 }
 
-/** One attempt; undefined when the attempt should be repeated. */
-async function connectOrStart(cluster: Cluster, options: EmbeddedOptions): Promise<Connection | undefined> {
+/** One attempt; when it gives no connection, it is to be repeated. */
+async function connectOrStart(
+  cluster: Cluster,
+  options: EmbeddedOptions,
+): Promise<Connection | 'started' | undefined> {
   let keeper: Connection
   try {
     keeper = await connect(cluster, options, embeddedDatabase)
   } catch (error) {
     const code = causeCode(error)
     if (code === 'ECONNREFUSED' || code === 'ENOENT') {
-      await startCluster(cluster)
-      return undefined
+      await startCluster(cluster, options.signal)
+      return 'started'
     }
     if (code !== '3D000') throw error
     await createDatabase(cluster, options)
@@ -200,9 +232,14 @@ async function createDatabase(cluster: Cluster, options: EmbeddedOptions): Promi
   }
 }
 
+function socketOf({ directory, socketDirectory }: Cluster, database: string) {
+  const port = listeningOf(directory)?.port ?? defaultPort
+  return { directory: socketDirectory, port, user: embeddedUser, database }
+}
+
 function connect(cluster: Cluster, options: EmbeddedOptions, database: string): Promise<Connection> {
   return Connection.open({
-    socket: { directory: cluster.socketDirectory, user: embeddedUser, database },
+    socket: socketOf(cluster, database),
     applicationName: `${options.purpose} (process ${process.pid})`,
     settings: {},
     prepare: false,
