@@ -14,7 +14,6 @@ import {
   stopCluster,
 } from './cluster.ts'
 import { isProcessAlive, listeningOf } from './lock-file.ts'
-import { defaultPort, type TcpAccess } from './tcp-access.ts'
 
 export interface EmbeddedOptions {
   readonly dataDirectory: string
@@ -24,8 +23,6 @@ export interface EmbeddedOptions {
   readonly asServer: boolean
   readonly log: (message: string, detail?: object) => void
   readonly settings?: ClusterSettings
-  /** Opens a port on the loopback address; for servers. */
-  readonly tcp?: TcpAccess | undefined
   /** Stops the opening; it then rejects, and leaves no Postgres that it has started. */
   readonly signal?: AbortSignal | undefined
 }
@@ -34,6 +31,9 @@ export interface EmbeddedOptions {
 const lockSpace = 0x6261_736c // "basl"
 const serverLock = 1
 const userLock = 2
+
+/** PostgreSQL's own port: it names the socket's file. */
+const defaultPort = 5432
 
 /** Time for a crashed Postgres to recover, or for a predecessor to stop. */
 const openTimeoutMs = 120_000
@@ -80,17 +80,10 @@ export class EmbeddedPostgres {
     return socketOf(this.#cluster, embeddedDatabase)
   }
 
-  /** Command lines that reach the database; the password of TCP is in a file. */
+  /** Command lines that reach the database. */
   get psql(): string[] {
     const { directory, port, user, database } = this.socket
-    const { tcp } = this.#options
-    const lines = [`psql "host=${directory} port=${port} user=${user} dbname=${database}"`]
-    if (tcp !== undefined) {
-      lines.push(
-        `psql "host=127.0.0.1 port=${tcp.port} user=${user} dbname=${database} passfile=${tcp.passwordFile}"`,
-      )
-    }
-    return lines
+    return [`psql "host=${directory} port=${port} user=${user} dbname=${database}"`]
   }
 
   /** Leaves; stops Postgres unless another process still uses it. */
