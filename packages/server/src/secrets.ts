@@ -1,6 +1,6 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Config } from './config/schema.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { keyId } from './lib/secret-box.ts'
@@ -46,7 +46,7 @@ export interface SealedSecrets {
  */
 export function requireKeysOf(config: Config, sealed: readonly SealedSecrets[]): void {
   if (sealed.every(({ countByKey }) => countByKey.size === 0)) return
-  const generated = join(config.server.data_dir, 'secrets', 'encryption_key')
+  const generated = pathOf(config, 'encryption_key')
   const isGenerated = config.auth.encryption_key === '' && config.database.url === ''
   if (isGenerated && !existsSync(generated)) {
     throw new OperatorError(
@@ -81,12 +81,15 @@ function decodeKey(text: string): Buffer {
   return Buffer.from(text, text.length === 64 ? 'hex' : 'base64')
 }
 
+function pathOf(config: Config, name: string): string {
+  return join(config.server.data_dir, 'secrets', name)
+}
+
 /** A secret that is generated once and kept in the data directory for the owner alone. */
 function keepSecret(config: Config, name: string, loss: string): string {
-  const directory = join(config.server.data_dir, 'secrets')
-  const path = join(directory, name)
+  const path = pathOf(config, name)
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     try {
       // Of two first starts at once one creates the file, and both read it.
       writeFileSync(path, randomBytes(48).toString('base64url'), { flag: 'wx', mode: 0o600, flush: true })
