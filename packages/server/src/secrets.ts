@@ -21,8 +21,12 @@ export function resolveJwtSecret(config: Config): string {
 export function resolveEncryptionKeys(config: Config): [Buffer, ...Buffer[]] {
   const { encryption_key, previous_encryption_keys } = config.auth
   const previous = previous_encryption_keys.split(',').filter(Boolean).map(decodeKey)
-  if (encryption_key !== '')
-    return [decodeKey(encryption_key), ...previous, deriveKey(resolveJwtSecret(config))]
+  if (encryption_key !== '') {
+    // A secret that is yet to be generated has sealed nothing.
+    const hasSecret = config.auth.jwt_secret !== '' || existsSync(pathOf(config, 'jwt_secret'))
+    const derived = hasSecret ? [deriveKey(resolveJwtSecret(config))] : []
+    return [decodeKey(encryption_key), ...previous, ...derived]
+  }
   if (config.database.url !== '') return [deriveKey(resolveJwtSecret(config)), ...previous]
   const kept = keepSecret(config, 'encryption_key', 'makes enrolled authenticator apps useless')
   return [deriveKey(kept), ...previous]
