@@ -54,7 +54,7 @@ import { httpOrigin, isLoopback } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
-import { requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
+import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
 export interface AppOptions {
@@ -96,6 +96,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
+    embeddedPassword: embeddedPassword(config),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
   })

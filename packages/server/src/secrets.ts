@@ -32,6 +32,15 @@ export function resolveEncryptionKeys(config: Config): [Buffer, ...Buffer[]] {
   return [deriveKey(kept), ...previous]
 }
 
+/** Of the embedded database's superuser, over TCP; the socket asks for none. */
+export function embeddedPassword(config: Config): { readonly file: string; read(): string } {
+  const name = 'postgres_password'
+  return {
+    file: pathOf(config, name),
+    read: () => keepSecret(config, name, 'the next start sets it'),
+  }
+}
+
 function deriveKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'basalt secrets at rest', 32))
 }

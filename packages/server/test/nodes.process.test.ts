@@ -51,7 +51,15 @@ test(
       const name = `empty_${round}`
       await cluster.sql('postgres', `create database ${name} owner basalt`)
       const config = { 'database.url': `postgresql://basalt@127.0.0.1:${cluster.port}/${name}` }
-      const nodes = await Promise.all(Array.from({ length: 4 }, () => start(config)))
+      const nodes = await Promise.all(Array.from({ length: 4 }, () => start(config))).catch(async (error) => {
+        const activity = await cluster.sql(
+          'postgres',
+          `select pid, datname, application_name, state, wait_event, pg_blocking_pids(pid) as blocked_by,
+            now() - xact_start as transaction_age, left(query, 200) as query
+          from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+        )
+        throw new Error(`${error.message}\n${JSON.stringify(activity, undefined, 2)}`)
+      })
       for (const node of nodes) {
         expect((await ask('GET', `${node.url}/health`)).json).toEqual({ status: 'ok', database: 'ok' })
       }

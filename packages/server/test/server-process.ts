@@ -93,7 +93,9 @@ async function stopPostgres(dataDirectory: string): Promise<void> {
 export async function startServer(options: ProcessOptions = {}): Promise<ServerProcess> {
   const server = launchServer(options)
   await Promise.race([
-    waitFor('the server to listen', () => server.url !== '', 60_000),
+    waitFor('the server to listen', () => server.url !== '', 60_000).catch((error) => {
+      throw new Error(`${error.message}; it wrote:\n${server.output()}`)
+    }),
     server.ended.then(({ code, signal }) => {
       throw new Error(`the server ended (${signal ?? code}) before it listened:\n${server.output()}`)
     }),

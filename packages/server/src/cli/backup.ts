@@ -33,6 +33,7 @@ export function backupCommand(terminal: Terminal): Command {
       purpose: 'basalt backup',
       asServer: false,
       log: () => undefined,
+      tcp: { port: config.database.embedded_port },
       signal: interruption.signal,
     })
     try {

@@ -397,6 +397,7 @@ describe('an unusable value', () => {
       'information_schema',
       '"information_schema" is a system schema and cannot be served',
     ],
+    ['database.embedded_port', '8090', '8090 is server.port: choose another one'],
     ['server.header_timeout', '31', '31 is more than server.request_timeout, 30'],
   ])('%s = "%s" is a fault that names key, source and expectation', (key, value, problem) => {
     const flag = `--${key.replaceAll(/[._]/g, '-')}`

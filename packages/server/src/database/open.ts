@@ -7,6 +7,7 @@ import { Connection, type ConnectionTarget } from './connection.ts'
 import { describeUrl } from './database-url.ts'
 import type { ClusterSettings } from './embedded/cluster.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
+import type { TcpPassword } from './embedded/tcp-access.ts'
 import { ConnectionLost } from './failures.ts'
 import { findDead } from './half-open.ts'
 import { migrate } from './migrate.ts'
@@ -24,6 +25,8 @@ export interface OpenOptions {
   readonly log: (message: string, detail?: object) => void
   /** Settings of the embedded cluster; for tests, whose clusters need no durability. */
   readonly embeddedSettings?: ClusterSettings
+  /** Of the embedded database's port; a server sets it. */
+  readonly embeddedPassword?: TcpPassword
   /** Stops the opening, which then rejects with the signal's reason and leaves no Postgres that it has started. */
   readonly signal?: AbortSignal | undefined
 }
@@ -168,6 +171,7 @@ function openEmbedded(config: Config, options: OpenOptions, asServer: boolean): 
     purpose: options.purpose,
     asServer,
     log: options.log,
+    tcp: { port: config.database.embedded_port, password: options.embeddedPassword },
     signal: options.signal,
     ...(options.embeddedSettings === undefined ? {} : { settings: options.embeddedSettings }),
   })

@@ -20,9 +20,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../../lib/errors.ts'
 import { type Binaries, locateBinaries, sharedDirectory } from './binaries.ts'
-import { disownLockFile, isProcessAlive, isServed } from './lock-file.ts'
+import { disownLockFile, isProcessAlive, isServed, listeningOf } from './lock-file.ts'
 import { canReach, findUnprivilegedUser, type OsUser } from './os-user.ts'
 import { finishRestore } from './restore-journal.ts'
+import { hostBasedAuthentication, loopbackAddresses } from './tcp-access.ts'
 
 /** The database and its superuser; the socket's directory keeps everybody else out. */
 export const embeddedDatabase = 'basalt'
@@ -37,6 +38,15 @@ export interface Cluster {
   readonly logFile: string
   readonly user: OsUser | undefined
   readonly settings: ClusterSettings
+  /** The port on loopback; 0 when only the socket is open. */
+  readonly tcpPort: number
+}
+
+export interface ClusterOptions {
+  readonly settings?: ClusterSettings | undefined
+  readonly tcpPort?: number | undefined
+  /** Stops the creation, which then rejects and leaves nothing. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Settings tests change: a throw-away cluster needs no durability. */
@@ -46,13 +56,9 @@ export type ClusterSettings = Readonly<Record<string, string>>
  * Finds the cluster of a data directory, creating it when there is none. Interrupted or concurrent creations
  * leave either no cluster or a whole one.
  */
-export async function prepareCluster(
-  dataDirectory: string,
-  settings: ClusterSettings = {},
-  signal?: AbortSignal,
-): Promise<Cluster> {
+export async function prepareCluster(dataDirectory: string, options: ClusterOptions = {}): Promise<Cluster> {
   try {
-    return await findOrCreate(dataDirectory, settings, signal)
+    return await findOrCreate(dataDirectory, options)
   } catch (error) {
     // Whatever the system says no to: permissions, a full disk, a file in the way.
     if (!isSystemError(error)) throw error
@@ -64,8 +70,7 @@ export async function prepareCluster(
 
 async function findOrCreate(
   dataDirectory: string,
-  settings: ClusterSettings,
-  signal: AbortSignal | undefined,
+  { settings = {}, tcpPort = 0, signal }: ClusterOptions,
 ): Promise<Cluster> {
   mkdirSync(dataDirectory, { recursive: true })
   finishRestore(dataDirectory)
@@ -77,6 +82,7 @@ async function findOrCreate(
     logFile: join(home, 'postgres.log'),
     user,
     settings,
+    tcpPort,
   }
   if (!existsSync(join(cluster.directory, 'PG_VERSION'))) await initialize(cluster, home, signal)
   requireMatchingVersion(cluster)
@@ -121,14 +127,26 @@ export async function startCluster(cluster: Cluster, signal?: AbortSignal): Prom
   const { code, output } = await starting
   await stopWatching()
   signal?.throwIfAborted()
-  if (code === 0) return
   const log = existsSync(cluster.logFile)
     ? readFileSync(cluster.logFile).subarray(logged).toString('utf8')
     : ''
+  const [, address, reason = ''] = /could not bind \S+ address "([^"]+)": (.*)/.exec(log) ?? []
+  if (address !== undefined) {
+    // With one of two addresses Postgres would go on.
+    if (code === 0) await stopCluster(cluster)
+    throw new OperatorError(describePortFailure(`${address}:${cluster.tcpPort}`, reason))
+  }
+  if (code === 0) return
   const reasons = log.match(/(?:FATAL|PANIC): .*/g) ?? output.match(/\S.*/g) ?? []
   throw new OperatorError(
     `the embedded PostgreSQL did not start: ${reasons[0]?.trim() ?? `see ${cluster.logFile}`}`,
   )
+}
+
+function describePortFailure(where: string, reason: string): string {
+  return reason === 'Address already in use'
+    ? `${where} is taken by another program: stop it or set database.embedded_port`
+    : `the embedded PostgreSQL cannot listen on ${where} (database.embedded_port): ${reason}`
 }
 
 /** Stops a server that is being started, as soon as it can be stopped. */
@@ -168,6 +186,14 @@ export async function stopCluster(cluster: Cluster): Promise<void> {
 /** Whether Postgres runs. */
 export function isClusterRunning(cluster: Cluster): boolean {
   return isServed(cluster.directory)
+}
+
+/** Whether the Postgres that runs listens where this cluster is to; it can only be changed by a new start. */
+export function listensAsConfigured({ directory, tcpPort, settings }: Cluster): boolean {
+  if (settings.listen_addresses !== undefined) return true
+  const { port, address } = listeningOf(directory) ?? {}
+  const [first] = loopbackAddresses()
+  return tcpPort === 0 ? address === '' : port === tcpPort && address === first
 }
 
 /** Whether a data directory has a cluster, with a restore that was cut off brought to its end. */
@@ -282,7 +308,7 @@ function requireMatchingVersion(cluster: Cluster): void {
 
 function writeSettings(cluster: Cluster, overrides: ClusterSettings): void {
   const settings: Record<string, string> = {
-    listen_addresses: '',
+    ...tcpSettings(cluster),
     unix_socket_directories: cluster.socketDirectory,
     max_connections: '200',
     shared_buffers: '128MB',
@@ -300,6 +326,14 @@ function writeSettings(cluster: Cluster, overrides: ClusterSettings): void {
   const path = join(cluster.directory, 'basalt.conf')
   writeFileSync(path, `# Written by Basalt at every start.\n${lines.join('')}`, { mode: 0o600 })
   giveTo(cluster.user, path)
+}
+
+function tcpSettings({ directory, tcpPort, user }: Cluster): Record<string, string> {
+  if (tcpPort === 0) return { listen_addresses: '' }
+  const path = join(directory, 'basalt_hba.conf')
+  writeFileSync(path, hostBasedAuthentication, { mode: 0o600 })
+  giveTo(user, path)
+  return { listen_addresses: loopbackAddresses().join(), port: String(tcpPort), hba_file: path }
 }
 
 const logLimitBytes = 10_000_000

@@ -9,11 +9,13 @@ import {
   embeddedDatabase,
   embeddedUser,
   isClusterRunning,
+  listensAsConfigured,
   prepareCluster,
   startCluster,
   stopCluster,
 } from './cluster.ts'
 import { isProcessAlive, listeningOf } from './lock-file.ts'
+import { describeTcpAccess, scramVerifier, type TcpAccess } from './tcp-access.ts'
 
 export interface EmbeddedOptions {
   readonly dataDirectory: string
@@ -23,6 +25,8 @@ export interface EmbeddedOptions {
   readonly asServer: boolean
   readonly log: (message: string, detail?: object) => void
   readonly settings?: ClusterSettings
+  /** A port beside the socket. */
+  readonly tcp: TcpAccess
   /** Stops the opening; it then rejects, and leaves no Postgres that it has started. */
   readonly signal?: AbortSignal | undefined
 }
@@ -62,8 +66,17 @@ export class EmbeddedPostgres {
 
   /** @throws OperatorError when another server holds the directory or Postgres cannot start. */
   static async open(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-    const cluster = await prepareCluster(options.dataDirectory, options.settings, options.signal)
-    return new EmbeddedPostgres(cluster, options, await join(cluster, options))
+    const { settings, tcp, signal } = options
+    const cluster = await prepareCluster(options.dataDirectory, { settings, tcpPort: tcp.port, signal })
+    const embedded = new EmbeddedPostgres(cluster, options, await join(cluster, options))
+    try {
+      if (tcp.port !== 0 && tcp.password !== undefined)
+        await setPassword(embedded.#keeper, tcp.password.read())
+      return embedded
+    } catch (error) {
+      await embedded.close()
+      throw error
+    }
   }
 
   /** Where Postgres keeps its files. */
@@ -83,7 +96,10 @@ export class EmbeddedPostgres {
   /** Command lines that reach the database. */
   get psql(): string[] {
     const { directory, port, user, database } = this.socket
-    return [`psql "host=${directory} port=${port} user=${user} dbname=${database}"`]
+    const { tcp } = this.#options
+    const lines = [`psql "host=${directory} port=${port} user=${user} dbname=${database}"`]
+    if (tcp.port === 0 || tcp.password === undefined) return lines
+    return [...lines, describeTcpAccess(tcp.port, tcp.password.file, { user, database })]
   }
 
   /** Leaves; stops Postgres unless another process still uses it. */
@@ -183,13 +199,48 @@ async function connectOrStart(
     return undefined
   }
   if (options.asServer && !(await lock(keeper, 'pg_try_advisory_lock', serverLock))) {
-    const holder = await holderOfServerLock(keeper)
+    const [holder] = await holdersOf(keeper, serverLock)
     await keeper.close()
     // Postgres has yet to notice that a killed one is gone.
     if (holder === undefined || !isAlive(holder)) return undefined
     throw new DirectoryTaken(`${options.dataDirectory} is already served by ${holder}`)
   }
+  if (options.asServer && !listensAsConfigured(cluster)) {
+    try {
+      await stopToReconfigure(cluster, keeper, options)
+    } finally {
+      await keeper.close()
+    }
+    return undefined
+  }
   return keeper
+}
+
+/**
+ * Stops a Postgres that a killed server or a command has started with another port, unless other processes use it.
+ *
+ * @throws OperatorError that names them
+ */
+async function stopToReconfigure(
+  cluster: Cluster,
+  keeper: Connection,
+  { tcp }: EmbeddedOptions,
+): Promise<void> {
+  await lock(keeper, 'pg_advisory_unlock_shared', userLock)
+  // Who has this lock is the only user, and stays so until Postgres has stopped.
+  if (await lock(keeper, 'pg_try_advisory_lock', userLock)) return await stopCluster(cluster)
+  const others = (await holdersOf(keeper, userLock)).filter(isAlive)
+  // Postgres has yet to notice that killed ones have gone.
+  if (others.length === 0) return
+  throw new OperatorError(
+    `the embedded PostgreSQL was started with another database.embedded_port than ${tcp.port}, and is in use by ` +
+      `${others.join(', ')}: start again when that has ended`,
+  )
+}
+
+async function setPassword(connection: Connection, password: string): Promise<void> {
+  // Utility statements take no parameters; a verifier has no quotes.
+  await connection.script(`alter role ${embeddedUser} password '${scramVerifier(password)}'`)
 }
 
 /** Whether the process that the name of its connection tells is there. */
@@ -249,13 +300,14 @@ async function lock(connection: Connection, operation: LockOperation, key: numbe
 
 type LockOperation = 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared' | 'pg_advisory_unlock_shared'
 
-async function holderOfServerLock(connection: Connection): Promise<string | undefined> {
+async function holdersOf(connection: Connection, key: number): Promise<string[]> {
   const { rows } = await connection.query<{ application_name: string }>(sql`
     select a.application_name
     from pg_locks l
     join pg_stat_activity a using (pid)
-    where l.locktype = 'advisory' and l.classid = ${lockSpace} and l.objid = ${serverLock} and l.granted`)
-  return rows[0]?.application_name
+    where l.locktype = 'advisory' and l.classid = ${lockSpace} and l.objid = ${key} and l.granted
+      and l.pid <> pg_backend_pid()`)
+  return rows.map(({ application_name }) => application_name)
 }
 
 function causeCode(error: unknown): string | undefined {
