@@ -61,6 +61,8 @@ describe('without anything', () => {
         acquire_timeout_ms: 5000,
         statement_timeout_ms: 30_000,
         schemas: ['public'],
+        embedded_port: 0,
+        require_rls: false,
       },
       auth: {
         enabled: true,

@@ -11,6 +11,7 @@ import type { TcpPassword } from './embedded/tcp-access.ts'
 import { ConnectionLost } from './failures.ts'
 import { findDead } from './half-open.ts'
 import { migrate } from './migrate.ts'
+import { findMissingGrants, type MissingGrant } from './missing-grants.ts'
 import { Pool } from './pool.ts'
 import { type EngineProbe, probeEngine } from './probe.ts'
 import { sql } from './sql.ts'
@@ -87,7 +88,16 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       prepare: false,
     }
     const first = await untilAborted(options.signal, openFirst(bare, config))
-    const { engine, migrated } = await untilAborted(options.signal, prepare(first, config))
+    const { engine, migrated, missing } = await untilAborted(options.signal, prepare(first, config))
+    if (missing.length > 0 && options.asServer !== false) {
+      options.log(
+        'tables of other owners are not served: have the owner, or a superuser, run the statement',
+        {
+          tables: missing.flatMap(({ tables }) => tables),
+          run: missing.map(({ owner, statement }) => ({ as: owner, statement })),
+        },
+      )
+    }
     const settings = sessionSettings(config.database)
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const pools = createPools(target, config.database, engine)
@@ -125,12 +135,17 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
 async function prepare(
   connection: Connection,
   config: Config,
-): Promise<{ engine: EngineProbe; migrated: readonly string[] }> {
+): Promise<{
+  engine: EngineProbe
+  migrated: readonly string[]
+  missing: readonly MissingGrant[]
+}> {
   try {
     const engine = await probeEngine(connection)
     const migrated = await migrate(connection)
     await prepareAccess(connection, config.database.schemas)
-    return { engine, migrated }
+    const missing = await findMissingGrants(connection, config.database.schemas)
+    return { engine, migrated, missing }
   } catch (error) {
     // What the database says no to is the operator's to mend: rights, space.
     const refusal = error instanceof ConnectionLost ? error.cause : error
