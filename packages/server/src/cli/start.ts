@@ -68,7 +68,7 @@ interface Stopping {
 
 /**
  * The first signal gives up a start, or stops in order, answering what is under way. The next one, after a while, cuts
- * off requests under way; one more ends the process.
+ * off requests under way, if there are any; one more ends the process.
  */
 function stopOnSignals(stopping: Stopping): void {
   const { terminal, starting, interruption, log, note } = stopping
@@ -98,6 +98,9 @@ function stopOnSignals(stopping: Stopping): void {
     } else if (signals === 2 && started !== undefined) {
       log.warn({ signal }, 'cutting off requests under way')
       started.cutOff()
+    } else if (signals === 2) {
+      // An end in the middle would leave Postgres running.
+      log.warn({ signal }, 'still giving up the start; one more signal ends the process')
     } else {
       terminal.exit(1)
     }

@@ -3,7 +3,7 @@ import { sql } from './sql.ts'
 import { inTransaction, type Queryable } from './system-database.ts'
 
 /** Key of the transaction-level advisory lock that lets one node prepare the database while the others wait. */
-const preparationLock = 0x6261_736c_0001n // "basl", 1
+export const preparationLock = 0x6261_736c_0001n // "basl", 1
 
 /**
  * Runs a step of preparing the database in one transaction, one node at a time. Advisory locks are those of one
