@@ -79,8 +79,8 @@ describe('an existing database whose tables belong to another role', () => {
     ])
     expect(await statuses(server, collections)).toEqual([403, 403, 403, 403])
 
-    const [warning] = warnings(server)
-    const [{ statement }] = warning?.run as [{ statement: string }]
+    const [{ run } = {}] = warnings(server)
+    const [{ statement }] = run as [{ statement: string }]
     await cluster.sql('shop', statement, 'Sales')
 
     await waitFor('the tables', async () => (await statuses(server, collections)).every((one) => one === 200))
