@@ -61,10 +61,18 @@ export function noteServer(
     }
   }
   for (const { isAlive, pid: other } of findServers(dataDirectory)) {
-    if (!isAlive) rmSync(join(directory, `${other}.json`), { force: true })
+    if (!isAlive) removeNote(join(directory, `${other}.json`))
   }
   update({})
-  return { update, remove: () => rmSync(path, { force: true }) }
+  return { update, remove: () => removeNote(path) }
+}
+
+function removeNote(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // Where it could not be written, or belongs to another account; `basalt status` sees that its process has ended.
+  }
 }
 
 /** The servers of a data directory; beside an external database there can be several. */
