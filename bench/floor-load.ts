@@ -14,7 +14,7 @@ const benchCase = cases.find((candidate) => candidate.name === name)
 if (benchCase === undefined) throw new Error(`no case ${name}`)
 
 const target = {
-  socket: { directory, user: 'postgres', database: 'basalt' },
+  socket: { directory, port: 5432, user: 'postgres', database: 'basalt' },
   applicationName: 'bench',
   settings: {},
   prepare: true,

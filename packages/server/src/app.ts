@@ -18,7 +18,7 @@ import { createJobQueue, jobs } from './features/events/jobs/index.ts'
 import { events, Interests, OutboxChangeLog } from './features/events/outbox/index.ts'
 import { realtime } from './features/events/realtime/index.ts'
 import { schedules } from './features/events/schedules/index.ts'
-import { webhooks } from './features/events/webhooks/index.ts'
+import { countWebhookSecretsByKey, webhooks } from './features/events/webhooks/index.ts'
 import {
   type AccountContext,
   accounts,
@@ -29,7 +29,7 @@ import {
   refuseEndedSessions,
 } from './features/identity/accounts/index.ts'
 import { AuthSettings, authSettings } from './features/identity/auth-settings/index.ts'
-import { type MfaContext, mfa, secondFactors } from './features/identity/mfa/index.ts'
+import { countTotpSecretsByKey, type MfaContext, mfa, secondFactors } from './features/identity/mfa/index.ts'
 import { passkeys } from './features/identity/passkeys/index.ts'
 import { createPasswordHasher } from './features/identity/passwords/index.ts'
 import { createMailBackend, createMailTemplates, mail } from './features/messaging/mail/index.ts'
@@ -52,11 +52,12 @@ import { createOrigins } from './http/origins.ts'
 import { createOutbound, type Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { closeServer, seeOffClients, trackConnections } from './http/shutdown.ts'
+import { untilAborted } from './lib/abort.ts'
 import { httpOrigin, isLoopback } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
-import { resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
+import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
 export interface AppOptions {
@@ -69,6 +70,8 @@ export interface AppOptions {
   readonly resolve?: Resolve
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
+  /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
+  readonly signal?: AbortSignal
 }
 
 /** A whole server, wired and ready to listen. */
@@ -92,15 +95,17 @@ export interface App {
 
 /** The composition root: configuration, database, HTTP, features, in this order, and nothing else. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, clock = systemClock } = options
+  const { config, log, clock = systemClock, signal } = options
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
+    embeddedPassword: embeddedPassword(config),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
+    signal,
   })
   let catalog: LiveCatalog | undefined
   try {
-    catalog = await LiveCatalog.open({
+    const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
       requireRls: config.database.require_rls,
@@ -112,10 +117,11 @@ export async function createApp(options: AppOptions): Promise<App> {
         isAuthEnabled: config.auth.enabled,
       }),
     })
-    return await wire(options, clock, database, catalog)
+    catalog = await untilAborted(signal, opening)
+    return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
     catalog?.close()
-    await database.close()
+    await database.close(signal?.aborted)
     // The database went away or filled up in the middle of the start.
     const failure = translateDatabaseFailure(error)
     throw failure?.status === 503 ? new OperatorError(`${failure.message}: ${messageOf(error)}`) : error
@@ -173,6 +179,10 @@ async function wire(
     allowsPrivate: () => allowsPrivateTargets(config),
     ...(resolve === undefined ? {} : { resolve }),
   })
+  requireKeysOf(config, [
+    { kind: 'TOTP', countByKey: await countTotpSecretsByKey(system) },
+    { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
+  ])
   // Made when it is first needed: without auth there may be no secret to make it from.
   let secretBox: SecretBox | undefined
   const secrets = () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config)))

@@ -1,9 +1,11 @@
 import { Command, CommanderError } from 'commander'
 import { adminCommands } from './cli/admin.ts'
+import { backupCommand } from './cli/backup.ts'
 import { cleanUpCommand } from './cli/clean-up.ts'
 import { configCommand } from './cli/config.ts'
 import type { Terminal } from './cli/context.ts'
 import { eventsCommands } from './cli/events.ts'
+import { restoreCommand } from './cli/restore.ts'
 import { schemaCommand } from './cli/schema.ts'
 import { sqlCommand } from './cli/sql.ts'
 import { startCommand } from './cli/start.ts'
@@ -39,6 +41,8 @@ function createProgram(terminal: Terminal): Command {
     schemaCommand(terminal),
     configCommand(terminal),
     statusCommand(terminal),
+    backupCommand(terminal),
+    restoreCommand(terminal),
     adminCommands(terminal),
     cleanUpCommand(terminal),
     eventsCommands(terminal),

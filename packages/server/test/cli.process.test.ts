@@ -73,26 +73,38 @@ describe('a command as a process', () => {
 describe('beside an external database', () => {
   test('commands work with the running server and without it', async () => {
     await using own = await createTestDatabase()
-    await using data = createDirectory()
+    const data = join(directory, 'data')
     const config = {
       'database.url': own.url,
       'admin.password': '',
       'logging.level': 'error',
-      'server.data_dir': data.path,
+      'server.data_dir': data,
     }
-    const ownEnv = { ...env, BASALT_DATABASE_URL: own.url, BASALT_SERVER_DATA_DIR: data.path }
+    const ownEnv = { ...env, BASALT_DATABASE_URL: own.url, BASALT_SERVER_DATA_DIR: data }
     let adminToken = ''
     {
       await using server = await startServer({ config: { ...config, 'logging.level': 'info' } })
       const { port } = new URL(server.url)
-      expect(await basalt(['status', '--port', port], { env: ownEnv })).toEqual(
-        done(`http://127.0.0.1:${port}: ok, database ok\n`),
+      const folder = ['--data-dir', data]
+      expect(await basalt(['status', ...folder], { env: ownEnv })).toEqual(
+        done(`running: ${server.url} (process ${server.pid}, version 0.1.0): ok, database ok\n`),
       )
-      const json = await basalt(['status', '--port', port, '--json'], { env: ownEnv })
-      expect(JSON.parse(json.stdout)).toEqual({ url: server.url, status: 'ok', database: 'ok' })
+      const json = await basalt(['status', ...folder, '--json'], { env: ownEnv })
+      expect(JSON.parse(json.stdout)).toMatchObject({
+        state: 'running',
+        servers: [{ pid: server.pid, url: server.url, health: { status: 'ok', database: 'ok' } }],
+      })
+      // Another folder's server is another matter, whatever listens on the port.
+      expect(
+        await basalt(['status', '--port', port, '--data-dir', `${data}-other`], { env: ownEnv }),
+      ).toEqual({
+        code: 1,
+        stdout: `stopped: no server of ${data}-other runs\n`,
+        stderr: '',
+      })
 
       await expect.poll(() => server.log().some(({ path }) => path !== undefined)).toBe(true)
-      const first = readFirstSignIn(data.path)
+      const first = readFirstSignIn(data)
       expect(first.link).toMatch(new RegExp(`^${server.url}/admin/sign-in#code=basalt_signin_\\w{49}$`))
       const signIn = (password: unknown) =>
         fetch(`${server.url}/api/admin/auth`, {

@@ -4,6 +4,10 @@ import { failure, greeting, int16, int32, message, ready, text } from './postgre
 /** A server that speaks just enough of Postgres' protocol to greet a client and answer its first question. */
 export interface FakePostgres extends AsyncDisposable {
   readonly port: number
+  /** How many clients are connected. */
+  connections(): number
+  /** Whether a client has asked something. */
+  isAsked(): boolean
 }
 
 export interface FakePostgresOptions {
@@ -13,10 +17,13 @@ export interface FakePostgresOptions {
   readonly refusesPasswords?: boolean
   /** Accepts connections and never says a word. */
   readonly isSilent?: boolean
+  /** Greets clients, and answers nothing that they ask. */
+  readonly answersNothing?: boolean
 }
 
 export async function startFakePostgres(options: FakePostgresOptions): Promise<FakePostgres> {
   const sockets = new Set<Socket>()
+  let isAsked = false
   const listener = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
@@ -30,7 +37,8 @@ export async function startFakePostgres(options: FakePostgresOptions): Promise<F
       } else if (options.refusesPasswords === true) {
         socket.end(failure('28P01', 'password authentication failed for user "app"'))
       } else if (chunk[0] === 'Q'.charCodeAt(0)) {
-        socket.write(answer(options.row ?? {}))
+        isAsked = true
+        if (options.answersNothing !== true) socket.write(answer(options.row ?? {}))
       }
     })
   })
@@ -39,6 +47,8 @@ export async function startFakePostgres(options: FakePostgresOptions): Promise<F
   if (typeof address !== 'object' || address === null) throw new Error('the server has no port')
   return {
     port: address.port,
+    connections: () => sockets.size,
+    isAsked: () => isAsked,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => listener.close(resolve))

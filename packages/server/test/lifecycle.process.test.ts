@@ -101,7 +101,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     return new Map(rows.map(({ key, count }) => [key, count]))
   }
 
-  test('a start that is interrupted finishes, and stops with its Postgres', async () => {
+  test('a start that is interrupted is given up, and leaves no Postgres', async () => {
     const server = launchServer(options)
     await waitFor('the creation of the cluster', () => existsSync(data) && readdirSync(data).length > 0)
     expect(await server.stop('SIGINT')).toEqual(clean)

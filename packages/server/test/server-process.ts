@@ -100,7 +100,9 @@ async function stopPostgres(dataDirectory: string): Promise<void> {
 export async function startServer(options: ProcessOptions = {}): Promise<ServerProcess> {
   const server = launchServer(options)
   await Promise.race([
-    waitFor('the server to listen', () => server.url !== '', 60_000),
+    waitFor('the server to listen', () => server.url !== '', 60_000).catch((error) => {
+      throw new Error(`${error.message}; it wrote:\n${server.output()}`)
+    }),
     server.ended.then(({ code, signal }) => {
       throw new Error(`the server ended (${signal ?? code}) before it listened:\n${server.output()}`)
     }),
@@ -110,7 +112,12 @@ export async function startServer(options: ProcessOptions = {}): Promise<ServerP
 
 /** Starts a server without waiting for it. */
 export function launchServer(options: ProcessOptions = {}): ServerProcess {
-  const child = spawnServer(options)
+  return launchCommand(['start'], options)
+}
+
+/** Starts any command without waiting for it. */
+export function launchCommand(args: readonly string[], options: ProcessOptions = {}): ServerProcess {
+  const child = spawnServer(options, args)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
   const ended = endOf(child)
@@ -153,7 +160,7 @@ export async function runCommand(
   let stderr = ''
   child.stdout?.on('data', (chunk) => (stdout += chunk))
   child.stderr?.on('data', (chunk) => (stderr += chunk))
-  const timer = setTimeout(() => child.kill('SIGKILL'), 30_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), 90_000)
   const ending = await endOf(child)
   clearTimeout(timer)
   return { ...ending, stdout, stderr }

@@ -137,8 +137,8 @@ describe('a start is refused in one line and without a password', () => {
     mkdirSync(join(directory.path, 'postgres'))
     writeFileSync(join(directory.path, 'postgres', 'PG_VERSION'), '17\n')
     expect(await refusal({ config: { 'server.data_dir': directory.path } })).toBe(
-      `${directory.path}/postgres was made by PostgreSQL 17, this Basalt brings PostgreSQL 18: ` +
-        'dump it with the earlier Basalt and load it here',
+      `${directory.path}/postgres was made by PostgreSQL 17, this Basalt brings PostgreSQL 18, which cannot ` +
+        'read it: start it with the earlier Basalt, and move the data with pg_dump (docs/guides/backup.md)',
     )
   })
 

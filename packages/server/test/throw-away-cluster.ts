@@ -34,10 +34,7 @@ export async function startThrowAwayCluster(settings: ClusterSettings = {}): Pro
   chmodSync(directory, 0o755)
   const port = await findFreePort()
   const cluster = await prepareCluster(directory, {
-    listen_addresses: '127.0.0.1',
-    port: String(port),
-    ...withoutFsync,
-    ...settings,
+    settings: { listen_addresses: '127.0.0.1', port: String(port), ...withoutFsync, ...settings },
   })
   await startCluster(cluster)
   const url = `postgresql://postgres@127.0.0.1:${port}`

@@ -1,10 +1,14 @@
+import type { AddressInfo } from 'node:net'
 import { Command } from 'commander'
 import type { Logger } from 'pino'
 import { type App, createApp } from '../app.ts'
 import type { Config } from '../config/schema.ts'
+import { httpOrigin } from '../lib/addresses.ts'
 import { createLogger, resolveLogging } from '../log.ts'
+import { readVersion } from '../version.ts'
 import { announce } from './announcement.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { noteServer, type ServerNote } from './server-note.ts'
 
 export function startCommand(terminal: Terminal): Command {
   const command = new Command('start').description(
@@ -16,15 +20,27 @@ export function startCommand(terminal: Terminal): Command {
     const config = { ...loaded, logging: resolveLogging(loaded.logging, isTerminal) }
     const log = createLogger(config.logging, isTerminal)
     const startedAt = performance.now()
+    const note = noteServer(config.server.data_dir, { pid: terminal.pid, version: readVersion() })
     // Before anything is begun that a signal must not leave half done.
-    stopOnSignals(terminal, () => starting, log)
-    const starting = startApp(config, log)
-    announce({ terminal, app: await starting, config, log, startupMs: performance.now() - startedAt })
+    const interruption = new AbortController()
+    stopOnSignals({ terminal, starting: () => starting, interruption, log, note })
+    const starting = startApp(config, log, interruption.signal)
+    try {
+      const app = await starting
+      // A stop that has begun ends the process.
+      if (interruption.signal.aborted) return
+      note.update({ url: localUrl(app), psql: [...app.database.psql] })
+      announce({ terminal, app, config, log, startupMs: performance.now() - startedAt })
+    } catch (error) {
+      if (interruption.signal.aborted) return
+      note.remove()
+      throw error
+    }
   })
 }
 
-async function startApp(config: Config, log: Logger): Promise<App> {
-  const app = await createApp({ config, log })
+async function startApp(config: Config, log: Logger, signal: AbortSignal): Promise<App> {
+  const app = await createApp({ config, log, signal })
   try {
     await app.listen()
     return app
@@ -34,14 +50,29 @@ async function startApp(config: Config, log: Logger): Promise<App> {
   }
 }
 
+/** Where the server answers from this machine, whatever its public address is. */
+function localUrl({ http }: App): string {
+  const { address, port } = http.server.address() as AddressInfo
+  return httpOrigin(address, port)
+}
+
 /** One Ctrl-C can arrive several times: from the terminal, and from npm which passes it on. */
 const sameSignalMs = 2000
 
+interface Stopping {
+  readonly terminal: Terminal
+  readonly starting: () => Promise<App>
+  readonly interruption: AbortController
+  readonly log: Logger
+  readonly note: ServerNote
+}
+
 /**
- * The first signal stops in order, answering what is under way, or finishing a start first. The next one, after a
- * while, cuts off requests under way; one more ends the process.
+ * The first signal gives up a start, or stops in order, answering what is under way. The next one, after a while, cuts
+ * off requests under way, if there are any; one more ends the process.
  */
-function stopOnSignals(terminal: Terminal, starting: () => Promise<App>, log: Logger): void {
+function stopOnSignals(stopping: Stopping): void {
+  const { terminal, starting, interruption, log, note } = stopping
   let started: App | undefined
   let signals = 0
   let lastSignalAt = Number.NEGATIVE_INFINITY
@@ -52,17 +83,25 @@ function stopOnSignals(terminal: Terminal, starting: () => Promise<App>, log: Lo
     signals += 1
     if (signals === 1) {
       log.info({ signal }, 'stopping')
+      interruption.abort()
       starting().then(
         (app) => {
           started = app
-          return stop(terminal, app, log, () => signals > 1)
+          return stop(stopping, app, () => signals > 1)
         },
-        // The command tells why the start failed.
-        () => undefined,
+        () => {
+          // Given up, or failed before it could be.
+          note.remove()
+          log.info('stopped')
+          terminal.exit(0)
+        },
       )
     } else if (signals === 2 && started !== undefined) {
       log.warn({ signal }, 'cutting off requests under way')
       started.cutOff()
+    } else if (signals === 2) {
+      // An end in the middle would leave Postgres running.
+      log.warn({ signal }, 'still giving up the start; one more signal ends the process')
     } else {
       terminal.exit(1)
     }
@@ -70,10 +109,11 @@ function stopOnSignals(terminal: Terminal, starting: () => Promise<App>, log: Lo
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) terminal.on(signal, () => handle(signal))
 }
 
-async function stop(terminal: Terminal, app: App, log: Logger, wasCutOff: () => boolean): Promise<void> {
+async function stop({ terminal, log, note }: Stopping, app: App, wasCutOff: () => boolean): Promise<void> {
   try {
     await app.drain()
     await app.close()
+    note.remove()
     log.info('stopped')
     terminal.exit(wasCutOff() ? 1 : 0)
   } catch (error) {

@@ -1,39 +1,99 @@
 import { Command } from 'commander'
 import { type Static, Type } from 'typebox'
 import { Check } from 'typebox/value'
-import { httpOrigin } from '../lib/addresses.ts'
-import { OperatorError } from '../lib/errors.ts'
+import { findRunningCluster } from '../database/embedded/cluster.ts'
+import { postmasterPid } from '../database/embedded/lock-file.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { findServers, type NotedServer } from './server-note.ts'
 
 const timeoutMs = 5000
 
-/** Asks the server this configuration describes how it is; exits 1 when it does not run or is not well. */
+/**
+ * Whether a server of this data directory runs, wherever it listens and whatever else listens there; exits 1 unless
+ * every one of them is well.
+ */
 export function statusCommand(terminal: Terminal): Command {
   const command = new Command('status')
-    .description('tell whether the server runs and its database is reachable')
-    .option('--json', 'print the answer of GET /health with the URL')
+    .description('print whether the server of this data directory runs and its database is reachable')
+    .option('--json', 'print an object of the state and the servers')
   return withConfigFlags(command).action(async (options: { json?: boolean }) => {
     const { config } = loadCommandConfig(terminal, command)
-    const { host, port } = config.server
-    const url = httpOrigin(host, port)
-    const health = await askHealth(url)
-    if (options.json === true) print(terminal, `${JSON.stringify({ url, ...health }, undefined, 2)}\n`)
-    else print(terminal, `${url}: ${health.status}, database ${health.database}\n`)
-    if (health.status !== 'ok') terminal.exitCode = 1
+    const dataDirectory = config.server.data_dir
+    const servers = await Promise.all(findServers(dataDirectory).map(inspect))
+    const state = overallState(servers)
+    if (options.json === true) {
+      print(terminal, `${JSON.stringify({ dataDirectory, state, servers }, undefined, 2)}\n`)
+    } else {
+      print(
+        terminal,
+        servers.length === 0
+          ? `stopped: no server of ${dataDirectory} runs\n`
+          : servers.map(describe).join(''),
+      )
+      const postgres = config.database.url === '' ? findRunningCluster(dataDirectory) : undefined
+      if (
+        postgres !== undefined &&
+        !servers.some(({ state }) => state === 'running' || state === 'starting')
+      ) {
+        print(
+          terminal,
+          `its PostgreSQL still runs (process ${postmasterPid(postgres)}): the next start takes it over\n`,
+        )
+      }
+    }
+    if (state !== 'running') terminal.exitCode = 1
   })
 }
 
-/** @throws OperatorError when no server answers, or another program does */
-async function askHealth(url: string): Promise<Static<typeof healthSchema>> {
-  let answer: unknown
+type State =
+  /** It answers and its database is reachable. */
+  | 'running'
+  /** It does not listen yet. */
+  | 'starting'
+  /** It answers that it is not well, such as without its database or while it stops, or does not answer. */
+  | 'unwell'
+  /** Its process ended without stopping in order. */
+  | 'stale'
+  | 'stopped'
+
+interface Inspected extends Omit<NotedServer, 'isAlive' | 'startTicks'> {
+  readonly state: State
+  /** What `GET /health` answers. */
+  readonly health?: Static<typeof healthSchema>
+}
+
+async function inspect({ isAlive, startTicks: _, ...server }: NotedServer): Promise<Inspected> {
+  if (!isAlive) return { ...server, state: 'stale' }
+  if (server.url === undefined) return { ...server, state: 'starting' }
+  const health = await askHealth(server.url)
+  if (health === undefined) return { ...server, state: 'unwell' }
+  return { ...server, state: health.status === 'ok' ? 'running' : 'unwell', health }
+}
+
+/** The worst of the living, so that a node that is not well is noticed. */
+function overallState(servers: readonly Inspected[]): State {
+  const states = servers.map(({ state }) => state)
+  for (const state of ['unwell', 'starting', 'running', 'stale'] as const)
+    if (states.includes(state)) return state
+  return 'stopped'
+}
+
+async function askHealth(url: string): Promise<Static<typeof healthSchema> | undefined> {
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(timeoutMs) })
-    answer = await response.json()
-  } catch (cause) {
-    throw new OperatorError(`no server answers at ${url}`, { cause })
+    const answer: unknown = await response.json()
+    return Check(healthSchema, answer) ? answer : undefined
+  } catch {
+    return undefined
   }
-  if (!Check(healthSchema, answer)) throw new OperatorError(`another program answers at ${url}`)
-  return answer
 }
 
 const healthSchema = Type.Object({ status: Type.String(), database: Type.String() })
+
+function describe({ state, pid, url, version, health, psql }: Inspected): string {
+  const name = `process ${pid}, version ${version}`
+  if (state === 'stale') return `stale: ${name} ended without stopping in order\n`
+  if (state === 'starting') return `starting: ${name}\n`
+  const answer = health === undefined ? 'does not answer' : `${health.status}, database ${health.database}`
+  return `${state}: ${url} (${name}): ${answer}\n${psql.map((line) => `  ${line}\n`).join('')}`
+}

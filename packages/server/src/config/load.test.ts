@@ -58,10 +58,11 @@ describe('without anything', () => {
         url: '',
         listen_url: '',
         max_conns: 20,
-        require_rls: false,
         acquire_timeout_ms: 5000,
         statement_timeout_ms: 30_000,
         schemas: ['public'],
+        embedded_port: 0,
+        require_rls: false,
       },
       auth: {
         enabled: true,
@@ -401,6 +402,7 @@ describe('an unusable value', () => {
       'information_schema',
       '"information_schema" is a system schema and cannot be served',
     ],
+    ['database.embedded_port', '8090', '8090 is server.port: choose another one'],
     ['server.header_timeout', '31', '31 is more than server.request_timeout, 30'],
   ])('%s = "%s" is a fault that names key, source and expectation', (key, value, problem) => {
     const flag = `--${key.replaceAll(/[._]/g, '-')}`

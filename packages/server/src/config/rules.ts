@@ -29,6 +29,7 @@ const rules: readonly ((config: Config) => RuleViolation | readonly RuleViolatio
   requiredPoliciesNeedAuth,
   externalDatabaseNeedsSecret,
   systemSchemasStayHidden,
+  portsDiffer,
   smsProviderNeedsItsKeys,
   emailBackendNeedsItsKeys,
   emailNeedsSender,
@@ -125,6 +126,12 @@ function systemSchemasStayHidden({ database }: Config): RuleViolation | undefine
   )
   if (hidden === undefined) return undefined
   return { key: 'database.schemas', problem: `"${hidden}" is a system schema and cannot be served` }
+}
+
+function portsDiffer({ database, server }: Config): RuleViolation | undefined {
+  if (database.url !== '' || database.embedded_port === 0) return undefined
+  if (database.embedded_port !== server.port) return undefined
+  return { key: 'database.embedded_port', problem: `${server.port} is server.port: choose another one` }
 }
 
 /** What each provider of text messages cannot do without. */

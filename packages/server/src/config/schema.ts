@@ -58,6 +58,12 @@ export const configSchema = Type.Object({
       pattern: '^[^\\u0000]{1,63}$',
       expects: 'a list of schema names, at least one',
     }),
+    embedded_port: integer(
+      0,
+      'Port on loopback where psql and GUI clients reach the embedded PostgreSQL, with a password; 0 opens none.',
+      0,
+      65535,
+    ),
     require_rls: flag(
       false,
       'Whether tables and views without row-level security are kept from everybody but administrators.',

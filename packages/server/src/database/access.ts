@@ -1,8 +1,9 @@
 import pg from 'pg'
-import { codeOf, OperatorError } from '../lib/errors.ts'
+import { OperatorError } from '../lib/errors.ts'
 import type { Connection } from './connection.ts'
-import { sql } from './sql.ts'
-import { inTransaction, type Queryable } from './system-database.ts'
+import { inPreparation } from './preparation.ts'
+import { type Sql, sql } from './sql.ts'
+import type { Queryable } from './system-database.ts'
 import { callerRole } from './user-database.ts'
 
 /**
@@ -13,10 +14,10 @@ import { callerRole } from './user-database.ts'
  * @throws OperatorError with the statements an administrator has to run when the login role may not
  */
 export async function prepareAccess(connection: Connection, schemas: readonly string[]): Promise<void> {
-  await keepSystemSchemaOffPath(connection)
-  await ensureCallerRole(connection)
-  for (const schema of schemas) {
-    await inTransaction(connection, async (transaction) => {
+  await inPreparation(connection, async (transaction) => {
+    await keepSystemSchemaOffPath(transaction)
+    await ensureCallerRole(transaction)
+    for (const schema of schemas) {
       const { exists } = await transaction.one<{ exists: boolean }>(
         sql`select exists (select from pg_namespace where nspname = ${schema})`,
       )
@@ -25,68 +26,69 @@ export async function prepareAccess(connection: Connection, schemas: readonly st
         sql`insert into basalt.opened_schemas (schema_name) values (${schema}) on conflict do nothing`,
       )
       if (isNew > 0) await openSchema(transaction, schema)
-    })
-  }
+    }
+  })
 }
 
 /**
  * A login role named `basalt` would find the system schema of that name first (`"$user"` in `search_path`): its
  * `create table` would make system tables. Its sessions in this database search the rest of the path only.
  */
-async function keepSystemSchemaOffPath(connection: Connection): Promise<void> {
-  const { rows } = await connection.query<{ path: string; database: string }>(sql`
+async function keepSystemSchemaOffPath(transaction: Queryable): Promise<void> {
+  const found = await transaction.maybeOne<{ path: string; database: string }>(sql`
     select replace(replace(current_setting('search_path'), '"$user", ', ''), '"$user"', 'public') as path,
       current_database() as database
     where current_user = 'basalt' and current_setting('search_path') like '%"$user"%'`)
-  const [found] = rows
   if (found === undefined) return
   const path = sql.join(found.path.split(', ').map((schema) => sql.id(schema.replace(/^"|"$/g, ''))))
-  await connection.query(
+  await transaction.count(
     sql`alter role current_user in database ${sql.id(found.database)} set search_path to ${path}`,
   )
 }
 
-async function ensureCallerRole(connection: Connection): Promise<void> {
+async function ensureCallerRole(transaction: Queryable): Promise<void> {
   const role = sql.id(callerRole)
-  const { rows } = await connection.query<{ rolsuper: boolean; rolbypassrls: boolean }>(
+  const found = await transaction.maybeOne<{ rolsuper: boolean; rolbypassrls: boolean }>(
     sql`select rolsuper, rolbypassrls from pg_roles where rolname = ${callerRole}`,
   )
-  if (rows[0]?.rolsuper === true || rows[0]?.rolbypassrls === true) {
+  if (found?.rolsuper === true || found?.rolbypassrls === true) {
     throw new OperatorError(
       `the role ${callerRole} bypasses row-level security: alter role ${callerRole} nosuperuser nobypassrls`,
     )
   }
-  if (rows[0] === undefined) {
-    await connection.query(sql`create role ${role} nologin noinherit`).catch((error) => {
-      // 42710, 23505: another node was quicker. 42501: the check below says what to do.
-      if (!['42710', '23505', '42501'].includes(codeOf(error) ?? '')) throw error
-    })
+  if (found === undefined) {
+    const failure = await attempt(transaction, sql`create role ${role} nologin noinherit`)
+    // 42710, 23505: a node of another database was quicker. 42501: the check below says what to do.
+    if (failure !== undefined && !['42710', '23505', '42501'].includes(failure.code ?? '')) throw failure
   }
-  if (await canActAs(connection)) return
-  await connection.query(sql`grant ${role} to current_user`).catch(() => undefined)
-  if (await canActAs(connection)) return
+  const become = sql`set local role ${role}`
+  if ((await attempt(transaction, become)) === undefined) return await becomeLogin(transaction)
+  // It may fail because a node of another database grants the same: only whether the role is usable counts.
+  await attempt(transaction, sql`grant ${role} to current_user`)
+  if ((await attempt(transaction, become)) === undefined) return await becomeLogin(transaction)
+  const { name } = await transaction.one<{ name: string }>(sql`select quote_ident(current_user) as name`)
   throw new OperatorError(
     `the login role cannot act as ${callerRole}; have an administrator run: ` +
-      `create role ${callerRole} nologin; grant ${callerRole} to ${await currentRole(connection)};`,
+      `create role ${callerRole} nologin; grant ${callerRole} to ${name};`,
   )
 }
 
-async function canActAs(connection: Connection): Promise<boolean> {
-  try {
-    await connection.query(sql`begin`)
-    await connection.query(sql`set local role ${sql.id(callerRole)}`)
-    return true
-  } catch (error) {
-    if (error instanceof pg.DatabaseError) return false
-    throw error
-  } finally {
-    await connection.query(sql`rollback`)
-  }
+async function becomeLogin(transaction: Queryable): Promise<void> {
+  await transaction.count(sql`reset role`)
 }
 
-async function currentRole(connection: Connection): Promise<string> {
-  const { rows } = await connection.query<{ name: string }>(sql`select quote_ident(current_user) as name`)
-  return rows[0]?.name ?? 'the login role'
+/** Runs a statement that may fail without failing the transaction; answers why it failed. */
+async function attempt(transaction: Queryable, statement: Sql): Promise<pg.DatabaseError | undefined> {
+  await transaction.count(sql`savepoint attempt`)
+  try {
+    await transaction.count(statement)
+    await transaction.count(sql`release savepoint attempt`)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error
+    await transaction.count(sql`rollback to savepoint attempt`)
+    return error
+  }
 }
 
 async function openSchema(transaction: Queryable, schema: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
+import { CopyOut } from './copy-out.ts'
 import { ConnectionLost } from './failures.ts'
 import { type Answer, type Call, Message, type Receiver } from './message.ts'
 import { type RenderedSql, render, type Sql } from './sql.ts'
@@ -9,13 +10,21 @@ import { type RenderedSql, render, type Sql } from './sql.ts'
 export interface ConnectionTarget {
   /** A `postgresql://` URL, or the parts of one for a socket. */
   readonly url?: string
-  readonly socket?: { readonly directory: string; readonly user: string; readonly database: string }
+  readonly socket?: {
+    readonly directory: string
+    /** Names the socket's file. */
+    readonly port: number
+    readonly user: string
+    readonly database: string
+  }
   readonly applicationName: string
   /** Settings given at connect; left out behind a transaction pooler, which shares sessions. */
   readonly settings: Readonly<Record<string, string>>
   /** Whether named prepared statements survive between messages. */
   readonly prepare: boolean
   readonly connectTimeoutMs: number
+  /** Whether to speak to a WAL sender, which makes base backups (PostgreSQL, Streaming Replication Protocol). */
+  readonly replication?: boolean
 }
 
 /** What node-postgres has and its types do not list. */
@@ -143,6 +152,11 @@ export class Connection {
     return Array.isArray(results) ? results : [results]
   }
 
+  /** Runs a command that answers by the copy protocol; the stream has its messages. */
+  copyOut(command: string): CopyOut {
+    return this.#client.query(new CopyOut(command))
+  }
+
   /** Says goodbye and waits until the socket is closed. */
   async close(): Promise<void> {
     const timer = setTimeout(() => this.destroy(), closeTimeoutMs)
@@ -176,20 +190,19 @@ function clientConfig(target: ConnectionTarget): pg.ClientConfig {
     connectionTimeoutMillis: target.connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    // The driver passes it on; its types do not list it.
+    ...(target.replication === true ? { replication: 'true' } : {}),
   }
   if (target.socket !== undefined) {
-    const { directory, user, database } = target.socket
+    const { directory, port, user, database } = target.socket
     // Whatever is left out or empty would come from PGPORT, PGSSLMODE and PGOPTIONS, which mean another server.
     const options = settings.join(' ') || ' '
-    return { ...common, host: directory, user, database, port: socketPort, ssl: false, options }
+    return { ...common, host: directory, user, database, port, ssl: false, options }
   }
   const server = parseIntoClientConfig(target.url ?? '')
   const options = [server.options ?? '', ...settings].join(' ').trim()
   return { ...common, ...server, ...(options === '' ? {} : { options }) }
 }
-
-/** Names the socket's file. */
-const socketPort = 5432
 
 /** Blanks and backslashes are escaped by a backslash in the startup packet's `options`. */
 function escapeOption(value: string): string {

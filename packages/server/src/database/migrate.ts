@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../lib/errors.ts'
 import type { Connection } from './connection.ts'
+import { inPreparation } from './preparation.ts'
 import { sql } from './sql.ts'
-import { inTransaction } from './system-database.ts'
 
 const migrationsDirectory = fileURLToPath(new URL('../../migrations/', import.meta.url))
 
@@ -15,9 +15,6 @@ interface Migration {
   readonly checksum: string
 }
 
-/** Key of the transaction-level advisory lock that lets one node migrate while the others wait. */
-const migrationLock = 0x6261_736c_0001n // "basl", 1
-
 /**
  * Brings the system tables up to date: everything in one transaction, so a crash leaves the old state. Any
  * number of nodes may do this at once.
@@ -27,10 +24,7 @@ const migrationLock = 0x6261_736c_0001n // "basl", 1
  */
 export async function migrate(connection: Connection): Promise<string[]> {
   const migrations = readMigrations()
-  return await inTransaction(connection, async (transaction) => {
-    // Whatever the database's default: who has waited for the lock must see what its holder did.
-    await transaction.count(sql`set transaction isolation level read committed, read write`)
-    await transaction.count(sql`select pg_advisory_xact_lock(${String(migrationLock)}::bigint)`)
+  return await inPreparation(connection, async (transaction) => {
     const { ledger } = await transaction.one<{ ledger: boolean }>(
       sql`select to_regclass('basalt.migrations') is not null as ledger`,
     )

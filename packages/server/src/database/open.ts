@@ -1,14 +1,17 @@
 import pg from 'pg'
 import type { Config } from '../config/schema.ts'
+import { untilAborted } from '../lib/abort.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { prepareAccess } from './access.ts'
 import { Connection, type ConnectionTarget } from './connection.ts'
 import { describeUrl } from './database-url.ts'
 import type { ClusterSettings } from './embedded/cluster.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
+import type { TcpPassword } from './embedded/tcp-access.ts'
 import { ConnectionLost } from './failures.ts'
 import { findDead } from './half-open.ts'
 import { migrate } from './migrate.ts'
+import { findMissingGrants, type MissingGrant } from './missing-grants.ts'
 import { Pool } from './pool.ts'
 import { type EngineProbe, probeEngine } from './probe.ts'
 import { sql } from './sql.ts'
@@ -23,6 +26,10 @@ export interface OpenOptions {
   readonly log: (message: string, detail?: object) => void
   /** Settings of the embedded cluster; for tests, whose clusters need no durability. */
   readonly embeddedSettings?: ClusterSettings
+  /** Of the embedded database's port; a server sets it. */
+  readonly embeddedPassword?: TcpPassword
+  /** Stops the opening, which then rejects with the signal's reason and leaves no Postgres that it has started. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The database of a running server. */
@@ -30,6 +37,8 @@ export interface Database {
   readonly mode: 'embedded' | 'external'
   /** For people: where the data is. Never a password. */
   readonly location: string
+  /** Command lines that reach an embedded database. */
+  readonly psql: readonly string[]
   readonly engine: EngineProbe
   /** Migrations applied by this start. */
   readonly migrated: readonly string[]
@@ -42,7 +51,8 @@ export interface Database {
     /** Stops the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
   }
-  close(): Promise<void>
+  /** @param isImmediate does not wait for statements that run; for a start that is given up */
+  close(isImmediate?: boolean): Promise<void>
 }
 
 /** Settings every session works with: what JSON carries must not depend on the server's configuration. */
@@ -77,8 +87,17 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       settings: {},
       prepare: false,
     }
-    const first = await openFirst(bare, config)
-    const { engine, migrated } = await prepare(first, config)
+    const first = await untilAborted(options.signal, openFirst(bare, config))
+    const { engine, migrated, missing } = await untilAborted(options.signal, prepare(first, config))
+    if (missing.length > 0 && options.asServer !== false) {
+      options.log(
+        'tables of other owners are not served: have the owner, or a superuser, run the statement',
+        {
+          tables: missing.flatMap(({ tables }) => tables),
+          run: missing.map(({ owner, statement }) => ({ as: owner, statement })),
+        },
+      )
+    }
     const settings = sessionSettings(config.database)
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const pools = createPools(target, config.database, engine)
@@ -86,6 +105,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     return {
       mode: embedded === undefined ? 'external' : 'embedded',
       location: embedded?.directory ?? describeUrl(config.database.url),
+      psql: embedded?.psql ?? [],
       engine,
       migrated,
       system,
@@ -98,10 +118,10 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
           else await cancelStatement(system, connection)
         },
       },
-      async close() {
+      async close(isImmediate = false) {
         // In this order: statements of callers that have gone are cancelled through the other pool.
-        await pools.user.close()
-        await pools.system.close()
+        const closing = pools.user.close().then(() => pools.system.close())
+        if (!isImmediate) await closing
         await embedded?.close()
       },
     }
@@ -115,12 +135,17 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
 async function prepare(
   connection: Connection,
   config: Config,
-): Promise<{ engine: EngineProbe; migrated: readonly string[] }> {
+): Promise<{
+  engine: EngineProbe
+  migrated: readonly string[]
+  missing: readonly MissingGrant[]
+}> {
   try {
     const engine = await probeEngine(connection)
     const migrated = await migrate(connection)
     await prepareAccess(connection, config.database.schemas)
-    return { engine, migrated }
+    const missing = await findMissingGrants(connection, config.database.schemas)
+    return { engine, migrated, missing }
   } catch (error) {
     // What the database says no to is the operator's to mend: rights, space.
     const refusal = error instanceof ConnectionLost ? error.cause : error
@@ -161,6 +186,8 @@ function openEmbedded(config: Config, options: OpenOptions, asServer: boolean): 
     purpose: options.purpose,
     asServer,
     log: options.log,
+    tcp: { port: config.database.embedded_port, password: options.embeddedPassword },
+    signal: options.signal,
     ...(options.embeddedSettings === undefined ? {} : { settings: options.embeddedSettings }),
   })
 }

@@ -42,7 +42,7 @@ export function createSecretBox(keys: readonly [Buffer, ...Buffer[]]): SecretBox
   }
 }
 
-/** Names a key without telling anything about it. */
-function keyId(key: Buffer): string {
+/** Names a key, at the head of what it has sealed, without giving anything of it away. */
+export function keyId(key: Buffer): string {
   return createHash('sha256').update('basalt key id').update(key).digest('base64url').slice(0, 8)
 }

@@ -17,10 +17,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../../lib/errors.ts'
 import { type Binaries, locateBinaries, sharedDirectory } from './binaries.ts'
-import { disownLockFile, isProcessAlive, isServed } from './lock-file.ts'
+import { disownLockFile, isProcessAlive, isServed, listeningOf } from './lock-file.ts'
 import { canReach, findUnprivilegedUser, type OsUser } from './os-user.ts'
+import { finishRestore } from './restore-journal.ts'
+import { hostBasedAuthentication, loopbackAddresses } from './tcp-access.ts'
 
 /** The database and its superuser; the socket's directory keeps everybody else out. */
 export const embeddedDatabase = 'basalt'
@@ -34,6 +37,16 @@ export interface Cluster {
   readonly socketDirectory: string
   readonly logFile: string
   readonly user: OsUser | undefined
+  readonly settings: ClusterSettings
+  /** The port on loopback; 0 when only the socket is open. */
+  readonly tcpPort: number
+}
+
+export interface ClusterOptions {
+  readonly settings?: ClusterSettings | undefined
+  readonly tcpPort?: number | undefined
+  /** Stops the creation, which then rejects and leaves nothing. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Settings tests change: a throw-away cluster needs no durability. */
@@ -43,12 +56,9 @@ export type ClusterSettings = Readonly<Record<string, string>>
  * Finds the cluster of a data directory, creating it when there is none. Interrupted or concurrent creations
  * leave either no cluster or a whole one.
  */
-export async function prepareCluster(
-  dataDirectory: string,
-  settings: ClusterSettings = {},
-): Promise<Cluster> {
+export async function prepareCluster(dataDirectory: string, options: ClusterOptions = {}): Promise<Cluster> {
   try {
-    return await findOrCreate(dataDirectory, settings)
+    return await findOrCreate(dataDirectory, options)
   } catch (error) {
     // Whatever the system says no to: permissions, a full disk, a file in the way.
     if (!isSystemError(error)) throw error
@@ -58,33 +68,49 @@ export async function prepareCluster(
   }
 }
 
-async function findOrCreate(dataDirectory: string, settings: ClusterSettings): Promise<Cluster> {
+async function findOrCreate(
+  dataDirectory: string,
+  { settings = {}, tcpPort = 0, signal }: ClusterOptions,
+): Promise<Cluster> {
   mkdirSync(dataDirectory, { recursive: true })
-  const user = findUnprivilegedUser(dataDirectory)
-  const home = chooseHome(realpathSync(dataDirectory), user)
+  finishRestore(dataDirectory)
+  const { user, home } = locateHome(dataDirectory)
   const cluster: Cluster = {
     binaries: locateBinaries(user),
     directory: join(home, 'postgres'),
     socketDirectory: prepareSocketDirectory(home, user),
     logFile: join(home, 'postgres.log'),
     user,
+    settings,
+    tcpPort,
   }
-  if (!existsSync(join(cluster.directory, 'PG_VERSION'))) await initialize(cluster, home)
+  if (!existsSync(join(cluster.directory, 'PG_VERSION'))) await initialize(cluster, home, signal)
   requireMatchingVersion(cluster)
-  writeSettings(cluster, settings)
   return cluster
 }
 
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+/** The account that Postgres runs as, and the directory that has the cluster. */
+export function locateHome(dataDirectory: string): { user: OsUser | undefined; home: string } {
+  const user = findUnprivilegedUser(dataDirectory)
+  return { user, home: chooseHome(realpathSync(dataDirectory), user) }
+}
+
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error
 }
 
-/** Starts the server and waits until it accepts connections. @throws OperatorError with Postgres' own reason. */
-export async function startCluster(cluster: Cluster): Promise<void> {
+/**
+ * Starts the server and waits until it accepts connections.
+ *
+ * @param signal stops it again, whatever it is doing; the call then rejects when it has ended
+ * @throws OperatorError with Postgres' own reason
+ */
+export async function startCluster(cluster: Cluster, signal?: AbortSignal): Promise<void> {
   disownLockFile(cluster.directory)
+  writeSettings(cluster, cluster.settings)
   rotateLog(cluster)
   const logged = existsSync(cluster.logFile) ? statSync(cluster.logFile).size : 0
-  const { code, output } = await runAs(cluster.user, cluster.binaries.pgCtl, [
+  const starting = runAs(cluster.user, cluster.binaries.pgCtl, [
     ...[
       'start',
       '--silent',
@@ -96,14 +122,58 @@ export async function startCluster(cluster: Cluster): Promise<void> {
       cluster.logFile,
     ],
   ])
-  if (code === 0) return
+  // To end pg_ctl would not end what it has started.
+  const stopWatching = whenAborted(signal, () => stopWhile(cluster, starting))
+  const { code, output } = await starting
+  await stopWatching()
+  signal?.throwIfAborted()
   const log = existsSync(cluster.logFile)
     ? readFileSync(cluster.logFile).subarray(logged).toString('utf8')
     : ''
+  const [, address, reason = ''] = /could not bind \S+ address "([^"]+)": (.*)/.exec(log) ?? []
+  if (address !== undefined) {
+    // With one of two addresses Postgres would go on.
+    if (code === 0) await stopCluster(cluster)
+    throw new OperatorError(describePortFailure(`${address}:${cluster.tcpPort}`, reason))
+  }
+  if (code === 0) return
   const reasons = log.match(/(?:FATAL|PANIC): .*/g) ?? output.match(/\S.*/g) ?? []
   throw new OperatorError(
     `the embedded PostgreSQL did not start: ${reasons[0]?.trim() ?? `see ${cluster.logFile}`}`,
   )
+}
+
+function describePortFailure(where: string, reason: string): string {
+  return reason === 'Address already in use'
+    ? `${where} is taken by another program: stop it or set database.embedded_port`
+    : `the embedded PostgreSQL cannot listen on ${where} (database.embedded_port): ${reason}`
+}
+
+/** Stops a server that is being started, as soon as it can be stopped. */
+async function stopWhile(cluster: Cluster, starting: Promise<unknown>): Promise<void> {
+  let isStarting = true
+  const ended = starting.finally(() => {
+    isStarting = false
+  })
+  while (isStarting) {
+    if (isClusterRunning(cluster)) await stopCluster(cluster)
+    await Promise.race([ended, delay(50)])
+  }
+  if (isClusterRunning(cluster)) await stopCluster(cluster)
+}
+
+/** Begins the work when the signal comes; answers how to stop waiting for it, which waits for work that has begun. */
+function whenAborted(signal: AbortSignal | undefined, work: () => Promise<void>): () => Promise<void> {
+  let begun: Promise<void> | undefined
+  const begin = () => {
+    begun = work()
+  }
+  if (signal?.aborted === true) begin()
+  signal?.addEventListener('abort', begin, { once: true })
+  return async () => {
+    signal?.removeEventListener('abort', begin)
+    await begun
+  }
 }
 
 /** Stops the server; sessions are ended, what is committed is safe. */
@@ -116,6 +186,29 @@ export async function stopCluster(cluster: Cluster): Promise<void> {
 /** Whether Postgres runs. */
 export function isClusterRunning(cluster: Cluster): boolean {
   return isServed(cluster.directory)
+}
+
+/** Whether the Postgres that runs listens where this cluster is to; it can only be changed by a new start. */
+export function listensAsConfigured({ directory, tcpPort, settings }: Cluster): boolean {
+  if (settings.listen_addresses !== undefined) return true
+  const { port, address } = listeningOf(directory) ?? {}
+  const [first] = loopbackAddresses()
+  return tcpPort === 0 ? address === '' : port === tcpPort && address === first
+}
+
+/** Whether a data directory has a cluster, with a restore that was cut off brought to its end. */
+export function hasCluster(dataDirectory: string): boolean {
+  if (!existsSync(dataDirectory)) return false
+  finishRestore(dataDirectory)
+  return existsSync(join(locateHome(dataDirectory).home, 'postgres', 'PG_VERSION'))
+}
+
+/** The files of a data directory's cluster, if Postgres runs on them. */
+export function findRunningCluster(dataDirectory: string): string | undefined {
+  if (!existsSync(dataDirectory)) return undefined
+  const { home } = locateHome(dataDirectory)
+  const directory = join(home, 'postgres')
+  return isServed(directory) ? directory : undefined
 }
 
 /** The data directory itself, or, where Postgres' account cannot pass, a directory of its own elsewhere. */
@@ -145,19 +238,33 @@ function prepareSocketDirectory(home: string, user: OsUser | undefined): string 
   return directory
 }
 
-async function initialize(cluster: Cluster, home: string): Promise<void> {
+async function initialize(cluster: Cluster, home: string, signal: AbortSignal | undefined): Promise<void> {
   removeUnfinished(home)
   const unfinished = join(home, `postgres.${process.pid}`)
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(unfinished, { mode: 0o700 })
   giveTo(cluster.user, unfinished)
-  const { code, output } = await runAs(cluster.user, cluster.binaries.initdb, [
-    ...['--pgdata', unfinished, '--username', embeddedUser, '--auth', 'trust', '--encoding', 'UTF8'],
-    // The built-in provider sorts by code point, the same on every system and release.
-    ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C', '--no-instructions'],
-  ])
+  const { code, output } = await runAs(
+    cluster.user,
+    cluster.binaries.initdb,
+    [
+      ...['--pgdata', unfinished, '--username', embeddedUser, '--auth', 'trust', '--encoding', 'UTF8'],
+      // The built-in provider sorts by code point, the same on every system and release.
+      ...[
+        '--locale-provider',
+        'builtin',
+        '--builtin-locale',
+        'C.UTF-8',
+        '--locale',
+        'C',
+        '--no-instructions',
+      ],
+    ],
+    signal,
+  )
   if (code !== 0) {
     rmSync(unfinished, { recursive: true, force: true })
+    signal?.throwIfAborted()
     const reason = output.match(/(?:error|FATAL|PANIC): .*/)?.[0] ?? output.trim().split('\n').at(-1)
     throw new OperatorError(
       `cannot create the embedded database in ${home}: ${reason ?? `exit code ${code}`}`,
@@ -172,13 +279,16 @@ async function initialize(cluster: Cluster, home: string): Promise<void> {
   }
 }
 
-/** What creations that were killed left behind; an initdb may still be at it, then the next one removes it. */
-function removeUnfinished(home: string): void {
-  for (const name of readdirSync(home)) {
-    const [, pid] = /^postgres\.(\d+)$/.exec(name) ?? []
+/**
+ * What creations and restores that were killed left behind; an initdb may still be at it, then the next one removes
+ * it.
+ */
+export function removeUnfinished(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const [, pid] = /^(?:postgres|secrets)\.(\d+)$/.exec(name) ?? []
     if (pid === undefined || isProcessAlive(Number(pid))) continue
     try {
-      rmSync(join(home, name), { recursive: true, force: true })
+      rmSync(join(directory, name), { recursive: true, force: true })
     } catch {
       // Nothing depends on it.
     }
@@ -190,15 +300,15 @@ function requireMatchingVersion(cluster: Cluster): void {
   const [ours = ''] = cluster.binaries.version.split('.')
   if (found !== ours) {
     throw new OperatorError(
-      `${cluster.directory} was made by PostgreSQL ${found}, this Basalt brings PostgreSQL ${ours}: ` +
-        'dump it with the earlier Basalt and load it here',
+      `${cluster.directory} was made by PostgreSQL ${found}, this Basalt brings PostgreSQL ${ours}, which cannot ` +
+        'read it: start it with the earlier Basalt, and move the data with pg_dump (docs/guides/backup.md)',
     )
   }
 }
 
 function writeSettings(cluster: Cluster, overrides: ClusterSettings): void {
   const settings: Record<string, string> = {
-    listen_addresses: '',
+    ...tcpSettings(cluster),
     unix_socket_directories: cluster.socketDirectory,
     max_connections: '200',
     shared_buffers: '128MB',
@@ -218,6 +328,14 @@ function writeSettings(cluster: Cluster, overrides: ClusterSettings): void {
   giveTo(cluster.user, path)
 }
 
+function tcpSettings({ directory, tcpPort, user }: Cluster): Record<string, string> {
+  if (tcpPort === 0) return { listen_addresses: '' }
+  const path = join(directory, 'basalt_hba.conf')
+  writeFileSync(path, hostBasedAuthentication, { mode: 0o600 })
+  giveTo(user, path)
+  return { listen_addresses: loopbackAddresses().join(), port: String(tcpPort), hba_file: path }
+}
+
 const logLimitBytes = 10_000_000
 
 function rotateLog(cluster: Cluster): void {
@@ -229,24 +347,31 @@ function rotateLog(cluster: Cluster): void {
   giveTo(cluster.user, cluster.logFile)
 }
 
-function giveTo(user: OsUser | undefined, path: string): void {
+export function giveTo(user: OsUser | undefined, path: string): void {
   if (user !== undefined) chownSync(path, user.uid, user.gid)
 }
 
+/** @param signal ends the command and what it has started */
 function runAs(
   user: OsUser | undefined,
   command: string,
   args: string[],
+  signal?: AbortSignal,
 ): Promise<{ code: number; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+      // A process group of its own: initdb leaves its work to a Postgres, which has to end with it.
+      detached: true,
       // Nothing of PG* reaches Postgres, its messages come in English, and its account can enter the directory.
       env: { LC_ALL: 'C', TZ: 'UTC' },
       cwd: '/',
       // The server keeps pg_ctl's descriptors: a pipe would stay open for as long as it runs.
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    const end = () => killGroup(child.pid, 'SIGTERM')
+    if (signal?.aborted === true) end()
+    signal?.addEventListener('abort', end, { once: true })
     let output = ''
     child.stdout.on('data', (chunk) => {
       output += chunk
@@ -256,11 +381,21 @@ function runAs(
     })
     child.on('error', (error) => reject(new OperatorError(`cannot run ${command}: ${error.message}`)))
     child.on('exit', (code) => {
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted === true) killGroup(child.pid, 'SIGKILL')
       child.stdout.destroy()
       child.stderr.destroy()
       resolve({ code: code ?? 1, output })
     })
   })
+}
+
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {
+    // It has ended.
+  }
 }
 
 function shortHash(text: string): string {

@@ -9,11 +9,13 @@ import {
   embeddedDatabase,
   embeddedUser,
   isClusterRunning,
+  listensAsConfigured,
   prepareCluster,
   startCluster,
   stopCluster,
 } from './cluster.ts'
-import { isProcessAlive } from './lock-file.ts'
+import { isProcessAlive, listeningOf } from './lock-file.ts'
+import { describeTcpAccess, scramVerifier, type TcpAccess } from './tcp-access.ts'
 
 export interface EmbeddedOptions {
   readonly dataDirectory: string
@@ -23,12 +25,19 @@ export interface EmbeddedOptions {
   readonly asServer: boolean
   readonly log: (message: string, detail?: object) => void
   readonly settings?: ClusterSettings
+  /** A port beside the socket. */
+  readonly tcp: TcpAccess
+  /** Stops the opening; it then rejects, and leaves no Postgres that it has started. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Keys of the session advisory locks that processes on one data directory agree by. */
 const lockSpace = 0x6261_736c // "basl"
 const serverLock = 1
 const userLock = 2
+
+/** PostgreSQL's own port: it names the socket's file. */
+const defaultPort = 5432
 
 /** Time for a crashed Postgres to recover, or for a predecessor to stop. */
 const openTimeoutMs = 120_000
@@ -57,8 +66,17 @@ export class EmbeddedPostgres {
 
   /** @throws OperatorError when another server holds the directory or Postgres cannot start. */
   static async open(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-    const cluster = await prepareCluster(options.dataDirectory, options.settings)
-    return new EmbeddedPostgres(cluster, options, await join(cluster, options))
+    const { settings, tcp, signal } = options
+    const cluster = await prepareCluster(options.dataDirectory, { settings, tcpPort: tcp.port, signal })
+    const embedded = new EmbeddedPostgres(cluster, options, await join(cluster, options))
+    try {
+      if (tcp.port !== 0 && tcp.password !== undefined)
+        await setPassword(embedded.#keeper, tcp.password.read())
+      return embedded
+    } catch (error) {
+      await embedded.close()
+      throw error
+    }
   }
 
   /** Where Postgres keeps its files. */
@@ -66,8 +84,22 @@ export class EmbeddedPostgres {
     return this.#cluster.directory
   }
 
+  /** Of PostgreSQL: `18.4.0`. */
+  get version(): string {
+    return this.#cluster.binaries.version.replace(/-.*/, '')
+  }
+
   get socket(): NonNullable<ConnectionTarget['socket']> {
-    return { directory: this.#cluster.socketDirectory, user: embeddedUser, database: embeddedDatabase }
+    return socketOf(this.#cluster, embeddedDatabase)
+  }
+
+  /** Command lines that reach the database. */
+  get psql(): string[] {
+    const { directory, port, user, database } = this.socket
+    const { tcp } = this.#options
+    const lines = [`psql "host=${directory} port=${port} user=${user} dbname=${database}"`]
+    if (tcp.port === 0 || tcp.password === undefined) return lines
+    return [...lines, describeTcpAccess(tcp.port, tcp.password.file, { user, database })]
   }
 
   /** Leaves; stops Postgres unless another process still uses it. */
@@ -123,30 +155,39 @@ async function join(
   isWanted: () => boolean = () => true,
 ): Promise<Connection> {
   const deadline = performance.now() + openTimeoutMs
+  let hasStarted = false
   for (;;) {
+    // What was started here is joined, to be stopped by its last user.
+    if (!hasStarted) options.signal?.throwIfAborted()
     try {
       const keeper = await connectOrStart(cluster, options)
-      if (keeper !== undefined) return keeper
+      if (keeper === 'started') hasStarted = true
+      else if (keeper !== undefined) return keeper
       if (performance.now() > deadline)
         throw new DirectoryTaken(`${options.dataDirectory} is held by a process that does not end`)
     } catch (error) {
       // Anything else passes: Postgres goes down under another process, or comes up after a crash.
       if (isFinal(error) || !isWanted() || performance.now() > deadline) throw error
+      const { signal } = options
+      if (signal?.aborted === true && (!hasStarted || error === signal.reason)) throw error
     }
     await delay(100)
   }
 }
 
-/** One attempt; undefined when the attempt should be repeated. */
-async function connectOrStart(cluster: Cluster, options: EmbeddedOptions): Promise<Connection | undefined> {
+/** One attempt; when it gives no connection, it is to be repeated. */
+async function connectOrStart(
+  cluster: Cluster,
+  options: EmbeddedOptions,
+): Promise<Connection | 'started' | undefined> {
   let keeper: Connection
   try {
     keeper = await connect(cluster, options, embeddedDatabase)
   } catch (error) {
     const code = causeCode(error)
     if (code === 'ECONNREFUSED' || code === 'ENOENT') {
-      await startCluster(cluster)
-      return undefined
+      await startCluster(cluster, options.signal)
+      return 'started'
     }
     if (code !== '3D000') throw error
     await createDatabase(cluster, options)
@@ -158,13 +199,48 @@ async function connectOrStart(cluster: Cluster, options: EmbeddedOptions): Promi
     return undefined
   }
   if (options.asServer && !(await lock(keeper, 'pg_try_advisory_lock', serverLock))) {
-    const holder = await holderOfServerLock(keeper)
+    const [holder] = await holdersOf(keeper, serverLock)
     await keeper.close()
     // Postgres has yet to notice that a killed one is gone.
     if (holder === undefined || !isAlive(holder)) return undefined
     throw new DirectoryTaken(`${options.dataDirectory} is already served by ${holder}`)
   }
+  if (options.asServer && !listensAsConfigured(cluster)) {
+    try {
+      await stopToReconfigure(cluster, keeper, options)
+    } finally {
+      await keeper.close()
+    }
+    return undefined
+  }
   return keeper
+}
+
+/**
+ * Stops a Postgres that a killed server or a command has started with another port, unless other processes use it.
+ *
+ * @throws OperatorError that names them
+ */
+async function stopToReconfigure(
+  cluster: Cluster,
+  keeper: Connection,
+  { tcp }: EmbeddedOptions,
+): Promise<void> {
+  await lock(keeper, 'pg_advisory_unlock_shared', userLock)
+  // Who has this lock is the only user, and stays so until Postgres has stopped.
+  if (await lock(keeper, 'pg_try_advisory_lock', userLock)) return await stopCluster(cluster)
+  const others = (await holdersOf(keeper, userLock)).filter(isAlive)
+  // Postgres has yet to notice that killed ones have gone.
+  if (others.length === 0) return
+  throw new OperatorError(
+    `the embedded PostgreSQL was started with another database.embedded_port than ${tcp.port}, and is in use by ` +
+      `${others.join(', ')}: start again when that has ended`,
+  )
+}
+
+async function setPassword(connection: Connection, password: string): Promise<void> {
+  // Utility statements take no parameters; a verifier has no quotes.
+  await connection.script(`alter role ${embeddedUser} password '${scramVerifier(password)}'`)
 }
 
 /** Whether the process that the name of its connection tells is there. */
@@ -200,9 +276,14 @@ async function createDatabase(cluster: Cluster, options: EmbeddedOptions): Promi
   }
 }
 
+function socketOf({ directory, socketDirectory }: Cluster, database: string) {
+  const port = listeningOf(directory)?.port ?? defaultPort
+  return { directory: socketDirectory, port, user: embeddedUser, database }
+}
+
 function connect(cluster: Cluster, options: EmbeddedOptions, database: string): Promise<Connection> {
   return Connection.open({
-    socket: { directory: cluster.socketDirectory, user: embeddedUser, database },
+    socket: socketOf(cluster, database),
     applicationName: `${options.purpose} (process ${process.pid})`,
     settings: {},
     prepare: false,
@@ -219,13 +300,14 @@ async function lock(connection: Connection, operation: LockOperation, key: numbe
 
 type LockOperation = 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared' | 'pg_advisory_unlock_shared'
 
-async function holderOfServerLock(connection: Connection): Promise<string | undefined> {
+async function holdersOf(connection: Connection, key: number): Promise<string[]> {
   const { rows } = await connection.query<{ application_name: string }>(sql`
     select a.application_name
     from pg_locks l
     join pg_stat_activity a using (pid)
-    where l.locktype = 'advisory' and l.classid = ${lockSpace} and l.objid = ${serverLock} and l.granted`)
-  return rows[0]?.application_name
+    where l.locktype = 'advisory' and l.classid = ${lockSpace} and l.objid = ${key} and l.granted
+      and l.pid <> pg_backend_pid()`)
+  return rows.map(({ application_name }) => application_name)
 }
 
 function causeCode(error: unknown): string | undefined {

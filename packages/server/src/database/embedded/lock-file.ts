@@ -26,6 +26,16 @@ export function postmasterPid(directory: string): number | undefined {
   }
 }
 
+/** Where the Postgres of the lock file listens: its socket is named by the port (PostgreSQL, postmaster.pid). */
+export function listeningOf(directory: string): { port: number; address: string } | undefined {
+  try {
+    const [, , , port, , address = ''] = readFileSync(lockFile(directory), 'utf8').split('\n')
+    return Number(port) > 0 ? { port: Number(port), address: address.trim() } : undefined
+  } catch {
+    return undefined
+  }
+}
+
 export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -16,6 +16,7 @@ import { createWebhookService } from './service.ts'
 import { DeliveryWorker } from './worker.ts'
 
 export { webhookErrorTable } from './errors.ts'
+export { countWebhookSecretsByKey } from './queries.ts'
 
 const pruneIntervalMs = 60 * 60 * 1000
 /** Time that attempts under way get when the server stops; those cut off are made again. */

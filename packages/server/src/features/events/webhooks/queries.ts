@@ -193,3 +193,13 @@ async function removeAll(database: Queryable, statement: Sql): Promise<number> {
     if (count < pruneSize) return total
   }
 }
+
+/** How many secrets of receivers each key has sealed; a sealed secret begins with the name of its key. */
+export async function countWebhookSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.many<{ key: string; count: number }>(sql`
+    select split_part(secret, '.', 1) as key, count(*)::int as count
+    from basalt.webhooks
+    where secret is not null
+    group by 1`)
+  return new Map(rows.map(({ key, count }) => [key, count]))
+}

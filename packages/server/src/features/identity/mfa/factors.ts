@@ -121,3 +121,13 @@ export async function removeStaleEnrollments(database: Queryable, olderThanMinut
     delete from basalt.mfa_factors
     where confirmed_at is null and created_at < now() - make_interval(mins => ${olderThanMinutes}::int)`)
 }
+
+/** How many shared secrets each key has sealed; a sealed secret begins with the name of its key. */
+export async function countSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.many<{ key: string; count: number }>(sql`
+    select split_part(secret, '.', 1) as key, count(*)::int as count
+    from basalt.mfa_factors
+    where secret is not null
+    group by 1`)
+  return new Map(rows.map(({ key, count }) => [key, count]))
+}

@@ -11,7 +11,13 @@ export { cleanUp } from './clean-up.ts'
 export type { MfaContext } from './context.ts'
 export { mfaErrorTable } from './errors.ts'
 export const { challengeNotFound, challengeUsed } = mfaErrors
-export { beginFactor, confirmFactor, findFactor, removeFactor } from './factors.ts'
+export {
+  beginFactor,
+  confirmFactor,
+  countSecretsByKey as countTotpSecretsByKey,
+  findFactor,
+  removeFactor,
+} from './factors.ts'
 export { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
 /** What accounts ask of the second factors. */

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Command } from 'commander'
+import { writeBackup } from '../database/embedded/backup.ts'
+import { hasCluster } from '../database/embedded/cluster.ts'
+import { EmbeddedPostgres } from '../database/embedded/embedded-postgres.ts'
+import { OperatorError } from '../lib/errors.ts'
+import { readVersion } from '../version.ts'
+import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+
+export function backupCommand(terminal: Terminal): Command {
+  const command = new Command('backup')
+    .description(
+      'write the embedded database and the generated secrets to a file, whether the server runs or not',
+    )
+    .argument('<file>', 'the file to make, such as basalt.tar.gz; it holds secrets')
+  return withConfigFlags(command).action(async (name: string) => {
+    const { config } = loadCommandConfig(terminal, command)
+    if (config.database.url !== '') {
+      throw new OperatorError(
+        'database.url is set: back up that server with its own tools, such as ' +
+          'pg_dump --format=custom (one database) or pg_basebackup (all of it), and keep the configured secrets',
+      )
+    }
+    const file = resolve(terminal.cwd(), name)
+    if (existsSync(file)) throw new OperatorError(`${file} exists: choose another name`)
+    const dataDirectory = config.server.data_dir
+    if (!hasCluster(dataDirectory)) throw new OperatorError(`${dataDirectory} has no database`)
+    const interruption = new AbortController()
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) terminal.on(signal, () => interruption.abort())
+    const embedded = await EmbeddedPostgres.open({
+      dataDirectory,
+      purpose: 'basalt backup',
+      asServer: false,
+      log: () => undefined,
+      tcp: { port: config.database.embedded_port },
+      signal: interruption.signal,
+    })
+    try {
+      const { signal } = interruption
+      await writeBackup({ embedded, dataDirectory, file, basaltVersion: readVersion(), signal })
+    } finally {
+      await embedded.close()
+    }
+    print(terminal, `${file}\n`)
+    const kept = (['jwt_secret', 'encryption_key'] as const).filter((key) => config.auth[key] !== '')
+    if (kept.length > 0) {
+      terminal.stderr.write(`not in the backup, keep apart: ${kept.map((key) => `auth.${key}`).join(', ')}\n`)
+    }
+  })
+}

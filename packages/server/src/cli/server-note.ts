@@ -1,0 +1,129 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { Check } from 'typebox/value'
+import { isProcessAlive } from '../database/embedded/lock-file.ts'
+import { codeOf } from '../lib/errors.ts'
+
+/** What a server writes down in its data directory, so that commands find it wherever it listens. */
+const noteSchema = Type.Object({
+  pid: Type.Integer(),
+  /** When the process started, as the system counts: another process of that id has another. */
+  startTicks: Type.Optional(Type.String()),
+  version: Type.String(),
+  startedAt: Type.String(),
+  /** Where it answers from this machine; absent until it listens. */
+  url: Type.Optional(Type.String()),
+  /** Command lines that reach the embedded database. */
+  psql: Type.Array(Type.String()),
+})
+
+type Note = Static<typeof noteSchema>
+
+/** A server that has noted that it runs. */
+export interface NotedServer extends Note {
+  /** Whether its process is there; if not, it ended without stopping in order. */
+  readonly isAlive: boolean
+}
+
+/** The note of this process. */
+export interface ServerNote {
+  update(change: Partial<Note>): void
+  remove(): void
+}
+
+/**
+ * Notes that a server runs. Where nothing can be written, as in a container with a read-only file system, there is no
+ * note, and `basalt status` finds no server.
+ */
+export function noteServer(
+  dataDirectory: string,
+  { pid, version }: { pid: number; version: string },
+): ServerNote {
+  const directory = directoryOf(dataDirectory)
+  const path = join(directory, `${pid}.json`)
+  const startTicks = startTicksOf(pid)
+  let note: Note = {
+    pid,
+    ...(startTicks === undefined ? {} : { startTicks }),
+    version,
+    startedAt: new Date().toISOString(),
+    psql: [],
+  }
+  const update = (change: Partial<Note>) => {
+    note = { ...note, ...change }
+    try {
+      mkdirSync(directory, { recursive: true })
+      writeFileSync(`${path}.new`, `${JSON.stringify(note)}\n`)
+      renameSync(`${path}.new`, path)
+    } catch {
+      // Only commands beside the server miss it.
+    }
+  }
+  for (const { isAlive, pid: other } of findServers(dataDirectory)) {
+    if (!isAlive) removeNote(join(directory, `${other}.json`))
+  }
+  update({})
+  return { update, remove: () => removeNote(path) }
+}
+
+function removeNote(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // Where it could not be written, or belongs to another account; `basalt status` sees that its process has ended.
+  }
+}
+
+/** The servers of a data directory; beside an external database there can be several. */
+export function findServers(dataDirectory: string): NotedServer[] {
+  const directory = directoryOf(dataDirectory)
+  return listNames(directory).flatMap((name) => {
+    const note = /^\d+\.json$/.test(name) ? readNote(join(directory, name)) : undefined
+    return note === undefined ? [] : [{ ...note, isAlive: isAlive(note) }]
+  })
+}
+
+/** `http://127.0.0.1:8090 is served by process 123`. */
+export function describeServer({ pid, url }: NotedServer): string {
+  return url === undefined
+    ? `a server is starting (process ${pid})`
+    : `a server runs at ${url} (process ${pid})`
+}
+
+function directoryOf(dataDirectory: string): string {
+  return join(dataDirectory, 'servers')
+}
+
+function listNames(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+function readNote(path: string): Note | undefined {
+  try {
+    const note: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return Check(noteSchema, note) ? note : undefined
+  } catch (error) {
+    // Removed meanwhile, or written by hand.
+    if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+function isAlive({ pid, startTicks }: Note): boolean {
+  return isProcessAlive(pid) && (startTicks === undefined || startTicksOf(pid) === startTicks)
+}
+
+/** Field 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); undefined on systems without it. */
+function startTicksOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  } catch {
+    return undefined
+  }
+}

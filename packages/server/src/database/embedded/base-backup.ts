@@ -1,0 +1,45 @@
+import { OperatorError } from '../../lib/errors.ts'
+import { Connection } from '../connection.ts'
+import type { EmbeddedPostgres } from './embedded-postgres.ts'
+
+/**
+ * The data directory of a running cluster as a tar archive, with the WAL that makes it consistent: what
+ * `pg_basebackup` receives (PostgreSQL, Streaming Replication Protocol, BASE_BACKUP). What was committed before this
+ * is called is in it.
+ */
+export async function* readBaseBackup({ socket }: EmbeddedPostgres): AsyncGenerator<Buffer> {
+  const connection = await Connection.open({
+    socket,
+    applicationName: `basalt backup (process ${process.pid})`,
+    settings: {},
+    prepare: false,
+    connectTimeoutMs: 5000,
+    replication: true,
+  })
+  let isComplete = false
+  try {
+    // These commands are words in capitals. Checkpoints while files are copied remove WAL; a slot keeps what the end of the archive needs.
+    await connection.script(
+      `CREATE_REPLICATION_SLOT basalt_backup_${process.pid} TEMPORARY PHYSICAL RESERVE_WAL`,
+    )
+    const messages = connection.copyOut(
+      "BASE_BACKUP (LABEL 'basalt', CHECKPOINT 'fast', WAL true, MANIFEST 'no')",
+    )
+    let archives = 0
+    for await (const message of messages as AsyncIterable<Buffer>) {
+      const kind = String.fromCharCode(message[0] ?? 0)
+      if (kind === 'n') archives += 1
+      if (archives > 1) {
+        throw new OperatorError(
+          'the database has tablespaces outside its directory, which a backup cannot hold',
+        )
+      }
+      if (kind === 'd') yield message.subarray(1)
+    }
+    isComplete = true
+  } finally {
+    // In the middle Postgres would go on to send.
+    if (isComplete) await connection.close()
+    else connection.destroy()
+  }
+}

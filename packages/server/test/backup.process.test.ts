@@ -1,0 +1,353 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newEmail } from './accounts.ts'
+import { ask, type Reply } from './ask.ts'
+import { contradictions, loadTable, startLoad } from './load.ts'
+import { totpCode } from './second-factors.ts'
+import {
+  type Account,
+  createDirectory,
+  type FinishedCommand,
+  isRoot,
+  launchCommand,
+  nobody,
+  postmasterOf,
+  runCommand,
+  startServer,
+} from './server-process.ts'
+import { findFreePort } from './throw-away-cluster.ts'
+import { waitFor } from './wait-for.ts'
+
+const password = 'tangerine-harbour-42'
+const accounts: [string, Account | undefined][] = [
+  ['the account of the tests', undefined],
+  ...(isRoot ? [['an ordinary account', nobody] as [string, Account]] : []),
+]
+const clean = { code: 0, signal: null }
+
+/** Every secret is the generated one, so that a restored server has only what the backup brought. */
+function optionsOf(data: string, account?: Account, config: Readonly<Record<string, string>> = {}) {
+  return {
+    account,
+    config: { 'server.data_dir': data, 'auth.jwt_secret': '', 'auth.totp_enabled': 'true', ...config },
+  }
+}
+
+function post(url: string, path: string, body?: unknown, token?: string): Promise<Reply> {
+  return ask('POST', `${url}/api/auth/${path}`, { body, ...(token === undefined ? {} : { token }) })
+}
+
+/** A user with an authenticator app. */
+async function enrol(url: string): Promise<{ email: string; secret: string; token: string }> {
+  const email = newEmail()
+  const { token } = (await post(url, 'register', { email, password })).json
+  const { secret } = (await post(url, 'mfa/totp/enroll', {}, token)).json
+  const confirmed = await post(url, 'mfa/totp/enroll/confirm', { code: totpCode(secret, -1) }, token)
+  expect(confirmed.status).toBe(200)
+  return { email, secret, token }
+}
+
+async function signIn(url: string, user: { email: string; secret: string }): Promise<Reply> {
+  const { mfa_token } = (await post(url, 'login', { email: user.email, password })).json
+  const { challenge_id } = (await post(url, 'mfa/totp/challenge', {}, mfa_token)).json
+  // The server accepts the steps beside the present one; that of the enrolment is spent.
+  return await post(url, 'mfa/totp/verify', { challenge_id, code: totpCode(user.secret) }, mfa_token)
+}
+
+async function countKeys(options: ReturnType<typeof optionsOf>): Promise<ReadonlyMap<string, number>> {
+  const query = 'select key, count(*)::int from item group by key'
+  const { stdout, stderr } = await runCommand(['sql', '--json', query], options)
+  expect(stderr).toBe('')
+  const rows: { key: string; count: number }[] = JSON.parse(stdout)
+  return new Map(rows.map(({ key, count }) => [key, count]))
+}
+
+function mode(path: string): number {
+  return statSync(path).mode & 0o777
+}
+
+/** What is in a folder besides the log and the socket. */
+function contents(directory: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => !['postgres.log', 'run', 'servers'].includes(name))
+    .sort()
+}
+
+function failure(message: string): FinishedCommand {
+  return { code: 1, signal: null, stdout: '', stderr: `basalt: ${message}\n` }
+}
+
+describe.each(accounts)('backup and restore, as %s', (_, account) => {
+  test('under load bring back every acknowledged row, and sign-in with TOTP, in another folder', async () => {
+    await using directory = createDirectory(account)
+    const [data, other] = [join(directory.path, 'data'), join(directory.path, 'other')]
+    const file = join(directory.path, 'backup.tar.gz')
+    const before = optionsOf(data, account)
+    expect((await runCommand(['sql', loadTable], before)).code).toBe(0)
+    await using server = await startServer(before)
+    const user = await enrol(server.url)
+    const { token } = user
+    const load = startLoad({ urls: [server.url], token, clients: 4, prefix: 'early' })
+    await waitFor('some load', () => load.answered > 100)
+    const early = await load.stop()
+    const during = startLoad({ urls: [server.url], token, clients: 4, prefix: 'during' })
+    await waitFor('some more load', () => during.answered > 20)
+
+    expect(await runCommand(['backup', file], before)).toEqual({ ...clean, stdout: `${file}\n`, stderr: '' })
+
+    const answered = during.answered
+    await waitFor('the load to go on', () => during.answered > answered + 20)
+    const late = await during.stop()
+    expect([...late.statuses.keys()].sort()).toEqual([200, 201])
+    expect(mode(file)).toBe(0o600)
+    expect(readdirSync(directory.path).sort()).toEqual(['backup.tar.gz', 'data'])
+    expect(await runCommand(['backup', file], before)).toEqual(failure(`${file} exists: choose another name`))
+    expect(await server.stop()).toEqual(clean)
+
+    const after = optionsOf(other, account)
+    const restored = await runCommand(['restore', file], after)
+    expect({ ...restored, stdout: '' }).toEqual({ ...clean, stdout: '', stderr: '' })
+    expect(restored.stdout).toMatch(
+      /^restored the backup of 20.* \(Basalt .*, PostgreSQL 18\..*\) to .*other\n$/,
+    )
+    expect([mode(join(other, 'secrets')), mode(join(other, 'secrets', 'encryption_key'))]).toEqual([
+      0o700, 0o600,
+    ])
+    expect([mode(join(other, 'postgres')), mode(join(other, 'postgres', 'PG_VERSION'))]).toEqual([
+      0o700, 0o600,
+    ])
+
+    await using again = await startServer(after)
+    expect((await signIn(again.url, user)).json).toMatchObject({ user: { email: user.email } })
+    // Signed by the restored secret, the token of before is as good as it was.
+    expect((await ask('GET', `${again.url}/api/auth/me`, { token })).status).toBe(200)
+    const present = await countKeys(after)
+    expect([...early.creates.values()].filter((fate) => fate === 'acknowledged').length).toBeGreaterThan(10)
+    expect(contradictions(early, present)).toEqual([])
+    // Of what was written meanwhile some is in it and some is not, each at most once.
+    expect([...present].filter(([, count]) => count > 1)).toEqual([])
+    expect(await again.stop()).toEqual(clean)
+    expect(postmasterOf(other)).toBeUndefined()
+  })
+})
+
+describe.each(accounts.slice(-1))('a backup', (_, account) => {
+  let directory: ReturnType<typeof createDirectory>
+  let data: string
+  let file: string
+  const run = (args: readonly string[], dataDirectory = data) =>
+    runCommand(args, optionsOf(dataDirectory, account))
+
+  beforeAll(async () => {
+    directory = createDirectory(account)
+    data = join(directory.path, 'data')
+    file = join(directory.path, 'backup.tar.gz')
+    await run(['sql', 'create table kept as select n from generate_series(1, 1000) n'])
+    await using server = await startServer(optionsOf(data, account))
+    await server.stop()
+    expect(await run(['backup', file])).toMatchObject({ ...clean, stderr: '' })
+  })
+  afterAll(() => directory[Symbol.asyncDispose]())
+
+  const count = async (dataDirectory: string) =>
+    JSON.parse((await run(['sql', '--json', 'select count(*)::int from kept'], dataDirectory)).stdout)
+
+  test('is a tar archive that lists what it holds', () => {
+    const { stdout } = spawnSync('tar', ['-tzf', file], { encoding: 'utf8' })
+    const names = stdout.trim().split('\n')
+    expect([names[0], names.at(-1)]).toEqual(['backup.json', 'manifest.json'])
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'postgres/PG_VERSION',
+        'postgres/backup_label',
+        'postgres/global/pg_control',
+        'secrets/encryption_key',
+        'secrets/jwt_secret',
+      ]),
+    )
+    expect(names.some((name) => /^postgres\/pg_wal\/[0-9A-F]{24}$/.test(name))).toBe(true)
+    expect(names).not.toContain('postgres/postmaster.pid')
+  })
+
+  test('of a folder without a database is refused, and makes none', async () => {
+    const empty = join(directory.path, 'empty')
+    expect(await run(['backup', `${file}.2`], empty)).toEqual(failure(`${empty} has no database`))
+    expect(existsSync(empty)).toBe(false)
+  })
+
+  test('that cannot be written leaves nothing', async () => {
+    const nowhere = join(directory.path, 'nowhere', 'backup.tar.gz')
+    const { code, stderr } = await run(['backup', nowhere])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^basalt: cannot write .*ENOENT/)])
+    expect(postmasterOf(data)).toBeUndefined()
+  })
+
+  test('that is killed in the middle leaves no file, and is in no way of the next one', async () => {
+    const target = join(directory.path, 'killed.tar.gz')
+    await using server = await startServer(optionsOf(data, account))
+    const partials = () => readdirSync(directory.path).filter((name) => name.endsWith('.partial'))
+    const killed = launchCommand(['backup', target], optionsOf(data, account))
+    await waitFor('the backup to begin', () => partials().length > 0)
+    killed.signal('SIGKILL')
+    await killed.ended
+    expect(existsSync(target)).toBe(false)
+    expect((await run(['backup', target])).code).toBe(0)
+    expect(partials()).toEqual([])
+    expect(await server.stop()).toEqual(clean)
+  })
+
+  test('that is interrupted removes what it wrote', async () => {
+    const target = join(directory.path, 'interrupted.tar.gz')
+    await using server = await startServer(optionsOf(data, account))
+    const partials = () => readdirSync(directory.path).filter((name) => name.endsWith('.partial'))
+    const interrupted = launchCommand(['backup', target], optionsOf(data, account))
+    await waitFor('the backup to begin', () => partials().length > 0)
+    const { code } = await interrupted.stop('SIGTERM')
+    expect([code, partials(), existsSync(target)]).toEqual([1, [], false])
+    expect(await server.stop()).toEqual(clean)
+  })
+
+  test('of an external database names the tools for it', async () => {
+    const config = { 'database.url': 'postgresql://app@127.0.0.1:1/shop' }
+    for (const [command, tool] of [
+      ['backup', 'pg_dump'],
+      ['restore', 'pg_restore'],
+    ]) {
+      const { code, stderr } = await runCommand([command ?? '', file], { config })
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`${tool}`)])
+    }
+  })
+
+  test('is restored over another database only with --force, which keeps that one aside', async () => {
+    const taken = join(directory.path, 'taken')
+    expect((await run(['sql', 'create table other (id int)'], taken)).code).toBe(0)
+    const refused = await run(['restore', file], taken)
+    expect(refused).toEqual(
+      failure(`${taken}/postgres exists: choose another --data-dir, or move it aside with --force`),
+    )
+    const { stdout } = await run(['restore', '--force', file], taken)
+    const [, aside] = /^what was there before is in (.*\/postgres\.before-\d{14})$/m.exec(stdout) ?? []
+    expect(readFileSync(join(aside ?? '', 'PG_VERSION'), 'utf8')).toBe('18\n')
+    expect(await count(taken)).toEqual([{ count: 1000 }])
+  })
+
+  test('is not restored beneath a running server', async () => {
+    await using server = await startServer(optionsOf(data, account))
+    expect(await run(['restore', '--force', file])).toEqual(
+      failure(`a server runs at ${server.url} (process ${server.pid}): stop it first`),
+    )
+    expect((await ask('GET', `${server.url}/health`)).status).toBe(200)
+    server.signal('SIGKILL')
+    await server.ended
+    const { stderr } = await run(['restore', '--force', file])
+    expect(stderr).toMatch(/postgres is in use by PostgreSQL \(process \d+\)/)
+  })
+
+  const damages: [string, RegExp, (archive: Buffer) => Buffer][] = [
+    ['cut off', /is not a whole backup/, (archive) => archive.subarray(0, archive.length / 2)],
+    [
+      'changed in one byte',
+      /is not a whole backup: .* is damaged/,
+      (archive) => {
+        const plain = gunzipSync(archive)
+        const at = plain.indexOf('postgres/global/pg_control') + 512 + 16
+        plain[at] = (plain[at] ?? 0) ^ 1
+        return gzipSync(plain, { level: 1 })
+      },
+    ],
+    ['no archive', /is not a whole backup/, () => Buffer.from('not a backup')],
+    [
+      'of another PostgreSQL',
+      /the backup is of PostgreSQL 17, this Basalt brings PostgreSQL 18, which cannot read it/,
+      (archive) => {
+        const plain = gunzipSync(archive)
+        plain.write('"postgresVersion":"17', plain.indexOf('"postgresVersion":"18'))
+        return gzipSync(plain, { level: 1 })
+      },
+    ],
+  ]
+  test.each(damages)('that is %s is refused, and nothing is made of it', async (name, message, damage) => {
+    const place = join(directory.path, `place-${name.replaceAll(' ', '-')}`)
+    const damaged = `${place}.tar.gz`
+    writeFileSync(damaged, damage(readFileSync(file)), { mode: 0o644 })
+    const { code, stderr } = await run(['restore', damaged], place)
+    expect([code, stderr]).toEqual([1, expect.stringMatching(message)])
+    expect(contents(place)).toEqual([])
+  })
+
+  test('whose restore is killed at any moment is restored whole or not at all', async () => {
+    let [whole, none] = [0, 0]
+    // Killed when the folder has grown to a number of names that comes once in the course of a restore.
+    for (const names of [0, 1, 2]) {
+      const place = join(directory.path, `killed-${names}`)
+      mkdirSync(place)
+      if (account !== undefined) spawnSync('chown', [`${account.uid}:${account.gid}`, place])
+      const killed = launchCommand(['restore', file], optionsOf(place, account))
+      await waitFor('the restore', () => readdirSync(place).length >= names)
+      killed.signal('SIGKILL')
+      await killed.ended
+      const { code } = await run(['restore', file], place)
+      // What the killed one did not bring to its end the second one did, or found done.
+      if (code === 0) none += 1
+      else whole += 1
+      expect(await count(place)).toEqual([{ count: 1000 }])
+      expect(contents(place)).toEqual(['postgres', 'secrets'])
+      rmSync(place, { recursive: true, force: true })
+    }
+    expect(whole + none).toBe(3)
+  })
+
+  test('whose restore is killed between the renames is brought to its end by the next start', async () => {
+    const place = join(directory.path, 'journal')
+    expect((await run(['restore', file], place)).code).toBe(0)
+    // As it is when the journal is written and nothing else is done.
+    const moves = ['postgres', 'secrets'].map((name) => ({
+      from: join(place, `${name}.999999`),
+      to: join(place, name),
+    }))
+    for (const { from, to } of moves) spawnSync('mv', [to, from])
+    writeFileSync(join(place, 'restore.json'), JSON.stringify({ asides: [], placements: moves }))
+    expect(await count(place)).toEqual([{ count: 1000 }])
+    expect(contents(place)).toEqual(['postgres', 'secrets'])
+  })
+})
+
+describe('a start whose key does not open the stored secrets', () => {
+  test('is refused, with what to do, makes no new key, and succeeds with the key', async () => {
+    await using directory = createDirectory()
+    const options = optionsOf(directory.path)
+    const secrets = join(directory.path, 'secrets')
+    await using server = await startServer(options)
+    const user = await enrol(server.url)
+    await server.stop()
+
+    spawnSync('mv', [secrets, `${secrets}.away`])
+    const lost = await runCommand(['start'], options)
+    expect(lost).toEqual(
+      failure(
+        `${secrets}/encryption_key is missing, and 1 stored secrets (TOTP 1, webhooks 0) were sealed with it: ` +
+          'put it back from a backup (docs/guides/backup.md)',
+      ),
+    )
+    expect(existsSync(secrets)).toBe(false)
+
+    const other = { 'auth.encryption_key': 'ab'.repeat(32) }
+    const replaced = await runCommand(['start'], optionsOf(directory.path, undefined, other))
+    expect(replaced).toEqual(
+      failure(
+        'no configured key opens 1 stored secrets (TOTP 1, webhooks 0): set auth.encryption_key to the key that ' +
+          'sealed them, or add it to auth.previous_encryption_keys (docs/guides/backup.md)',
+      ),
+    )
+
+    spawnSync('mv', [`${secrets}.away`, secrets])
+    await using again = await startServer({
+      config: { ...options.config, 'server.port': String(await findFreePort()) },
+    })
+    expect((await signIn(again.url, user)).status).toBe(200)
+    expect(await again.stop()).toEqual(clean)
+  })
+})

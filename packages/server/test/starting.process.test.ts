@@ -1,0 +1,231 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { embeddedDatabase, embeddedUser } from '../src/database/embedded/cluster.ts'
+import { preparationLock } from '../src/database/preparation.ts'
+import { startFakePostgres } from './fake-postgres.ts'
+import {
+  type Account,
+  createDirectory,
+  isRoot,
+  launchCommand,
+  launchServer,
+  nobody,
+  postmasterOf,
+  type ServerProcess,
+} from './server-process.ts'
+import { createTestDatabase, type TestDatabase } from './test-app.ts'
+import { waitFor } from './wait-for.ts'
+
+const clean = { code: 0, signal: null }
+const accounts: [string, Account | undefined][] = [
+  ['the account of the tests', undefined],
+  ...(isRoot ? [['an ordinary account', nobody] as [string, Account]] : []),
+]
+const signals = ['SIGTERM', 'SIGINT'] as const
+/** A busy machine takes its time to start a process. */
+const startMs = 60_000
+
+/** The processes whose command line names the path: initdb, Postgres, pg_ctl. */
+function processesOf(path: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+        return line.includes(path) ? [line] : []
+      } catch {
+        // It has ended meanwhile.
+        return []
+      }
+    })
+}
+
+/** Given up in order: said so, no process is left, and no cluster that is not whole. */
+async function expectGivenUp(server: ServerProcess, dataDirectory: string): Promise<void> {
+  expect(await server.ended, server.output()).toEqual(clean)
+  expect(server.log().map(({ msg }) => msg)).toEqual(['stopping', 'stopped'])
+  expect(processesOf(dataDirectory)).toEqual([])
+  const names = existsSync(dataDirectory) ? readdirSync(dataDirectory) : []
+  expect(names.filter((name) => /^postgres\.\d+$/.test(name))).toEqual([])
+  const cluster = join(dataDirectory, 'postgres')
+  if (existsSync(cluster)) expect(readdirSync(cluster)).toContain('basalt.conf')
+  expect(readdirSync(join(dataDirectory, 'servers'))).toEqual([])
+}
+
+/** A session of the embedded Postgres that Basalt knows nothing of, as of psql. */
+async function connectToSocket(dataDirectory: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    host: join(dataDirectory, 'run'),
+    port: 5432,
+    user: embeddedUser,
+    database: embeddedDatabase,
+  })
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}
+
+async function isWaiting(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(`select from pg_locks where locktype = 'advisory' and not granted`)
+  return rows.length > 0
+}
+
+describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
+  test.each(signals)('%s gives up a start that creates the cluster', async (signal) => {
+    await using directory = createDirectory(account)
+    const server = launchServer({ config: { 'server.data_dir': directory.path }, account })
+    const isCreating = () => readdirSync(directory.path).some((name) => /^postgres\.\d+$/.test(name))
+    await waitFor('the creation of the cluster', isCreating, startMs)
+    server.signal(signal)
+    await expectGivenUp(server, directory.path)
+    expect(existsSync(join(directory.path, 'postgres'))).toBe(false)
+  })
+
+  test.each(signals)('%s gives up a start that starts Postgres', async (signal) => {
+    await using directory = createDirectory(account)
+    const server = launchServer({ config: { 'server.data_dir': directory.path }, account })
+    await waitFor('the start of Postgres', () => postmasterOf(directory.path) !== undefined, startMs)
+    server.signal(signal)
+    await expectGivenUp(server, directory.path)
+  })
+})
+
+describe.each(accounts.slice(-1))('with the embedded Postgres, as %s', (_, account) => {
+  let directory: ReturnType<typeof createDirectory>
+  let data: string
+  let holder: pg.Client
+
+  /** Leaves a Postgres running whose preparation another session keeps from beginning. */
+  async function holdPreparation(): Promise<void> {
+    const config = { 'server.data_dir': data }
+    const command = launchCommand(['sql', 'select pg_sleep(60)'], { config, account })
+    holder = await waitFor('Postgres', () => connectToSocket(data).catch(() => undefined), startMs)
+    await waitFor(
+      'the command',
+      async () =>
+        (await holder.query(`select from pg_stat_activity where query like '%sleep(60)'`)).rows.length > 0,
+      startMs,
+    )
+    expect(await command.stop('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
+    // Otherwise its user lock would keep Postgres running.
+    await holder.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname is not null and pid <> pg_backend_pid()`,
+    )
+    await holder.query(`select pg_advisory_lock(${preparationLock})`)
+  }
+
+  async function launchIntoPreparation(): Promise<ServerProcess> {
+    const server = launchServer({ config: { 'server.data_dir': data }, account })
+    await waitFor('the server to wait', () => isWaiting(holder), startMs)
+    return server
+  }
+
+  beforeAll(() => {
+    directory = createDirectory(account)
+    data = directory.path
+  })
+  afterAll(() => directory[Symbol.asyncDispose]())
+
+  test('a signal gives up a start that waits for the lock of the migrations', async () => {
+    await holdPreparation()
+    const server = await launchIntoPreparation()
+    server.signal('SIGTERM')
+    await expectGivenUp(server, data)
+  })
+
+  test('a second signal leaves no Postgres behind either', async () => {
+    await holdPreparation()
+    const server = await launchIntoPreparation()
+    const postmaster = postmasterOf(data) ?? 0
+    process.kill(postmaster, 'SIGSTOP')
+    try {
+      server.signal('SIGTERM')
+      await waitFor('the second signal to count', () => {
+        server.signal('SIGTERM')
+        return server
+          .log()
+          .some(({ msg }) => msg === 'still giving up the start; one more signal ends the process')
+      })
+    } finally {
+      process.kill(postmaster, 'SIGCONT')
+    }
+    expect(await server.ended).toEqual(clean)
+    expect(processesOf(data)).toEqual([])
+  })
+})
+
+describe('with an external database', () => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  /** A session of another client. */
+  async function connectToDatabase(): Promise<pg.Client & AsyncDisposable> {
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
+  }
+
+  test.each(signals)('%s gives up a start whose database accepts and never answers', async (signal) => {
+    await using directory = createDirectory()
+    for (const options of [{ isSilent: true }, { answersNothing: true }]) {
+      await using silent = await startFakePostgres(options)
+      const server = launchServer({
+        config: {
+          'database.url': `postgresql://app@127.0.0.1:${silent.port}/shop`,
+          'server.data_dir': directory.path,
+        },
+      })
+      const hasReached = () => (options.isSilent === true ? silent.connections() > 0 : silent.isAsked())
+      await waitFor('the server to connect', hasReached, startMs)
+      server.signal(signal)
+      await expectGivenUp(server, directory.path)
+    }
+  })
+
+  test.each(signals)('%s gives up a start that waits for the lock of the migrations', async (signal) => {
+    await using directory = createDirectory()
+    await using holder = await connectToDatabase()
+    await holder.query(`select pg_advisory_lock(${preparationLock})`)
+    const server = launchServer({
+      config: { 'database.url': database.url, 'server.data_dir': directory.path },
+    })
+    await waitFor('the server to wait', () => isWaiting(holder), startMs)
+    server.signal(signal)
+    await expectGivenUp(server, directory.path)
+  })
+
+  test.each(signals)('%s gives up a start whose features wait for a table', async (signal) => {
+    await using directory = createDirectory()
+    await using holder = await connectToDatabase()
+    await holder.query('begin; lock table basalt.admin in access exclusive mode')
+    const server = launchServer({
+      config: { 'database.url': database.url, 'server.data_dir': directory.path },
+    })
+    await waitFor(
+      'the server to wait',
+      async () =>
+        (await holder.query(`select from pg_locks where relation = 'basalt.admin'::regclass and not granted`))
+          .rows.length > 0,
+      startMs,
+    )
+    server.signal(signal)
+    await expectGivenUp(server, directory.path)
+  })
+
+  test.each(signals)('%s stops a server that has just begun to listen', async (signal) => {
+    await using directory = createDirectory()
+    const server = launchServer({
+      config: { 'database.url': database.url, 'server.data_dir': directory.path },
+    })
+    await waitFor('the server to listen', () => server.url !== '', startMs)
+    expect(await server.stop(signal)).toEqual(clean)
+    expect(server.log().map(({ msg }) => msg)).toEqual(['listening', 'stopping', 'stopped'])
+    expect(readdirSync(join(directory.path, 'servers'))).toEqual([])
+  })
+})

@@ -1,0 +1,126 @@
+import { readdirSync } from 'node:fs'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { preparationLock } from '../src/database/preparation.ts'
+import {
+  createDirectory,
+  type FinishedCommand,
+  launchServer,
+  postmasterOf,
+  runCommand,
+  startServer,
+} from './server-process.ts'
+import { createTestDatabase, type TestDatabase } from './test-app.ts'
+import { waitFor } from './wait-for.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+function answer(code: number, stdout: string): FinishedCommand {
+  return { code, signal: null, stdout, stderr: '' }
+}
+
+/** What `basalt status` and `basalt status --json` answer. */
+async function statusOf(config: Readonly<Record<string, string>>) {
+  const text = await runCommand(['status'], { config })
+  const { code, stdout } = await runCommand(['status', '--json'], { config })
+  return { text, json: { code, ...JSON.parse(stdout) } }
+}
+
+describe('basalt status', () => {
+  test('says stopped and exits 1 where no server runs, and makes nothing there', async () => {
+    await using directory = createDirectory()
+    expect(await statusOf({ 'server.data_dir': directory.path })).toEqual({
+      text: answer(1, `stopped: no server of ${directory.path} runs\n`),
+      json: { code: 1, dataDirectory: directory.path, state: 'stopped', servers: [] },
+    })
+    expect(readdirSync(directory.path)).toEqual([])
+  })
+
+  test('says starting and exits 1 until the server listens, then running and exits 0', async () => {
+    await using directory = createDirectory()
+    const config = { 'server.data_dir': directory.path, 'database.url': database.url }
+    const holder = new pg.Client({ connectionString: database.url })
+    await holder.connect()
+    await holder.query(`select pg_advisory_lock(${preparationLock})`)
+    await using server = launchServer({ config })
+    await waitFor(
+      'the server to wait',
+      async () =>
+        (await holder.query(`select from pg_locks where locktype = 'advisory' and not granted`)).rows.length >
+        0,
+      60_000,
+    )
+    expect(await statusOf(config)).toEqual({
+      text: answer(1, `starting: process ${server.pid}, version 0.1.0\n`),
+      json: {
+        code: 1,
+        dataDirectory: directory.path,
+        state: 'starting',
+        servers: [
+          { state: 'starting', pid: server.pid, version: '0.1.0', startedAt: expect.any(String), psql: [] },
+        ],
+      },
+    })
+    await holder.end()
+    await waitFor('the server to listen', () => server.url !== '', 60_000)
+    const health = { status: 'ok', database: 'ok' }
+    expect(await statusOf(config)).toMatchObject({
+      text: answer(0, `running: ${server.url} (process ${server.pid}, version 0.1.0): ok, database ok\n`),
+      json: { code: 0, state: 'running', servers: [{ state: 'running', url: server.url, health }] },
+    })
+    await server.stop()
+    expect((await statusOf(config)).json).toMatchObject({ code: 1, state: 'stopped', servers: [] })
+  })
+
+  test('says unwell and exits 1 while one of two servers does not answer', async () => {
+    await using directory = createDirectory()
+    const config = { 'server.data_dir': directory.path, 'database.url': database.url }
+    await using one = await startServer({ config })
+    await using other = await startServer({ config })
+    expect((await statusOf(config)).json).toMatchObject({ code: 0, state: 'running' })
+    other.signal('SIGSTOP')
+    try {
+      const { text, json } = await statusOf(config)
+      expect(text.code).toBe(1)
+      expect(text.stdout.trimEnd().split('\n').sort()).toEqual([
+        `running: ${one.url} (process ${one.pid}, version 0.1.0): ok, database ok`,
+        `unwell: ${other.url} (process ${other.pid}, version 0.1.0): does not answer`,
+      ])
+      expect(json).toMatchObject({ code: 1, state: 'unwell' })
+    } finally {
+      other.signal('SIGCONT')
+    }
+  })
+
+  test('says stale and exits 1 after a server was killed, and names the PostgreSQL it left', async () => {
+    await using directory = createDirectory()
+    const config = { 'server.data_dir': directory.path }
+    const killed = await startServer({ config })
+    await killed.stop('SIGKILL')
+    const { text, json } = await statusOf(config)
+    expect(text).toEqual(
+      answer(
+        1,
+        `stale: process ${killed.pid}, version 0.1.0 ended without stopping in order\n` +
+          `its PostgreSQL still runs (process ${postmasterOf(directory.path)}): the next start takes it over\n`,
+      ),
+    )
+    expect(json).toMatchObject({ code: 1, state: 'stale', servers: [{ state: 'stale', pid: killed.pid }] })
+    await using next = await startServer({ config })
+    expect((await statusOf(config)).json).toMatchObject({
+      code: 0,
+      state: 'running',
+      servers: [{ pid: next.pid }],
+    })
+  })
+
+  test('exits 2 for an option that it does not know', async () => {
+    const { code, stdout, stderr } = await runCommand(['status', '--bogus'])
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining("unknown option '--bogus'")])
+  })
+})
