@@ -1,6 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -141,44 +139,5 @@ describe('basalt config', () => {
       const sources = async (flag: string) => JSON.parse((await run('config', '--json', flag, value)).stdout)
       expect(await sources(short)).toEqual(await sources(long))
     }
-  })
-})
-
-describe('basalt status', () => {
-  async function statusOf(status: number, body: string) {
-    const server = createServer((_request, response) => response.writeHead(status).end(body))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
-    const result = await run('status', '--port', String(port))
-    server.close()
-    const hide = (text: string) => text.replace(`:${port}`, '')
-    return { ...result, stdout: hide(result.stdout), stderr: hide(result.stderr) }
-  }
-
-  test('is 1 when nothing runs, or something else does', async () => {
-    const away = 'basalt: no server answers at http://127.0.0.1'
-    expect(await run('status', '--port', '1')).toEqual({ code: 1, stdout: '', stderr: `${away}:1\n` })
-    expect(await statusOf(200, 'hello')).toEqual({ code: 1, stdout: '', stderr: `${away}\n` })
-    expect(await statusOf(200, '{"hello":"world"}')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'basalt: another program answers at http://127.0.0.1\n',
-    })
-  })
-
-  test('is 1 when the server is not well, and says so', async () => {
-    expect(await statusOf(503, '{"status":"degraded","database":"unreachable"}')).toEqual({
-      code: 1,
-      stdout: 'http://127.0.0.1: degraded, database unreachable\n',
-      stderr: '',
-    })
-  })
-
-  test('is 0 when it is well', async () => {
-    expect(await statusOf(200, '{"status":"ok","database":"ok"}')).toEqual({
-      code: 0,
-      stdout: 'http://127.0.0.1: ok, database ok\n',
-      stderr: '',
-    })
   })
 })
