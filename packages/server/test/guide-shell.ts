@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { command } from './command.ts'
-import { createDirectory } from './server-process.ts'
+import { createDirectory, isRoot, nobody } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
 
 /** What a block of commands has printed, as a terminal would show it, and which of its commands failed. */
@@ -34,7 +34,9 @@ const examples = fileURLToPath(new URL('../../../examples', import.meta.url))
 const blockTimeoutMs = 60_000
 
 export async function openShell(): Promise<Shell> {
-  const own = createDirectory()
+  // For root, PostgreSQL would keep its files outside of the directory.
+  const account = isRoot ? nobody : undefined
+  const own = createDirectory(account)
   const directory = own.path
   const port = await findFreePort()
   const receiverPort = await findFreePort()
@@ -52,6 +54,7 @@ export async function openShell(): Promise<Shell> {
       FAILURES: inDirectory('.failures'),
     },
     stdio: ['pipe', 'ignore', 'ignore'],
+    ...account,
   })
   // Jobs get process groups of their own, and commands that fail are noted, in functions and pipelines, too.
   bash.stdin.write(`set -mE -o pipefail; trap 'echo "$BASH_COMMAND" >> "$FAILURES"' ERR\n`)
@@ -82,12 +85,12 @@ export async function openShell(): Promise<Shell> {
     port,
     receiverPort,
     async run(script) {
-      writeFileSync(inDirectory('.failures'), '')
+      rmSync(inDirectory('.failures'), { force: true })
       const name = send(script, false)
       await waitFor(`the end of ${script}`, () => existsSync(`${name}.done`), blockTimeoutMs)
       return {
         output: readFileSync(`${name}.out`, 'utf8'),
-        failures: readFileSync(inDirectory('.failures'), 'utf8'),
+        failures: readIfThere(inDirectory('.failures')),
       }
     },
     async keepRunning(terminal, script) {

@@ -20,8 +20,14 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Pages that build upon each other, in the order in which a reader would take them; every other page is by itself. */
 const series = [
-  ['README.md', 'docs/guides/collections.md', 'docs/guides/realtime.md', 'docs/guides/webhooks.md'],
-  ['docs/guides/accounts.md', 'docs/guides/mfa.md'],
+  [
+    'README.md',
+    'docs/guides/collections.md',
+    'docs/guides/realtime.md',
+    'docs/guides/webhooks.md',
+    'docs/guides/jobs.md',
+  ],
+  ['docs/guides/accounts.md', 'docs/guides/mfa.md', 'docs/guides/passkeys.md'],
 ]
 
 const pages = ['README.md', ...readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`)]

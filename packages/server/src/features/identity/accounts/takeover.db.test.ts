@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { hkdfSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type AccountNodes,
@@ -28,6 +28,7 @@ import {
 import { exchangeRaw, openRaw, parseRaw } from '../../../../test/raw-http.ts'
 import { everySecondFactor, totpCode } from '../../../../test/second-factors.ts'
 import { envelope } from '../../../../test/test-app.ts'
+import { testSecret } from '../../../../test/test-config.ts'
 import { sealToken } from '../../../lib/tokens.ts'
 
 let nodes: AccountNodes
@@ -375,6 +376,11 @@ describe('mailed links', () => {
   })
 })
 
+/** The key of secrets at rest that a server makes from its secret when none is configured. */
+function sealedWith(secret: string): string {
+  return Buffer.from(hkdfSync('sha256', secret, '', 'basalt secrets at rest', 32)).toString('hex')
+}
+
 describe('a token', () => {
   const confirmations = [
     ['verify', 'token', {}],
@@ -455,7 +461,8 @@ describe('a token', () => {
     await using foreign = await createAccountsApp({
       database: nodes.database,
       inbox: nodes.inbox,
-      config: { 'auth.jwt_secret': secret },
+      // It opens the secrets of the other, or its start would be refused.
+      config: { 'auth.jwt_secret': secret, 'auth.previous_encryption_keys': sealedWith(testSecret) },
     })
     const theirs = await foreign.register()
     const ours = await nodes.first.register()
