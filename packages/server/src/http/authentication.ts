@@ -119,7 +119,8 @@ const missing: Partial<Record<Guard, () => AppError>> = {
 
 function judge(guard: Exclude<Guard, 'public'>, verdict: Verdict): AppError | undefined {
   if ('refusal' in verdict) {
-    if (verdict.refusal === 'pending' && (guard === 'mfa' || guard === 'bearerOrMfa')) return undefined
+    const isPending = verdict.refusal === 'pending' && verdict.pending !== undefined
+    if (isPending && (guard === 'mfa' || guard === 'bearerOrMfa')) return undefined
     if (guard === 'admin') return challenge(httpErrors.adminRequired())
     if (guard === 'mfa') return challenge(httpErrors.noPendingMfa())
     return challenge(verdict.refusal === 'pending' ? httpErrors.mfaRequired() : httpErrors.invalidToken())

@@ -44,7 +44,8 @@ export interface OpenIdentity {
 export type Verdict =
   | { readonly identity: Identity }
   | { readonly refusal: 'invalid' }
-  | { readonly refusal: 'pending'; readonly pending: PendingIdentity }
+  /** Without the sign-in when it no longer waits. */
+  | { readonly refusal: 'pending'; readonly pending: PendingIdentity | undefined }
 
 /** Recognizes the tokens of one kind; features provide one each. */
 export interface TokenVerifier {

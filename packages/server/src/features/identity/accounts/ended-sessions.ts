@@ -125,7 +125,9 @@ type TokenOwner = Pick<UserIdentity, 'sessionId' | 'userId' | 'issuedAt'>
 export function refuseEndedSessions(verifier: TokenVerifier, ended: EndedSessions): TokenVerifier {
   const check = (verdict: Verdict): Verdict | Promise<Verdict> => {
     const orRefuse = (isAlive: boolean) => (isAlive ? verdict : refuse)
-    if ('pending' in verdict) return ended.isPending(verdict.pending).then(orRefuse)
+    if ('pending' in verdict && verdict.pending !== undefined) {
+      return ended.isPending(verdict.pending).then((isPending) => (isPending ? verdict : over))
+    }
     if (!('identity' in verdict) || verdict.identity.kind !== 'user') return verdict
     const { identity } = verdict
     if (ended.has(identity)) return refuse
@@ -141,3 +143,5 @@ export function refuseEndedSessions(verifier: TokenVerifier, ended: EndedSession
 }
 
 const refuse: Verdict = { refusal: 'invalid' }
+/** A sign-in that waits no longer. */
+const over: Verdict = { refusal: 'pending', pending: undefined }
