@@ -160,6 +160,8 @@ test('the table cannot be reached by callers', async () => {
   for (const name of ['basalt.realtime_channels', 'realtime_channels']) {
     expect((await app.request('GET', `/api/collections/${name}`, { token })).status).toBe(404)
   }
-  const [row] = await app.sql(`select has_schema_privilege('basalt_authenticated', 'basalt', 'usage') as may`)
+  const [row] = await app.sql(`
+    select has_any_column_privilege('basalt_authenticated', 'basalt.realtime_channels', 'select, insert, update')
+      or has_table_privilege('basalt_authenticated', 'basalt.realtime_channels', 'delete') as may`)
   expect(row).toEqual({ may: false })
 })
