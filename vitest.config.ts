@@ -5,6 +5,8 @@ const database = { globalSetup: [`${server}/test/global-setup.ts`] }
 /** Tests wait for Postgres most of the time: more files at once than there are cores, and these first. */
 const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 
+const ofProcesses = { testTimeout: 120_000, hookTimeout: 60_000 }
+
 /**
  * Three kinds of tests, by name: pure (`.test.ts`), with a database (`.db.test.ts`), and those that start whole
  * processes or break things (`.process.test.ts`).
@@ -40,12 +42,22 @@ export default defineConfig({
       {
         test: {
           name: 'process',
-          include: [`${server}/test/**/*.process.test.ts`],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          // Each starts servers of its own: side by side they would measure each other.
-          maxWorkers: 1,
+          include: [`${server}/test/*.process.test.ts`],
+          ...ofProcesses,
+          // They wait for servers to start and stop most of the time.
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
+          ...database,
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: [`${server}/test/faults/*.process.test.ts`],
+          ...ofProcesses,
+          // Under load of their own: side by side they would measure each other.
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
           ...database,
         },
       },

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from './accounts.ts'
 import { type Browser, chromium, startBrowser } from './chromium.ts'
+import { createDirectory, startServer } from './server-process.ts'
+import { waitFor } from './wait-for.ts'
 
 /** The pages behind mailed links, in a browser that obeys their policies. */
 describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
@@ -73,16 +75,26 @@ describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
   })
 
   test('sign in once in development, with the tokens folded away', async () => {
+    await using directory = createDirectory()
+    const config = { 'server.data_dir': directory.path, 'auth.magic_link_enabled': 'true' }
+    await using server = await startServer({ config })
     const email = newEmail()
-    await accounts.post('magic-link', { email })
-    const link = await linkTo(email)
+    const asked = await fetch(`${server.url}/api/auth/magic-link`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email }),
+    })
+    expect(asked.status).toBe(200)
+    const logged = () => /https?:\/\/[^\s"\\]+magic-link\?token=[\w-]+/.exec(server.output())?.[0]
+    const link = await waitFor('the link in the log', logged)
     await browser.open(link)
     await submit()
     await expect.poll(say).toBe(`You are signed in as ${email}.`)
     expect(await browser.evaluate(`document.querySelector('details').open`)).toBe(false)
     expect(await browser.evaluate('document.body.innerText')).not.toMatch(/ey[\w-]+\./)
     const token = String(await browser.evaluate(`document.getElementById('token').value`))
-    expect((await accounts.app.request('GET', '/api/auth/me', { token })).json.email).toBe(email)
+    const me = await fetch(`${server.url}/api/auth/me`, { headers: { authorization: `Bearer ${token}` } })
+    expect(await me.json()).toMatchObject({ email })
     await browser.open(link)
     await submit()
     await expect.poll(say).toContain('This link does not work any more')

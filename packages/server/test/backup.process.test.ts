@@ -80,6 +80,11 @@ function failure(message: string): FinishedCommand {
   return { code: 1, signal: null, stdout: '', stderr: `basalt: ${message}\n` }
 }
 
+/** A start says first that this is a development server. */
+function refusedStart(message: string) {
+  return { ...failure(message), stdout: expect.stringMatching(/^\{[^\n]*"msg":"development: [^\n]*\}\n$/) }
+}
+
 describe.each(accounts)('backup and restore, as %s', (_, account) => {
   test('under load bring back every acknowledged row, and sign-in with TOTP, in another folder', async () => {
     await using directory = createDirectory(account)
@@ -327,7 +332,7 @@ describe('a start whose key does not open the stored secrets', () => {
     spawnSync('mv', [secrets, `${secrets}.away`])
     const lost = await runCommand(['start'], options)
     expect(lost).toEqual(
-      failure(
+      refusedStart(
         `${secrets}/encryption_key is missing, and 1 stored secrets (TOTP 1, webhooks 0) were sealed with it: ` +
           'put it back from a backup (docs/guides/backup.md)',
       ),
@@ -337,7 +342,7 @@ describe('a start whose key does not open the stored secrets', () => {
     const other = { 'auth.encryption_key': 'ab'.repeat(32) }
     const replaced = await runCommand(['start'], optionsOf(directory.path, undefined, other))
     expect(replaced).toEqual(
-      failure(
+      refusedStart(
         'no configured key opens 1 stored secrets (TOTP 1, webhooks 0): set auth.encryption_key to the key that ' +
           'sealed them, or add it to auth.previous_encryption_keys (docs/guides/backup.md)',
       ),

@@ -73,7 +73,12 @@ describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
 
     await using again = await startServer({ config, account })
     expect(await again.stop('SIGTERM')).toEqual(clean)
-    expect(again.log().map(({ msg }) => msg)).toEqual(['listening', 'stopping', 'stopped'])
+    expect(again.log().map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(/^development: /),
+      'listening',
+      'stopping',
+      'stopped',
+    ])
   })
 })
 

@@ -50,9 +50,13 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
     await expect.poll(() => exists(block), wait).toBe(true)
     await click(`${block} .opblock-summary-control`)
     await expect.poll(() => exists(`${block} .execute`), wait).toBe(true)
-    await click(`${block} .execute`)
     const status = `${block} .live-responses-table tbody .response-col_status`
-    await expect.poll(() => text(status), wait).not.toBe('')
+    // Until the page has resolved the operation the button does nothing; a person clicks it again.
+    const send = async () => {
+      await click(`${block} .execute`)
+      return await text(status)
+    }
+    await expect.poll(send, { ...wait, interval: 500 }).not.toBe('')
     return await text(status)
   }
 

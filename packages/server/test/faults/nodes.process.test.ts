@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, type Reply } from './ask.ts'
-import { alice } from './fixtures.ts'
-import { contradictions, loadTable, startLoad } from './load.ts'
-import { type ServerProcess, startServer } from './server-process.ts'
-import { userToken } from './test-app.ts'
-import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from './throw-away-cluster.ts'
-import { waitFor } from './wait-for.ts'
+import { ask, type Reply } from '../ask.ts'
+import { alice } from '../fixtures.ts'
+import { contradictions, loadTable, startLoad } from '../load.ts'
+import { type ServerProcess, startServer } from '../server-process.ts'
+import { userToken } from '../test-app.ts'
+import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
+import { waitFor } from '../wait-for.ts'
 
 const token = userToken({ sub: alice })
 let cluster: ThrowAwayCluster
