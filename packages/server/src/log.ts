@@ -23,7 +23,9 @@ export function createLogger(config: Config['logging'], isTerminal: boolean): Lo
     formatters: { level: (label: string) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
   }
-  if (resolveLogging(config, isTerminal).format === 'json') return pino(options)
+  // Written by the caller's thread: with those in flight on another one, the last lines before an exit come out of order.
+  const output = pino.destination({ fd: 1, sync: true })
+  if (resolveLogging(config, isTerminal).format === 'json') return pino(options, output)
   const layout = { colorize: isTerminal, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }
   return pino(options, pretty(layout))
 }

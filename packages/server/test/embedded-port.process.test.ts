@@ -88,8 +88,9 @@ describe.each(accounts)('database.embedded_port, as %s', (_, account) => {
     await connect(port, { password, query: `insert into visit values (1, 'Rome')` })
     await connect(port, { password, query: 'create table trip (id int primary key)' })
     const token = userToken({ sub: alice })
-    const visits = await ask('GET', `${server.url}/api/collections/visit`, { token })
-    expect(visits.json).toMatchObject({ items: [{ id: 1, place: 'Rome' }] })
+    const visits = async () => (await ask('GET', `${server.url}/api/collections/visit`, { token })).json
+    // The new column is seen when the catalog is read the next time.
+    await expect.poll(visits, { timeout: 10_000 }).toMatchObject({ items: [{ id: 1, place: 'Rome' }] })
     expect((await ask('GET', `${server.url}/api/collections/trip`, { token })).status).toBe(200)
 
     const { stdout } = await runCommand(['status'], options)
