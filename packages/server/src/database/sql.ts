@@ -103,7 +103,7 @@ sql.empty = verbatim('')
 /** Numbers the parameters and collects their values in order. */
 export function render(fragment: Sql): VersionedSql {
   const values: unknown[] = []
-  const versions: string[] = []
+  const versions = new Set<string>()
   let text = ''
   const append = (piece: Sql): void => {
     piece.strings.forEach((string, index) => {
@@ -111,12 +111,12 @@ export function render(fragment: Sql): VersionedSql {
       if (index >= piece.parts.length) return
       const part = piece.parts[index]
       if (isSql(part)) append(part)
-      else if (part instanceof Version) versions.push(part.value)
+      else if (part instanceof Version) versions.add(part.value)
       else text += `$${values.push(part)}`
     })
   }
   append(fragment)
-  return { text, values, version: versions.length === 0 ? undefined : versions.join(' ') }
+  return { text, values, version: versions.size === 0 ? undefined : [...versions].join(' ') }
 }
 
 export function isSql(value: unknown): value is Sql {
