@@ -105,7 +105,7 @@ function openDataNeedsLoopback({ auth, server }: Config): RuleViolation | undefi
   }
 }
 
-/** Without auth no request is subject to policies: whoever requires them would be served none. */
+/** Without auth no request is subject to policies: an installation that requires them would have none. */
 function requiredPoliciesNeedAuth({ auth, database }: Config): RuleViolation | undefined {
   if (auth.enabled || !database.require_rls) return undefined
   return {

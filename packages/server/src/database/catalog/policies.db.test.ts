@@ -48,7 +48,7 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-test('a policy that may read relations is told from one about the row and the claims', () => {
+test('a policy that may read relations is distinguished from one about the row and the claims', () => {
   const found = app.app.catalog.current.relations.get('thing')?.policies ?? []
   const reading = found.filter(({ readsRelations }) => readsRelations).map(({ name }) => name)
   expect(reading.sort()).toEqual([

@@ -78,7 +78,7 @@ describe('records of before', () => {
     expect(told).toEqual({ action: 'create', table, record: { id: expect.any(Number), s: 'c' } })
   })
 
-  test('a table that is dropped and made again the same is told of by its policies', async () => {
+  test('events of a table that is dropped and created again are decided by its new policies', async () => {
     const create = `
       create table ${table} (id int primary key, s text);
       alter table ${table} enable row level security;
@@ -91,7 +91,7 @@ describe('records of before', () => {
     await app.sql(`drop table ${table}; ${create}`)
     await app.app.catalog.refresh()
     let id = 20
-    await waitFor('a record of the new table to be told', async () => {
+    await waitFor('an event of the new table', async () => {
       id += 1
       await write(table, { id, s: 'own' })
       return stream.messages[20]

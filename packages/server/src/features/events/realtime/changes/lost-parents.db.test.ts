@@ -80,7 +80,7 @@ async function untilMarker(stream: EventStreamClient) {
 }
 
 describe('rows deleted together with what made them visible', () => {
-  test('a cascade delete reaches who could see the rows, and nobody else', async () => {
+  test('a cascade delete is delivered to subscribers who could see the rows, and to no others', async () => {
     await using hers = await open('tables=item,own')
     await using his = await open('tables=item', bobToken)
     await app.sql('delete from list where id = 1')
