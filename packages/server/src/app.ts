@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { isDevelopment } from './config/development.ts'
 import type { Config } from './config/schema.ts'
@@ -7,56 +6,29 @@ import type { ChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
 import { translateDatabaseFailure } from './database/errors.ts'
 import { type Database, openDatabase } from './database/open.ts'
-import { sql } from './database/sql.ts'
-import type { SystemDatabase } from './database/system-database.ts'
+import { ping } from './database/ping.ts'
 import { listErrors } from './error-catalog.ts'
-import type { Feature } from './feature.ts'
-import { collections } from './features/data/collections/index.ts'
-import { matviews } from './features/data/matviews/index.ts'
-import { createSchemaLog, schema } from './features/data/schema/index.ts'
-import { createJobQueue, jobs } from './features/events/jobs/index.ts'
-import { events, Interests, OutboxChangeLog } from './features/events/outbox/index.ts'
-import { realtime } from './features/events/realtime/index.ts'
-import { schedules } from './features/events/schedules/index.ts'
-import { countWebhookSecretsByKey, webhooks } from './features/events/webhooks/index.ts'
-import {
-  type AccountContext,
-  accounts,
-  createAccessTokenVerifier,
-  defineAccountHousekeeping,
-  deriveKeys,
-  EndedSessions,
-  refuseEndedSessions,
-} from './features/identity/accounts/index.ts'
-import { AuthSettings, authSettings } from './features/identity/auth-settings/index.ts'
-import { countTotpSecretsByKey, type MfaContext, mfa, secondFactors } from './features/identity/mfa/index.ts'
-import { passkeys } from './features/identity/passkeys/index.ts'
+import { wireData } from './features/data/index.ts'
+import { createSchemaLog } from './features/data/schema/index.ts'
+import { openJobQueue, wireEvents } from './features/events/index.ts'
+import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
+import { wireIdentity } from './features/identity/index.ts'
+import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher } from './features/identity/passwords/index.ts'
-import { createMailBackend, createMailTemplates, mail } from './features/messaging/mail/index.ts'
-import { createSmsProvider } from './features/messaging/sms/index.ts'
-import {
-  admin,
-  createAdminService,
-  createAdminTokenVerifier,
-  type FirstSignIn,
-  removeFirstSignIn,
-} from './features/operations/admin/index.ts'
-import { audit } from './features/operations/audit/index.ts'
-import { health } from './features/operations/health/index.ts'
-import { metrics } from './features/operations/metrics/index.ts'
-import { overview } from './features/operations/overview/index.ts'
-import { reference } from './features/operations/reference/index.ts'
-import { createThrottle, throttle } from './features/operations/throttle/index.ts'
+import { wireMessaging } from './features/messaging/index.ts'
+import type { FirstSignIn } from './features/operations/admin/index.ts'
+import { wireOperations } from './features/operations/index.ts'
+import { listen, localOrigin } from './http/listen.ts'
 import { Metrics } from './http/metrics.ts'
 import { createOrigins } from './http/origins.ts'
-import { createOutbound, type Resolve } from './http/outbound.ts'
+import type { Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
-import { closeServer, seeOffClients, trackConnections } from './http/shutdown.ts'
+import { closeServer, drainConnections, trackConnections } from './http/shutdown.ts'
 import { untilAborted } from './lib/abort.ts'
-import { httpOrigin, isLoopback } from './lib/addresses.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
-import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
+import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
+import type { Platform } from './platform.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
@@ -85,11 +57,11 @@ export interface App {
   publicBaseUrl(): string
   /** @throws OperatorError when the address is taken */
   listen(): Promise<void>
-  /** Tells load balancers and clients to go elsewhere, and gives them a moment for it. Requests are still answered. */
+  /** Sends load balancers and clients elsewhere, and gives them a moment for it. Requests are still answered. */
   drain(): Promise<void>
-  /** Cuts off requests under way, which lets a {@link App.close} that waits for them finish. */
+  /** Cuts off requests in flight, which lets a {@link App.close} that waits for them finish. */
   cutOff(): void
-  /** Answers what is under way, then closes everything. */
+  /** Answers requests in flight, then closes everything. */
   close(): Promise<void>
 }
 
@@ -135,237 +107,96 @@ async function wire(
   catalog: LiveCatalog,
 ): Promise<App> {
   let isStopping = false
-  const inDevelopment = isDevelopment(config)
-  if (inDevelopment) {
+  let secretBox: SecretBox | undefined
+  const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config.server)
+  const platform: Platform = {
+    config,
+    isDevelopment: isDevelopment(config),
+    version: readVersion(),
+    log,
+    clock,
+    database,
+    catalog,
+    queue: openJobQueue({ config, database, log }),
+    metrics: new Metrics(),
+    origins: createOrigins({
+      allowed: config.server.cors_allowed_origins,
+      publicBaseUrl,
+      isLocalOnly: !config.auth.enabled && !config.server.insecure_open,
+    }),
+    publicBaseUrl,
+    secrets: () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config))),
+    isStopping: () => isStopping,
+  }
+  platform.metrics.watchPool(() => database.user.stats)
+  if (platform.isDevelopment) {
     log.info(
       'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
     )
   }
-  const { system } = database
-  const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
-  const origins = createOrigins({
-    allowed: config.server.cors_allowed_origins,
-    publicBaseUrl,
-    isLocalOnly: !config.auth.enabled && !config.server.insecure_open,
-  })
-  const throttling = createThrottle(system)
-  const passwords = createPasswordHasher()
-  const adminService = createAdminService({
-    database: system,
-    passwords,
-    throttle: throttling,
-    forgetFirstSignIn: () => removeFirstSignIn(config.server.data_dir, (message) => log.warn(message)),
-  })
-  const adminTokens = createAdminTokenVerifier(system)
-  const measurements = new Metrics()
-  measurements.watchPool(() => database.user.stats)
-  const jobQueue = createJobQueue({
-    database: system,
-    isWorking: config.jobs.enabled,
-    concurrency: config.jobs.concurrency,
-    retentionDays: config.jobs.retention_days,
-    stopTimeout: config.server.shutdown_timeout,
-    log,
-  })
-  const mailBackend = createMailBackend({
-    config: config.email,
-    isDevelopment: inDevelopment,
-    log,
-    clock,
-  })
-  const mailTemplates = createMailTemplates({ database: system, appName: config.email.app_name, log })
-  const interests = new Interests(system, log)
-  const outbound = createOutbound({
-    allowsPrivate: () => allowsPrivateTargets(config),
-    ...(resolve === undefined ? {} : { resolve }),
-  })
   requireKeysOf(config, [
-    { kind: 'TOTP', countByKey: await countTotpSecretsByKey(system) },
-    { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
+    { kind: 'TOTP', countByKey: await countTotpSecretsByKey(database.system) },
+    { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(database.system) },
   ])
-  // Made when it is first needed: without auth there may be no secret to make it from.
-  let secretBox: SecretBox | undefined
-  const secrets = () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config)))
-  const endedSessions = new EndedSessions(system, clock, log)
-  const settings = new AuthSettings(system, config.auth, log)
-  const keys = config.auth.enabled ? deriveKeys(resolveJwtSecret(config)) : undefined
-  const accessTokens =
-    keys === undefined
-      ? []
-      : [refuseEndedSessions(createAccessTokenVerifier({ secret: keys.access, clock }), endedSessions)]
-  const accountContext: AccountContext | undefined = keys && {
-    config: config.auth,
-    isDevelopment: inDevelopment,
-    log,
-    appName: config.email.app_name,
-    database: system,
-    keys,
-    clock,
-    passwords,
-    throttle: throttling,
-    settings,
-    jobs: jobQueue,
-    mail: { backend: mailBackend, templates: mailTemplates },
-    sms: createSmsProvider({ config: config.auth, isDevelopment: inDevelopment, log, clock }),
-    endedSessions,
-    secondFactors,
-    siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
-  }
-  const verifiers = [adminTokens, ...accessTokens]
-  const mfaContext: MfaContext | undefined = accountContext && {
-    accounts: accountContext,
-    secrets: secrets(),
-  }
 
-  defineAccountHousekeeping(system, jobQueue, config.auth.clean_up.anonymous_days)
-  const features: readonly Feature[] = [
-    health({ database: system, isStopping: () => isStopping }),
-    collections({
-      catalog,
-      database: database.user,
-      changes: changes ?? new OutboxChangeLog(interests),
-      isDevelopment: inDevelopment,
-    }),
-    events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
-    realtime({
-      config: config.realtime,
-      database,
-      catalog,
-      interests,
-      verifiers,
-      isAuthRequired: config.auth.enabled,
-      origins,
-      metrics: measurements,
-      version: readVersion(),
-      clock,
-      log,
-    }),
-    schema(catalog),
-    admin(adminService, adminTokens),
-    throttle(system),
-    overview({ catalog, database: system, version: readVersion(), isAuthRequired: config.auth.enabled }),
-    reference({ catalog, errors: listErrors(), publicBaseUrl }),
-    ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
-    mail({ database: system, templates: mailTemplates, backend: mailBackend, log }),
-    ...(mfaContext === undefined
-      ? []
-      : [
-          authSettings(settings),
-          accounts(mfaContext.accounts),
-          mfa(mfaContext),
-          passkeys({ mfa: mfaContext, publicBaseUrl, log }),
-        ]),
-    matviews({ database, queue: jobQueue, refreshTimeout: config.matviews.refresh_timeout }),
-    audit(system, jobQueue),
-  ]
-  // After the others, which have said what jobs there are; they end before what they work with.
-  const workers: readonly Feature[] = [
-    webhooks({
-      config: config.webhooks,
-      database: system,
-      interests,
-      outbound,
-      secrets,
-      queue: jobQueue,
-      isPrunedByJob: config.jobs.enabled,
-      clock,
-      log,
-    }),
-    jobs({
-      queue: jobQueue,
-      database: system,
-      isEnabled: config.jobs.enabled,
-      retentionDays: config.jobs.retention_days,
-    }),
-    schedules({ database: system, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
-  ]
+  const passwords = createPasswordHasher()
+  const operations = wireOperations(platform, { passwords, errors: listErrors() })
+  const messaging = wireMessaging(platform)
+  const jwtSecret = () => resolveJwtSecret(config)
+  const identity = wireIdentity(platform, {
+    passwords,
+    throttle: operations.throttle,
+    mail: messaging.mail,
+    sms: messaging.sms,
+    jwtSecret,
+  })
+  const verifiers = [operations.adminTokens, ...identity.verifiers]
+  const events = wireEvents(platform, { verifiers, resolve })
+  const data = wireData(platform, { changes: changes ?? events.changes })
+  const features = [operations, data, events, messaging, identity].flatMap((area) => area.features)
+  const { workers } = events
 
   const http: HttpServer = await createHttpServer({
     config,
     authentication: { isRequired: config.auth.enabled, verifiers },
-    origins,
-    metrics: measurements,
+    origins: platform.origins,
+    metrics: platform.metrics,
     log,
     clock,
     publicBaseUrl,
-    version: readVersion(),
+    version: platform.version,
   })
   const connections = trackConnections(http.server)
   for (const feature of [...features, ...workers]) feature.routes?.(http)
   await http.ready()
-  const firstSignIn = await adminService.ensurePassword(config.admin.password)
+  const firstSignIn = await operations.ensureAdministrator()
   for (const feature of [...features, ...workers]) await feature.start?.()
 
   const endStreams = () => {
+    isStopping = true
     for (const feature of features) feature.drain?.()
   }
-
   return {
     http,
     database,
     catalog,
     firstSignIn,
     publicBaseUrl,
-    listen: () => listen(http, config),
+    listen: () => listen(http, config.server),
     async drain() {
-      isStopping = true
       endStreams()
-      await seeOffClients(http.server, connections)
+      await drainConnections(http.server, connections)
     },
     cutOff: () => http.server.closeAllConnections(),
     async close() {
-      isStopping = true
       endStreams()
       await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
-      // Without the database they could not end well: their leases run out, and others take over.
+      // Without the database they could not end well: their leases run out, and other nodes take over.
       const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
-      if (await answersInTime(system)) await stopped
+      if (await ping(database.system)) await stopped
       for (const feature of features.toReversed()) await feature.stop?.()
       catalog.close()
       await database.close()
     },
-  }
-}
-
-/** Longest time a database that is well takes to answer anything. */
-const answerMs = 2000
-
-async function answersInTime(database: SystemDatabase): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), answerMs)
-  })
-  const answered = database.count(sql`select 1`).then(
-    () => true,
-    () => false,
-  )
-  const isWell = await Promise.race([answered, late])
-  clearTimeout(timer)
-  return isWell
-}
-
-/** Whether webhooks may go to private and loopback addresses (decisions, Events). */
-function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
-  if (allow_private_targets !== 'auto') return allow_private_targets
-  return isLoopback(server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname)
-}
-
-/** Before the server listens on a free port of the system's choice, the port is not known. */
-function localOrigin(http: HttpServer, { server }: Config): string {
-  const address = http.server.address() as AddressInfo | null
-  return httpOrigin(server.host, address?.port ?? server.port)
-}
-
-async function listen(http: HttpServer, { server }: Config): Promise<void> {
-  // Fastify would give `localhost` a second server for ::1, to which neither limits nor the shutdown apply.
-  const host = server.host === 'localhost' ? '127.0.0.1' : server.host
-  try {
-    await http.listen({ host, port: server.port })
-  } catch (error) {
-    const where = `${server.host}:${server.port}`
-    if (codeOf(error) === 'EADDRINUSE') {
-      throw new OperatorError(`${where} is taken by another program: stop it or set server.port`)
-    }
-    throw new OperatorError(`cannot listen on ${where}: ${messageOf(error)}`)
   }
 }

@@ -11,6 +11,7 @@ const layers: readonly (readonly string[])[] = [
   ['database'],
   ['http'],
   ['feature.ts', 'job-queue.ts'],
+  ['platform.ts'],
   ['features/*'],
   ['log.ts', 'secrets.ts', 'version.ts', 'error-catalog.ts'],
   ['app.ts'],

@@ -3,7 +3,7 @@ import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Time clients have to send one more request on their open connections, and load balancers to look at /health. */
-const farewellMs = 1000
+const drainMs = 1000
 /** Time the request has to arrive for which a connection was made just before the server closed. */
 const lastRequestMs = 500
 /** Clients that come back for each request are between two connections for less than this. */
@@ -26,11 +26,11 @@ export function trackConnections(server: Server): ReadonlySet<Socket> {
  * clients learn it from an answer, and not from a reset while their next request is on its way. After a moment no
  * more connections are taken; `close` of the server would also reset those whose first request is still coming.
  */
-export async function seeOffClients(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
+export async function drainConnections(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
   server.prependListener('request', (_request, response) => {
     response.setHeader('connection', 'close')
   })
-  await untilNoConnection(connections, farewellMs)
+  await untilNoConnection(connections, drainMs)
   await untilBacklogEmpty(server)
   NetServer.prototype.close.call(server)
   await untilNoConnection(connections, lastRequestMs)

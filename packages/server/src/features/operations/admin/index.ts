@@ -5,7 +5,7 @@ import type { AdminTokenVerifier } from './token-verifier.ts'
 
 export { adminErrorTable } from './errors.ts'
 export { removeFirstSignIn, writeFirstSignIn } from './first-sign-in.ts'
-export { type AdminService, createAdminService, type FirstSignIn } from './service.ts'
+export { type AdminDeps, type AdminService, createAdminService, type FirstSignIn } from './service.ts'
 export { adminSessionScript } from './session-script.ts'
 export { signInLink, signInPath } from './sign-in-page.ts'
 export { createAdminTokenVerifier } from './token-verifier.ts'

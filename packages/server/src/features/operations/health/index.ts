@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { sql } from '../../../database/sql.ts'
+import { ping } from '../../../database/ping.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 
@@ -7,9 +7,6 @@ export interface HealthDeps {
   readonly database: SystemDatabase
   readonly isStopping: () => boolean
 }
-
-/** The database has this long to answer (facts, Health). */
-const pingTimeoutMs = 2000
 
 const healthSchema = Type.Object({
   status: Type.String({ description: 'ok, degraded or stopping' }),
@@ -42,18 +39,4 @@ export function health({ database, isStopping }: HealthDeps): Feature {
       )
     },
   }
-}
-
-async function ping(database: SystemDatabase): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), pingTimeoutMs)
-  })
-  const answer = database.one(sql`select 1 as answer`).then(
-    () => true,
-    () => false,
-  )
-  const isReachable = await Promise.race([answer, timeout])
-  clearTimeout(timer)
-  return isReachable
 }

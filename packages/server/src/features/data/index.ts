@@ -1,0 +1,19 @@
+import type { ChangeLog } from '../../database/change-log.ts'
+import type { Platform } from '../../platform.ts'
+import { collections } from './collections/index.ts'
+import { matviews } from './matviews/index.ts'
+import { schema } from './schema/index.ts'
+
+/** Wires what serves the operator's tables. */
+export function wireData(
+  { config, isDevelopment, database, catalog, queue }: Platform,
+  { changes }: { readonly changes: ChangeLog },
+) {
+  return {
+    features: [
+      collections({ catalog, database: database.user, changes, isDevelopment }),
+      schema(catalog),
+      matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
+    ],
+  }
+}

@@ -1,0 +1,86 @@
+import type { Config } from '../../config/schema.ts'
+import type { TokenVerifier } from '../../http/identity.ts'
+import { createOutbound, type Resolve } from '../../http/outbound.ts'
+import { isLoopback } from '../../lib/addresses.ts'
+import type { Platform } from '../../platform.ts'
+import { createJobQueue, jobs } from './jobs/index.ts'
+import { events, Interests, OutboxChangeLog } from './outbox/index.ts'
+import { realtime } from './realtime/index.ts'
+import { schedules } from './schedules/index.ts'
+import { webhooks } from './webhooks/index.ts'
+
+/** The queue that every area adds jobs to; its feature, which works on them, is wired with the others. */
+export function openJobQueue({ config, database, log }: Pick<Platform, 'config' | 'database' | 'log'>) {
+  return createJobQueue({
+    database: database.system,
+    isWorking: config.jobs.enabled,
+    concurrency: config.jobs.concurrency,
+    retentionDays: config.jobs.retention_days,
+    stopTimeout: config.server.shutdown_timeout,
+    log,
+  })
+}
+
+export interface EventsPorts {
+  /** Who may open streams. */
+  readonly verifiers: readonly TokenVerifier[]
+  /** Finds addresses of names that webhooks go to; for tests. */
+  readonly resolve?: Resolve | undefined
+}
+
+/** Wires what follows a change or the clock: the log of changes, streams, webhooks, jobs, schedules. */
+export function wireEvents(platform: Platform, { verifiers, resolve }: EventsPorts) {
+  const { config, database, catalog, clock, log, queue, metrics, origins, secrets, version } = platform
+  const { system } = database
+  const interests = new Interests(system, log)
+  const outbound = createOutbound({
+    allowsPrivate: () => allowsPrivateTargets(config),
+    ...(resolve === undefined ? {} : { resolve }),
+  })
+  return {
+    changes: new OutboxChangeLog(interests),
+    features: [
+      events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
+      realtime({
+        config: config.realtime,
+        database,
+        catalog,
+        interests,
+        verifiers,
+        isAuthRequired: config.auth.enabled,
+        origins,
+        metrics,
+        version,
+        clock,
+        log,
+      }),
+    ],
+    /** Started after all other features, which define jobs, and stopped before them. */
+    workers: [
+      webhooks({
+        config: config.webhooks,
+        database: system,
+        interests,
+        outbound,
+        secrets,
+        queue,
+        isPrunedByJob: config.jobs.enabled,
+        clock,
+        log,
+      }),
+      jobs({
+        queue,
+        database: system,
+        isEnabled: config.jobs.enabled,
+        retentionDays: config.jobs.retention_days,
+      }),
+      schedules({ database: system, queue, isEnabled: config.jobs.enabled, log }),
+    ],
+  }
+}
+
+/** `auto`: while the server itself is reached at a loopback address. */
+function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
+  if (allow_private_targets !== 'auto') return allow_private_targets
+  return isLoopback(server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname)
+}

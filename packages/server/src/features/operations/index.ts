@@ -1,0 +1,49 @@
+import type { Platform } from '../../platform.ts'
+import {
+  type AdminDeps,
+  admin,
+  createAdminService,
+  createAdminTokenVerifier,
+  removeFirstSignIn,
+} from './admin/index.ts'
+import { audit } from './audit/index.ts'
+import { health } from './health/index.ts'
+import { metrics } from './metrics/index.ts'
+import { overview } from './overview/index.ts'
+import { type ReferencedError, reference } from './reference/index.ts'
+import { createThrottle, throttle } from './throttle/index.ts'
+
+export interface OperationsPorts {
+  readonly passwords: AdminDeps['passwords']
+  /** What the error reference lists. */
+  readonly errors: readonly ReferencedError[]
+}
+
+/** Wires what operators use: health, metrics, the administrator, the audit log, the reference. */
+export function wireOperations(platform: Platform, { passwords, errors }: OperationsPorts) {
+  const { config, catalog, log, metrics: measurements, publicBaseUrl, queue, version, isStopping } = platform
+  const database = platform.database.system
+  const attempts = createThrottle(database)
+  const administrator = createAdminService({
+    database,
+    passwords,
+    throttle: attempts,
+    forgetFirstSignIn: () => removeFirstSignIn(config.server.data_dir, (message) => log.warn(message)),
+  })
+  const adminTokens = createAdminTokenVerifier(database)
+  return {
+    features: [
+      health({ database, isStopping }),
+      admin(administrator, adminTokens),
+      throttle(database),
+      overview({ catalog, database, version, isAuthRequired: config.auth.enabled }),
+      reference({ catalog, errors, publicBaseUrl }),
+      ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
+      audit(database, queue),
+    ],
+    throttle: attempts,
+    adminTokens,
+    /** Makes the administrator's password at the first start; answers what to show of it. */
+    ensureAdministrator: () => administrator.ensurePassword(config.admin.password),
+  }
+}
