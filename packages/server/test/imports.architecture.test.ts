@@ -151,6 +151,24 @@ describe('imports', () => {
     expect(pairs.filter((pair) => !used.has(pair))).toEqual([])
   })
 
+  test('have no cycle, those of types included', () => {
+    const targets = new Map(files.map((file): [string, string[]] => [file, []]))
+    for (const { file, target } of local) targets.get(file)?.push(target)
+    const checked = new Set<string>()
+    const findCycle = (file: string, path: readonly string[]): readonly string[] | undefined => {
+      const start = path.indexOf(file)
+      if (start !== -1) return path.slice(start)
+      if (checked.has(file)) return undefined
+      for (const target of targets.get(file) ?? []) {
+        const cycle = findCycle(target, [...path, file])
+        if (cycle !== undefined) return cycle
+      }
+      checked.add(file)
+      return undefined
+    }
+    expect(files.flatMap((file) => findCycle(file, []) ?? [])).toEqual([])
+  })
+
   test('of a confined package come from the part that wraps it', () => {
     const strays = imports.filter(({ file, target }) => {
       const parts = confined[target]

@@ -1,8 +1,8 @@
 import swagger from '@fastify/swagger'
-import type { HttpServer } from '../server.ts'
+import type { FastifyInstance } from 'fastify'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
-export async function collectApiDocument(app: HttpServer, version: string): Promise<void> {
+export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -49,6 +49,6 @@ export interface StaticDocument {
 }
 
 /** Complete once all features have added their routes. */
-export function readStaticDocument(app: HttpServer): StaticDocument {
+export function readStaticDocument(app: FastifyInstance): StaticDocument {
   return app.swagger()
 }

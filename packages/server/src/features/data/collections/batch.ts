@@ -4,6 +4,7 @@ import { isDefinitionFault, translateDatabaseFailure } from '../../../database/e
 import { type Answer, StatementFailed } from '../../../database/message.ts'
 import type { Step, UserDatabase } from '../../../database/user-database.ts'
 import type { AppError } from '../../../lib/errors.ts'
+import type { Caller } from './caller.ts'
 import type { FindCapture } from './capture.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
 import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
@@ -14,7 +15,6 @@ import { type BatchRun, planBatch } from './plan/batch.ts'
 import type { Reader } from './plan/reader.ts'
 import { planWholeRecord } from './plan/record.ts'
 import { explainRefusal } from './refusal.ts'
-import type { Caller } from './service.ts'
 import { fill, type SlotValues, type StatementCache } from './statements.ts'
 
 export interface BatchDeps {

@@ -3,8 +3,8 @@ import { definitionError, isDefinitionFault, isUnplacedDataFault } from '../../.
 import { StatementFailed } from '../../../database/message.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import type { AppError } from '../../../lib/errors.ts'
+import type { Caller } from './caller.ts'
 import { compileBodyCheck, writeSlots } from './compile/write.ts'
-import type { Caller } from './service.ts'
 import { fill, type StatementCache } from './statements.ts'
 
 /** What a statement of a request worked on. */

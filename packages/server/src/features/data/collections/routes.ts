@@ -2,8 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/authentication.ts'
 import { acceptJsonText } from '../../../http/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
+import type { Caller } from './caller.ts'
 import { routeSchemas as schemas } from './schemas.ts'
-import type { Caller, CollectionService } from './service.ts'
+import type { CollectionService } from './service.ts'
 
 const json = 'application/json; charset=utf-8'
 

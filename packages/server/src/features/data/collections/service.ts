@@ -2,8 +2,9 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Column, Relation } from '../../../database/catalog/model.ts'
 import { type ChangeAction, type ChangeLog, withCapture } from '../../../database/change-log.ts'
 import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
-import type { CallerScope, UserDatabase } from '../../../database/user-database.ts'
+import type { UserDatabase } from '../../../database/user-database.ts'
 import { createBatchRunner } from './batch.ts'
+import type { Caller } from './caller.ts'
 import { createCaptureFinder } from './capture.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
 import { changeForm, compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
@@ -19,13 +20,6 @@ import type { Reader } from './plan/reader.ts'
 import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
-
-/** Who asks, and whether they are still there. */
-export interface Caller {
-  readonly scope: CallerScope
-  readonly isAbandoned: () => boolean
-  readonly isAdministrator: boolean
-}
 
 /** What the collection endpoints do. Every method answers JSON text as Postgres built it. */
 export interface CollectionService {

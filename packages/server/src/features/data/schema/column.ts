@@ -1,6 +1,8 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { parseSpatialModifier } from '../../../database/catalog/spatial.ts'
-import type { Viewer } from './document.ts'
+
+/** Who reads the document: a caller sees what it may use, the administrator everything. */
+export type Viewer = 'caller' | 'administrator'
 
 /** One column of the schema document. The SQL of a default is the administrator's: it may name what callers must not know. */
 export function describeColumn(

@@ -6,10 +6,7 @@ import type {
   Relation,
   Relationship,
 } from '../../../database/catalog/model.ts'
-import { describeColumn } from './column.ts'
-
-/** Who reads the document: a caller sees what it may use, the administrator everything. */
-export type Viewer = 'caller' | 'administrator'
+import { describeColumn, type Viewer } from './column.ts'
 
 /** The schema document (facts, GET /api/schema; interface, Schema document). */
 export interface SchemaDocument {

@@ -1,12 +1,3 @@
-import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
-import type { Clock } from '../../../lib/clock.ts'
-import { isEmailAddress } from '../../../lib/email-address.ts'
-import { createLogBackend } from './log-backend.ts'
-import { MailRefused } from './refusal.ts'
-import { createSmtpBackend } from './smtp-backend.ts'
-import { createWebhookBackend } from './webhook-backend.ts'
-
 export interface MailMessage {
   /** One address without a name. */
   readonly to: string
@@ -30,43 +21,4 @@ export interface MailBackend {
   send(message: MailMessage, options?: SendOptions): Promise<void>
   /** Lets what is being sent finish, then closes connections. */
   close(): Promise<void>
-}
-
-export interface MailBackendDeps {
-  readonly config: Config['email']
-  /** Whether codes and links may stand in the log. */
-  readonly isDevelopment: boolean
-  readonly log: Logger
-  readonly clock: Clock
-}
-
-/** The backend that `email.backend` names. */
-export function createMailBackend(deps: MailBackendDeps): MailBackend {
-  const backend = backends[deps.config.backend](deps)
-  const underWay = new Set<Promise<void>>()
-  let isClosed = false
-  return {
-    async send(message, options) {
-      if (isClosed) throw new Error('the server is stopping')
-      if (!isEmailAddress(message.to)) throw new MailRefused('not an email address')
-      const sending = backend.send(message, options)
-      underWay.add(sending)
-      try {
-        await sending
-      } finally {
-        underWay.delete(sending)
-      }
-    },
-    async close() {
-      isClosed = true
-      await Promise.allSettled(underWay)
-      await backend.close()
-    },
-  }
-}
-
-const backends: Readonly<Record<Config['email']['backend'], (deps: MailBackendDeps) => MailBackend>> = {
-  log: ({ log, isDevelopment }) => createLogBackend(log, isDevelopment),
-  smtp: ({ config, clock }) => createSmtpBackend({ ...config, clock }),
-  webhook: ({ config }) => createWebhookBackend(config.webhook, config.from),
 }

@@ -2,7 +2,8 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { testConfig } from '../../../../test/test-config.ts'
 import { systemClock } from '../../../lib/clock.ts'
-import { createMailBackend, type MailMessage } from './backend.ts'
+import type { MailMessage } from './backend.ts'
+import { createMailBackend } from './create-backend.ts'
 
 async function logged(message: MailMessage, isDevelopment: boolean): Promise<string> {
   const lines: string[] = []

@@ -12,7 +12,8 @@ import {
 import { testConfig } from '../../../../test/test-config.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
 import type { Config } from '../../../config/schema.ts'
-import { createMailBackend, type MailBackend, type MailMessage } from './backend.ts'
+import type { MailBackend, MailMessage } from './backend.ts'
+import { createMailBackend } from './create-backend.ts'
 import { MailRefused } from './refusal.ts'
 import { createSmtpBackend, type SmtpLimits } from './smtp-backend.ts'
 
