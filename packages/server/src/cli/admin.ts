@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import { type Config, longestTokenSeconds } from '../config/schema.ts'
+import type { Config } from '../config/schema.ts'
 import { type Database, openDatabase } from '../database/open.ts'
-import { signAccessToken } from '../features/identity/accounts/index.ts'
+import { longestTokenSeconds, signAccessToken } from '../features/identity/accounts/index.ts'
 import { createPasswordHasher } from '../features/identity/passwords/index.ts'
 import {
   type AdminService,

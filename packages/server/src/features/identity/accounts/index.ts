@@ -14,6 +14,7 @@ export {
   signAccessToken,
 } from './access-token.ts'
 export { defineAccountHousekeeping, deleteExpired, removeAnonymousUsers } from './clean-up.ts'
+export { longestTokenSeconds } from './config.ts'
 export type { AccountContext, SecondFactors } from './context.ts'
 export { requireEmail, requireText } from './credentials.ts'
 export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'

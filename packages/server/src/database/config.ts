@@ -1,0 +1,34 @@
+import { Type } from 'typebox'
+import { flag, integer, list, text } from '../config/keys.ts'
+
+/** `database`: which PostgreSQL, and how it is used. */
+export const databaseConfig = Type.Object({
+  url: text('', 'PostgreSQL 15 or later to use. Empty: the embedded PostgreSQL in server.data_dir.', {
+    secret: true,
+    pattern: '^(postgres(ql)?://.+)?$',
+    expects: 'a URL such as postgresql://user:password@host:5432/database',
+  }),
+  listen_url: text('', 'Direct connection for LISTEN when database.url leads to a transaction pooler.', {
+    secret: true,
+    pattern: '^(postgres(ql)?://.+)?$',
+    expects: 'a URL such as postgresql://user:password@host:5432/database',
+  }),
+  max_conns: integer(20, 'Connections to the database, per node.', 4, 1000),
+  acquire_timeout_ms: integer(5000, 'Milliseconds a request waits for a free connection.', 50, 600_000),
+  statement_timeout_ms: integer(30_000, 'Milliseconds a statement may run.', 100, 3_600_000),
+  schemas: list(['public'], 'Schemas whose tables become collections.', {
+    minItems: 1,
+    pattern: '^[^\\u0000]{1,63}$',
+    expects: 'a list of schema names, at least one',
+  }),
+  embedded_port: integer(
+    0,
+    'Port on loopback where psql and GUI clients reach the embedded PostgreSQL, with a password; 0 opens none.',
+    0,
+    65535,
+  ),
+  require_rls: flag(
+    false,
+    'Whether tables and views without row-level security are kept from everybody but administrators.',
+  ),
+})

@@ -1,0 +1,7 @@
+import { Type } from 'typebox'
+import { integer } from '../../../config/keys.ts'
+
+/** `matviews`: refreshing materialized views. */
+export const matviewsConfig = Type.Object({
+  refresh_timeout: integer(3600, 'Seconds that refreshing a materialized view may take.', 1, 86_400),
+})

@@ -1,0 +1,32 @@
+import { Type } from 'typebox'
+import { integer } from '../../../config/keys.ts'
+
+/** `realtime`: streams and channels. */
+export const realtimeConfig = Type.Object({
+  max_connections_per_user: integer(100, 'Streams that one user may have open, over all nodes.', 1, 100_000),
+  heartbeat_interval_seconds: integer(
+    20,
+    'Seconds after which a quiet stream shows that it is alive.',
+    1,
+    300,
+  ),
+  resume_seconds: integer(
+    300,
+    'Seconds for which a table stays in the log of changes after its last stream, for clients that come back.',
+    0,
+    86_400,
+  ),
+  broadcast_rate_limit_per_second: integer(
+    100,
+    'Broadcasts that one connection may send in a second.',
+    1,
+    100_000,
+  ),
+  broadcast_max_message_bytes: integer(262_144, 'Largest payload of a broadcast.', 16, 4_194_304),
+  presence_leave_timeout_seconds: integer(
+    10,
+    'Seconds after which a presence whose connection has gone is taken away.',
+    0,
+    300,
+  ),
+})

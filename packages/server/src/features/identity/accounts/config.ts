@@ -1,0 +1,101 @@
+import { Type } from 'typebox'
+import { flag, integer, text } from '../../../config/keys.ts'
+
+/** Longest life of an access token: revocations of tokens that no session stands behind are kept so long. */
+export const longestTokenSeconds = 86_400
+
+/** Of `auth`: tokens, passwords, ways to sign in, limits. */
+export const accountKeys = {
+  enabled: flag(
+    true,
+    'Whether callers need a token. False opens the data API to everyone, without policies.',
+  ),
+  jwt_secret: text('', 'Key of the access tokens (HS256). Embedded database: generated when empty.', {
+    secret: true,
+    pattern: '^(.{32,})?$',
+    expects: 'at least 32 characters',
+  }),
+  encryption_key: text(
+    '',
+    'Key of secrets at rest (TOTP). Embedded database: generated when empty; else made from auth.jwt_secret.',
+    {
+      secret: true,
+      pattern: '^([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)?$',
+      expects: '32 bytes in hexadecimal or base64',
+    },
+  ),
+  previous_encryption_keys: text('', 'Earlier keys, separated by commas: still read, never written.', {
+    secret: true,
+    pattern: '^(([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)(,([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?))*)?$',
+    expects: 'keys as auth.encryption_key, separated by commas',
+  }),
+  token_duration: integer(900, 'Seconds an access token is valid.', 10, longestTokenSeconds),
+  refresh_token_duration: integer(604_800, 'Seconds a session lives without being used.', 60, 31_536_000),
+  min_password_length: integer(8, 'Fewest characters of a password.', 8, 64),
+  refuse_common_passwords: flag(
+    true,
+    'Whether a common password is refused. In development it is accepted, with a warning in the log.',
+  ),
+  require_verified_email: flag(
+    false,
+    'Whether users with an email address have to verify it before they can sign in.',
+  ),
+  site_url: text('', 'Site whose pages mailed links lead to. Empty: the pages of this server.', {
+    pattern: '^(https?://[^?#\\s]+)?$',
+    expects: 'an http or https URL, such as https://app.example.com',
+  }),
+  magic_link_enabled: flag(false, 'Whether users may sign in by a mailed link.'),
+  magic_link_duration: integer(600, 'Seconds a mailed sign-in link is valid.', 30, 86_400),
+  anonymous_auth_enabled: flag(false, 'Whether users may sign in without telling who they are.'),
+  clean_up: Type.Object({
+    enabled: flag(false, 'Whether each node removes every hour what `basalt clean-up` removes.'),
+    anonymous_days: integer(
+      30,
+      'Days after which an anonymous account that nobody linked is removed.',
+      1,
+      36_500,
+    ),
+    enrollment_minutes: integer(
+      10,
+      'Minutes after which an unconfirmed second factor is removed.',
+      1,
+      525_600,
+    ),
+  }),
+  limits: Type.Object({
+    login_failures: integer(10, 'Failed sign-ins per account and address within 15 minutes.', 1, 100_000),
+    login_failures_per_account: integer(
+      100,
+      'Failed sign-ins per account and hour, from all addresses that it was not signed in to from before.',
+      1,
+      1_000_000,
+    ),
+    login_failures_per_address: integer(
+      100,
+      'Failed sign-ins per client address within 15 minutes; 100 times as many in development.',
+      1,
+      1_000_000,
+    ),
+    registrations_per_hour: integer(
+      100,
+      'Registrations per client address and hour; 100 times as many in development.',
+      1,
+      1_000_000,
+    ),
+    mails_per_hour: integer(10, 'Mails to one address that callers can cause per hour.', 1, 10_000),
+    mail_requests_per_hour: integer(
+      100,
+      'Requests for mails per client address and hour; 100 times as many in development.',
+      1,
+      1_000_000,
+    ),
+    sms_per_hour: integer(5, 'Text messages to one number per hour.', 1, 1000),
+    sms_requests_per_hour: integer(
+      30,
+      'Requests for text messages per client address and hour; 100 times as many in development.',
+      1,
+      1_000_000,
+    ),
+    anonymous_per_hour: integer(30, 'Anonymous sign-ins per client address and hour.', 1, 1_000_000),
+  }),
+}

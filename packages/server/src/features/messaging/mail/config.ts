@@ -1,0 +1,29 @@
+import { Type } from 'typebox'
+import { choice, integer, plain, secret, text, webAddress } from '../../../config/keys.ts'
+
+/** `email`: what sends mail. */
+export const emailConfig = Type.Object({
+  backend: choice('log', ['log', 'smtp', 'webhook'], 'What sends mail.'),
+  from: text('Basalt <no-reply@localhost>', 'Sender of mail.', {
+    pattern: '^[^\\r\\n]*[^\\s@]+@[^\\s@]+$',
+    expects: 'an address such as Shop <no-reply@example.com>',
+  }),
+  app_name: text('Basalt', 'Name of the application in mail.', { minLength: 1, expects: 'a name' }),
+  webhook: Type.Object({
+    url: webAddress('Address that the webhook backend posts mail to.'),
+    secret: secret('Key that signs what the webhook backend posts.'),
+    timeout: integer(10, 'Seconds the webhook has to answer.', 1, 120),
+  }),
+  smtp: Type.Object({
+    host: plain('Mail server.'),
+    port: integer(587, 'Port of the mail server.', 1, 65_535),
+    username: plain('User name at the mail server. Empty: no sign-in.'),
+    password: secret('Password at the mail server.'),
+    security: choice(
+      'starttls',
+      ['starttls', 'tls', 'none'],
+      'starttls: refuse servers without it; tls: from the first byte (port 465); none: only for a server nearby.',
+    ),
+    max_connections: integer(5, 'Connections to the mail server, per node.', 1, 100),
+  }),
+})

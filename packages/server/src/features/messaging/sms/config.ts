@@ -1,0 +1,47 @@
+import { choice, flag, integer, list, plain, secret, webAddress } from '../../../config/keys.ts'
+
+/** Of `auth`: codes sent to phones, and what sends them. */
+export const smsKeys = {
+  sms_enabled: flag(
+    false,
+    'Whether users may sign in by a code sent to their phone, and use it as second factor.',
+  ),
+  sms_provider: choice(
+    'log',
+    ['log', 'webhook', 'twilio', 'plivo', 'telnyx', 'msg91', 'sns', 'vonage'],
+    'What sends text messages.',
+  ),
+  sms_code_length: integer(6, 'Digits of a code sent to a phone.', 4, 8),
+  sms_code_expiry: integer(300, 'Seconds a code sent to a phone is valid.', 60, 600),
+  sms_max_attempts: integer(3, 'Wrong codes after which a code sent to a phone is void.', 1, 10),
+  sms_daily_limit: integer(1000, 'Text messages a day for signing in; 0 means no limit.', 0, 10_000_000),
+  sms_allowed_countries: list(['US', 'CA'], 'Countries that codes are sent to; empty means all.', {
+    pattern: '^[A-Z]{2}$',
+    expects: 'a list of two-letter country codes (ISO 3166-1)',
+  }),
+  sms_test_phone_numbers: list([], 'Numbers with a fixed code, to which nothing is sent.', {
+    pattern: '^\\+[0-9]{4,20}=[0-9]{4,8}$',
+    expects: 'a list such as +15005550006=123456',
+  }),
+  sms_webhook_url: webAddress('Address that the webhook provider posts text messages to.'),
+  sms_webhook_secret: secret('Key that signs what the webhook provider posts.'),
+  twilio_sid: plain('Account SID of Twilio.'),
+  twilio_token: secret('Auth token of Twilio.'),
+  twilio_from: plain('Number that Twilio sends from.'),
+  plivo_auth_id: plain('Auth ID of Plivo.'),
+  plivo_auth_token: secret('Auth token of Plivo.'),
+  plivo_from: plain('Number that Plivo sends from.'),
+  telnyx_api_key: secret('API key of Telnyx.'),
+  telnyx_from: plain('Number that Telnyx sends from.'),
+  msg91_auth_key: secret('Auth key of MSG91.'),
+  msg91_template_id: plain('Template of MSG91.'),
+  aws_region: plain('AWS region of SNS.'),
+  aws_access_key_id: plain('AWS access key of SNS.'),
+  aws_secret_access_key: secret('AWS secret key of SNS.'),
+  vonage_api_key: plain('API key of Vonage.'),
+  vonage_api_secret: secret('API secret of Vonage.'),
+  vonage_from: plain('Sender that Vonage shows.'),
+  sms_api_base_url: webAddress(
+    "Address of the SMS provider, when it is not the provider's own (a stand-in or a region).",
+  ),
+}

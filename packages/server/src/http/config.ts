@@ -1,0 +1,30 @@
+import { Type } from 'typebox'
+import { flag, integer, list, text } from '../config/keys.ts'
+
+/** `server`: where the server listens and what clients may send. */
+export const serverConfig = Type.Object({
+  host: text('127.0.0.1', 'Address to listen on.', { minLength: 1, expects: 'an address or host name' }),
+  port: integer(8090, 'Port to listen on; 0 picks a free one.', 0, 65535),
+  public_base_url: text('', 'Address clients reach the server at. Empty: made from host and port.', {
+    pattern: '^(https?://[^/?#\\s]+/?)?$',
+    expects: 'an http or https URL without path, such as https://api.example.com',
+  }),
+  data_dir: text('.basalt', 'Directory for the embedded database and generated secrets.', {
+    minLength: 1,
+    expects: 'a path',
+  }),
+  trusted_proxies: list([], 'Peers whose forwarding headers are believed.', {
+    pattern: '^[0-9a-fA-F:.]+(/\\d{1,3})?$',
+    expects: 'a list of IP addresses or CIDR ranges',
+  }),
+  cors_allowed_origins: list(['*'], 'Origins that browsers may call the API from; "*" means any.', {
+    pattern: '^(\\*|https?://[^/\\s]+)$',
+    expects: 'a list of origins such as https://app.example.com, or "*"',
+  }),
+  body_limit: integer(1_048_576, 'Largest request body, in bytes.', 1024, 268_435_456),
+  header_timeout: integer(10, 'Seconds a client has to send the request headers.', 1, 600),
+  request_timeout: integer(30, 'Seconds a client has to send the whole request.', 1, 3600),
+  max_connections: integer(10_000, 'Connections held open at once; further ones are refused.', 10, 1_000_000),
+  shutdown_timeout: integer(30, 'Seconds that requests under way may take when the server stops.', 0, 3600),
+  insecure_open: flag(false, 'Permits auth.enabled = false on an address other machines can reach.'),
+})
