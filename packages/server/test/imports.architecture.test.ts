@@ -19,8 +19,8 @@ const layers: readonly (readonly string[])[] = [
   ['main.ts'],
 ]
 
-/** Rooms of features: each may import those before it. */
-const rooms: readonly string[] = ['operations', 'data', 'events', 'messaging', 'identity']
+/** Areas of features: each may import those before it. */
+const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', 'identity']
 
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
@@ -94,7 +94,7 @@ function featureOf(file: string): string | undefined {
   return /^features\/[^/]+\/([^/]+)\//.exec(file)?.[1]
 }
 
-function roomOf(file: string): string | undefined {
+function areaOf(file: string): string | undefined {
   return /^features\/([^/]+)\//.exec(file)?.[1]
 }
 
@@ -134,14 +134,14 @@ describe('imports', () => {
     expect(wrong.map(show)).toEqual([])
   })
 
-  test('from one room to another point to an earlier one', () => {
+  test('from one area to another point to an earlier one', () => {
     const wrong = local.filter(({ file, target }) => {
-      const [from, to] = [roomOf(file), roomOf(target)]
-      return from !== undefined && to !== undefined && rooms.indexOf(to) > rooms.indexOf(from)
+      const [from, to] = [areaOf(file), areaOf(target)]
+      return from !== undefined && to !== undefined && areas.indexOf(to) > areas.indexOf(from)
     })
     expect(wrong.map(show)).toEqual([])
-    const found = new Set(files.flatMap((file) => roomOf(file) ?? []))
-    expect([...found].toSorted()).toEqual(rooms.toSorted())
+    const found = new Set(files.flatMap((file) => areaOf(file) ?? []))
+    expect([...found].toSorted()).toEqual(areas.toSorted())
   })
 
   test('pairs of features have no cycle and are all used', () => {
