@@ -6,6 +6,7 @@ import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
 import { translateDatabaseFailure } from './database/errors.ts'
+import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { sql } from './database/sql.ts'
 import type { SystemDatabase } from './database/system-database.ts'
@@ -103,24 +104,21 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
   })
-  let catalog: LiveCatalog | undefined
   try {
     const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
       requireRls: config.database.require_rls,
       clock,
-      log: (message, detail = {}) => log.error(detail, message),
       onChange: createSchemaLog({
         log,
         isForPeople: config.logging.format === 'pretty',
         isAuthEnabled: config.auth.enabled,
       }),
     })
-    catalog = await untilAborted(signal, opening)
+    const catalog = await untilAborted(signal, opening)
     return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
-    catalog?.close()
     await database.close(signal?.aborted)
     // The database went away or filled up in the middle of the start.
     const failure = translateDatabaseFailure(error)
@@ -141,7 +139,9 @@ async function wire(
       'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
     )
   }
-  const { system } = database
+  const { system, openListener } = database
+  const notifications = new Notifications({ database: system, openListener, log })
+  catalog.watchWith(notifications)
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
   const origins = createOrigins({
     allowed: config.server.cors_allowed_origins,
@@ -174,7 +174,7 @@ async function wire(
     clock,
   })
   const mailTemplates = createMailTemplates({ database: system, appName: config.email.app_name, log })
-  const interests = new Interests(system, log)
+  const interests = new Interests(notifications)
   const outbound = createOutbound({
     allowsPrivate: () => allowsPrivateTargets(config),
     ...(resolve === undefined ? {} : { resolve }),
@@ -186,8 +186,8 @@ async function wire(
   // Made when it is first needed: without auth there may be no secret to make it from.
   let secretBox: SecretBox | undefined
   const secrets = () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config)))
-  const endedSessions = new EndedSessions(system, clock, log)
-  const settings = new AuthSettings(system, config.auth, log)
+  const endedSessions = new EndedSessions(system, clock, notifications)
+  const settings = new AuthSettings(system, config.auth, notifications)
   const keys = config.auth.enabled ? deriveKeys(resolveJwtSecret(config)) : undefined
   const accessTokens =
     keys === undefined
@@ -223,15 +223,16 @@ async function wire(
     collections({
       catalog,
       database: database.user,
-      changes: changes ?? new OutboxChangeLog(interests),
+      changes: changes ?? new OutboxChangeLog(interests, notifications),
       isDevelopment: inDevelopment,
     }),
-    events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
+    events({ database: system, retentionHours: config.events.retention_hours, log }),
     realtime({
       config: config.realtime,
       database,
       catalog,
       interests,
+      notifications,
       verifiers,
       isAuthRequired: config.auth.enabled,
       origins,
@@ -264,6 +265,7 @@ async function wire(
       config: config.webhooks,
       database: system,
       interests,
+      notifications,
       outbound,
       secrets,
       queue: jobQueue,
@@ -277,7 +279,7 @@ async function wire(
       isEnabled: config.jobs.enabled,
       retentionDays: config.jobs.retention_days,
     }),
-    schedules({ database: system, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
+    schedules({ database: system, queue: jobQueue, notifications, isEnabled: config.jobs.enabled, log }),
   ]
 
   const http: HttpServer = await createHttpServer({
@@ -294,6 +296,7 @@ async function wire(
   for (const feature of [...features, ...workers]) feature.routes?.(http)
   await http.ready()
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
+  await notifications.start()
   for (const feature of [...features, ...workers]) await feature.start?.()
 
   const endStreams = () => {
@@ -321,7 +324,7 @@ async function wire(
       const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
       if (await answersInTime(system)) await stopped
       for (const feature of features.toReversed()) await feature.stop?.()
-      catalog.close()
+      await notifications.stop()
       await database.close()
     },
   }
