@@ -5,6 +5,7 @@ import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
 import { translateDatabaseFailure } from './database/errors.ts'
+import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { ping } from './database/ping.ts'
 import { listErrors } from './error-catalog.ts'
@@ -75,24 +76,21 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
   })
-  let catalog: LiveCatalog | undefined
   try {
     const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
       requireRls: config.database.require_rls,
       clock,
-      log: (message, detail = {}) => log.error(detail, message),
       onChange: createSchemaLog({
         log,
         isForPeople: config.logging.format === 'pretty',
         isAuthEnabled: config.auth.enabled,
       }),
     })
-    catalog = await untilAborted(signal, opening)
+    const catalog = await untilAborted(signal, opening)
     return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
-    catalog?.close()
     await database.close(signal?.aborted)
     // The database went away or filled up in the middle of the start.
     const failure = translateDatabaseFailure(error)
@@ -108,6 +106,9 @@ async function wire(
 ): Promise<App> {
   let isStopping = false
   let secretBox: SecretBox | undefined
+  const { system, openListener } = database
+  const notifications = new Notifications({ database: system, openListener, log })
+  catalog.watchWith(notifications)
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config.server)
   const platform: Platform = {
     config,
@@ -117,6 +118,7 @@ async function wire(
     clock,
     database,
     catalog,
+    notifications,
     queue: openJobQueue({ config, database, log }),
     metrics: new Metrics(),
     origins: createOrigins({
@@ -135,8 +137,8 @@ async function wire(
     )
   }
   requireKeysOf(config, [
-    { kind: 'TOTP', countByKey: await countTotpSecretsByKey(database.system) },
-    { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(database.system) },
+    { kind: 'TOTP', countByKey: await countTotpSecretsByKey(system) },
+    { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
   ])
 
   const passwords = createPasswordHasher()
@@ -170,6 +172,7 @@ async function wire(
   for (const feature of [...features, ...workers]) feature.routes?.(http)
   await http.ready()
   const firstSignIn = await operations.ensureAdministrator()
+  await notifications.start()
   for (const feature of [...features, ...workers]) await feature.start?.()
 
   const endStreams = () => {
@@ -193,9 +196,9 @@ async function wire(
       await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
       // Without the database they could not end well: their leases run out, and other nodes take over.
       const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
-      if (await ping(database.system)) await stopped
+      if (await ping(system)) await stopped
       for (const feature of features.toReversed()) await feature.stop?.()
-      catalog.close()
+      await notifications.stop()
       await database.close()
     },
   }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from './config/schema.ts'
 import type { LiveCatalog } from './database/catalog/live-catalog.ts'
+import type { Notifications } from './database/notifications.ts'
 import type { Database } from './database/open.ts'
 import type { Metrics } from './http/metrics.ts'
 import type { Origins } from './http/origins.ts'
@@ -18,6 +19,7 @@ export interface Platform {
   readonly clock: Clock
   readonly database: Database
   readonly catalog: LiveCatalog
+  readonly notifications: Notifications
   readonly queue: JobQueue
   readonly metrics: Metrics
   readonly origins: Origins

@@ -30,22 +30,24 @@ export interface EventsPorts {
 
 /** Wires what follows a change or the clock: the log of changes, streams, webhooks, jobs, schedules. */
 export function wireEvents(platform: Platform, { verifiers, resolve }: EventsPorts) {
-  const { config, database, catalog, clock, log, queue, metrics, origins, secrets, version } = platform
+  const { config, database, catalog, notifications, clock, log, queue, metrics, origins, secrets, version } =
+    platform
   const { system } = database
-  const interests = new Interests(system, log)
+  const interests = new Interests(notifications)
   const outbound = createOutbound({
     allowsPrivate: () => allowsPrivateTargets(config),
     ...(resolve === undefined ? {} : { resolve }),
   })
   return {
-    changes: new OutboxChangeLog(interests),
+    changes: new OutboxChangeLog(interests, notifications),
     features: [
-      events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
+      events({ database: system, retentionHours: config.events.retention_hours, log }),
       realtime({
         config: config.realtime,
         database,
         catalog,
         interests,
+        notifications,
         verifiers,
         isAuthRequired: config.auth.enabled,
         origins,
@@ -61,6 +63,7 @@ export function wireEvents(platform: Platform, { verifiers, resolve }: EventsPor
         config: config.webhooks,
         database: system,
         interests,
+        notifications,
         outbound,
         secrets,
         queue,
@@ -74,7 +77,7 @@ export function wireEvents(platform: Platform, { verifiers, resolve }: EventsPor
         isEnabled: config.jobs.enabled,
         retentionDays: config.jobs.retention_days,
       }),
-      schedules({ database: system, queue, isEnabled: config.jobs.enabled, log }),
+      schedules({ database: system, queue, notifications, isEnabled: config.jobs.enabled, log }),
     ],
   }
 }

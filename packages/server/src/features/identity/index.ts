@@ -24,13 +24,13 @@ export function wireIdentity(
   platform: Platform,
   { jwtSecret, ...ports }: IdentityPorts,
 ): { readonly features: readonly Feature[]; readonly verifiers: readonly TokenVerifier[] } {
-  const { config, isDevelopment, clock, log, queue, publicBaseUrl } = platform
+  const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
   defineAccountHousekeeping(database, queue, config.auth.clean_up.anonymous_days)
   if (!config.auth.enabled) return { features: [], verifiers: [] }
   const keys = deriveKeys(jwtSecret())
-  const settings = new AuthSettings(database, config.auth, log)
-  const endedSessions = new EndedSessions(database, clock, log)
+  const settings = new AuthSettings(database, config.auth, notifications)
+  const endedSessions = new EndedSessions(database, clock, notifications)
   const context: AccountContext = {
     ...ports,
     config: config.auth,
