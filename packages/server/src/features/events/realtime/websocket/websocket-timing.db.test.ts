@@ -4,7 +4,7 @@ import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { testConfig } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket } from '../../../../../test/websocket-client.ts'
-import type { TokenVerifier } from '../../../../http/identity.ts'
+import { type TokenVerifier, unattributed } from '../../../../http/identity.ts'
 import { Metrics } from '../../../../http/metrics.ts'
 import { createOrigins } from '../../../../http/origins.ts'
 import { createHttpServer } from '../../../../http/server.ts'
@@ -26,6 +26,7 @@ const anyToken: TokenVerifier = {
   verify: (token) => ({
     identity: {
       kind: 'user',
+      ...unattributed,
       userId: token,
       email: '',
       sessionId: undefined,
