@@ -28,6 +28,8 @@ import {
   EndedSessions,
   refuseEndedSessions,
 } from './features/identity/accounts/index.ts'
+import { ApiKeyService, ApiKeyVerifier, apiKeys } from './features/identity/api-keys/index.ts'
+import { AppLimiter, apps } from './features/identity/apps/index.ts'
 import { AuthSettings, authSettings } from './features/identity/auth-settings/index.ts'
 import { countTotpSecretsByKey, type MfaContext, mfa, secondFactors } from './features/identity/mfa/index.ts'
 import { passkeys } from './features/identity/passkeys/index.ts'
@@ -211,7 +213,10 @@ async function wire(
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
   }
-  const verifiers = [adminTokens, ...accessTokens]
+  const limiter = new AppLimiter(system)
+  const apiKeyTokens = keys && new ApiKeyVerifier(system, clock, log)
+  const forgetApiKeys = () => apiKeyTokens?.forget()
+  const verifiers = [adminTokens, ...(apiKeyTokens === undefined ? [] : [apiKeyTokens]), ...accessTokens]
   const mfaContext: MfaContext | undefined = accountContext && {
     accounts: accountContext,
     secrets: secrets(),
@@ -233,6 +238,7 @@ async function wire(
       catalog,
       interests,
       verifiers,
+      limiter,
       isAuthRequired: config.auth.enabled,
       origins,
       metrics: measurements,
@@ -247,6 +253,10 @@ async function wire(
     reference({ catalog, errors: listErrors(), publicBaseUrl }),
     ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
     mail({ database: system, templates: mailTemplates, backend: mailBackend, log }),
+    apps({ database: system, limiter, onChange: forgetApiKeys }),
+    ...(apiKeyTokens === undefined
+      ? []
+      : [apiKeys({ service: new ApiKeyService(system, clock, forgetApiKeys), verifier: apiKeyTokens })]),
     ...(mfaContext === undefined
       ? []
       : [
@@ -282,7 +292,7 @@ async function wire(
 
   const http: HttpServer = await createHttpServer({
     config,
-    authentication: { isRequired: config.auth.enabled, verifiers },
+    authentication: { isRequired: config.auth.enabled, verifiers, limiter },
     origins,
     metrics: measurements,
     log,
