@@ -6,6 +6,7 @@ import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
 import { translateDatabaseFailure } from './database/errors.ts'
+import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { sql } from './database/sql.ts'
 import type { SystemDatabase } from './database/system-database.ts'
@@ -143,7 +144,8 @@ async function wire(
       'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
     )
   }
-  const { system } = database
+  const { system, openListener } = database
+  const notifications = new Notifications({ database: system, openListener, log })
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
   const origins = createOrigins({
     allowed: config.server.cors_allowed_origins,
@@ -214,8 +216,8 @@ async function wire(
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
   }
   const limiter = new AppLimiter(system)
-  const apiKeyTokens = keys && new ApiKeyVerifier(system, clock, log)
-  const forgetApiKeys = () => apiKeyTokens?.forget()
+  const apiKeyTokens = keys && new ApiKeyVerifier(system, clock, notifications, log)
+  const forgetApiKeys = () => apiKeyTokens?.change()
   const verifiers = [adminTokens, ...(apiKeyTokens === undefined ? [] : [apiKeyTokens]), ...accessTokens]
   const mfaContext: MfaContext | undefined = accountContext && {
     accounts: accountContext,
@@ -304,6 +306,7 @@ async function wire(
   for (const feature of [...features, ...workers]) feature.routes?.(http)
   await http.ready()
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
+  await notifications.start()
   for (const feature of [...features, ...workers]) await feature.start?.()
 
   const endStreams = () => {
@@ -331,6 +334,7 @@ async function wire(
       const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
       if (await answersInTime(system)) await stopped
       for (const feature of features.toReversed()) await feature.stop?.()
+      await notifications.stop()
       catalog.close()
       await database.close()
     },

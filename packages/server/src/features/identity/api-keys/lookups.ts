@@ -1,4 +1,4 @@
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Queryable } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import { type OpenedKey, openApiKeys } from './queries.ts'
 
@@ -17,11 +17,11 @@ interface Waiting {
  * statement at a time.
  */
 export class KeyLookups {
-  readonly #database: SystemDatabase
+  readonly #database: Pick<Queryable, 'many'>
   readonly #waiting = new Map<string, Waiting[]>()
   #isLooking = false
 
-  constructor(database: SystemDatabase) {
+  constructor(database: Pick<Queryable, 'many'>) {
     this.#database = database
   }
 

@@ -151,7 +151,10 @@ export interface OpenedKey {
 }
 
 /** Keys in force that have these secrets, by one statement. @param hashes in hexadecimal */
-export async function openApiKeys(database: Queryable, hashes: readonly string[]): Promise<OpenedKey[]> {
+export async function openApiKeys(
+  database: Pick<Queryable, 'many'>,
+  hashes: readonly string[],
+): Promise<OpenedKey[]> {
   return await database.many<OpenedKey>(sql`
     select encode(s.token_hash, 'hex') as hash, k.id, k.user_id, a.id as app_id, k.scope, k.allowed_tables,
       (extract(epoch from least(k.expires_at, s.expires_at)) * 1000)::float8 as expires_at_ms,
@@ -162,13 +165,6 @@ export async function openApiKeys(database: Queryable, hashes: readonly string[]
     join basalt.api_keys k on k.id = s.key_id and k.revoked_at is null
     join basalt.users u on u.id = k.user_id and u.disabled_at is null
     join basalt.apps a on a.id = coalesce(k.app_id, ${defaultAppId}::uuid)`)
-}
-
-export async function readVersion(database: Queryable): Promise<string> {
-  const { version } = await database.one<{ version: string }>(
-    sql`select version::text from basalt.api_key_version`,
-  )
-  return version
 }
 
 /** Notes when keys were last used. */

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import { Poller } from '../../../database/poller.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
+import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { TokenVerifier, UserIdentity, Verdict } from '../../../http/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -7,11 +8,10 @@ import { messageOf } from '../../../lib/errors.ts'
 import { Lru } from '../../../lib/lru.ts'
 import { hashToken, isToken } from '../../../lib/tokens.ts'
 import { KeyLookups } from './lookups.ts'
-import { type OpenedKey, readVersion, saveLastUses } from './queries.ts'
+import { type OpenedKey, saveLastUses } from './queries.ts'
 import { apiKeyPrefix } from './token.ts'
 
-/** How often each node reads whether keys have changed: in force everywhere within a second (docs/guides/keys.md). */
-const pollMs = 300
+const topic = 'api_keys'
 /** Without news for so long, keys are looked up each time: a node that is cut off must not believe revoked ones. */
 const staleMs = 900
 /** Keys in memory; others are looked up. */
@@ -33,25 +33,28 @@ export class ApiKeyVerifier implements TokenVerifier {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #lookups: KeyLookups
-  readonly #poller: Poller
+  readonly #notifications: Notifications
+  readonly #handle: WatchHandle
   #known = new Lru<string, Known>(knownLimit)
   /** Apart, so that made up ones push out none that are good. */
   #unknown = new Lru<string, true>(knownLimit)
   /** Of the answers in memory; another one begins with each change. */
   #generation = 0
-  #version: string | undefined
-  #readAt = Number.NEGATIVE_INFINITY
   /** When keys were used that is not written yet, in milliseconds since 1970. */
   #used = new Map<string, number>()
   #saving: NodeJS.Timeout | undefined
 
-  constructor(database: SystemDatabase, clock: Clock, log: Logger) {
+  constructor(database: SystemDatabase, clock: Clock, notifications: Notifications, log: Logger) {
     this.#database = database
     this.#clock = clock
     this.#log = log
     this.#lookups = new KeyLookups(database)
-    const read = () => this.#read()
-    this.#poller = new Poller({ what: 'whether API keys have changed', everyMs: pollMs, read, log })
+    this.#notifications = notifications
+    this.#handle = notifications.watch({
+      topic,
+      version: sql`select version from basalt.api_key_version`,
+      onChange: () => this.#forget(),
+    })
   }
 
   recognizes(token: string): boolean {
@@ -59,7 +62,7 @@ export class ApiKeyVerifier implements TokenVerifier {
   }
 
   verify(token: string): Verdict | Promise<Verdict> {
-    if (performance.now() - this.#readAt < staleMs) {
+    if (performance.now() - this.#handle.currentAt < staleMs) {
       const known = this.#known.get(token)
       if (known !== undefined) return this.#use(known)
       if (this.#unknown.get(token) === true) return refuse
@@ -69,20 +72,17 @@ export class ApiKeyVerifier implements TokenVerifier {
     return this.#look(token)
   }
 
-  /** Forgets all keys, after a change on this node. */
-  forget(): void {
-    this.#generation += 1
-    this.#known = new Lru(knownLimit)
-    this.#unknown = new Lru(knownLimit)
+  /** After the commit of a change: in force on this node at once, on the others within a second. */
+  change(): void {
+    this.#forget()
+    this.#notifications.announce(topic)
   }
 
-  async start(): Promise<void> {
-    await this.#poller.start()
+  start(): void {
     this.#saving = setInterval(() => void this.#save(), saveMs).unref()
   }
 
   async stop(): Promise<void> {
-    this.#poller.stop()
     clearInterval(this.#saving)
     await this.#save()
   }
@@ -112,12 +112,10 @@ export class ApiKeyVerifier implements TokenVerifier {
     return verdict
   }
 
-  async #read(): Promise<void> {
-    const begunAt = performance.now()
-    const version = await readVersion(this.#database)
-    if (version !== this.#version) this.forget()
-    this.#version = version
-    this.#readAt = begunAt
+  #forget(): void {
+    this.#generation += 1
+    this.#known = new Lru(knownLimit)
+    this.#unknown = new Lru(knownLimit)
   }
 
   async #save(): Promise<void> {
