@@ -2,8 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { countStatuses } from '../../../../test/account-nodes.ts'
 import { createApiKey, createApplication } from '../../../../test/api-keys.ts'
 import { alice, notes } from '../../../../test/fixtures.ts'
-import { createTestApp, envelope, type TestApp, type TestResponse } from '../../../../test/test-app.ts'
+import {
+  createTestApp,
+  envelope,
+  type TestApp,
+  type TestResponse,
+  userToken,
+} from '../../../../test/test-app.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
+import { openWebSocket } from '../../../../test/websocket-client.ts'
+import { defaultAppId } from '../../../http/identity.ts'
 
 let first: TestApp
 let second: TestApp
@@ -92,6 +100,33 @@ describe('apps › rate limit', () => {
     for (let index = 0; index < 4; index += 1) statuses.push((await list(first, key)).status)
     expect(statuses).toEqual([200, 200, 200, 429])
     await waitFor('a permit', async () => (await list(first, key)).status === 200)
+  })
+
+  test('counts the opening of a WebSocket', async () => {
+    const { key } = await limitedKey(2, 3600)
+    await using socket = await openWebSocket(first.url, { token: key })
+    await socket.next('connected')
+    await using late = await openWebSocket(first.url)
+    expect(await late.ask({ type: 'auth', token: key })).toMatchObject({ status: 'ok' })
+    await using refused = await openWebSocket(second.url, { token: key })
+    expect(await refused.ended()).toEqual({ code: 4008, reason: 'app rate limit exceeded' })
+    expect((await list(first, key)).status).toBe(429)
+  })
+
+  test('of the default app applies to keys without an app', async () => {
+    const { key } = await createApiKey(first, { userId: alice })
+    const change = async (rateLimitRps: number) =>
+      await first.request('PUT', `/api/admin/apps/${defaultAppId}`, {
+        token: await first.adminToken(),
+        body: { name: 'default', rateLimitRps, rateLimitWindowSeconds: 3600 },
+      })
+    try {
+      await change(1)
+      expect([(await list(first, key)).status, (await list(first, key)).status]).toEqual([200, 429])
+    } finally {
+      await change(0)
+    }
+    expect((await list(first, userToken({ sub: alice }))).status).toBe(200)
   })
 
   test('does not count what a key may not do', async () => {
