@@ -153,14 +153,14 @@ async function wire(
     jwtSecret,
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]
-  const events = wireEvents(platform, { verifiers, resolve })
+  const events = wireEvents(platform, { verifiers, limiter: identity.limiter, resolve })
   const data = wireData(platform, { changes: changes ?? events.changes })
   const features = [operations, data, events, messaging, identity].flatMap((area) => area.features)
   const { workers } = events
 
   const http: HttpServer = await createHttpServer({
     config,
-    authentication: { isRequired: config.auth.enabled, verifiers },
+    authentication: { isRequired: config.auth.enabled, verifiers, limiter: identity.limiter },
     origins: platform.origins,
     metrics: platform.metrics,
     log,

@@ -5,6 +5,7 @@ import { cleanUpCommand } from './cli/clean-up.ts'
 import { configCommand } from './cli/config.ts'
 import type { Terminal } from './cli/context.ts'
 import { eventsCommands } from './cli/events.ts'
+import { programCommands } from './cli/programs.ts'
 import { restoreCommand } from './cli/restore.ts'
 import { schemaCommand } from './cli/schema.ts'
 import { sqlCommand } from './cli/sql.ts'
@@ -46,6 +47,7 @@ function createProgram(terminal: Terminal): Command {
     adminCommands(terminal),
     cleanUpCommand(terminal),
     eventsCommands(terminal),
+    ...programCommands(terminal),
   ]) {
     program.addCommand(command)
   }

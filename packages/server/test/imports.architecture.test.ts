@@ -24,7 +24,9 @@ const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', '
 
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
-  accounts: ['audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
+  accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
+  'api-keys': ['audit'],
+  apps: ['audit'],
   admin: ['audit', 'throttle'],
   'auth-settings': ['audit'],
   jobs: ['audit'],

@@ -25,6 +25,13 @@ const becomeCaller: Call = {
 
 const commit: Call = { statement: statement('commit'), values: [] }
 
+/** What a program may do with the data of the user it acts for. */
+export interface Grant {
+  readonly mayWrite: boolean
+  /** Collections it may touch; undefined: all. */
+  readonly tables: ReadonlySet<string> | undefined
+}
+
 /** On whose behalf data is read and written. */
 export type CallerScope =
   /** A caller with a token: policies apply, and see these claims. */
@@ -36,6 +43,8 @@ export type CallerScope =
       readonly aal: string
       readonly isAnonymous: boolean
       readonly sessionId: string
+      /** Undefined for people. */
+      readonly grant?: Grant
     }
   /** The administrator, or anybody while auth is off: the login role, without policies. */
   | { readonly kind: 'unrestricted' }

@@ -3,7 +3,26 @@ import type { CallerScope } from '../database/user-database.ts'
 /** Who makes a request. Derived once, by the kind of token, before anything else happens (design, Identity). */
 export type Identity = UserIdentity | AdminIdentity | OpenIdentity
 
-export interface UserIdentity {
+/** The app of requests that belong to no other: those of people, of administrators, and of keys without an app. */
+export const defaultAppId = '00000000-0000-0000-0000-000000000000'
+
+/** What the request is counted for. */
+export interface Attribution {
+  readonly appId: string
+  /** Undefined when the caller presented no API key. */
+  readonly keyId: string | undefined
+}
+
+/** A request without an API key. */
+export const unattributed: Attribution = { appId: defaultAppId, keyId: undefined }
+
+/** So many requests of an app per window, over all nodes. */
+export interface AppLimit {
+  readonly requests: number
+  readonly windowSeconds: number
+}
+
+export interface UserIdentity extends Attribution {
   readonly kind: 'user'
   readonly userId: string
   /** Empty when the user has none. */
@@ -15,8 +34,10 @@ export interface UserIdentity {
   readonly isAnonymous: boolean
   /** When the token was made, in seconds since 1970; undefined when it does not say. */
   readonly issuedAt: number | undefined
-  /** What the policies see of the caller. */
-  readonly scope: CallerScope
+  /** What the policies see of the caller. A caller who is a program has a grant in it. */
+  readonly scope: Extract<CallerScope, { kind: 'caller' }>
+  /** Undefined when the requests of its app are not limited. */
+  readonly appLimit?: AppLimit | undefined
 }
 
 /** A caller whose first factor has passed and whose second one is due (interface, MFA-pending response). */
@@ -28,14 +49,14 @@ export interface PendingIdentity {
   readonly pendingId: string
 }
 
-export interface AdminIdentity {
+export interface AdminIdentity extends Attribution {
   readonly kind: 'admin'
   readonly sessionId: string
   readonly scope: CallerScope
 }
 
 /** Everybody, while `auth.enabled` is false. */
-export interface OpenIdentity {
+export interface OpenIdentity extends Attribution {
   readonly kind: 'open'
   readonly scope: CallerScope
 }
@@ -56,4 +77,8 @@ export interface TokenVerifier {
 }
 
 /** Without auth the data is open and runs without policies (decisions, Configuration). */
-export const openIdentity: OpenIdentity = { kind: 'open', scope: { kind: 'unrestricted' } }
+export const openIdentity: OpenIdentity = {
+  kind: 'open',
+  scope: { kind: 'unrestricted' },
+  ...unattributed,
+}

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts'
+import type { RequestLimiter } from '../../http/authentication.ts'
 import type { TokenVerifier } from '../../http/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import { isLoopback } from '../../lib/addresses.ts'
@@ -24,12 +25,13 @@ export function openJobQueue({ config, database, log }: Pick<Platform, 'config' 
 export interface EventsPorts {
   /** Who may open streams. */
   readonly verifiers: readonly TokenVerifier[]
+  readonly limiter: RequestLimiter
   /** Finds addresses of names that webhooks go to; for tests. */
   readonly resolve?: Resolve | undefined
 }
 
 /** Wires what follows a change or the clock: the log of changes, streams, webhooks, jobs, schedules. */
-export function wireEvents(platform: Platform, { verifiers, resolve }: EventsPorts) {
+export function wireEvents(platform: Platform, { verifiers, limiter, resolve }: EventsPorts) {
   const { config, database, catalog, notifications, clock, log, queue, metrics, origins, secrets, version } =
     platform
   const { system } = database
@@ -49,6 +51,7 @@ export function wireEvents(platform: Platform, { verifiers, resolve }: EventsPor
         interests,
         notifications,
         verifiers,
+        limiter,
         isAuthRequired: config.auth.enabled,
         origins,
         metrics,

@@ -10,6 +10,8 @@ import {
   EndedSessions,
   refuseEndedSessions,
 } from './accounts/index.ts'
+import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
+import { AppLimiter, apps } from './apps/index.ts'
 import { AuthSettings, authSettings } from './auth-settings/index.ts'
 import { mfa, secondFactors } from './mfa/index.ts'
 import { passkeys } from './passkeys/index.ts'
@@ -19,15 +21,22 @@ export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mai
   readonly jwtSecret: () => string
 }
 
-/** Wires who people are and how they sign in; nothing but housekeeping while auth is disabled. */
-export function wireIdentity(
-  platform: Platform,
-  { jwtSecret, ...ports }: IdentityPorts,
-): { readonly features: readonly Feature[]; readonly verifiers: readonly TokenVerifier[] } {
+export interface Identity {
+  readonly features: readonly Feature[]
+  readonly verifiers: readonly TokenVerifier[]
+  /** Holds apps to their rate limits. */
+  readonly limiter: AppLimiter
+}
+
+/** Wires people and programs: how they sign in and what they may reach. Without auth only apps are administered. */
+export function wireIdentity(platform: Platform, { jwtSecret, ...ports }: IdentityPorts): Identity {
   const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
   defineAccountHousekeeping(database, queue, config.auth.clean_up.anonymous_days)
-  if (!config.auth.enabled) return { features: [], verifiers: [] }
+  const limiter = new AppLimiter(database)
+  if (!config.auth.enabled) {
+    return { features: [apps({ database, limiter, onChange: () => undefined })], verifiers: [], limiter }
+  }
   const keys = deriveKeys(jwtSecret())
   const settings = new AuthSettings(database, config.auth, notifications)
   const endedSessions = new EndedSessions(database, clock, notifications)
@@ -46,16 +55,22 @@ export function wireIdentity(
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
   }
+  const apiKeyVerifier = new ApiKeyVerifier(database, clock, notifications, log)
+  const forgetApiKeys = () => apiKeyVerifier.change()
   const mfaContext = { accounts: context, secrets: platform.secrets() }
   return {
     features: [
+      apps({ database, limiter, onChange: forgetApiKeys }),
+      apiKeys({ service: new ApiKeyService(database, clock, forgetApiKeys), verifier: apiKeyVerifier }),
       authSettings(settings),
       accounts(context),
       mfa(mfaContext),
       passkeys({ mfa: mfaContext, publicBaseUrl, log }),
     ],
     verifiers: [
+      apiKeyVerifier,
       refuseEndedSessions(createAccessTokenVerifier({ secret: keys.access, clock }), endedSessions),
     ],
+    limiter,
   }
 }

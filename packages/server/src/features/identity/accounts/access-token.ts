@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { TokenVerifier, UserIdentity, Verdict } from '../../../http/identity.ts'
+import { type TokenVerifier, type UserIdentity, unattributed, type Verdict } from '../../../http/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { Lru } from '../../../lib/lru.ts'
 
@@ -140,6 +140,7 @@ function judge(claims: Claims): Verdict {
   if (!Array.isArray(amr) || !amr.every(isText)) return refuse
   const identity: UserIdentity = {
     kind: 'user',
+    ...unattributed,
     userId: sub,
     email,
     sessionId: sid,

@@ -1,5 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { TokenVerifier, Verdict } from '../../../http/identity.ts'
+import { type TokenVerifier, unattributed, type Verdict } from '../../../http/identity.ts'
 import { Lru } from '../../../lib/lru.ts'
 import { hashToken, isToken } from '../../../lib/tokens.ts'
 import { findSession } from './queries.ts'
@@ -29,7 +29,7 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
       return { refusal: 'invalid' }
     }
     const verdict: Verdict = {
-      identity: { kind: 'admin', sessionId: session.id, scope: { kind: 'unrestricted' } },
+      identity: { kind: 'admin', sessionId: session.id, scope: { kind: 'unrestricted' }, ...unattributed },
     }
     believed.set(token, { verdict, sessionId: session.id, at })
     return verdict

@@ -5,7 +5,8 @@ import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { testConfig } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket } from '../../../../../test/websocket-client.ts'
-import type { TokenVerifier } from '../../../../http/identity.ts'
+import type { RequestLimiter } from '../../../../http/authentication.ts'
+import { type TokenVerifier, unattributed } from '../../../../http/identity.ts'
 import { Metrics } from '../../../../http/metrics.ts'
 import { createOrigins } from '../../../../http/origins.ts'
 import { createHttpServer } from '../../../../http/server.ts'
@@ -27,6 +28,7 @@ const anyToken: TokenVerifier = {
   verify: (token) => ({
     identity: {
       kind: 'user',
+      ...unattributed,
       userId: token,
       email: '',
       sessionId: undefined,
@@ -47,6 +49,8 @@ const anyToken: TokenVerifier = {
   }),
 }
 
+const noLimit: RequestLimiter = { admit: () => undefined }
+
 /** A node of its own for WebSockets that wait less than the contract says. */
 async function startNode(timing: Partial<WebSocketTiming>) {
   const config = testConfig({ 'realtime.heartbeat_interval_seconds': '1' })
@@ -59,7 +63,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
   const origins = createOrigins({ allowed: ['*'], publicBaseUrl, isLocalOnly: false })
   const http = await createHttpServer({
     config,
-    authentication: { isRequired: true, verifiers: [anyToken] },
+    authentication: { isRequired: true, verifiers: [anyToken], limiter: noLimit },
     origins,
     metrics,
     log,
@@ -73,6 +77,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     interests,
     notifications,
     verifiers: [anyToken],
+    limiter: noLimit,
     isAuthRequired: true,
     origins,
     version: '0',

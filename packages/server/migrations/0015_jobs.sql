@@ -1,0 +1,1 @@
+-- Stands in for the migration of the job queue, which is made on another branch; removed when the branches meet.
