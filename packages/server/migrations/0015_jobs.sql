@@ -1,1 +1,0 @@
--- Stands in for the migration of the job queue, which is made on another branch; removed when the branches meet.
