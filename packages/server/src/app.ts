@@ -6,6 +6,7 @@ import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
 import { translateDatabaseFailure } from './database/errors.ts'
+import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { sql } from './database/sql.ts'
 import type { SystemDatabase } from './database/system-database.ts'
@@ -29,7 +30,13 @@ import {
   refuseEndedSessions,
 } from './features/identity/accounts/index.ts'
 import { AuthSettings, authSettings } from './features/identity/auth-settings/index.ts'
-import { countTotpSecretsByKey, type MfaContext, mfa, secondFactors } from './features/identity/mfa/index.ts'
+import {
+  countTotpSecretsByKey,
+  defineUnfinishedHousekeeping,
+  type MfaContext,
+  mfa,
+  secondFactors,
+} from './features/identity/mfa/index.ts'
 import { passkeys } from './features/identity/passkeys/index.ts'
 import { createPasswordHasher } from './features/identity/passwords/index.ts'
 import { createMailBackend, createMailTemplates, mail } from './features/messaging/mail/index.ts'
@@ -46,7 +53,7 @@ import { health } from './features/operations/health/index.ts'
 import { metrics } from './features/operations/metrics/index.ts'
 import { overview } from './features/operations/overview/index.ts'
 import { reference } from './features/operations/reference/index.ts'
-import { createThrottle, throttle } from './features/operations/throttle/index.ts'
+import { createThrottle, defineThrottleHousekeeping } from './features/operations/throttle/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createOrigins } from './http/origins.ts'
 import { createOutbound, type Resolve } from './http/outbound.ts'
@@ -159,11 +166,12 @@ async function wire(
   const adminTokens = createAdminTokenVerifier(system)
   const measurements = new Metrics()
   measurements.watchPool(() => database.user.stats)
+  const notifications = new Notifications({ database: system, openListener: database.openListener, log })
   const jobQueue = createJobQueue({
     database: system,
+    notifications,
     isWorking: config.jobs.enabled,
     concurrency: config.jobs.concurrency,
-    retentionDays: config.jobs.retention_days,
     stopTimeout: config.server.shutdown_timeout,
     log,
   })
@@ -217,7 +225,9 @@ async function wire(
     secrets: secrets(),
   }
 
+  defineThrottleHousekeeping(system, jobQueue)
   defineAccountHousekeeping(system, jobQueue, config.auth.clean_up.anonymous_days)
+  defineUnfinishedHousekeeping(system, jobQueue, config.auth.clean_up)
   const features: readonly Feature[] = [
     health({ database: system, isStopping: () => isStopping }),
     collections({
@@ -226,12 +236,20 @@ async function wire(
       changes: changes ?? new OutboxChangeLog(interests),
       isDevelopment: inDevelopment,
     }),
-    events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
+    events({
+      database: system,
+      interests,
+      retentionHours: config.events.retention_hours,
+      queue: jobQueue,
+      isWorking: config.jobs.enabled,
+      log,
+    }),
     realtime({
       config: config.realtime,
       database,
       catalog,
       interests,
+      queue: jobQueue,
       verifiers,
       isAuthRequired: config.auth.enabled,
       origins,
@@ -242,7 +260,6 @@ async function wire(
     }),
     schema(catalog),
     admin(adminService, adminTokens),
-    throttle(system),
     overview({ catalog, database: system, version: readVersion(), isAuthRequired: config.auth.enabled }),
     reference({ catalog, errors: listErrors(), publicBaseUrl }),
     ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
@@ -263,11 +280,11 @@ async function wire(
     webhooks({
       config: config.webhooks,
       database: system,
+      notifications,
       interests,
       outbound,
       secrets,
       queue: jobQueue,
-      isPrunedByJob: config.jobs.enabled,
       clock,
       log,
     }),
@@ -277,7 +294,7 @@ async function wire(
       isEnabled: config.jobs.enabled,
       retentionDays: config.jobs.retention_days,
     }),
-    schedules({ database: system, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
+    schedules({ database: system, notifications, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
   ]
 
   const http: HttpServer = await createHttpServer({
@@ -295,6 +312,7 @@ async function wire(
   await http.ready()
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
   for (const feature of [...features, ...workers]) await feature.start?.()
+  await notifications.start()
 
   const endStreams = () => {
     for (const feature of features) feature.drain?.()
@@ -318,7 +336,10 @@ async function wire(
       endStreams()
       await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
       // Without the database they could not end well: their leases run out, and others take over.
-      const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
+      const stopped = Promise.allSettled([
+        notifications.stop(),
+        ...workers.map(async (worker) => worker.stop?.()),
+      ])
       if (await answersInTime(system)) await stopped
       for (const feature of features.toReversed()) await feature.stop?.()
       catalog.close()

@@ -26,7 +26,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   accounts: ['audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'throttle'],
   'auth-settings': ['audit'],
-  jobs: ['audit'],
+  jobs: ['audit', 'queue'],
   mail: ['audit', 'throttle'],
   matviews: ['audit', 'throttle'],
   mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
@@ -34,8 +34,8 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   passkeys: ['accounts', 'mfa', 'throttle'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
-  webhooks: ['audit', 'outbox'],
-  schedules: ['audit', 'jobs'],
+  webhooks: ['audit', 'outbox', 'queue'],
+  schedules: ['audit', 'jobs', 'queue'],
 }
 
 /** Packages that only one part may use. */
@@ -46,7 +46,6 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'main.ts'],
   'smol-toml': ['config'],
   'prom-client': ['http'],
-  'pg-boss': ['features/*'],
   nodemailer: ['features/*'],
   '@simplewebauthn/server': ['features/*'],
   '@simplewebauthn/server/helpers': ['features/*'],

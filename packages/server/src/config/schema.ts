@@ -157,7 +157,10 @@ export const configSchema = Type.Object({
       "Address of the SMS provider, when it is not the provider's own (a stand-in or a region).",
     ),
     clean_up: Type.Object({
-      enabled: flag(false, 'Whether each node removes every hour what `basalt clean-up` removes.'),
+      enabled: flag(
+        false,
+        'Whether unlinked anonymous accounts and unfinished enrolments are removed every hour, by a job.',
+      ),
       anonymous_days: integer(
         30,
         'Days after which an anonymous account that nobody linked is removed.',

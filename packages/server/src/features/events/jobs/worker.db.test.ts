@@ -33,7 +33,7 @@ function gate() {
 
 /** As if nothing had been heard of its worker for a while. */
 async function loseLease(id: string): Promise<void> {
-  await app.sql("update basalt_jobs.job set heartbeat_on = now() - interval '31 s' where id = $1", [id])
+  await app.sql("update basalt.jobs set leased_until = now() - interval '1 s' where id = $1", [id])
 }
 
 describe('a job', () => {
@@ -94,7 +94,7 @@ describe('a job', () => {
     const runAt = new Date(Date.now() + 3_600_000)
     const later = await queue.enqueue(type.name, {}, undefined, { runAt })
     expect((await ask('POST', `/${later}/cancel`)).status).toBe(200)
-    await app.sql('update basalt_jobs.job set start_after = now() where id = $1', [later])
+    await app.sql('update basalt.jobs set run_at = now() where id = $1', [later])
     const now = await queue.enqueue(type.name, {})
     await waitForState(now, 'completed')
     expect(begun).toEqual([now])
@@ -109,7 +109,7 @@ describe('a job', () => {
     second.wake()
     await waitFor('all to be begun', () => begun.length >= ids.length)
     await waitFor('all to be done', async () => {
-      const rest = "select from basalt_jobs.job where name = 'test.once' and state <> 'completed'"
+      const rest = "select from basalt.jobs where type = 'test.once' and state <> 'completed'"
       return (await app.sql(rest)).length === 0
     })
     expect(begun.sort()).toEqual(ids.sort())
@@ -138,8 +138,8 @@ describe('a worker that is gone', () => {
     const doomed = await idle.enqueue(crashing.name, {})
     await waitFor('the first attempt', () => runs.length === 1)
     await app.sql(
-      `update basalt_jobs.job set state = 'active', started_on = now(), retry_count = retry_limit,
-         heartbeat_on = now() - interval '31 s' where id = $1`,
+      `update basalt.jobs set state = 'running', started_at = now(), attempts = max_attempts,
+         leased_until = now() - interval '1 s' where id = $1`,
       [doomed],
     )
     await loseLease(id)
@@ -174,7 +174,7 @@ describe('a worker that is gone', () => {
     await begun.promise
     // Given up meanwhile, retried, and begun by another worker.
     await app.sql(
-      "update basalt_jobs.job set state = 'failed', retry_count = 0, completed_on = now() where id = $1",
+      "update basalt.jobs set state = 'failed', leased_until = null, finished_at = now() where id = $1",
       [id],
     )
     const rest = gate()

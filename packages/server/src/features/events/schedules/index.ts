@@ -1,15 +1,17 @@
 import type { Logger } from 'pino'
+import type { Notifications } from '../../../database/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { scheduleRoutes } from './routes.ts'
-import { Scheduler } from './scheduler.ts'
+import { createScheduler } from './scheduler.ts'
 import { createScheduleService } from './service.ts'
 
 export { scheduleErrorTable } from './errors.ts'
 
 export interface SchedulesDeps {
   readonly database: SystemDatabase
+  readonly notifications: Pick<Notifications, 'watch'>
   readonly queue: JobQueue
   /** Whether this node works on jobs; else it runs no schedules and refuses their administration. */
   readonly isEnabled: boolean
@@ -17,14 +19,12 @@ export interface SchedulesDeps {
 }
 
 /** Jobs by the clock. Starts after the jobs. */
-export function schedules({ database, queue, isEnabled, log }: SchedulesDeps): Feature {
-  const scheduler = new Scheduler({ database, queue, log })
+export function schedules({ database, notifications, queue, isEnabled, log }: SchedulesDeps): Feature {
+  const scheduler = isEnabled ? createScheduler({ database, notifications, queue, log }) : undefined
   return {
     name: 'schedules',
     routes: (app) => scheduleRoutes(app, createScheduleService(database, queue), isEnabled),
-    start() {
-      if (isEnabled) scheduler.start()
-    },
-    stop: () => scheduler.stop(),
+    start: () => scheduler?.start(),
+    stop: () => scheduler?.stop(),
   }
 }

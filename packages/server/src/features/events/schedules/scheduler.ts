@@ -1,80 +1,44 @@
 import type { Logger } from 'pino'
+import type { Notifications } from '../../../database/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { JobQueue } from '../../../job-queue.ts'
-import { messageOf } from '../../../lib/errors.ts'
+import { DueLoop } from '../queue/index.ts'
 import { parseCronExpression } from './cron-expression.ts'
 import { findNextRun } from './next-run.ts'
-import { advanceSchedule, claimDueSchedule, type ScheduleRow } from './queries.ts'
+import {
+  advanceSchedule,
+  claimDueSchedule,
+  findNextDueMs,
+  type ScheduleRow,
+  schedulesVersion,
+} from './queries.ts'
 import { isTimeZone } from './time-zone.ts'
 
-/** How late a run may be noticed. */
-const tickMs = 500
+const topic = 'schedules'
 
 export interface SchedulerOptions {
   readonly database: SystemDatabase
+  readonly notifications: Pick<Notifications, 'watch'>
   readonly queue: JobQueue
   readonly log: Logger
 }
 
 /**
- * Adds the jobs of schedules that are due. Every node does so: claiming a schedule, moving it on and adding its job are
+ * Adds the jobs of schedules that are due. Every node does so: claiming a schedule, advancing it and adding its job are
  * one transaction, by the clock of the database, so each run happens once, whichever node sees it first. Runs that were
  * missed while no node was up become one.
  */
-export class Scheduler {
-  readonly #options: SchedulerOptions
-  #timer: NodeJS.Timeout | undefined
-  #ticking: Promise<void> | undefined
-  #isStopped = false
-  #isBlind = false
-
-  constructor(options: SchedulerOptions) {
-    this.#options = options
-  }
-
-  start(): void {
-    this.#schedule()
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
-    await this.#ticking
-  }
-
-  #schedule(): void {
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => {
-      this.#ticking = this.#tick()
-    }, tickMs)
-  }
-
-  async #tick(): Promise<void> {
-    const { log, queue } = this.#options
-    try {
-      let isAny = false
-      while (!this.#isStopped && (await this.#runNext())) isAny = true
-      if (isAny) queue.wake()
-      this.#isBlind = false
-    } catch (error) {
-      // Once per outage.
-      if (!this.#isBlind) log.warn({ reason: messageOf(error) }, 'cannot look for schedules')
-      this.#isBlind = true
-    }
-    this.#schedule()
-  }
-
+export function createScheduler({ database, notifications, queue, log }: SchedulerOptions): DueLoop {
   /** Whether one was due. */
-  async #runNext(): Promise<boolean> {
-    const { database, queue, log } = this.#options
-    // Jobs of types that a newer version brought are left to nodes of that version.
-    const types = queue.listTypes()
+  async function runNext(): Promise<boolean> {
     return await database.transaction(async (transaction) => {
-      const due = await claimDueSchedule(transaction, types)
+      // Jobs of types that a newer version brought are left to nodes of that version.
+      const due = await claimDueSchedule(transaction, queue.listTypes())
       if (due === undefined) return false
       const next = findNext(due, due.now)
-      if (next === null) log.error({ schedule: due.name }, 'schedule disabled: its time cannot be worked out')
-      else {
+      if (next === null) {
+        log.error({ schedule: due.name }, 'schedule disabled: its next run cannot be computed')
+      } else {
         const options = { maxAttempts: due.max_attempts, scheduleId: due.id }
         await queue.enqueue(due.job_type, due.payload, transaction, options)
       }
@@ -82,9 +46,23 @@ export class Scheduler {
       return true
     })
   }
+
+  const loop = new DueLoop({
+    what: 'schedules',
+    restMs: 0,
+    log,
+    async look() {
+      let isAny = false
+      while (!loop.isStopped && (await runNext())) isAny = true
+      if (isAny) queue.wake()
+      return await findNextDueMs(database, queue.listTypes())
+    },
+  })
+  notifications.watch({ topic, version: schedulesVersion, onChange: () => loop.wake() })
+  return loop
 }
 
-/** Null for a schedule that somebody wrote into the table and that the API would have refused. */
+/** Null for a schedule that was written into the table and that the API would have refused. */
 function findNext({ cron_expr, timezone }: ScheduleRow, after: Date): Date | null {
   const expression = parseCronExpression(cron_expr)
   if (expression === undefined || !isTimeZone(timezone)) return null

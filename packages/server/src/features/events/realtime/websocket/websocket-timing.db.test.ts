@@ -69,6 +69,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     database,
     catalog,
     interests,
+    queue: { define: () => undefined },
     verifiers: [anyToken],
     isAuthRequired: true,
     origins,

@@ -1,0 +1,2 @@
+export { DueLoop } from './due-loop.ts'
+export { type Claims, QueueWorker } from './queue-worker.ts'
