@@ -440,6 +440,13 @@ describe('housekeeping', () => {
       -- More than one statement removes.
       select id, gen_random_uuid(), 'create', 'none', true, 200, 1, '{}', now() - interval '200 h'
       from hook, generate_series(1, 11000)`)
+    await app.sql(`
+      insert into basalt.attempts (key, count, window_ends_at)
+      values ('test:old', 1, now() - interval '1 s'), ('test:new', 1, now() + interval '1 h');
+      insert into basalt.realtime_tables (table_name, wanted_until)
+      values ('old', now() - interval '2 h'), ('new', now());
+      insert into basalt.outbox (action, table_name, record, happened_at)
+      values ('create', 'old', '{}', now() - interval '10 years'), ('create', 'new', '{}', now())`)
     const token = await app.adminToken()
     const ids: string[] = []
     for (const type of [
@@ -449,6 +456,9 @@ describe('housekeeping', () => {
       'expired_auth_cleanup',
       'stale_session_cleanup',
       'webhook_delivery_prune',
+      'attempt_cleanup',
+      'realtime_cleanup',
+      'event_log_prune',
     ]) {
       const response = await app.request('POST', '/api/admin/jobs', { token, body: { type } })
       ids.push(response.json.id)
@@ -460,6 +470,10 @@ describe('housekeeping', () => {
       return done.length === ids.length
     })
     expect(await app.sql('select is_anonymous from basalt.users')).toHaveLength(1)
+    expect(await app.sql("select key from basalt.attempts where key like 'test:%'")).toEqual([
+      { key: 'test:new' },
+    ])
+    expect(await app.sql('select table_name from basalt.realtime_tables')).toEqual([{ table_name: 'new' }])
     expect(await app.sql("select action from basalt.audit where action like 'test.%'")).toEqual([
       { action: 'test.new' },
     ])
