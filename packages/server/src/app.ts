@@ -110,24 +110,21 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
   })
-  let catalog: LiveCatalog | undefined
   try {
     const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
       requireRls: config.database.require_rls,
       clock,
-      log: (message, detail = {}) => log.error(detail, message),
       onChange: createSchemaLog({
         log,
         isForPeople: config.logging.format === 'pretty',
         isAuthEnabled: config.auth.enabled,
       }),
     })
-    catalog = await untilAborted(signal, opening)
+    const catalog = await untilAborted(signal, opening)
     return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
-    catalog?.close()
     await database.close(signal?.aborted)
     // The database went away or filled up in the middle of the start.
     const failure = translateDatabaseFailure(error)
@@ -148,7 +145,9 @@ async function wire(
       'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
     )
   }
-  const { system } = database
+  const { system, openListener } = database
+  const notifications = new Notifications({ database: system, openListener, log })
+  catalog.watchWith(notifications)
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
   const origins = createOrigins({
     allowed: config.server.cors_allowed_origins,
@@ -166,7 +165,6 @@ async function wire(
   const adminTokens = createAdminTokenVerifier(system)
   const measurements = new Metrics()
   measurements.watchPool(() => database.user.stats)
-  const notifications = new Notifications({ database: system, openListener: database.openListener, log })
   const jobQueue = createJobQueue({
     database: system,
     notifications,
@@ -182,7 +180,7 @@ async function wire(
     clock,
   })
   const mailTemplates = createMailTemplates({ database: system, appName: config.email.app_name, log })
-  const interests = new Interests(system, log)
+  const interests = new Interests(notifications)
   const outbound = createOutbound({
     allowsPrivate: () => allowsPrivateTargets(config),
     ...(resolve === undefined ? {} : { resolve }),
@@ -194,8 +192,8 @@ async function wire(
   // Made when it is first needed: without auth there may be no secret to make it from.
   let secretBox: SecretBox | undefined
   const secrets = () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config)))
-  const endedSessions = new EndedSessions(system, clock, log)
-  const settings = new AuthSettings(system, config.auth, log)
+  const endedSessions = new EndedSessions(system, clock, notifications)
+  const settings = new AuthSettings(system, config.auth, notifications)
   const keys = config.auth.enabled ? deriveKeys(resolveJwtSecret(config)) : undefined
   const accessTokens =
     keys === undefined
@@ -233,12 +231,11 @@ async function wire(
     collections({
       catalog,
       database: database.user,
-      changes: changes ?? new OutboxChangeLog(interests),
+      changes: changes ?? new OutboxChangeLog(interests, notifications),
       isDevelopment: inDevelopment,
     }),
     events({
       database: system,
-      interests,
       retentionHours: config.events.retention_hours,
       queue: jobQueue,
       isWorking: config.jobs.enabled,
@@ -250,6 +247,7 @@ async function wire(
       catalog,
       interests,
       queue: jobQueue,
+      notifications,
       verifiers,
       isAuthRequired: config.auth.enabled,
       origins,
@@ -280,8 +278,8 @@ async function wire(
     webhooks({
       config: config.webhooks,
       database: system,
-      notifications,
       interests,
+      notifications,
       outbound,
       secrets,
       queue: jobQueue,
@@ -294,7 +292,7 @@ async function wire(
       isEnabled: config.jobs.enabled,
       retentionDays: config.jobs.retention_days,
     }),
-    schedules({ database: system, notifications, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
+    schedules({ database: system, queue: jobQueue, notifications, isEnabled: config.jobs.enabled, log }),
   ]
 
   const http: HttpServer = await createHttpServer({
@@ -311,8 +309,8 @@ async function wire(
   for (const feature of [...features, ...workers]) feature.routes?.(http)
   await http.ready()
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
-  for (const feature of [...features, ...workers]) await feature.start?.()
   await notifications.start()
+  for (const feature of [...features, ...workers]) await feature.start?.()
 
   const endStreams = () => {
     for (const feature of features) feature.drain?.()
@@ -336,13 +334,10 @@ async function wire(
       endStreams()
       await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
       // Without the database they could not end well: their leases run out, and others take over.
-      const stopped = Promise.allSettled([
-        notifications.stop(),
-        ...workers.map(async (worker) => worker.stop?.()),
-      ])
+      const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
       if (await answersInTime(system)) await stopped
       for (const feature of features.toReversed()) await feature.stop?.()
-      catalog.close()
+      await notifications.stop()
       await database.close()
     },
   }

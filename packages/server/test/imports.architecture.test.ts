@@ -35,7 +35,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
   webhooks: ['audit', 'outbox', 'queue'],
-  schedules: ['audit', 'jobs', 'queue'],
+  schedules: ['audit', 'jobs'],
 }
 
 /** Packages that only one part may use. */

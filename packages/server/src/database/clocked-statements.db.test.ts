@@ -10,7 +10,7 @@ import type { RenderedSql } from './sql.ts'
 
 /*
  * What a node sends while no client asks for anything, observed where all statements leave it: a new poller is read
- * with the others. Timers of a minute and more run at once.
+ * with the others. Schedules run at once.
  */
 
 /** Tables that do not grow with use: definitions, single rows, a row per node or per table. All others may be large. */
@@ -59,14 +59,13 @@ const clocks = [
   'delete from basalt.users',
 ]
 
-const minuteMs = 60_000
 const rowCount = 30_000
 
 let app: TestApp
 let client: pg.Client
 let stream: EventStreamClient
 let socket: WebSocketClient
-/** By text; those of timers of a minute and more apart. */
+/** By text; those of the housekeeping apart. */
 const frequent = new Map<string, RenderedSql>()
 const rare = new Map<string, RenderedSql>()
 
@@ -74,7 +73,7 @@ beforeAll(async () => {
   let target = frequent
   const observed = observeStatements((statement) => {
     if (isQuery(statement)) target.set(statement.text, statement)
-  }, minuteMs)
+  })
   app = await createTestApp({
     config: { 'auth.clean_up.enabled': 'true', 'auth.totp_enabled': 'true' },
     setup: `
@@ -98,9 +97,7 @@ beforeAll(async () => {
   const isRare = (clock: string) => clocks.indexOf(clock) >= clocks.indexOf('delete from basalt.outbox')
   await waitFor('every clock', () => clocks.every((clock) => isRare(clock) || isSeen(clock)), 60_000)
   target = rare
-  await app.sql(
-    "update basalt.schedules set next_run_at = now() where job_type <> 'materialized_view_refresh' and enabled",
-  )
+  await app.sql('update basalt.schedules set next_run_at = now() where enabled')
   const missing = () => clocks.filter((clock) => !isSeen(clock))
   await waitFor(`the slow clocks`, () => missing().length === 0, 20_000).catch(() => {
     throw new Error(`not sent: ${missing().join()}`)

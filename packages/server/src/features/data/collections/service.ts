@@ -103,6 +103,7 @@ export function createCollectionService({
         isRead: false,
         isAbandoned: caller.isAbandoned,
       })
+      capture?.committed()
       return answers[capture?.before.length ?? 0]
     } catch (error) {
       if (error instanceof StatementFailed && isRowMissing(error)) return undefined

@@ -8,6 +8,8 @@ let app: TestApp
 
 beforeAll(async () => {
   app = await createTestApp()
+  // So that the first look at a job is not late.
+  await app.adminToken()
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
@@ -37,7 +39,7 @@ async function loseLease(id: string): Promise<void> {
 }
 
 describe('a job', () => {
-  test('that fails is tried again, and then has failed with its last words', async () => {
+  test('that fails is tried again, and then has failed with its last error', async () => {
     const attempts: number[] = []
     const type = jobType('test.fails', async (_payload, { attempt }) => {
       attempts.push(attempt)
@@ -116,8 +118,8 @@ describe('a job', () => {
   })
 })
 
-describe('a worker that is gone', () => {
-  test('is replaced within a minute, and its late word counts for nothing', async () => {
+describe('a worker whose lease ran out', () => {
+  test('is replaced, and its stale completion is rejected', async () => {
     const [zombie, successor, release] = [gate(), gate(), gate()]
     const runs: RunningJob[] = []
     const type = jobType('test.zombie', async (_payload, job) => {
@@ -128,7 +130,7 @@ describe('a worker that is gone', () => {
         return
       }
       await zombie.promise
-      throw new Error('the late word')
+      throw new Error('stale')
     })
     // One whose worker dies with it every time: this was the last attempt.
     const crashing = jobType('test.crashing', async () => undefined)
@@ -147,7 +149,7 @@ describe('a worker that is gone', () => {
     expect((await ask('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 2 })
 
     zombie.resolve()
-    // The zombie's slot is free again once its word was refused.
+    // The slot is free again once the stale completion was rejected.
     const after = await queue.enqueue(type.name, {})
     await waitFor('one more attempt', () => runs.some((run) => run.id === after))
     expect((await ask('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 2 })
@@ -161,7 +163,7 @@ describe('a worker that is gone', () => {
     })
   }, 90_000)
 
-  test('is not believed after its job was retried by hand', async () => {
+  test('completes nothing after its job was retried by hand', async () => {
     const zombie = gate()
     const begun = gate()
     const type = jobType('test.retried', async () => {

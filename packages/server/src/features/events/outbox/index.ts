@@ -3,21 +3,19 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import type { Interests } from './interests.ts'
 import { type Pruned, pruneOutbox } from './prune.ts'
 
 export { captureTable, releaseTable } from './capture-table.ts'
 export { Interests } from './interests.ts'
-export { hasRowsBeyond } from './log-news.ts'
+export { hasRowsBeyond, outboxTopic } from './log-news.ts'
 export { OutboxChangeLog } from './outbox.ts'
 export { type Pruned, pruneOutbox } from './prune.ts'
-export { type EventConsumer, Relay } from './relay.ts'
+export { type EventConsumer, Relay, type RelayOptions } from './relay.ts'
 
 const pruneIntervalMs = 10 * 60 * 1000
 
 export interface EventsDeps {
   readonly database: SystemDatabase
-  readonly interests: Interests
   readonly retentionHours: number
   readonly queue: JobQueue
   /** Whether this node works on jobs; else it keeps the log short by a timer. */
@@ -25,9 +23,8 @@ export interface EventsDeps {
   readonly log: Logger
 }
 
-/** Knows who listens and keeps the log of changes short. Reading it is up to those who listen. */
-export function events(deps: EventsDeps): Feature {
-  const { database, interests, retentionHours, queue, isWorking, log } = deps
+/** Keeps the log of changes short. Reading it is up to the consumers. */
+export function events({ database, retentionHours, queue, isWorking, log }: EventsDeps): Feature {
   let timer: NodeJS.Timeout | undefined
   let isDiscarding = false
   const warnOfDiscarded = ({ discarded }: Pruned) => {
@@ -43,8 +40,7 @@ export function events(deps: EventsDeps): Feature {
   )
   return {
     name: 'events',
-    async start() {
-      await interests.start()
+    start() {
       if (isWorking) return
       // Writes append to the log whether or not a node works on jobs.
       timer = setInterval(() => {
@@ -53,9 +49,6 @@ export function events(deps: EventsDeps): Feature {
         )
       }, pruneIntervalMs).unref()
     },
-    stop() {
-      clearInterval(timer)
-      interests.stop()
-    },
+    stop: () => clearInterval(timer),
   }
 }

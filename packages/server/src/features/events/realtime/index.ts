@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Notifications } from '../../../database/notifications.ts'
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
 import { verifyToken } from '../../../http/authentication.ts'
@@ -39,6 +40,7 @@ export interface RealtimeDeps {
   readonly catalog: LiveCatalog
   readonly interests: Interests
   readonly queue: Pick<JobQueue, 'define'>
+  readonly notifications: Notifications
   readonly verifiers: readonly TokenVerifier[]
   /** False while `auth.enabled` is false. */
   readonly isAuthRequired: boolean
@@ -59,6 +61,7 @@ export function realtime({
   catalog,
   interests,
   queue,
+  notifications,
   verifiers,
   isAuthRequired,
   origins,
@@ -83,6 +86,7 @@ export function realtime({
     live: catalog,
     database: system,
     openAside: aside.open,
+    notifications,
     selector,
     listened,
     verify,
@@ -92,6 +96,7 @@ export function realtime({
   const planner = new SubscriptionPlanner(catalog, system)
   const presences = new Presences({
     database: system,
+    notifications,
     node: streams.node,
     leaveSeconds: config.presence_leave_timeout_seconds,
     log,
@@ -99,6 +104,7 @@ export function realtime({
   const access = new ChannelAccess(system, user, log)
   const channels = new Channels({
     database: system,
+    notifications,
     node: streams.node,
     presences,
     access,

@@ -4,23 +4,23 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { scheduleRoutes } from './routes.ts'
-import { createScheduler } from './scheduler.ts'
+import { Scheduler } from './scheduler.ts'
 import { createScheduleService } from './service.ts'
 
 export { scheduleErrorTable } from './errors.ts'
 
 export interface SchedulesDeps {
   readonly database: SystemDatabase
-  readonly notifications: Pick<Notifications, 'watch'>
   readonly queue: JobQueue
+  readonly notifications: Pick<Notifications, 'watch'>
   /** Whether this node works on jobs; else it runs no schedules and refuses their administration. */
   readonly isEnabled: boolean
   readonly log: Logger
 }
 
 /** Jobs by the clock. Starts after the jobs. */
-export function schedules({ database, notifications, queue, isEnabled, log }: SchedulesDeps): Feature {
-  const scheduler = isEnabled ? createScheduler({ database, notifications, queue, log }) : undefined
+export function schedules({ database, queue, notifications, isEnabled, log }: SchedulesDeps): Feature {
+  const scheduler = isEnabled ? new Scheduler({ database, queue, notifications, log }) : undefined
   return {
     name: 'schedules',
     routes: (app) => scheduleRoutes(app, createScheduleService(database, queue), isEnabled),

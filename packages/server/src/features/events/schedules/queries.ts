@@ -99,20 +99,6 @@ export async function claimDueSchedule(
     for update skip locked`)
 }
 
-/** Milliseconds until the next schedule is due; undefined when there is none. */
-export async function findNextDueMs(
-  database: Queryable,
-  jobTypes: readonly string[],
-): Promise<number | undefined> {
-  const { next_ms } = await database.one<{ next_ms: number | null }>(sql`
-    select extract(epoch from min(next_run_at) - now())::float8 * 1000 as next_ms from basalt.schedules
-    where enabled and job_type = any (${[...jobTypes]}::text[])`)
-  return next_ms ?? undefined
-}
-
-/** Differs when a schedule gets due earlier. */
-export const schedulesVersion = sql`(select string_agg(next_run_at::text, ' ' order by id) from basalt.schedules)`
-
 /** Advances a claimed schedule; null disables it. */
 export async function advanceSchedule(
   transaction: Queryable,

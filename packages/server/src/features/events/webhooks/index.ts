@@ -33,8 +33,8 @@ const version = sql`(
 export interface WebhooksDeps {
   readonly config: Config['webhooks']
   readonly database: SystemDatabase
-  readonly notifications: Pick<Notifications, 'watch' | 'announce'>
   readonly interests: Interests
+  readonly notifications: Notifications
   readonly outbound: Outbound
   /** Asked for only when there is a secret. */
   readonly secrets: () => SecretBox
@@ -47,8 +47,8 @@ export interface WebhooksDeps {
 export function webhooks({
   config,
   database,
-  notifications,
   interests,
+  notifications,
   outbound,
   secrets,
   queue,
@@ -71,7 +71,7 @@ export function webhooks({
     notifications.announce(topic)
   }
   const consumer = { name: consumerName, take: enqueueEvents, taken }
-  const relay = new Relay(database, consumer, log)
+  const relay = config.deliver ? new Relay({ database, consumer, notifications, interests, log }) : undefined
   queue.define(
     housekeeping('webhook_delivery_prune', ({ retention_hours = config.retention_days * 24 }) =>
       pruneDeliveries(database, retention_hours),
@@ -82,12 +82,12 @@ export function webhooks({
     name: 'webhooks',
     routes: (app) => webhookRoutes(app, service),
     async start() {
-      if (!config.deliver) return
+      if (relay === undefined) return
       await relay.start()
       worker.start()
     },
     async stop() {
-      await relay.stop()
+      await relay?.stop()
       await worker.stop(stopTimeoutMs)
     },
   }

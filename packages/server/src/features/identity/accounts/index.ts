@@ -34,7 +34,7 @@ export { findUserByEmail, findUserById, lockUser, markEmailVerified, type User }
 
 /** People: how they sign up, sign in and stay signed in. */
 export function accounts(context: AccountContext): Feature {
-  const { jobs, endedSessions } = context
+  const { jobs } = context
   jobs.define(mailJob(context))
   jobs.define(smsCodeJob(context))
   return {
@@ -46,7 +46,5 @@ export function accounts(context: AccountContext): Feature {
       })
       accountPages(app, context)
     },
-    start: () => endedSessions.start(),
-    stop: () => endedSessions.stop(),
   }
 }
