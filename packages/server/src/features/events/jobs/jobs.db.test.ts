@@ -17,7 +17,7 @@ let app: TestApp
 let second: TestApp
 let idle: JobQueue & AsyncDisposable
 
-/** A type nobody works on. */
+/** A type that no node works on. */
 const idleType = 'test.idle'
 const unknownId = '00000000-0000-4000-8000-000000000000'
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -210,7 +210,7 @@ describe('GET /api/admin/jobs', () => {
     expect([none.queued, none.oldestQueuedAgeSec]).toEqual([0, 0])
   })
 
-  test('lists 50 unless told otherwise, 500 at most', async () => {
+  test('lists 50 by default, 500 at most', async () => {
     await app.sql(
       `insert into basalt.jobs (type, state, max_attempts, finished_at)
        select $1, 'completed', 1, now() from generate_series(1, 510)`,

@@ -1,2 +1,1 @@
-export { DueLoop } from './due-loop.ts'
 export { type Claims, QueueWorker } from './queue-worker.ts'

@@ -161,7 +161,7 @@ describe('a change', () => {
     expect(new Set(Object.values(ids(all))).size).toBe(4)
   })
 
-  test('costs no row where nobody listens', async () => {
+  test('costs no row where no webhook matches', async () => {
     await hooks.webhook({ url: 'http://127.0.0.1:9/', tables: ['other'] })
     const [before] = await sql('select count(*) from basalt.outbox')
     await write('POST', 'item', { id: 1 })
