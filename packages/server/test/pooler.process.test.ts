@@ -205,3 +205,44 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     expect((await app.request('GET', path, { token: token.bob })).status).toBe(404)
   })
 })
+
+test.each([
+  ['behind a pooler with database.listen_url are announced by NOTIFY', true],
+  ['behind a pooler without database.listen_url are noticed by polling', false],
+])('changes of another node %s', async (_, isListening) => {
+  await using database = await createTestDatabase()
+  const url = new URL(database.url)
+  await using pooler = await startTransactionPooler({
+    target: Number(url.port),
+    user: url.username,
+    database: url.pathname.slice(1),
+    sessions,
+    // Of none of them: the nodes are to know it for a pooler, whichever session they get.
+    processId: 1,
+  })
+  url.port = String(pooler.port)
+  const config = {
+    'database.url': url.href,
+    ...(isListening ? { 'database.listen_url': database.url } : {}),
+  }
+  await using writer = await createTestApp({ database, config })
+  await using reader = await createTestApp({ database, config })
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  const topics: string[] = []
+  client.on('notification', ({ payload = '' }) => topics.push(payload))
+  await client.query('listen basalt')
+  const settings = (node: TestApp, method: string, body?: unknown) =>
+    node
+      .adminToken()
+      .then((admin) => node.request(method, '/api/admin/auth-settings', { token: admin, body }))
+  expect((await settings(writer, 'PUT', { totp_enabled: isListening, sms_enabled: true })).status).toBe(200)
+  await waitFor('the other node', async () => {
+    const { json } = await settings(reader, 'GET')
+    return json.totp_enabled === isListening && json.sms_enabled
+  })
+  await client.query(`notify basalt, 'end'`)
+  await waitFor('the end', () => topics.includes('end'))
+  expect(topics.includes('auth_settings')).toBe(isListening)
+  await client.end()
+})

@@ -305,6 +305,23 @@ describe('nothing is handed on', () => {
   })
 })
 
+test('a write is announced once, after its commit, if it was captured', async () => {
+  const announced = async (work: () => Promise<unknown>) => {
+    commits = 0
+    await work()
+    return commits
+  }
+  const operations = [
+    { method: 'create', body: { id: 3 } },
+    { method: 'update', id: 1, body: { name: 'x' } },
+  ]
+  expect(await announced(() => send('PATCH', 'collections/item/1', { name: 'y' }))).toBe(1)
+  expect(await announced(() => send('POST', 'collections/item/batch', { operations }))).toBe(1)
+  expect(await announced(() => send('POST', 'collections/item', { id: 1 }))).toBe(0)
+  interests.clear()
+  expect(await announced(() => send('PATCH', 'collections/item/1', { name: 'z' }))).toBe(0)
+})
+
 test('a change that cannot be handed on does not happen, and is no fault of the caller', async () => {
   await app.sql("alter table heard.change add constraint full_up check (action = 'nothing')")
   for (const [method, path, body] of [

@@ -28,7 +28,9 @@ const job = Type.Object({
   lastError: Type.String({ description: 'Empty when the latest attempt did not fail.' }),
   runAt: Type.String({ description: 'Not before this time.' }),
   leaseUntil: Type.Optional(
-    Type.String({ description: 'Of a running job: when another worker takes it unless its own renews the lease.' }),
+    Type.String({
+      description: 'Of a running job: when another worker takes it unless its own renews the lease.',
+    }),
   ),
   lastRunAt: Type.Optional(timestamp),
   scheduleId: Type.Optional(Type.String({ description: 'The schedule it comes from.' })),

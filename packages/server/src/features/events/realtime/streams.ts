@@ -112,6 +112,7 @@ export class Streams {
       what: 'the log of changes',
       begin: () => this.#begin(),
       read: (from) => this.#read(from),
+      isHeld: () => this.#joining > 0 || this.#needSnapshots(this.#hub.tables),
       deliver: async (batch) => {
         await this.#hub.deliver(batch, await this.#findSuspects(batch), this.#snapshots)
         // Behind the last page of the batch, the state at its end is the one before the next.

@@ -21,6 +21,8 @@ export interface FollowerOptions<Event extends { readonly id: string }> {
   readonly begin?: () => Promise<Position>
   /** Reads on; undefined while there are no listeners. */
   readonly read: (from: Position) => Promise<Batch<Event>> | undefined
+  /** Whether the position must keep up with the log although nothing is appended: what it sees is held. */
+  readonly isHeld?: () => boolean
   /** Hands a batch to the streams. Resolves when the next one may come. */
   readonly deliver: (batch: Batch<Event>) => Promise<void>
   /** The log is not the one that was read before: what lies between cannot be told. */
@@ -32,7 +34,7 @@ export interface FollowerOptions<Event extends { readonly id: string }> {
 const listenedMs = 40
 /** Between two steps while events come. */
 const busyMs = 10
-/** The position moves on although nothing happens: what it sees may be held, and clients resume from it. */
+/** The position moves on although nothing happens: clients resume from it. */
 const idleMs = 1000
 const retryMs = 250
 
@@ -138,7 +140,7 @@ export class Follower<Event extends { readonly id: string }> {
   async #idle(): Promise<void> {
     if (this.#isWoken || this.#isStopped) return
     const woken = Promise.withResolvers<void>()
-    const timeout = setTimeout(woken.resolve, idleMs)
+    const timeout = setTimeout(woken.resolve, this.#options.isHeld?.() === true ? listenedMs : idleMs)
     this.#wake = woken.resolve
     await woken.promise
     this.#wake = undefined
