@@ -119,7 +119,7 @@ async function wire(
     database,
     catalog,
     notifications,
-    queue: openJobQueue({ config, database, log }),
+    queue: openJobQueue({ config, database, notifications, log }),
     metrics: new Metrics(),
     origins: createOrigins({
       allowed: config.server.cors_allowed_origins,

@@ -1,20 +1,17 @@
 import type { Queryable } from './database/system-database.ts'
+import type { RetryPolicy } from './lib/retry-policy.ts'
 
 /** What one kind of job is and does. */
 export interface JobType<Payload extends object> {
   /** `accounts.send_mail` */
   readonly name: string
-  /** Attempts after the first. */
-  readonly retries: number
-  /** Seconds before the second attempt; they double up to `retryDelayMax`. */
-  readonly retryDelay: number
-  readonly retryDelayMax: number
+  readonly retry: RetryPolicy
   /** Seconds one attempt may take. */
   readonly timeout: number
   /** What is wrong with a payload that an administrator gave, if anything is. */
   readonly findProblem?: (payload: Readonly<Record<string, unknown>>) => string | undefined
   /**
-   * Does the job. It may be begun again after a crash, so what it does must be safe to repeat. What it throws is kept
+   * Does the job. It may be run again after a crash, so what it does must be safe to repeat. What it throws is kept
    * with the job and must hold no secret; a {@link JobRefused} ends the retries.
    */
   handle(payload: Payload, job: RunningJob): Promise<void>
@@ -56,9 +53,9 @@ export interface JobQueue {
    * @returns the job's id
    */
   enqueue(name: string, payload: object, transaction?: Queryable, options?: EnqueueOptions): Promise<string>
-  /** Looks for jobs at once instead of at the next poll; after a transaction that added some. */
+  /** After a transaction that added jobs: has them started at once, on this node or another. */
   wake(): void
-  start(): Promise<void>
+  start(): Promise<void> | void
   stop(): Promise<void>
 }
 
@@ -71,18 +68,16 @@ export interface Retention {
 /** A job that removes what is no longer needed; a migration makes a schedule for each. */
 export function housekeeping(
   name: string,
-  handle: (payload: Retention) => Promise<void>,
+  handle: (payload: Retention) => Promise<unknown>,
 ): JobType<Retention> {
   return {
     name,
-    retries: 2,
-    retryDelay: 60,
-    retryDelayMax: 600,
+    retry: { attempts: 3, delay: 60, delayMax: 600, backoff: 2 },
     timeout: 600,
     findProblem: ({ retention_days, retention_hours }) =>
       findRetentionProblem('retention_days', retention_days, 36_500) ??
       findRetentionProblem('retention_hours', retention_hours, 36_500 * 24),
-    handle,
+    handle: async (payload) => void (await handle(payload)),
   }
 }
 

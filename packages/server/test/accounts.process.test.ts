@@ -47,7 +47,7 @@ describe('a server that is killed', () => {
     await server.ended
     // Half a minute passes, after which the lease of a job that nobody works on has run out.
     const pass =
-      "update basalt_jobs.job set heartbeat_on = heartbeat_on - interval '1 minute' where state = 'active'"
+      "update basalt.jobs set leased_until = leased_until - interval '1 minute' where state = 'running'"
     expect(await runCommand(['sql', pass], options)).toMatchObject({ code: 0 })
 
     receiver.behave({})
@@ -68,7 +68,7 @@ describe('a server that is killed', () => {
     expect((await post(next.url, 'magic-link/confirm', link)).status).toBe(200)
     expect((await post(next.url, 'magic-link/confirm', link)).status).toBe(400)
 
-    const open = "select name from basalt_jobs.job where name like 'accounts.%' and state <> 'completed'"
+    const open = "select type from basalt.jobs where type like 'accounts.%' and state <> 'completed'"
     await waitFor('the jobs to be done', async () => {
       const { stdout } = await runCommand(['sql', '--json', open], options)
       return stdout.trim() === '[]'

@@ -29,7 +29,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   apps: ['audit'],
   admin: ['audit', 'throttle'],
   'auth-settings': ['audit'],
-  jobs: ['audit'],
+  jobs: ['audit', 'queue'],
   mail: ['audit', 'throttle'],
   matviews: ['audit', 'throttle'],
   mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
@@ -37,7 +37,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   passkeys: ['accounts', 'mfa', 'throttle'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
-  webhooks: ['audit', 'outbox'],
+  webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
 }
 
@@ -49,7 +49,6 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'main.ts'],
   'smol-toml': ['config'],
   'prom-client': ['http'],
-  'pg-boss': ['features/*'],
   nodemailer: ['features/*'],
   '@simplewebauthn/server': ['features/*'],
   '@simplewebauthn/server/helpers': ['features/*'],

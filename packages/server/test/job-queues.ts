@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { Notifications } from '../src/database/notifications.ts'
 import { createJobQueue } from '../src/features/events/jobs/index.ts'
 import type { JobQueue, JobType } from '../src/job-queue.ts'
 import type { TestApp } from './test-app.ts'
@@ -16,17 +17,25 @@ export async function openTestQueue(
   types: readonly JobType<object>[],
   { isWorking = true, concurrency = 10, stopTimeout = 5 }: TestQueueOptions = {},
 ): Promise<JobQueue & AsyncDisposable> {
+  const { system, openListener } = app.app.database
+  const log = pino({ level: 'silent' })
+  const notifications = new Notifications({ database: system, openListener, log })
   const queue = createJobQueue({
-    database: app.app.database.system,
+    database: system,
+    notifications,
     isWorking,
     concurrency,
-    retentionDays: 7,
     stopTimeout,
-    log: pino({ level: 'silent' }),
+    log,
   })
   for (const type of types) queue.define(type)
   await queue.start()
-  return { ...queue, [Symbol.asyncDispose]: () => queue.stop() }
+  await notifications.start()
+  const stop = async () => {
+    await notifications.stop()
+    await queue.stop()
+  }
+  return { ...queue, stop, [Symbol.asyncDispose]: stop }
 }
 
 /** A type of job that does what the test says. */
@@ -35,5 +44,6 @@ export function jobType(
   handle: JobType<object>['handle'],
   options: Partial<JobType<object>> = {},
 ): JobType<object> {
-  return { name, retries: 2, retryDelay: 1, retryDelayMax: 1, timeout: 60, handle, ...options }
+  const retry = { attempts: 3, delay: 1, delayMax: 1, backoff: 2 }
+  return { name, retry, timeout: 60, handle, ...options }
 }

@@ -43,7 +43,7 @@ test('a node that is killed in the middle of a job is replaced by another one', 
   const read = async () => (await ask('GET', `${survivor.url}/api/admin/jobs/${id}`, { token })).json
   expect(await read()).toMatchObject({ state: 'running', attempts: 1 })
   // A lease is half a minute; the test does not wait for it.
-  await database.sql("update basalt_jobs.job set heartbeat_on = now() - interval '31 s' where id = $1", [id])
+  await database.sql("update basalt.jobs set leased_until = now() - interval '1 s' where id = $1", [id])
   const done = await waitFor(
     'the other node to do the job',
     async () => {

@@ -1,11 +1,17 @@
 import { Command } from 'commander'
 import { openDatabase } from '../database/open.ts'
+import { deleteFinishedJobRows } from '../features/events/jobs/index.ts'
+import { pruneOutbox } from '../features/events/outbox/index.ts'
+import { forgetUnlistened } from '../features/events/realtime/index.ts'
+import { pruneDeliveries } from '../features/events/webhooks/index.ts'
+import { deleteExpired } from '../features/identity/accounts/index.ts'
 import { cleanUp } from '../features/identity/mfa/index.ts'
+import { deleteEndedWindows } from '../features/operations/throttle/index.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
 
 export function cleanUpCommand(terminal: Terminal): Command {
   const command = new Command('clean-up').description(
-    'remove anonymous accounts that nobody linked and second factors that nobody confirmed',
+    'remove unlinked anonymous accounts, unconfirmed second factors, and what has expired',
   )
   return withConfigFlags(command).action(async () => {
     const { config } = loadCommandConfig(terminal, command)
@@ -14,10 +20,18 @@ export function cleanUpCommand(terminal: Terminal): Command {
       asServer: false,
       log: () => undefined,
     })
+    const { system } = database
     try {
-      const { anonymousUsers, enrollments } = await cleanUp(database.system, config.auth.clean_up)
+      const { anonymousUsers, enrollments } = await cleanUp(system, config.auth.clean_up)
+      // The jobs of the schedules that are enabled from the start, for servers with jobs.enabled = false.
+      await deleteExpired(system)
+      await deleteEndedWindows(system)
+      await forgetUnlistened(system)
+      const jobs = await deleteFinishedJobRows(system, config.jobs.retention_days)
+      const deliveries = await pruneDeliveries(system, config.webhooks.retention_days * 24)
+      const { removed } = await pruneOutbox(system, config.events.retention_hours)
       terminal.stdout.write(
-        `removed ${anonymousUsers} anonymous accounts, ${enrollments} unconfirmed factors\n`,
+        `removed ${anonymousUsers} anonymous accounts, ${enrollments} unconfirmed factors, ${jobs} finished jobs, ${deliveries} deliveries, ${removed} changes\n`,
       )
     } finally {
       await database.close()

@@ -120,6 +120,49 @@ test('addresses of before are brought into NFC, and the revocations of before ke
   }
 })
 
+test('jobs of the queue of before are carried over, and those that were running are queued again', async () => {
+  await using database = await createEmptyDatabase()
+  const connection = await connectTo(database)
+  const files = readdirSync(migrations).sort()
+  const scripts = files.map((file) => readFileSync(new URL(file, migrations), 'utf8'))
+  const last = files.findIndex((file) => file.endsWith('_queue.sql'))
+  for (const script of scripts.slice(0, last)) await connection.script(script)
+  // As pg-boss 12 made it: what is read of it.
+  await database.sql(`
+    create schema basalt_jobs;
+    create type basalt_jobs.job_state as enum ('created', 'retry', 'active', 'completed', 'cancelled', 'failed');
+    create table basalt_jobs.job (id uuid default gen_random_uuid(), name text not null, data jsonb,
+      state basalt_jobs.job_state not null, retry_limit int not null default 2, retry_count int not null default 0,
+      source_retry_count int, output jsonb, group_id text, start_after timestamptz not null default '2030-01-01',
+      created_on timestamptz not null default now(), started_on timestamptz, completed_on timestamptz)
+      partition by list (name);
+    create table basalt_jobs.job_common partition of basalt_jobs.job default;
+    insert into basalt_jobs.job (name, data, state, retry_count, source_retry_count, output, group_id, started_on, completed_on)
+    values
+      ('1 new', '{"a": 1}', 'created', 0, null, null, gen_random_uuid(), null, null),
+      ('2 retried', '{}', 'retry', 1, null, '{"message": "x"}', null, now(), null),
+      ('3 running', null, 'active', 2, null, null, null, now(), null),
+      ('4 done', '{}', 'completed', 0, null, null, null, now(), now()),
+      ('5 canceled', '{}', 'cancelled', 0, null, null, null, null, now()),
+      ('6 failed again', '{}', 'failed', 4, 3, '{"value": {"message": "y"}}', null, now(), now()),
+      ('__pgboss__send-it', '{}', 'created', 0, null, null, null, null, null)`)
+  await connection.script(scripts[last] ?? '')
+  await connection.close()
+  const rows = await database.sql(`
+    select type, payload, state, attempts, max_attempts, last_error, schedule_id is not null as is_scheduled,
+      run_at <= now() as is_due, finished_at is not null as is_finished
+    from basalt.jobs order by type`)
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['1 new', { a: 1 }, 'queued', 0, 3, null, true, false, false],
+    ['2 retried', {}, 'queued', 2, 3, 'x', false, false, false],
+    ['3 running', {}, 'queued', 2, 3, null, false, true, false],
+    ['4 done', {}, 'completed', 1, 3, null, false, false, true],
+    ['5 canceled', {}, 'canceled', 0, 3, null, false, false, true],
+    ['6 failed again', {}, 'failed', 2, 1, 'y', false, false, true],
+  ])
+  expect(await database.sql(`select from pg_namespace where nspname = 'basalt_jobs'`)).toEqual([])
+})
+
 test('a database that a newer version migrated is left alone', async () => {
   await using database = await createTestDatabase()
   const before = await ledger(database)

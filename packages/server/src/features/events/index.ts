@@ -11,12 +11,17 @@ import { schedules } from './schedules/index.ts'
 import { webhooks } from './webhooks/index.ts'
 
 /** The queue that every area adds jobs to; its feature, which works on them, is wired with the others. */
-export function openJobQueue({ config, database, log }: Pick<Platform, 'config' | 'database' | 'log'>) {
+export function openJobQueue({
+  config,
+  database,
+  notifications,
+  log,
+}: Pick<Platform, 'config' | 'database' | 'notifications' | 'log'>) {
   return createJobQueue({
     database: database.system,
+    notifications,
     isWorking: config.jobs.enabled,
     concurrency: config.jobs.concurrency,
-    retentionDays: config.jobs.retention_days,
     stopTimeout: config.server.shutdown_timeout,
     log,
   })
@@ -43,12 +48,19 @@ export function wireEvents(platform: Platform, { verifiers, limiter, resolve }: 
   return {
     changes: new OutboxChangeLog(interests, notifications),
     features: [
-      events({ database: system, retentionHours: config.events.retention_hours, log }),
+      events({
+        database: system,
+        retentionHours: config.events.retention_hours,
+        queue,
+        isWorking: config.jobs.enabled,
+        log,
+      }),
       realtime({
         config: config.realtime,
         database,
         catalog,
         interests,
+        queue,
         notifications,
         verifiers,
         limiter,
@@ -70,7 +82,6 @@ export function wireEvents(platform: Platform, { verifiers, limiter, resolve }: 
         outbound,
         secrets,
         queue,
-        isPrunedByJob: config.jobs.enabled,
         clock,
         log,
       }),

@@ -13,7 +13,7 @@ import {
 import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
 import { AppLimiter, apps } from './apps/index.ts'
 import { AuthSettings, authSettings } from './auth-settings/index.ts'
-import { mfa, secondFactors } from './mfa/index.ts'
+import { defineUnfinishedHousekeeping, mfa, secondFactors } from './mfa/index.ts'
 import { passkeys } from './passkeys/index.ts'
 
 export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mail' | 'sms'> & {
@@ -33,6 +33,7 @@ export function wireIdentity(platform: Platform, { jwtSecret, ...ports }: Identi
   const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
   defineAccountHousekeeping(database, queue, config.auth.clean_up.anonymous_days)
+  defineUnfinishedHousekeeping(database, queue, config.auth.clean_up)
   const limiter = new AppLimiter(database)
   if (!config.auth.enabled) {
     return { features: [apps({ database, limiter, onChange: () => undefined })], verifiers: [], limiter }

@@ -11,7 +11,7 @@ import { health } from './health/index.ts'
 import { metrics } from './metrics/index.ts'
 import { overview } from './overview/index.ts'
 import { type ReferencedError, reference } from './reference/index.ts'
-import { createThrottle, throttle } from './throttle/index.ts'
+import { createThrottle, defineThrottleHousekeeping } from './throttle/index.ts'
 
 export interface OperationsPorts {
   readonly passwords: AdminDeps['passwords']
@@ -24,6 +24,7 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
   const { config, catalog, log, metrics: measurements, publicBaseUrl, queue, version, isStopping } = platform
   const database = platform.database.system
   const attempts = createThrottle(database)
+  defineThrottleHousekeeping(database, queue)
   const administrator = createAdminService({
     database,
     passwords,
@@ -35,7 +36,6 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
     features: [
       health({ database, isStopping }),
       admin(administrator, adminTokens),
-      throttle(database),
       overview({ catalog, database, version, isAuthRequired: config.auth.enabled }),
       reference({ catalog, errors, publicBaseUrl }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),

@@ -886,11 +886,10 @@ test('a login role that policies apply to is told so, instead of seeing less', a
       grant basalt_authenticated to ${role};
       alter schema public owner to ${role};
       alter schema basalt owner to ${role};
-      alter schema basalt_jobs owner to ${role};
       do $$ declare t record; begin
         for t in
           select oid::regclass as name from pg_class
-          where relnamespace in ('basalt'::regnamespace, 'basalt_jobs'::regnamespace) and relkind in ('r', 'p', 'v')
+          where relnamespace = 'basalt'::regnamespace and relkind in ('r', 'p', 'v')
         loop
           execute format('alter table %s owner to ${role}', t.name);
         end loop;

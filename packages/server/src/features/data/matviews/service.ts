@@ -122,9 +122,7 @@ export function refreshJob(
 ): JobType<RefreshPayload> {
   return {
     name: 'materialized_view_refresh',
-    retries: 2,
-    retryDelay: 30,
-    retryDelayMax: 300,
+    retry: { attempts: 3, delay: 30, delayMax: 300, backoff: 2 },
     // The database ends a refresh that takes too long; this is for when it does not.
     timeout: timeoutSeconds + 120,
     findProblem({ view_name: view, schema = defaultSchema }) {

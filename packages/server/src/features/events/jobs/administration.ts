@@ -4,9 +4,9 @@ import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { jobErrors } from './errors.ts'
 import * as rows from './job-rows.ts'
-import { isJobState, type JobState, showState } from './states.ts'
+import { isJobState, type JobState } from './states.ts'
 
-/** A job as the administration sees it (interface, Job). */
+/** A job as the administration sees it. */
 export interface Job {
   readonly id: string
   readonly type: string
@@ -54,7 +54,7 @@ export interface JobAdministration {
 }
 
 export function createJobAdministration(database: SystemDatabase, queue: JobQueue): JobAdministration {
-  /** Does one conditional change with its audit row; tells a job that is not there from one in another state. */
+  /** Makes one conditional change with its audit row: 404 for an unknown job, 409 for one in another state. */
   async function change(
     id: string,
     address: string,
@@ -83,11 +83,12 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
     async count() {
       const { counts, oldest_age } = await rows.countJobRows(database)
       return {
-        queued: (counts.created ?? 0) + (counts.retry ?? 0),
-        running: counts.active ?? 0,
-        completed: counts.completed ?? 0,
-        failed: counts.failed ?? 0,
-        canceled: counts.cancelled ?? 0,
+        queued: 0,
+        running: 0,
+        completed: 0,
+        failed: 0,
+        canceled: 0,
+        ...counts,
         oldestQueuedAgeSec: Math.max(0, oldest_age ?? 0),
       }
     },
@@ -154,28 +155,27 @@ const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 function parseInstant(text: string): Date {
   const instant = new Date(text)
   if (!instantForm.test(text) || Number.isNaN(instant.getTime())) throw jobErrors.invalidRunAt()
-  // The queue keeps a job for some time after it is due; later than this has no room for that.
   if (instant.getUTCFullYear() > 9000) throw jobErrors.invalidRunAt()
   return instant
 }
 
 function showJob(row: rows.JobRow): Job {
-  const { started_at, lease_until, finished_at, schedule_id, state } = row
+  const { started_at, leased_until, finished_at, schedule_id, state } = row
   return {
     id: row.id,
     type: row.type,
     payload: row.payload ?? {},
-    state: showState(state),
+    state,
     attempts: row.attempts,
     maxAttempts: row.max_attempts,
     lastError: row.last_error ?? '',
     runAt: row.run_at.toISOString(),
-    ...(lease_until === null ? {} : { leaseUntil: lease_until.toISOString() }),
+    ...(leased_until === null ? {} : { leaseUntil: leased_until.toISOString() }),
     ...(started_at === null ? {} : { lastRunAt: started_at.toISOString() }),
     ...(schedule_id === null ? {} : { scheduleId: schedule_id }),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
-    ...(finished_at === null || state === 'cancelled' ? {} : { completedAt: finished_at.toISOString() }),
-    ...(finished_at === null || state !== 'cancelled' ? {} : { canceledAt: finished_at.toISOString() }),
+    ...(finished_at === null || state === 'canceled' ? {} : { completedAt: finished_at.toISOString() }),
+    ...(finished_at === null || state !== 'canceled' ? {} : { canceledAt: finished_at.toISOString() }),
   }
 }

@@ -50,7 +50,7 @@ export const jobErrorTable = {
   jobNotFailed: {
     status: 409,
     message: (id: string) => `job ${id} not found or not in failed state`,
-    help: 'Only a failed job can be tried again; somebody may have done so already.',
+    help: 'Only a failed job can be tried again; another request may have done so already.',
   },
   jobNotQueued: {
     status: 409,

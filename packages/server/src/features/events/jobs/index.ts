@@ -7,6 +7,7 @@ import { jobRoutes } from './routes.ts'
 
 export { requireJobType } from './administration.ts'
 export { jobErrorTable } from './errors.ts'
+export { deleteFinishedJobRows } from './job-rows.ts'
 export { createJobQueue } from './queue.ts'
 export { refuseWhileDisabled } from './routes.ts'
 export { maxAttemptsSchema, payloadSchema } from './schemas.ts'
@@ -23,9 +24,9 @@ export interface JobsDeps {
 /** Work that outlives the request that asked for it. */
 export function jobs({ queue, database, isEnabled, retentionDays }: JobsDeps): Feature {
   queue.define(
-    housekeeping('job_retention', async ({ retention_days = retentionDays }) => {
-      await deleteFinishedJobRows(database, retention_days)
-    }),
+    housekeeping('job_retention', ({ retention_days = retentionDays }) =>
+      deleteFinishedJobRows(database, retention_days),
+    ),
   )
   return {
     name: 'jobs',

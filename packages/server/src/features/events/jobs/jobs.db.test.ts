@@ -17,7 +17,7 @@ let app: TestApp
 let second: TestApp
 let idle: JobQueue & AsyncDisposable
 
-/** A type nobody works on. */
+/** A type that no node works on. */
 const idleType = 'test.idle'
 const unknownId = '00000000-0000-4000-8000-000000000000'
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -42,17 +42,19 @@ async function ask(method: string, path: string, body?: unknown, node = app): Pr
 
 async function setState(id: string, state: string): Promise<void> {
   await app.sql(
-    `update basalt_jobs.job set state = $2::text::basalt_jobs.job_state, started_on = now(), retry_count = 2,
-       completed_on = case when $2 in ('completed', 'cancelled', 'failed') then now() end,
-       output = case when $2 = 'failed' then '{"message": "it broke"}'::jsonb end
+    `update basalt.jobs set state = $2, started_at = now(), attempts = 3,
+       leased_until = case when $2 = 'running' then now() + interval '1 h' end,
+       finished_at = case when $2 in ('completed', 'canceled', 'failed') then now() end,
+       last_error = case when $2 = 'failed' then 'it broke' end
      where id = $1`,
-    [id, state],
+    [id, state === 'retried' ? 'queued' : state],
   )
 }
 
-async function addJob(state = 'created'): Promise<string> {
+/** `retried` is queued, after attempts that failed. */
+async function addJob(state = 'queued'): Promise<string> {
   const id = await idle.enqueue(idleType, { note: 'x' })
-  if (state !== 'created') await setState(id, state)
+  if (state !== 'queued') await setState(id, state)
   return id
 }
 
@@ -163,7 +165,7 @@ describe('POST /api/admin/jobs', () => {
 describe('GET /api/admin/jobs', () => {
   test('lists the newest first, by state and type, a page at a time', async () => {
     const ids: Record<string, string> = {}
-    for (const state of ['created', 'retry', 'active', 'completed', 'cancelled', 'failed']) {
+    for (const state of ['queued', 'retried', 'running', 'completed', 'canceled', 'failed']) {
       ids[state] = await addJob(state)
     }
     const list = async (query: string) => {
@@ -172,14 +174,14 @@ describe('GET /api/admin/jobs', () => {
       expect(json.count).toBe(json.items.length)
       return json.items.map(({ id }: { id: string }) => id)
     }
-    const { created, retry, active, completed, cancelled, failed } = ids
-    expect(await list('')).toEqual([failed, cancelled, completed, active, retry, created])
-    expect(await list('&state=queued')).toEqual([retry, created])
-    expect(await list('&state=running')).toEqual([active])
+    const { queued, retried, running, completed, canceled, failed } = ids
+    expect(await list('')).toEqual([failed, canceled, completed, running, retried, queued])
+    expect(await list('&state=queued')).toEqual([retried, queued])
+    expect(await list('&state=running')).toEqual([running])
     expect(await list('&state=completed')).toEqual([completed])
-    expect(await list('&state=canceled')).toEqual([cancelled])
+    expect(await list('&state=canceled')).toEqual([canceled])
     expect(await list('&state=failed')).toEqual([failed])
-    expect(await list('&limit=2&offset=1')).toEqual([cancelled, completed])
+    expect(await list('&limit=2&offset=1')).toEqual([canceled, completed])
     expect(await list('&limit=100000')).toHaveLength(6)
     expect(await list('&offset=6')).toEqual([])
     expect((await ask('GET', `?type=no'such`)).json).toEqual({ items: [], count: 0 })
@@ -193,8 +195,8 @@ describe('GET /api/admin/jobs', () => {
       'queued',
       'running',
     ])
-    await app.sql("update basalt_jobs.job set start_after = now() - interval '90 s' where id = $1", [created])
-    await app.sql('delete from basalt_jobs.job where id = any($1)', [[active, failed]])
+    await app.sql("update basalt.jobs set run_at = now() - interval '90 s' where id = $1", [queued])
+    await app.sql('delete from basalt.jobs where id = any($1)', [[running, failed]])
     const after = (await ask('GET', '/stats')).json
     expect(after).toEqual({
       ...before,
@@ -203,20 +205,20 @@ describe('GET /api/admin/jobs', () => {
       oldestQueuedAgeSec: expect.any(Number),
     })
     expect(Math.round(after.oldestQueuedAgeSec / 10)).toBe(9)
-    await app.sql('delete from basalt_jobs.job where name = $1', [idleType])
+    await app.sql('delete from basalt.jobs where type = $1', [idleType])
     const none = (await ask('GET', '/stats')).json
     expect([none.queued, none.oldestQueuedAgeSec]).toEqual([0, 0])
   })
 
-  test('lists 50 unless told otherwise, 500 at most', async () => {
+  test('lists 50 by default, 500 at most', async () => {
     await app.sql(
-      `insert into basalt_jobs.job (name, state, completed_on)
-       select $1, 'completed', now() from generate_series(1, 510)`,
+      `insert into basalt.jobs (type, state, max_attempts, finished_at)
+       select $1, 'completed', 1, now() from generate_series(1, 510)`,
       [idleType],
     )
     expect((await ask('GET', `?type=${idleType}`)).json.count).toBe(50)
     expect((await ask('GET', `?type=${idleType}&limit=501`)).json.count).toBe(500)
-    await app.sql('delete from basalt_jobs.job where name = $1', [idleType])
+    await app.sql('delete from basalt.jobs where type = $1', [idleType])
   })
 
   test.each([
@@ -279,9 +281,9 @@ describe('retry', () => {
     expect(await takeAudit()).toHaveLength(1)
   })
 
-  test.each(['created', 'active', 'completed', 'cancelled'])('is refused in the state %s', async (state) => {
+  test.each(['queued', 'running', 'completed', 'canceled'])('is refused in the state %s', async (state) => {
     const id = await addJob(state)
-    const before = await app.sql('select j::text from basalt_jobs.job j where id = $1', [id])
+    const before = await app.sql('select j::text from basalt.jobs j where id = $1', [id])
     const response = await ask('POST', `/${id}/retry`)
     expect(response.status).toBe(409)
     expect(envelope(response)).toEqual({
@@ -289,12 +291,12 @@ describe('retry', () => {
       message: `job ${id} not found or not in failed state`,
       error: 'job_not_failed',
     })
-    expect(await app.sql('select j::text from basalt_jobs.job j where id = $1', [id])).toEqual(before)
+    expect(await app.sql('select j::text from basalt.jobs j where id = $1', [id])).toEqual(before)
   })
 })
 
 describe('cancel', () => {
-  test.each(['created', 'retry'])('ends a job in the state %s', async (state) => {
+  test.each(['queued', 'retried'])('ends a job in the state %s', async (state) => {
     const id = await addJob(state)
     await takeAudit()
     const { status, json } = await ask('POST', `/${id}/cancel`)
@@ -316,7 +318,7 @@ describe('cancel', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
   })
 
-  test.each(['active', 'completed', 'cancelled', 'failed'])('is refused in the state %s', async (state) => {
+  test.each(['running', 'completed', 'canceled', 'failed'])('is refused in the state %s', async (state) => {
     const id = await addJob(state)
     const response = await ask('POST', `/${id}/cancel`)
     expect(response.status).toBe(409)

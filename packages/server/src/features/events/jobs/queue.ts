@@ -1,46 +1,54 @@
-import { type Db, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
-import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { Notifications } from '../../../database/notifications.ts'
+import { sql } from '../../../database/sql.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { JobQueue, JobType } from '../../../job-queue.ts'
-import { messageOf } from '../../../lib/errors.ts'
-import { ensureIndexes, queueSchema } from './job-rows.ts'
-import { JobWorker } from './worker.ts'
+import { insertJobRow } from './job-rows.ts'
+import { createJobWorker } from './worker.ts'
 
-/** After so long the library takes a job from a worker that is lost, should no worker of ours have done so. */
-const libraryLeaseSeconds = 300
-/** The id of no job. */
-const nobody = '00000000-0000-0000-0000-000000000000'
+const topic = 'jobs'
+
+/**
+ * The first queued job of each type: one that is added before it changes the version, and one after it is found when a
+ * slot gets free.
+ */
+const version = sql`(
+  with recursive head as (
+    (
+      select type, run_at, id from basalt.jobs where state = 'queued' order by type, run_at, id limit 1
+    )
+    union all
+    select next.* from head
+    cross join lateral (
+      select j.type, j.run_at, j.id from basalt.jobs j where j.state = 'queued' and j.type > head.type
+      order by j.type, j.run_at, j.id limit 1
+    ) next
+  )
+  select string_agg(run_at || ' ' || id, ' ') from head)`
 
 export interface JobQueueOptions {
   readonly database: SystemDatabase
+  readonly notifications: Pick<Notifications, 'watch' | 'announce'>
   /** Whether this node works on jobs, or only adds them. */
   readonly isWorking: boolean
   /** Jobs of one kind at once on this node. */
   readonly concurrency: number
-  /** Days that finished jobs are kept. */
-  readonly retentionDays: number
   /** Seconds that running jobs may take when the server stops. */
   readonly stopTimeout: number
   readonly log: Logger
 }
 
-/** A queue in the database, shared by all nodes: pg-boss, behind the few things we ask of it. */
+/** The jobs in the database, shared by all nodes. */
 export function createJobQueue(options: JobQueueOptions): JobQueue {
-  const { database, isWorking, concurrency, retentionDays, stopTimeout, log } = options
+  const { database, notifications, isWorking, concurrency, stopTimeout, log } = options
   const types = new Map<string, JobType<object>>()
-  let worker: JobWorker | undefined
-  const boss = new PgBoss({
-    db: executorOf(database),
-    schema: queueSchema,
-    supervise: isWorking,
-    schedule: false,
-    // For jobs that take longer than their type may; leases that have run out are the worker's to notice.
-    monitorIntervalSeconds: 15,
-    superviseIntervalSeconds: 15,
-    reindex: false,
-    monitorVacuum: false,
-  })
-  boss.on('error', (error: unknown) => log.warn({ reason: messageOf(error) }, 'job queue'))
+  const worker = isWorking ? createJobWorker({ database, types, concurrency, log }) : undefined
+  if (worker !== undefined) notifications.watch({ topic, version, onChange: () => worker.wake() })
+
+  function wake(): void {
+    worker?.wake()
+    notifications.announce(topic)
+  }
 
   return {
     define(type) {
@@ -52,53 +60,22 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     listTypes: () => [...types.keys()],
 
     async enqueue(name, payload, transaction, { maxAttempts, runAt, scheduleId } = {}) {
-      const id = await boss.send(name, payload, {
-        ...(transaction === undefined ? {} : { db: executorOf(transaction) }),
-        ...(maxAttempts === undefined ? {} : { retryLimit: maxAttempts - 1 }),
-        ...(runAt === undefined ? {} : { startAfter: runAt }),
-        ...(scheduleId === undefined ? {} : { group: { id: scheduleId } }),
+      const type = types.get(name)
+      if (type === undefined) throw new Error(`no job type ${name}`)
+      const id = await insertJobRow(transaction ?? database, {
+        type: name,
+        payload,
+        max_attempts: maxAttempts ?? type.retry.attempts,
+        run_at: runAt,
+        schedule_id: scheduleId,
       })
-      if (id === null) throw new Error(`job ${name} was not accepted`)
-      if (transaction === undefined) worker?.wake()
+      if (transaction === undefined) wake()
       return id
     },
 
-    wake: () => worker?.wake(),
+    wake,
 
-    async start() {
-      await boss.start()
-      await database.transaction(ensureIndexes)
-      for (const { name, ...type } of types.values()) {
-        const queue = {
-          retryLimit: type.retries,
-          retryDelay: type.retryDelay,
-          retryDelayMax: type.retryDelayMax,
-          retryBackoff: true,
-          expireInSeconds: type.timeout,
-          heartbeatSeconds: libraryLeaseSeconds,
-          deleteAfterSeconds: retentionDays * 24 * 3600,
-        }
-        await boss.createQueue(name, queue)
-        await boss.updateQueue(name, queue)
-        // The library reads a queue before its first job. In a transaction it would do so on a second connection, and
-        // transactions that fill the pool would wait for each other.
-        await boss.getJobById(name, nobody)
-      }
-      if (!isWorking) return
-      worker = new JobWorker({ boss, database, types: [...types.values()], concurrency, log })
-      worker.start()
-    },
-
-    async stop() {
-      await worker?.stop(stopTimeout * 1000)
-      await boss.stop({ graceful: false, close: false })
-    },
-  }
-}
-
-/** Runs the library's statements as ours. */
-function executorOf(database: Queryable): Db {
-  return {
-    executeSql: (text: string, values: unknown[] = []) => database.execute({ text, values }),
+    start: () => worker?.start(),
+    stop: async () => worker?.stop(stopTimeout * 1000),
   }
 }

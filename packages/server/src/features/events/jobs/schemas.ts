@@ -28,7 +28,9 @@ const job = Type.Object({
   lastError: Type.String({ description: 'Empty when the latest attempt did not fail.' }),
   runAt: Type.String({ description: 'Not before this time.' }),
   leaseUntil: Type.Optional(
-    Type.String({ description: 'Of a running job: when another worker takes it unless its own shows up.' }),
+    Type.String({
+      description: 'Of a running job: when another worker takes it unless its own renews the lease.',
+    }),
   ),
   lastRunAt: Type.Optional(timestamp),
   scheduleId: Type.Optional(Type.String({ description: 'The schedule it comes from.' })),
@@ -101,7 +103,7 @@ export const retryJobSchema = {
   tags,
   security,
   summary: 'Try a failed job again',
-  description: 'It is queued at once, with all its attempts before it.',
+  description: 'It is queued at once, with all its attempts again.',
   params,
   response: responses({ 200: job }),
 }

@@ -8,6 +8,8 @@ let app: TestApp
 
 beforeAll(async () => {
   app = await createTestApp()
+  // So that the first look at a job is not late.
+  await app.adminToken()
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
@@ -33,11 +35,11 @@ function gate() {
 
 /** As if nothing had been heard of its worker for a while. */
 async function loseLease(id: string): Promise<void> {
-  await app.sql("update basalt_jobs.job set heartbeat_on = now() - interval '31 s' where id = $1", [id])
+  await app.sql("update basalt.jobs set leased_until = now() - interval '1 s' where id = $1", [id])
 }
 
 describe('a job', () => {
-  test('that fails is tried again, and then has failed with its last words', async () => {
+  test('that fails is tried again, and then has failed with its last error', async () => {
     const attempts: number[] = []
     const type = jobType('test.fails', async (_payload, { attempt }) => {
       attempts.push(attempt)
@@ -94,7 +96,7 @@ describe('a job', () => {
     const runAt = new Date(Date.now() + 3_600_000)
     const later = await queue.enqueue(type.name, {}, undefined, { runAt })
     expect((await ask('POST', `/${later}/cancel`)).status).toBe(200)
-    await app.sql('update basalt_jobs.job set start_after = now() where id = $1', [later])
+    await app.sql('update basalt.jobs set run_at = now() where id = $1', [later])
     const now = await queue.enqueue(type.name, {})
     await waitForState(now, 'completed')
     expect(begun).toEqual([now])
@@ -109,15 +111,15 @@ describe('a job', () => {
     second.wake()
     await waitFor('all to be begun', () => begun.length >= ids.length)
     await waitFor('all to be done', async () => {
-      const rest = "select from basalt_jobs.job where name = 'test.once' and state <> 'completed'"
+      const rest = "select from basalt.jobs where type = 'test.once' and state <> 'completed'"
       return (await app.sql(rest)).length === 0
     })
     expect(begun.sort()).toEqual(ids.sort())
   })
 })
 
-describe('a worker that is gone', () => {
-  test('is replaced within a minute, and its late word counts for nothing', async () => {
+describe('a worker whose lease ran out', () => {
+  test('is replaced, and its stale completion is rejected', async () => {
     const [zombie, successor, release] = [gate(), gate(), gate()]
     const runs: RunningJob[] = []
     const type = jobType('test.zombie', async (_payload, job) => {
@@ -128,7 +130,7 @@ describe('a worker that is gone', () => {
         return
       }
       await zombie.promise
-      throw new Error('the late word')
+      throw new Error('stale')
     })
     // One whose worker dies with it every time: this was the last attempt.
     const crashing = jobType('test.crashing', async () => undefined)
@@ -138,8 +140,8 @@ describe('a worker that is gone', () => {
     const doomed = await idle.enqueue(crashing.name, {})
     await waitFor('the first attempt', () => runs.length === 1)
     await app.sql(
-      `update basalt_jobs.job set state = 'active', started_on = now(), retry_count = retry_limit,
-         heartbeat_on = now() - interval '31 s' where id = $1`,
+      `update basalt.jobs set state = 'running', started_at = now(), attempts = max_attempts,
+         leased_until = now() - interval '1 s' where id = $1`,
       [doomed],
     )
     await loseLease(id)
@@ -147,7 +149,7 @@ describe('a worker that is gone', () => {
     expect((await ask('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 2 })
 
     zombie.resolve()
-    // The zombie's slot is free again once its word was refused.
+    // The slot is free again once the stale completion was rejected.
     const after = await queue.enqueue(type.name, {})
     await waitFor('one more attempt', () => runs.some((run) => run.id === after))
     expect((await ask('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 2 })
@@ -161,7 +163,7 @@ describe('a worker that is gone', () => {
     })
   }, 90_000)
 
-  test('is not believed after its job was retried by hand', async () => {
+  test('completes nothing after its job was retried by hand', async () => {
     const zombie = gate()
     const begun = gate()
     const type = jobType('test.retried', async () => {
@@ -174,7 +176,7 @@ describe('a worker that is gone', () => {
     await begun.promise
     // Given up meanwhile, retried, and begun by another worker.
     await app.sql(
-      "update basalt_jobs.job set state = 'failed', retry_count = 0, completed_on = now() where id = $1",
+      "update basalt.jobs set state = 'failed', leased_until = null, finished_at = now() where id = $1",
       [id],
     )
     const rest = gate()

@@ -1,197 +1,130 @@
-import type { JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { JobRefused, type JobType } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { type Attempt, failAttempt, findDueTypes, reclaimLost, releaseAttempt } from './settle.ts'
+import { secondsBeforeRetry } from '../../../lib/retry-policy.ts'
+import { QueueWorker } from '../queue/index.ts'
+import {
+  claimJobs,
+  type JobClaim,
+  type JobOutcome,
+  leaseSeconds,
+  renewLeases,
+  type Settlement,
+  settleJobs,
+} from './claims.ts'
 
-/** Longest time a job waits when nobody woke the worker. */
-const pollMs = 400
-/** How often a running job's lease is renewed; a third of the lease. */
-const heartbeatMs = 10_000
-/** How soon a lease that ran out is noticed. */
-const reclaimMs = 5000
-/** Time that jobs have to notice that the server stops. */
-const abortGraceMs = 2000
+/** By how much a pause is longer at most, so that jobs that failed together are not repeated together. */
+const jitter = 0.25
 
 export interface JobWorkerOptions {
-  readonly boss: PgBoss
   readonly database: SystemDatabase
-  readonly types: readonly JobType<object>[]
+  readonly types: ReadonlyMap<string, JobType<object>>
   /** Jobs of one kind at once. */
   readonly concurrency: number
   readonly log: Logger
 }
 
-interface Running {
-  readonly attempt: Attempt
-  readonly done: Promise<void>
-}
+export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim, JobOutcome> {
+  const { database, types, concurrency, log } = options
+  const settle = inBatches((settlements: readonly Settlement[]) => settleJobs(database, settlements))
+  /** Of those that outlive their time limit the lease is not renewed. */
+  const expired = new WeakSet<JobClaim>()
 
-/**
- * Takes jobs from the queue as slots get free, each settled by itself as soon as it is done. A lease that ran out makes
- * the queue hand the job to another worker; this one's late word is then refused, because it names its attempt.
- */
-export class JobWorker {
-  readonly #options: JobWorkerOptions
-  readonly #running = new Map<string, Set<Running>>()
-  readonly #stopping = new AbortController()
-  #timer: NodeJS.Timeout | undefined
-  #polling: Promise<void> | undefined
-  #isWoken = false
-  #isStopped = false
-  #isBlind = false
-  #reclaimedAt = Number.NEGATIVE_INFINITY
+  /** Those whose handler has ended: they are being recorded, while others are claimed. */
+  const ended = new WeakSet<JobClaim>()
 
-  constructor(options: JobWorkerOptions) {
-    this.#options = options
-    for (const { name } of options.types) this.#running.set(name, new Set())
-  }
-
-  start(): void {
-    this.#schedule(0)
-  }
-
-  /** Looks for jobs at once. */
-  wake(): void {
-    if (this.#polling !== undefined) this.#isWoken = true
-    else this.#schedule(0)
-  }
-
-  /** Takes no more jobs, waits for those that run, aborts what takes longer than the timeout, and gives it back. */
-  async stop(timeoutMs: number): Promise<void> {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
-    await this.#polling
-    if (await this.#settleWithin(timeoutMs)) return
-    this.#stopping.abort(new Error('the server stops'))
-    if (await this.#settleWithin(abortGraceMs)) return
-    // What does not listen is given back behind its back: its late word will be refused.
-    await Promise.all(this.#listRunning().map(({ attempt }) => this.#release(attempt)))
-  }
-
-  #listRunning(): Running[] {
-    return [...this.#running.values()].flatMap((jobs) => [...jobs])
-  }
-
-  /** Whether everything that runs was done in time. */
-  async #settleWithin(timeoutMs: number): Promise<boolean> {
-    const all = Promise.all(this.#listRunning().map(({ done }) => done)).then(() => true)
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), timeoutMs)
-    })
-    const isSettled = await Promise.race([all, late])
-    clearTimeout(timer)
-    return isSettled
-  }
-
-  #schedule(delayMs: number): void {
-    clearTimeout(this.#timer)
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => {
-      this.#polling = this.#poll()
-    }, delayMs)
-  }
-
-  async #poll(): Promise<void> {
-    let isBusy = false
-    this.#isWoken = false
+  async function perform(claim: JobClaim, stopping: AbortSignal): Promise<JobOutcome | undefined> {
     try {
-      await this.#reclaim()
-      isBusy = await this.#takeDue()
-      this.#isBlind = false
-    } catch (error) {
-      // Once per outage.
-      if (!this.#isBlind) this.#options.log.warn({ reason: messageOf(error) }, 'cannot look for jobs')
-      this.#isBlind = true
-    }
-    this.#polling = undefined
-    this.#schedule(isBusy || this.#isWoken ? 0 : pollMs)
-  }
-
-  async #reclaim(): Promise<void> {
-    const now = performance.now()
-    if (now - this.#reclaimedAt < reclaimMs) return
-    this.#reclaimedAt = now
-    const count = await reclaimLost(this.#options.database)
-    if (count > 0) this.#options.log.warn({ count }, 'took back jobs of workers that were lost')
-  }
-
-  /** Fills the free slots; answers whether there may be more to do at once. */
-  async #takeDue(): Promise<boolean> {
-    const { database, types } = this.#options
-    const free = types.filter(({ name }) => this.#freeSlots(name) > 0)
-    const due = new Set(
-      await findDueTypes(
-        database,
-        free.map(({ name }) => name),
-      ),
-    )
-    let isBusy = false
-    for (const type of free) if (due.has(type.name)) isBusy = (await this.#take(type)) || isBusy
-    return isBusy
-  }
-
-  #freeSlots(name: string): number {
-    return this.#options.concurrency - (this.#running.get(name)?.size ?? 0)
-  }
-
-  async #take(type: JobType<object>): Promise<boolean> {
-    const free = this.#freeSlots(type.name)
-    if (free <= 0 || this.#isStopped) return false
-    const jobs = await this.#options.boss.fetch<object>(type.name, { batchSize: free, includeMetadata: true })
-    const running = this.#running.get(type.name)
-    for (const job of jobs) {
-      const done = this.#run(type, job).finally(() => {
-        running?.delete(entry)
-        this.wake()
-      })
-      const entry = { attempt: attemptOf(job), done }
-      running?.add(entry)
-    }
-    return jobs.length === free
-  }
-
-  async #run(type: JobType<object>, job: JobWithMetadata<object>): Promise<void> {
-    const { boss, log } = this.#options
-    const attempt = job.retryCount + 1 - (job.sourceRetryCount ?? 0)
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(type.timeout * 1000)])
-    const lease = setInterval(() => void boss.touch(type.name, job).catch(() => undefined), heartbeatMs)
-    try {
-      await type.handle(job.data, { id: job.id, attempt, signal })
-      await boss.complete(type.name, job)
-    } catch (error) {
-      const isFinal = error instanceof JobRefused
-      if (this.#stopping.signal.aborted && !isFinal) {
-        await this.#release(attemptOf(job))
-        return
-      }
-      const detail = { job: job.id, type: type.name, attempt, reason: messageOf(error) }
-      if (isFinal || job.retryCount >= job.retryLimit) log.error(detail, 'job failed')
-      else log.warn(detail, 'job will be tried again')
-      await failAttempt(this.#options.database, attemptOf(job), messageOf(error), { isFinal }).catch(
-        (cause) =>
-          log.warn(
-            { ...detail, reason: messageOf(cause) },
-            'cannot record the failure; the lease will run out',
-          ),
-      )
+      return await run(claim, stopping)
     } finally {
-      clearInterval(lease)
+      ended.add(claim)
+      worker.wake()
     }
   }
 
-  async #release(attempt: Attempt): Promise<void> {
-    const { database, log } = this.#options
-    const detail = { job: attempt.id, type: attempt.type }
-    log.info(detail, 'the server stops: job goes back to the queue')
-    await releaseAttempt(database, attempt).catch((error) =>
-      log.warn({ ...detail, reason: messageOf(error) }, 'cannot give the job back; the lease will run out'),
-    )
+  async function run(claim: JobClaim, stopping: AbortSignal): Promise<JobOutcome | undefined> {
+    const { id, attempt } = claim
+    // Claimed by its type.
+    const type = types.get(claim.type) as JobType<object>
+    const timeout = AbortSignal.timeout(type.timeout * 1000)
+    timeout.addEventListener('abort', () => expired.add(claim))
+    try {
+      await type.handle(claim.payload, { id, attempt, signal: AbortSignal.any([stopping, timeout]) })
+      return { kind: 'completed' }
+    } catch (error) {
+      const isRefused = error instanceof JobRefused
+      if (stopping.aborted && !isRefused) return undefined
+      const message = messageOf(error)
+      const policy = { ...type.retry, attempts: claim.max_attempts }
+      const seconds = isRefused ? undefined : secondsBeforeRetry(policy, attempt)
+      const detail = { job: id, type: type.name, attempt, reason: message }
+      if (seconds === undefined) {
+        log.error(detail, 'job failed')
+        return { kind: 'failed', message }
+      }
+      log.warn(detail, 'attempt of a job failed; retrying')
+      return { kind: 'retry', message, seconds: seconds * (1 + Math.random() * jitter) }
+    }
   }
+
+  const worker: QueueWorker<JobClaim, JobOutcome> = new QueueWorker({
+    what: 'jobs',
+    leaseSeconds,
+    restMs: 0,
+    log,
+    async claim(inFlight) {
+      const ofType = Map.groupBy(inFlight, ({ type }) => type)
+      const freeSlots = Array.from(types.keys(), (type): [string, number] => {
+        const claims = ofType.get(type) ?? []
+        const handled = claims.filter((claim) => !ended.has(claim))
+        return [type, Math.min(concurrency - handled.length, 2 * concurrency - claims.length)]
+      })
+      return await claimJobs(database, new Map(freeSlots))
+    },
+    perform,
+    settle: (claim, outcome) => settle({ claim, outcome }),
+    release: (claim) => settle({ claim, outcome: { kind: 'released' } }),
+    renew: (claims) =>
+      renewLeases(
+        database,
+        claims.filter((claim) => !expired.has(claim)),
+      ),
+    describe: ({ id, type, attempt }) => ({ job: id, type, attempt }),
+  })
+  return worker
 }
 
-function attemptOf({ name, id, retryCount }: JobWithMetadata<object>): Attempt {
-  return { type: name, id, retryCount }
+/** What comes while a batch is in flight makes up the next one. */
+function inBatches<Item, Result>(
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+): (item: Item) => Promise<Result> {
+  let waiting: { readonly item: Item; readonly settled: PromiseWithResolvers<Result> }[] = []
+  let isRunning = false
+
+  async function runAll(): Promise<void> {
+    isRunning = true
+    // What ends in the same turn of the event loop goes together.
+    await new Promise((resolve) => setImmediate(resolve))
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      await run(batch.map(({ item }) => item)).then(
+        (results) => {
+          for (const [index, { settled }] of batch.entries()) settled.resolve(results[index] as Result) // One for each.
+        },
+        (error) => {
+          for (const { settled } of batch) settled.reject(error)
+        },
+      )
+    }
+    isRunning = false
+  }
+
+  return (item) => {
+    const settled = Promise.withResolvers<Result>()
+    waiting.push({ item, settled })
+    if (!isRunning) void runAll()
+    return settled.promise
+  }
 }

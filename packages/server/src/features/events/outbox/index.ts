@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { type Pruned, pruneOutbox } from './prune.ts'
 
@@ -16,11 +17,14 @@ const pruneIntervalMs = 10 * 60 * 1000
 export interface EventsDeps {
   readonly database: SystemDatabase
   readonly retentionHours: number
+  readonly queue: JobQueue
+  /** Whether this node works on jobs; else it keeps the log short by a timer. */
+  readonly isWorking: boolean
   readonly log: Logger
 }
 
 /** Keeps the log of changes short. Reading it is up to the consumers. */
-export function events({ database, retentionHours, log }: EventsDeps): Feature {
+export function events({ database, retentionHours, queue, isWorking, log }: EventsDeps): Feature {
   let timer: NodeJS.Timeout | undefined
   let isDiscarding = false
   const warnOfDiscarded = ({ discarded }: Pruned) => {
@@ -30,11 +34,17 @@ export function events({ database, retentionHours, log }: EventsDeps): Feature {
     const message = `removed changes that no webhook has received: no node has delivered for ${retentionHours} hours (webhooks.deliver)`
     log.warn({ discarded }, message)
   }
+  const prune = async (hours: number) => warnOfDiscarded(await pruneOutbox(database, hours))
+  queue.define(
+    housekeeping('event_log_prune', ({ retention_hours = retentionHours }) => prune(retention_hours)),
+  )
   return {
     name: 'events',
     start() {
+      if (isWorking) return
+      // Writes append to the log whether or not a node works on jobs.
       timer = setInterval(() => {
-        pruneOutbox(database, retentionHours).then(warnOfDiscarded, (error) =>
+        prune(retentionHours).catch((error) =>
           log.warn({ reason: messageOf(error) }, 'failed to prune the log of changes'),
         )
       }, pruneIntervalMs).unref()

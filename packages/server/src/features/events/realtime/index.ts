@@ -8,8 +8,8 @@ import { type RequestLimiter, verifyToken } from '../../../http/authentication.t
 import { openIdentity, type TokenVerifier } from '../../../http/identity.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import type { Origins } from '../../../http/origins.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { messageOf } from '../../../lib/errors.ts'
 import type { Interests } from '../outbox/index.ts'
 import { realtimeAdminRoutes } from './admin-routes.ts'
 import { forgetUnlistened, ListenedTables } from './changes/listened-tables.ts'
@@ -27,19 +27,19 @@ import { websocketRoute } from './websocket/websocket-route.ts'
 import { contractTiming, type WebSocketTiming } from './websocket/websocket-timing.ts'
 import { WebSockets } from './websocket/websockets.ts'
 
+export { forgetUnlistened } from './changes/listened-tables.ts'
 export { realtimeErrorTable } from './errors.ts'
 
 /** What a broadcast takes beside its payload; one that exceeds its limit by less is told so. */
 const frameOverheadBytes = 16 * 1024
 const everybody: Listener = { scope: openIdentity.scope, userId: undefined, token: undefined }
 
-const cleanUpIntervalMs = 10 * 60 * 1000
-
 export interface RealtimeDeps {
   readonly config: Config['realtime']
   readonly database: Pick<Database, 'system' | 'user' | 'aside'>
   readonly catalog: LiveCatalog
   readonly interests: Interests
+  readonly queue: Pick<JobQueue, 'define'>
   readonly notifications: Notifications
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
@@ -61,6 +61,7 @@ export function realtime({
   database: { system, user, aside },
   catalog,
   interests,
+  queue,
   notifications,
   verifiers,
   limiter,
@@ -132,7 +133,7 @@ export function realtime({
     timing,
   })
   streams.accompany(sockets)
-  let cleaning: NodeJS.Timeout | undefined
+  queue.define(housekeeping('realtime_cleanup', () => forgetUnlistened(system)))
   return {
     name: 'realtime',
     routes(app) {
@@ -141,19 +142,11 @@ export function realtime({
       websocketRoute(app, { streams, sockets, handshake, origins })
       realtimeAdminRoutes(app, { database: system, streams, version, clock })
     },
-    start() {
-      cleaning = setInterval(() => {
-        forgetUnlistened(system).catch((error) =>
-          log.warn({ reason: messageOf(error) }, 'cannot forget tables that nobody listens to'),
-        )
-      }, cleanUpIntervalMs).unref()
-    },
     drain() {
       streams.drain()
       sockets.drain()
     },
     async stop() {
-      clearInterval(cleaning)
       listened.stop()
       await channels.stop()
       await streams.stop()

@@ -99,7 +99,7 @@ export async function claimDueSchedule(
     for update skip locked`)
 }
 
-/** Moves a claimed schedule on; null disables it. */
+/** Advances a claimed schedule; null disables it. */
 export async function advanceSchedule(
   transaction: Queryable,
   id: string,

@@ -16,7 +16,7 @@ export interface SchedulerOptions {
 }
 
 /**
- * Adds the jobs of schedules that are due. Every node does so: claiming a schedule, moving it on and adding its job are
+ * Adds the jobs of schedules that are due. Every node does so: claiming a schedule, advancing it and adding its job are
  * one transaction, by the clock of the database, so each run happens once, whichever node sees it first. Runs that were
  * missed while no node was up become one. A run is noticed by the next look of the node's loop, within half a second.
  */
@@ -66,8 +66,9 @@ export class Scheduler {
       const due = await claimDueSchedule(transaction, types)
       if (due === undefined) return false
       const next = findNext(due, due.now)
-      if (next === null) log.error({ schedule: due.name }, 'schedule disabled: its time cannot be worked out')
-      else {
+      if (next === null) {
+        log.error({ schedule: due.name }, 'schedule disabled: its next run cannot be computed')
+      } else {
         const options = { maxAttempts: due.max_attempts, scheduleId: due.id }
         await queue.enqueue(due.job_type, due.payload, transaction, options)
       }
@@ -77,7 +78,7 @@ export class Scheduler {
   }
 }
 
-/** Null for a schedule that somebody wrote into the table and that the API would have refused. */
+/** Null for a schedule that was written into the table and that the API would have refused. */
 function findNext({ cron_expr, timezone }: ScheduleRow, after: Date): Date | null {
   const expression = parseCronExpression(cron_expr)
   if (expression === undefined || !isTimeZone(timezone)) return null

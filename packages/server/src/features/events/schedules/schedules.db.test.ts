@@ -57,7 +57,7 @@ async function takeAudit(): Promise<object[]> {
 async function jobsOf(id: string): Promise<Record<string, unknown>[]> {
   return await waitFor('the schedule to run', async () => {
     const jobs = await app.sql(
-      'select id, name, data, retry_limit from basalt_jobs.job where group_id = $1',
+      'select id, type, payload, max_attempts from basalt.jobs where schedule_id = $1',
       [id],
     )
     return jobs.length > 0 && jobs
@@ -84,10 +84,14 @@ describe('GET /api/admin/schedules', () => {
     ])
     expect(brief).toEqual([
       ['anonymous_user_cleanup_daily', 'anonymous_user_cleanup', '0 6 * * *', false],
+      ['attempt_cleanup', 'attempt_cleanup', '*/10 * * * *', true],
       ['audit_retention_daily', 'audit_log_retention', '0 2 * * *', false],
+      ['event_log_prune', 'event_log_prune', '*/10 * * * *', true],
       ['expired_auth_cleanup_daily', 'expired_auth_cleanup', '0 5 * * *', true],
       ['job_retention_daily', 'job_retention', '0 7 * * *', true],
+      ['realtime_cleanup', 'realtime_cleanup', '*/10 * * * *', true],
       ['session_cleanup_hourly', 'stale_session_cleanup', '0 * * * *', true],
+      ['unfinished_auth_cleanup_hourly', 'unfinished_auth_cleanup', '30 * * * *', true],
       ['webhook_delivery_prune_daily', 'webhook_delivery_prune', '0 3 * * *', true],
     ])
     for (const { enabled, nextRunAt, cronExpr } of json.items as Schedule[]) {
@@ -335,7 +339,7 @@ describe('a schedule that is due', () => {
     await makeDue(ids, '40 days')
     for (const { id, nextRunAt } of schedules) {
       expect(await jobsOf(id)).toEqual([
-        { id: expect.any(String), name: 'job_retention', data: { retention_days: 5 }, retry_limit: 3 },
+        { id: expect.any(String), type: 'job_retention', payload: { retention_days: 5 }, max_attempts: 4 },
       ])
       const { json } = await ask('GET', '')
       expect(json.items.find((item: Schedule) => item.id === id)).toMatchObject({
@@ -359,7 +363,7 @@ describe('a schedule that is due', () => {
     const ids = [(await create()).id, (await create()).id]
     await using blocker = await openTransaction(database)
     // Neither node gets further than adding its job.
-    await blocker.sql('lock table basalt_jobs.job in share mode')
+    await blocker.sql('lock table basalt.jobs in share mode')
     await makeDue(ids.slice(0, 1), '2 min')
     await makeDue(ids.slice(1), '1 min')
     await blocker.waitForBlocked(2)
@@ -392,7 +396,7 @@ describe('a schedule that is due', () => {
     expect(row).toEqual({ enabled: true, is_due: true })
   })
 
-  test('is disabled when its time cannot be worked out, and hinders no other', async () => {
+  test('is disabled when its next run cannot be computed, and hinders no other', async () => {
     const broken = await create()
     await app.sql("update basalt.schedules set timezone = 'Mars/Olympus' where id = $1", [broken.id])
     const good = await create()
@@ -404,7 +408,7 @@ describe('a schedule that is due', () => {
       [broken.id],
     )
     expect(row).toEqual({ enabled: false, next_run_at: null, last_run_at: null })
-    expect([...app.log, ...second.log].join()).toContain('its time cannot be worked out')
+    expect([...app.log, ...second.log].join()).toContain('its next run cannot be computed')
   })
 })
 
@@ -415,9 +419,9 @@ describe('housekeeping', () => {
       insert into basalt.audit (actor, action, happened_at) values ('admin', 'test.old', now() - interval '91 days');
       insert into basalt.audit (actor, action) values ('admin', 'test.new')`)
     await app.sql(`
-      insert into basalt_jobs.job (name, state, completed_on, created_on)
-      values ('job_retention', 'failed', now() - interval '8 days', '2020-01-01'),
-        ('job_retention', 'failed', now() - interval '6 days', '2020-01-01')`)
+      insert into basalt.jobs (type, state, max_attempts, finished_at, created_at)
+      values ('job_retention', 'failed', 1, now() - interval '8 days', '2020-01-01'),
+        ('job_retention', 'failed', 1, now() - interval '6 days', '2020-01-01')`)
     await app.sql(`
       insert into basalt.sessions (user_id, aal, amr, user_agent, expires_at)
       select id, 'aal1', '{password}', agent, expires_at
@@ -436,6 +440,13 @@ describe('housekeeping', () => {
       -- More than one statement removes.
       select id, gen_random_uuid(), 'create', 'none', true, 200, 1, '{}', now() - interval '200 h'
       from hook, generate_series(1, 11000)`)
+    await app.sql(`
+      insert into basalt.attempts (key, count, window_ends_at)
+      values ('test:old', 1, now() - interval '1 s'), ('test:new', 1, now() + interval '1 h');
+      insert into basalt.realtime_tables (table_name, wanted_until)
+      values ('old', now() - interval '2 h'), ('new', now());
+      insert into basalt.outbox (action, table_name, record, happened_at)
+      values ('create', 'old', '{}', now() - interval '10 years'), ('create', 'new', '{}', now())`)
     const token = await app.adminToken()
     const ids: string[] = []
     for (const type of [
@@ -445,29 +456,35 @@ describe('housekeeping', () => {
       'expired_auth_cleanup',
       'stale_session_cleanup',
       'webhook_delivery_prune',
+      'attempt_cleanup',
+      'realtime_cleanup',
+      'event_log_prune',
     ]) {
       const response = await app.request('POST', '/api/admin/jobs', { token, body: { type } })
       ids.push(response.json.id)
     }
     await waitFor('the jobs to be done', async () => {
-      const done = await app.sql(
-        "select from basalt_jobs.job where id::text = any($1) and state = 'completed'",
-        [ids],
-      )
+      const done = await app.sql("select from basalt.jobs where id::text = any($1) and state = 'completed'", [
+        ids,
+      ])
       return done.length === ids.length
     })
     expect(await app.sql('select is_anonymous from basalt.users')).toHaveLength(1)
+    expect(await app.sql("select key from basalt.attempts where key like 'test:%'")).toEqual([
+      { key: 'test:new' },
+    ])
+    expect(await app.sql('select table_name from basalt.realtime_tables')).toEqual([{ table_name: 'new' }])
     expect(await app.sql("select action from basalt.audit where action like 'test.%'")).toEqual([
       { action: 'test.new' },
     ])
-    expect(await app.sql("select from basalt_jobs.job where created_on = '2020-01-01'")).toHaveLength(1)
+    expect(await app.sql("select from basalt.jobs where created_at = '2020-01-01'")).toHaveLength(1)
     expect(await app.sql('select user_agent from basalt.sessions')).toEqual([{ user_agent: 'fresh' }])
     const kept = () => app.sql('select attempt from basalt.webhook_deliveries order by attempt')
     expect(await kept()).toEqual([{ attempt: 1 }, { attempt: 167 }])
     const shorter = { type: 'webhook_delivery_prune', payload: { retention_hours: 24 } }
     const { json } = await app.request('POST', '/api/admin/jobs', { token, body: shorter })
     await waitFor('the job to be done', async () => {
-      const done = await app.sql("select from basalt_jobs.job where id::text = $1 and state = 'completed'", [
+      const done = await app.sql("select from basalt.jobs where id::text = $1 and state = 'completed'", [
         json.id,
       ])
       return done.length === 1

@@ -161,7 +161,7 @@ describe('a change', () => {
     expect(new Set(Object.values(ids(all))).size).toBe(4)
   })
 
-  test('costs no row where nobody listens', async () => {
+  test('costs no row where no webhook matches', async () => {
     await hooks.webhook({ url: 'http://127.0.0.1:9/', tables: ['other'] })
     const [before] = await sql('select count(*) from basalt.outbox')
     await write('POST', 'item', { id: 1 })
@@ -497,8 +497,8 @@ test('a burst reaches a slow receiver whole and in order per record while anothe
   expect(hanging.mostAtOnce).toBeLessThanOrEqual(40)
 })
 
-describe('an attempt whose node is not heard of', () => {
-  test('is made again, and the late word of the first one is refused', async () => {
+describe('an attempt whose lease runs out', () => {
+  test('is made again, and a completion under the first claim is rejected', async () => {
     let release: (() => void) | undefined
     const receiver = await hooks.receiver((response) => {
       if (receiver.received.length > 1) response.writeHead(500).end()
@@ -519,7 +519,7 @@ describe('an attempt whose node is not heard of', () => {
     })
     await sql(`update basalt.webhook_queue set due_at = now() + '1 h'`)
     release?.()
-    await waitFor('the refusal', () => hooks.app.log.some((line) => line.includes('longer than its lease')))
+    await waitFor('the rejection', () => hooks.app.log.some((line) => line.includes('stale completion')))
     expect(await waiting()).toEqual([row])
     expect((await deliveries(id)).map(({ attempt, success }) => [attempt, success])).toEqual([[1, false]])
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)

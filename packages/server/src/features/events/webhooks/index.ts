@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
 import type { Notifications } from '../../../database/notifications.ts'
+import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Outbound } from '../../../http/outbound.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { messageOf } from '../../../lib/errors.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { type Interests, Relay } from '../outbox/index.ts'
 import { pruneDeliveries } from './queries.ts'
@@ -14,14 +14,21 @@ import { enqueueEvents } from './queue.ts'
 import { webhookRoutes } from './routes.ts'
 import { createSend } from './send.ts'
 import { createWebhookService } from './service.ts'
-import { DeliveryWorker } from './worker.ts'
+import { createDeliveryWorker } from './worker.ts'
 
 export { webhookErrorTable } from './errors.ts'
-export { countWebhookSecretsByKey } from './queries.ts'
+export { countWebhookSecretsByKey, pruneDeliveries } from './queries.ts'
 
-const pruneIntervalMs = 60 * 60 * 1000
-/** Time that attempts under way get when the server stops; those cut off are made again. */
+const topic = 'webhooks'
+/** Time that attempts in flight get when the server stops; those cut off are made again. */
 const stopTimeoutMs = 3000
+
+const consumerName = 'webhooks'
+
+/** Differs when deliveries have been queued, in the transaction that queues them, or when a webhook was changed. */
+const version = sql`(
+  select c.passed || ' ' || c.target_id || ' ' || coalesce((select max(w.updated_at)::text from basalt.webhooks w), '')
+  from basalt.event_cursors c where c.consumer = ${consumerName})`
 
 export interface WebhooksDeps {
   readonly config: Config['webhooks']
@@ -32,13 +39,11 @@ export interface WebhooksDeps {
   /** Asked for only when there is a secret. */
   readonly secrets: () => SecretBox
   readonly queue: JobQueue
-  /** Whether a schedule prunes the log of deliveries; else this node does. */
-  readonly isPrunedByJob: boolean
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Tells receivers of changes (interface, Outbound webhook events). */
+/** Delivers changes to receivers. */
 export function webhooks({
   config,
   database,
@@ -47,13 +52,12 @@ export function webhooks({
   outbound,
   secrets,
   queue,
-  isPrunedByJob,
   clock,
   log,
 }: WebhooksDeps): Feature {
   const send = createSend({ outbound, secrets, clock })
   const service = createWebhookService({ database, outbound, secrets, interests, send })
-  const worker = new DeliveryWorker({
+  const worker = createDeliveryWorker({
     database,
     send,
     clock,
@@ -62,32 +66,27 @@ export function webhooks({
     pauseAfterHours: config.pause_after_hours,
     onPause: () => void interests.refresh().catch(() => undefined),
   })
-  const consumer = { name: 'webhooks', take: enqueueEvents, taken: () => worker.wake() }
+  const taken = () => {
+    worker.wake()
+    notifications.announce(topic)
+  }
+  const consumer = { name: consumerName, take: enqueueEvents, taken }
   const relay = config.deliver ? new Relay({ database, consumer, notifications, interests, log }) : undefined
-  const retentionHours = config.retention_days * 24
   queue.define(
-    housekeeping('webhook_delivery_prune', async ({ retention_hours = retentionHours }) => {
-      await pruneDeliveries(database, retention_hours)
-    }),
+    housekeeping('webhook_delivery_prune', ({ retention_hours = config.retention_days * 24 }) =>
+      pruneDeliveries(database, retention_hours),
+    ),
   )
-  let pruning: NodeJS.Timeout | undefined
+  if (config.deliver) notifications.watch({ topic, version, onChange: () => worker.wake() })
   return {
     name: 'webhooks',
     routes: (app) => webhookRoutes(app, service),
     async start() {
-      if (!isPrunedByJob) {
-        pruning = setInterval(() => {
-          pruneDeliveries(database, retentionHours).catch((error) =>
-            log.warn({ reason: messageOf(error) }, 'failed to prune the log of webhook deliveries'),
-          )
-        }, pruneIntervalMs).unref()
-      }
       if (relay === undefined) return
       await relay.start()
       worker.start()
     },
     async stop() {
-      clearInterval(pruning)
       await relay?.stop()
       await worker.stop(stopTimeoutMs)
     },

@@ -1,11 +1,12 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { Claims } from '../queue/index.ts'
 import type { Outcome } from './queries.ts'
 
 /** An attempt that is this node's to make, until its lease runs out. */
 export interface Claim {
   readonly id: string
-  /** Which claim of the row this is; the word of an earlier one is refused. */
+  /** Fencing token: which claim of the row this is. */
   readonly claim: string
   readonly webhook_id: string
   readonly url: string
@@ -17,8 +18,11 @@ export interface Claim {
   readonly body: string
 }
 
-/** Longer than any attempt takes, and short: until it runs out, the attempts of a killed node count as under way. */
+/** Longer than any attempt takes, and short: until it runs out, the attempts of a killed node count as in flight. */
 export const leaseSeconds = 15
+
+/** Longest time between two looks while attempts of any node are in flight or wait for their time. */
+const inFlightMs = 1000
 
 /** A receiver that fails gets no more than so many deliveries at once until one succeeds. */
 const failingConcurrency = 5
@@ -113,8 +117,8 @@ const isDue = sql`q.after_id is null and q.after_old_id is null and q.due_at <= 
 export async function claimAttempts(
   database: Pick<Queryable, 'many'>,
   { perReceiver, total }: { readonly perReceiver: number; readonly total: number },
-): Promise<Claim[]> {
-  return await database.many<Claim & Record<string, unknown>>(sql`
+): Promise<Claims<Claim>> {
+  const rows = await database.many<(Claim | { id: null }) & { next_ms: number | null }>(sql`
     with receiver as materialized (
       select w.id, w.url, w.secret,
         case when w.failing_since is null then ${perReceiver}::int
@@ -160,12 +164,29 @@ export async function claimAttempts(
         -- Asked again of a row that another transaction has changed meanwhile.
         and q.due_at <= now()
       returning q.id, q.claim, q.webhook_id, q.event_id, q.attempts, q.body
+    ),
+    -- What is due already waits for one in flight.
+    next as (
+      select extract(epoch from min(q.due_at) - now())::float8 * 1000 as next_ms
+      from basalt.webhooks w
+      cross join lateral (
+        select q.due_at from basalt.webhook_queue q
+        where q.webhook_id = w.id and q.after_id is null and q.after_old_id is null and q.due_at > now()
+        order by q.due_at limit 1
+      ) q
+      where w.enabled
     )
-    select q.id::text, q.claim::text, q.webhook_id, r.url, r.secret, q.event_id, q.attempts, q.body
-    from claimed q join receiver r on r.id = q.webhook_id`)
+    select q.id::text, q.claim::text, q.webhook_id, r.url, r.secret, q.event_id, q.attempts, q.body, next.next_ms
+    from next left join (claimed q join receiver r on r.id = q.webhook_id) on true`)
+  const nextMs = rows[0]?.next_ms ?? undefined
+  return {
+    claims: rows.filter((row): row is Claim & { next_ms: number | null } => row.id !== null),
+    // An attempt of another node may end, or be given back, before its lease does.
+    nextMs: nextMs === undefined ? undefined : Math.min(nextMs, inFlightMs),
+  }
 }
 
-/** Gives an attempt that was cut off to whoever looks next. */
+/** Makes an attempt that was cut off due again. */
 export async function releaseClaim(
   database: Queryable,
   { id, claim }: Pick<Claim, 'id' | 'claim'>,
@@ -176,32 +197,32 @@ export async function releaseClaim(
 }
 
 /** What follows from an outcome. */
-export type Sequel =
+export type NextAction =
   | { readonly kind: 'done' }
-  | { readonly kind: 'again'; readonly seconds: number }
-  /** No sense in going on with this webhook; what waits for it waits on. */
+  | { readonly kind: 'retry'; readonly seconds: number }
+  /** The webhook sends no more; what is queued for it stays. */
   | { readonly kind: 'pause'; readonly reason: string }
 
 /**
  * Records an attempt and what follows from it.
  *
  * @param pauseAfterHours failing for so long pauses the webhook; 0: never
- * @returns whether the attempt was still this node's
+ * @returns whether the claim was the latest
  */
 export async function settleAttempt(
   database: Queryable,
   { id, claim }: Pick<Claim, 'id' | 'claim'>,
   { success, statusCode, durationMs, error, responseBody }: Outcome,
-  sequel: Sequel,
+  next: NextAction,
   pauseAfterHours: number,
 ): Promise<boolean> {
   const isMine = sql`q.id = ${id}::bigint and q.claim = ${claim}::bigint`
   const row = sql`q.webhook_id, q.event_id, q.event_action, q.event_table, q.body`
   const settled =
-    sequel.kind === 'again'
+    next.kind === 'retry'
       ? sql`
         update basalt.webhook_queue q set attempts = attempts + 1, leased_until = null,
-          due_at = now() + make_interval(secs => ${sequel.seconds}::int)
+          due_at = now() + make_interval(secs => ${next.seconds}::int)
         from webhook w where ${isMine} and q.webhook_id = w.id
         returning ${row}, q.attempts as attempt`
       : sql`
@@ -209,8 +230,8 @@ export async function settleAttempt(
         returning ${row}, q.attempts + 1 as attempt`
   const webhook = success
     ? sql`set failing_since = null where failing_since is not null`
-    : sequel.kind === 'pause'
-      ? sql`set enabled = false, paused_at = now(), paused_reason = ${sequel.reason}, updated_at = now()
+    : next.kind === 'pause'
+      ? sql`set enabled = false, paused_at = now(), paused_reason = ${next.reason}, updated_at = now()
           where enabled`
       : sql`set
           enabled = enabled and not ${isOverdue(pauseAfterHours)},

@@ -1,5 +1,7 @@
-/** Seconds between an attempt that failed and the next one (interface, Limits). */
-const waits = [1, 5, 25] as const
+import { secondsBeforeRetry } from '../../../lib/retry-policy.ts'
+
+/** Waits of 1, 5 and 25 s. */
+const policy = { attempts: 4, delay: 1, delayMax: 25, backoff: 5 } as const
 
 /** A receiver may ask for more time than that, up to this many seconds. */
 const longestWait = 300
@@ -14,7 +16,7 @@ export function secondsToWait(
   retryAfter: string | string[] | undefined,
   now: Date,
 ): number | undefined {
-  const wait = waits[attempt - 1]
+  const wait = secondsBeforeRetry(policy, attempt)
   if (wait === undefined) return undefined
   return Math.max(wait, Math.min(readRetryAfter(retryAfter, now) ?? 0, longestWait))
 }

@@ -15,7 +15,7 @@ let port: string
 beforeAll(async () => {
   hooks = await createWebhooksApp({
     setup: 'create table item (id int primary key)',
-    // A server in public: private targets are not allowed unless somebody says so.
+    // A server in public: private targets are not allowed unless the configuration says so.
     config: { 'server.public_base_url': 'https://api.example.com' },
     async resolve(hostname) {
       const left = answers.get(hostname) ?? []
@@ -86,7 +86,7 @@ describe('a private target of a public server', () => {
     expect(receiver.received).toEqual([])
   })
 
-  test('is the same whether somebody listens there or not', async () => {
+  test('is the same with a listener there and without', async () => {
     const outcomes: unknown[] = []
     for (const each of [port, '1']) {
       answers.set('scan.example', ['127.0.0.1'])

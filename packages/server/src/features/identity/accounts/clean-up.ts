@@ -5,19 +5,19 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 /**
  * Housekeeping of accounts as jobs. Schedules name them whether or not auth is enabled.
  *
- * @param anonymousDays after which an anonymous account that nobody linked is removed
+ * @param anonymousDays after which an anonymous account that was not linked is removed
  */
 export function defineAccountHousekeeping(
   database: SystemDatabase,
   queue: JobQueue,
   anonymousDays: number,
 ): void {
-  queue.define(housekeeping('expired_auth_cleanup', async () => await deleteExpired(database)))
-  queue.define(housekeeping('stale_session_cleanup', async () => await deleteExpiredSessions(database)))
+  queue.define(housekeeping('expired_auth_cleanup', () => deleteExpired(database)))
+  queue.define(housekeeping('stale_session_cleanup', () => deleteExpiredSessions(database)))
   queue.define(
-    housekeeping('anonymous_user_cleanup', async ({ retention_days = anonymousDays }) => {
-      await removeAnonymousUsers(database, retention_days)
-    }),
+    housekeeping('anonymous_user_cleanup', ({ retention_days = anonymousDays }) =>
+      removeAnonymousUsers(database, retention_days),
+    ),
   )
 }
 
@@ -39,7 +39,7 @@ export async function deleteExpiredSessions(database: Queryable): Promise<void> 
   await database.count(sql`delete from basalt.sessions where expires_at < now()`)
 }
 
-/** Removes anonymous accounts that nobody linked, with all that belongs to them. */
+/** Removes anonymous accounts that were not linked, with all that belongs to them. */
 export async function removeAnonymousUsers(database: Queryable, olderThanDays: number): Promise<number> {
   return await database.count(sql`
     delete from basalt.users where is_anonymous and created_at < now() - make_interval(days => ${olderThanDays}::int)`)

@@ -48,7 +48,10 @@ export const accountKeys = {
   magic_link_duration: integer(600, 'Seconds a mailed sign-in link is valid.', 30, 86_400),
   anonymous_auth_enabled: flag(false, 'Whether users may sign in without telling who they are.'),
   clean_up: Type.Object({
-    enabled: flag(false, 'Whether each node removes every hour what `basalt clean-up` removes.'),
+    enabled: flag(
+      false,
+      'Whether unlinked anonymous accounts and unfinished enrolments are removed every hour, by a job.',
+    ),
     anonymous_days: integer(
       30,
       'Days after which an anonymous account that nobody linked is removed.',

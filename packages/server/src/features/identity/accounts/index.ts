@@ -1,6 +1,5 @@
 import type { Feature } from '../../../feature.ts'
 import { adminUserRoutes } from './admin-users.ts'
-import { deleteExpired } from './clean-up.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 import { mailJob } from './mails.ts'
@@ -34,14 +33,11 @@ export {
 } from './sign-in.ts'
 export { findUserByEmail, findUserById, lockUser, markEmailVerified, type User } from './users.ts'
 
-const cleanUpIntervalMs = 10 * 60 * 1000
-
 /** People: how they sign up, sign in and stay signed in. */
 export function accounts(context: AccountContext): Feature {
-  const { jobs, database } = context
+  const { jobs } = context
   jobs.define(mailJob(context))
   jobs.define(smsCodeJob(context))
-  let timer: NodeJS.Timeout | undefined
   return {
     name: 'accounts',
     routes(app) {
@@ -51,13 +47,5 @@ export function accounts(context: AccountContext): Feature {
       })
       accountPages(app, context)
     },
-    start() {
-      // A run that fails is made up for by the next one.
-      timer = setInterval(
-        () => void deleteExpired(database).catch(() => undefined),
-        cleanUpIntervalMs,
-      ).unref()
-    },
-    stop: () => clearInterval(timer),
   }
 }

@@ -225,7 +225,7 @@ describe('messages to one recipient', () => {
       const { token } = await nodes.first.register(email, password)
       expect((await nodes.first.app.request('DELETE', '/api/auth/me', { token })).status).toBe(204)
     }
-    const asked = await nodes.sql("select 1 from basalt_jobs.job where data ->> 'email' = $1", [email])
+    const asked = await nodes.sql("select 1 from basalt.jobs where payload ->> 'email' = $1", [email])
     expect(asked).toHaveLength(3)
     const { token } = await nodes.first.register(email, password)
     expectRefused(await nodes.second.post('verify/resend', undefined, token), 3600)

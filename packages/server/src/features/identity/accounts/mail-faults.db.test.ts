@@ -34,11 +34,13 @@ afterAll(async () => {
 
 interface JobRow {
   readonly state: string
-  readonly retry_count: number
+  readonly attempts: number
 }
+/** The state `retried` is queued, after attempts that failed. */
 const jobsOf = (to: string) =>
   nodes.sql<JobRow & { id: string }>(
-    `select id, state, retry_count from basalt_jobs.job where $1 in (data ->> 'email', data ->> 'phone')`,
+    `select id, case when state = 'queued' and attempts > 0 then 'retried' else state end as state, attempts
+     from basalt.jobs where $1 in (payload ->> 'email', payload ->> 'phone')`,
     [to],
   )
 const receivedBy = (to: string): readonly Received[] => receiver.received.filter((each) => each.to === to)
@@ -51,7 +53,7 @@ const waitForState = (to: string, state: string) =>
     return more.length === 0 && job?.state === state && job
   })
 /** Jobs that wait to be tried again are due now. */
-const hurry = () => nodes.sql("update basalt_jobs.job set start_after = now() where state = 'retry'")
+const hurry = () => nodes.sql("update basalt.jobs set run_at = now() where state = 'queued' and attempts > 0")
 
 /** Everything that mails something: what it answers, and to whom the mail goes. */
 async function askForEverything(): Promise<readonly { status: number; to: string }[]> {
@@ -85,7 +87,7 @@ describe('while the mail server', () => {
       await fault.begin()
       const asked = await askForEverything()
       expect(asked.map(({ status }) => status)).toEqual([201, 200, 200, 200])
-      for (const { to } of asked) await waitForState(to, 'retry')
+      for (const { to } of asked) await waitForState(to, 'retried')
       const before = new Map(asked.map(({ to }) => [to, receivedBy(to)]))
       await fault.end()
       await hurry()
@@ -106,10 +108,10 @@ describe('while the mail server', () => {
     receiver.behave({ hangs: true })
     const asked = await askForEverything()
     expect(asked.map(({ status }) => status)).toEqual([201, 200, 200, 200])
-    for (const { to } of asked) await waitForState(to, 'active')
+    for (const { to } of asked) await waitForState(to, 'running')
     const phone = '+12025550180'
     expect((await nodes.first.post('sms', { phone })).status).toBe(200)
-    await waitForState(phone, 'active')
+    await waitForState(phone, 'running')
   })
 })
 
@@ -117,7 +119,7 @@ describe('a message that arrived although sending it failed', () => {
   const arriveOnce = async (to: string, ask: () => Promise<{ status: number }>): Promise<string> => {
     receiver.behave({ status: 500 })
     expect((await ask()).status).toBe(200)
-    await waitForState(to, 'retry')
+    await waitForState(to, 'retried')
     receiver.behave({})
     const [message] = receivedBy(to)
     return secretIn(message as Received)
@@ -188,7 +190,7 @@ test('a link lives on while its mail cannot be sent for longer than it would', a
   const email = newEmail()
   receiver.behave({ status: 503 })
   expect((await nodes.first.post('magic-link', { email })).status).toBe(200)
-  await waitForState(email, 'retry')
+  await waitForState(email, 'retried')
   await nodes.sql('update basalt.mailed_tokens set expires_at = now() where email = $1', [email])
   receiver.behave({})
   await hurry()
@@ -203,7 +205,7 @@ test.each([400, 404, 410, 422])(
     const email = newEmail()
     receiver.behave({ status })
     expect((await nodes.first.post('magic-link', { email })).status).toBe(200)
-    expect(await waitForState(email, 'failed')).toMatchObject({ retry_count: 0 })
+    expect(await waitForState(email, 'failed')).toMatchObject({ attempts: 1 })
     receiver.behave({})
     await hurry()
     expect(receivedBy(email)).toHaveLength(1)
@@ -226,10 +228,10 @@ test('a payload, a failure and the log hold no secret of a message', async () =>
   receiver.behave({ status: 500 })
   await nodes.first.post('magic-link', { email })
   await nodes.first.post('sms', { phone })
-  await waitForState(email, 'retry')
-  await waitForState(phone, 'retry')
+  await waitForState(email, 'retried')
+  await waitForState(phone, 'retried')
   const kept = JSON.stringify([
-    await nodes.sql('select * from basalt_jobs.job'),
+    await nodes.sql('select * from basalt.jobs'),
     await nodes.sql('select * from basalt.mailed_tokens'),
     await nodes.sql("select encode(code_hash, 'hex'), phone from basalt.phone_codes"),
     nodes.both.map(({ app }) => app.log),

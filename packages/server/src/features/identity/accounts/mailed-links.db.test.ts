@@ -28,9 +28,7 @@ const me = async (token: string) => (await accounts.app.request('GET', '/api/aut
 /** Waits until no mail is on its way. */
 const settle = () =>
   expect
-    .poll(() =>
-      accounts.app.sql("select 1 from basalt_jobs.job where state in ('created', 'retry', 'active')"),
-    )
+    .poll(() => accounts.app.sql("select 1 from basalt.jobs where state in ('queued', 'running')"))
     .toEqual([])
 
 describe('the verification mail', () => {

@@ -89,9 +89,7 @@ const kinds: Readonly<Record<MailPurpose, MailKind>> = {
 export function mailJob(context: AccountContext): JobType<MailRequest> {
   return {
     name: jobName,
-    retries: 10,
-    retryDelay: 5,
-    retryDelayMax: 900,
+    retry: { attempts: 11, delay: 5, delayMax: 900, backoff: 2 },
     timeout: 60,
     async handle({ purpose, email }, { id }) {
       const { database, appName, siteUrl, mail, keys } = context

@@ -97,7 +97,7 @@ describe('SMS sign-in', () => {
       expect([response.status, response.json]).toEqual([200, asked])
       expect(envelope(await accounts.post('sms/confirm', { phone, code: '123456' }))).toEqual(invalidCode)
     }
-    expect(await accounts.app.sql("select 1 from basalt_jobs.job where data->>'phone' like '+49%'")).toEqual(
+    expect(await accounts.app.sql("select 1 from basalt.jobs where payload->>'phone' like '+49%'")).toEqual(
       [],
     )
   })
@@ -107,9 +107,7 @@ describe('SMS sign-in', () => {
     for (let times = 0; times < 5; times += 1) await askForCode(phone)
     expect((await accounts.post('sms', { phone })).json).toEqual(asked)
     await expect
-      .poll(() =>
-        accounts.app.sql("select 1 from basalt_jobs.job where state in ('created', 'retry', 'active')"),
-      )
+      .poll(() => accounts.app.sql("select 1 from basalt.jobs where state in ('queued', 'running')"))
       .toEqual([])
     expect(sent(phone)).toHaveLength(5)
   })
@@ -129,7 +127,7 @@ describe('SMS sign-in', () => {
     const code = await askForCode(phone)
     const dump = JSON.stringify([
       await accounts.app.sql("select encode(code_hash, 'hex') as hash from basalt.phone_codes"),
-      await accounts.app.sql('select data, output from basalt_jobs.job'),
+      await accounts.app.sql('select payload, last_error from basalt.jobs'),
     ])
     expect(dump).not.toContain(code)
   })

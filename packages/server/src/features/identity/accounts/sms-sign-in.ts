@@ -61,9 +61,7 @@ async function isWithinDailyLimit({ config, throttle }: AccountContext): Promise
 export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
   return {
     name: jobName,
-    retries: 2,
-    retryDelay: 5,
-    retryDelayMax: 60,
+    retry: { attempts: 3, delay: 5, delayMax: 60, backoff: 2 },
     timeout: 30,
     async handle({ phone }, { id }) {
       const { config, database, keys, sms } = context

@@ -1,5 +1,6 @@
 import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { removeAnonymousUsers } from '../accounts/index.ts'
 import { removeStaleEnrollments } from './factors.ts'
 
@@ -8,7 +9,20 @@ export interface CleanedUp {
   readonly enrollments: number
 }
 
-/** What the operator has to ask for (interface, Limits): anonymous accounts and enrolments that nobody finished. */
+/** Housekeeping that `auth.clean_up.enabled` asks for; else the job does nothing. */
+export function defineUnfinishedHousekeeping(
+  database: SystemDatabase,
+  queue: JobQueue,
+  config: Config['auth']['clean_up'],
+): void {
+  queue.define(
+    housekeeping('unfinished_auth_cleanup', async () => {
+      if (config.enabled) await cleanUp(database, config)
+    }),
+  )
+}
+
+/** What the operator has to ask for: anonymous accounts and enrolments that nobody finished. */
 export async function cleanUp(
   database: SystemDatabase,
   config: Config['auth']['clean_up'],

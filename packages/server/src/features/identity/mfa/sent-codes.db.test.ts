@@ -218,9 +218,10 @@ describe.each(kinds)('codes by $method', (kind) => {
       await accounts.app.sql("select *, encode(code_hash, 'hex') from basalt.mfa_challenges where id = $1", [
         challenge_id,
       ]),
-      await accounts.app.sql("select data, output from basalt_jobs.job where data->>'challengeId' = $1", [
-        challenge_id,
-      ]),
+      await accounts.app.sql(
+        "select payload, last_error from basalt.jobs where payload->>'challengeId' = $1",
+        [challenge_id],
+      ),
     ])
     expect(dump.replace(challenge_id, '')).not.toContain(`"${code}"`)
   })

@@ -208,9 +208,7 @@ export async function verifySentCode(
 export function sentCodeJob(context: MfaContext): JobType<CodeRequest> {
   return {
     name: jobName,
-    retries: 4,
-    retryDelay: 5,
-    retryDelayMax: 60,
+    retry: { attempts: 5, delay: 5, delayMax: 60, backoff: 2 },
     timeout: 60,
     async handle({ method, purpose, challengeId, userId }, { id }) {
       const { accounts } = context

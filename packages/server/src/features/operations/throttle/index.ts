@@ -1,6 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import type { Feature } from '../../../feature.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { createTurns } from './turns.ts'
 
 export { createTurns } from './turns.ts'
@@ -99,20 +99,7 @@ function fullKey({ name }: AttemptLimit, key: string): string {
   return `${name}:${key}`
 }
 
-const cleanUpIntervalMs = 10 * 60 * 1000
-
 /** Keeps the table of attempts small. */
-export function throttle(database: SystemDatabase): Feature {
-  let timer: NodeJS.Timeout | undefined
-  return {
-    name: 'throttle',
-    start() {
-      // A run that fails is made up for by the next one.
-      timer = setInterval(
-        () => void deleteEndedWindows(database).catch(() => undefined),
-        cleanUpIntervalMs,
-      ).unref()
-    },
-    stop: () => clearInterval(timer),
-  }
+export function defineThrottleHousekeeping(database: SystemDatabase, queue: JobQueue): void {
+  queue.define(housekeeping('attempt_cleanup', () => deleteEndedWindows(database)))
 }

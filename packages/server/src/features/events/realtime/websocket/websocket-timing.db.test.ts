@@ -75,6 +75,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     database,
     catalog,
     interests,
+    queue: { define: () => undefined },
     notifications,
     verifiers: [anyToken],
     limiter: noLimit,

@@ -1,0 +1,1 @@
+export { type Claims, QueueWorker } from './queue-worker.ts'

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { secondsBeforeRetry } from './retry-policy.ts'
+
+const policy = { attempts: 5, delay: 2, delayMax: 10, backoff: 2 }
+
+test('a retry waits longer each time, up to the longest pause, and follows no last attempt', () => {
+  const waits = [1, 2, 3, 4, 5, 6].map((attempt) => secondsBeforeRetry(policy, attempt))
+  expect(waits).toEqual([2, 4, 8, 10, undefined, undefined])
+})
+
+test('a retry after a thousand attempts waits for the longest pause', () => {
+  expect(secondsBeforeRetry({ ...policy, attempts: 2000 }, 1999)).toBe(10)
+})
