@@ -7,9 +7,13 @@ import {
   goodPassword,
   type SignedIn,
 } from '../../../../test/accounts.ts'
+import { call, connectTo } from '../../../../test/connections.ts'
 import { aal2Session, createMfaApp, totpUser } from '../../../../test/second-factors.ts'
 import { createTestApp, envelope, type TestApp, type TestResponse } from '../../../../test/test-app.ts'
+import { createWireProxy } from '../../../../test/wire-proxy.ts'
+import { queryableOn } from '../../../database/system-database.ts'
 import { createRefreshToken } from './refresh-token.ts'
+import { renewSession } from './sessions.ts'
 
 let accounts: AccountsApp
 /** A second node on the same database. */
@@ -123,6 +127,33 @@ describe('refresh', () => {
     expect(
       await accounts.app.sql('select generation from basalt.sessions where user_id = $1', [user.id]),
     ).toEqual([{ generation: 2 }])
+  })
+
+  test('takes one round trip, and is parsed once per connection', async () => {
+    const { token, user } = await accounts.register()
+    const sessionId = String(claimsOf(token).sid)
+    const url = new URL(accounts.app.database.url)
+    await using proxy = await createWireProxy(Number(url.port))
+    url.port = String(proxy.port)
+    const connection = await connectTo({ url: url.href })
+    // The proxy counts the connections that begin as those of callers do.
+    await connection.send([call("select set_config('application_name', 'refresh', false)")])
+    const renew = (generation: number) =>
+      renewSession(queryableOn(connection), sessionId, generation, {
+        lifetimeSeconds: 60,
+        tokenExpiresAt: new Date(),
+        client: { userAgent: 'test', ipAddress: '127.0.0.1' },
+        requiresVerifiedEmail: true,
+      })
+    proxy.takeTraffic()
+    await accounts.app.sql('update basalt.users set email_verified_at = now() where id = $1', [user.id])
+    expect(await renew(1)).toMatchObject({ session_id: sessionId, generation: 2 })
+    expect(proxy.takeTraffic()).toMatchObject({ turns: 1, syncs: 1, parsed: [expect.any(String)] })
+    expect(await renew(2)).toMatchObject({ generation: 3 })
+    expect(proxy.takeTraffic()).toMatchObject({ turns: 1, syncs: 1, executes: 1, parsed: [] })
+    expect(await renew(1), 'a replay within the grace period').toMatchObject({ generation: 3 })
+    expect(proxy.takeTraffic()).toMatchObject({ turns: 1, syncs: 1, executes: 1, parsed: [] })
+    await connection.close()
   })
 
   test('refuses tokens that were never issued without ending anything', async () => {

@@ -12,8 +12,7 @@ import {
   findSessionOwner,
   findUnverifiedEmail,
   listSessions,
-  repeatRotation,
-  rotateSession,
+  renewSession,
 } from './sessions.ts'
 import { type AuthenticationResponse, respond, tokenExpiryOf } from './sign-in.ts'
 import { lockUser } from './users.ts'
@@ -33,19 +32,17 @@ export async function refresh(
   const content = readRefreshToken(requireText(refreshToken, 'refreshToken'), keys.refresh)
   if (content === undefined) throw accountErrors.invalidRefreshToken()
   const { sessionId, generation } = content
-  // First: a session that may not be used yet keeps its refresh token.
-  if (config.require_verified_email && (await findUnverifiedEmail(database, sessionId)) !== undefined) {
-    throw accountErrors.emailNotVerified()
-  }
-  const renewal = {
+  const session = await renewSession(database, sessionId, generation, {
     lifetimeSeconds: config.refresh_token_duration,
     tokenExpiresAt: tokenExpiryOf(context),
     client,
-  }
-  const session =
-    (await rotateSession(database, sessionId, generation, renewal)) ??
-    (await repeatRotation(database, sessionId, generation, renewal))
+    requiresVerifiedEmail: config.require_verified_email,
+  })
   if (session === undefined) {
+    // First: a session that may not be used yet keeps its refresh token.
+    if (config.require_verified_email && (await findUnverifiedEmail(database, sessionId)) !== undefined) {
+      throw accountErrors.emailNotVerified()
+    }
     if (await endReplayedSession(database, sessionId, generation)) endedSessions.add(sessionId)
     throw accountErrors.invalidRefreshToken()
   }

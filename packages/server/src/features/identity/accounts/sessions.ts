@@ -102,28 +102,7 @@ export interface Renewal {
   /** When the new access token expires. */
   readonly tokenExpiresAt: Date
   readonly client: Client
-}
-
-/** Takes the session to its next generation; undefined unless it is at this one. Of several at once one succeeds. */
-export async function rotateSession(
-  database: Queryable,
-  sessionId: string,
-  generation: number,
-  { lifetimeSeconds, tokenExpiresAt, client }: Renewal,
-): Promise<RefreshedSession | undefined> {
-  return await database.maybeOne<RefreshedSession>(sql`
-    update basalt.sessions s set
-      generation = generation + 1,
-      rotations = (rotations || now())[greatest(1, cardinality(rotations) + 2 - ${rememberedRotations}::int):],
-      last_active_at = now(),
-      expires_at = now() + make_interval(secs => ${lifetimeSeconds}::int),
-      tokens_expire_at = greatest(tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz),
-      user_agent = ${client.userAgent},
-      ip_address = ${client.ipAddress}
-    from basalt.users u
-    where s.id = ${sessionId} and s.generation = ${generation} and s.expires_at > now()
-      and u.id = s.user_id and u.disabled_at is null
-    returning u.*, s.id as session_id, s.generation, s.aal, s.amr`)
+  readonly requiresVerifiedEmail: boolean
 }
 
 /** When the rotation that replaced this generation happened; null when it is not remembered. */
@@ -131,21 +110,44 @@ function rotationOf(generation: number) {
   return sql`s.rotations[cardinality(s.rotations) - (s.generation - ${generation}::int) + 1]`
 }
 
-/** Another access token for the session, if this generation was replaced only just now. */
-export async function repeatRotation(
+/**
+ * In one statement: takes a session at this generation to its next one, and answers a session whose generation was
+ * replaced within the grace period as it is. Undefined for any other. Of several refreshes at once one rotates: the
+ * others wait for its row lock, and PostgreSQL evaluates the statement again on the row it left (PostgreSQL, Read
+ * Committed Isolation Level).
+ *
+ * @param requiresVerifiedEmail whether a user with an unverified address is refused
+ */
+export async function renewSession(
   database: Queryable,
   sessionId: string,
   generation: number,
-  { tokenExpiresAt }: Pick<Renewal, 'tokenExpiresAt'>,
+  { lifetimeSeconds, tokenExpiresAt, client, requiresVerifiedEmail }: Renewal,
 ): Promise<RefreshedSession | undefined> {
-  return await database.maybeOne<RefreshedSession>(sql`
-    update basalt.sessions s set
-      tokens_expire_at = greatest(tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz)
-    from basalt.users u
-    where s.id = ${sessionId} and s.generation > ${generation} and s.expires_at > now()
-      and u.id = s.user_id and u.disabled_at is null
-      and ${rotationOf(generation)} > now() - make_interval(secs => ${graceSeconds}::int)
-    returning u.*, s.id as session_id, s.generation, s.aal, s.amr`)
+  const rotates = sql`s.generation = ${generation}::int`
+  return await database.maybeOne<RefreshedSession>(
+    sql.prepared(sql`
+      update basalt.sessions s set
+        generation = case when ${rotates} then s.generation + 1 else s.generation end,
+        rotations = case when ${rotates}
+          then (s.rotations || now())[greatest(1, cardinality(s.rotations) + 2 - ${sql.integer(rememberedRotations)}):]
+          else s.rotations end,
+        last_active_at = case when ${rotates} then now() else s.last_active_at end,
+        expires_at = case when ${rotates}
+          then now() + make_interval(secs => ${lifetimeSeconds}::int) else s.expires_at end,
+        tokens_expire_at = greatest(s.tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz),
+        user_agent = case when ${rotates} then ${client.userAgent}::text else s.user_agent end,
+        ip_address = case when ${rotates} then ${client.ipAddress}::text else s.ip_address end
+      from basalt.users u
+      where s.id = ${sessionId}::uuid and s.expires_at > now()
+        and u.id = s.user_id and u.disabled_at is null
+        and not (${requiresVerifiedEmail}::bool and u.email is not null and u.email_verified_at is null)
+        and (${rotates}
+          or s.generation > ${generation}::int
+            and ${rotationOf(generation)} > now() - make_interval(secs => ${sql.integer(graceSeconds)}))
+      returning u.id, u.email, u.email_verified_at, u.phone, u.password_hash, u.is_anonymous, u.linked_at,
+        u.disabled_at, u.created_at, u.updated_at, s.id as session_id, s.generation, s.aal, s.amr`),
+  )
 }
 
 /** The address of the session's user while it still has to be verified. */
