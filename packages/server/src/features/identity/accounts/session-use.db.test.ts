@@ -13,7 +13,7 @@ import { createTestApp, envelope, type TestApp, type TestResponse } from '../../
 import { createWireProxy } from '../../../../test/wire-proxy.ts'
 import { queryableOn } from '../../../database/system-database.ts'
 import { createRefreshToken } from './refresh-token.ts'
-import { renewSession } from './sessions.ts'
+import { rotateSessions } from './sessions.ts'
 
 let accounts: AccountsApp
 /** A second node on the same database. */
@@ -53,6 +53,9 @@ async function endsEverywhere(token: string): Promise<void> {
     }
   }
 }
+
+const renewal = { lifetimeSeconds: 60, tokenExpiresAt: new Date(), requiresVerifiedEmail: false }
+const rotation = { generation: 1, client: { userAgent: 'test', ipAddress: '127.0.0.1' } }
 
 describe('refresh', () => {
   test('replaces the refresh token and keeps session, level and methods', async () => {
@@ -130,7 +133,7 @@ describe('refresh', () => {
   })
 
   test('takes one round trip, and is parsed once per connection', async () => {
-    const { token, user } = await accounts.register()
+    const { token } = await accounts.register()
     const sessionId = String(claimsOf(token).sid)
     const url = new URL(accounts.app.database.url)
     await using proxy = await createWireProxy(Number(url.port))
@@ -138,22 +141,51 @@ describe('refresh', () => {
     const connection = await connectTo({ url: url.href })
     // The proxy counts the connections that begin as those of callers do.
     await connection.send([call("select set_config('application_name', 'refresh', false)")])
-    const renew = (generation: number) =>
-      renewSession(queryableOn(connection), sessionId, generation, {
-        lifetimeSeconds: 60,
-        tokenExpiresAt: new Date(),
-        client: { userAgent: 'test', ipAddress: '127.0.0.1' },
-        requiresVerifiedEmail: true,
-      })
+    const rotate = (generation: number) =>
+      rotateSessions(queryableOn(connection), [{ ...rotation, sessionId, generation }], renewal)
     proxy.takeTraffic()
-    await accounts.app.sql('update basalt.users set email_verified_at = now() where id = $1', [user.id])
-    expect(await renew(1)).toMatchObject({ session_id: sessionId, generation: 2 })
+    expect(await rotate(1)).toMatchObject([{ session_id: sessionId, generation: 2 }])
     expect(proxy.takeTraffic()).toMatchObject({ turns: 1, syncs: 1, parsed: [expect.any(String)] })
-    expect(await renew(2)).toMatchObject({ generation: 3 })
-    expect(proxy.takeTraffic()).toMatchObject({ turns: 1, syncs: 1, executes: 1, parsed: [] })
-    expect(await renew(1), 'a replay within the grace period').toMatchObject({ generation: 3 })
+    expect(await rotate(2)).toMatchObject([{ session_id: sessionId, generation: 3 }])
     expect(proxy.takeTraffic()).toMatchObject({ turns: 1, syncs: 1, executes: 1, parsed: [] })
     await connection.close()
+  })
+
+  test('of forty sessions at once rotates each once, whatever the others are', async () => {
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => accounts.register()))
+    const expired = sessions[0]?.user.id
+    await accounts.app.sql('update basalt.sessions set expires_at = now() where user_id = $1', [expired])
+    const responses = await Promise.all(
+      [...sessions, ...sessions].map(({ refreshToken }) => refreshOn(accounts.app, refreshToken)),
+    )
+    responses.forEach(({ status, json }, index) => {
+      const { user } = sessions[index % 20] as SignedIn
+      expect(status).toBe(user.id === expired ? 401 : 200)
+      if (user.id !== expired) expect(json.user.id).toBe(user.id)
+    })
+    const ids = sessions.slice(1).map(({ user }) => user.id)
+    expect(
+      await accounts.app.sql('select distinct generation from basalt.sessions where user_id = any ($1)', [
+        ids,
+      ]),
+    ).toEqual([{ generation: 2 }])
+  })
+
+  test('does not wait for a session of another user that is locked', async () => {
+    const [locked, free] = [await accounts.register(), await accounts.register()]
+    await using holder = await openTransaction(accounts.app.database)
+    await holder.sql('select from basalt.sessions where user_id = $1 for update', [locked.user.id])
+    const waiting = refreshOn(accounts.app, locked.refreshToken)
+    await holder.waitForBlocked()
+    const rotations = [locked, free].map(({ token }) => ({
+      ...rotation,
+      sessionId: String(claimsOf(token).sid),
+    }))
+    expect(await rotateSessions(accounts.app.app.database.system, rotations, renewal)).toMatchObject([
+      { id: free.user.id, generation: 2 },
+    ])
+    await holder.commit()
+    expect((await waiting).status).toBe(200)
   })
 
   test('refuses tokens that were never issued without ending anything', async () => {
