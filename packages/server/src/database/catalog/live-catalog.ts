@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
-import { messageOf } from '../../lib/errors.ts'
+import { codeOf, messageOf } from '../../lib/errors.ts'
 import type { SystemDatabase } from '../system-database.ts'
 import { type CatalogScope, loadCatalog } from './load.ts'
 import type { Catalog } from './model.ts'
@@ -16,6 +17,20 @@ export interface LiveCatalogOptions extends CatalogScope {
 /** Half of the two seconds within which every node has to see DDL (decisions, Collections). */
 const pollIntervalMs = 1000
 
+/**
+ * Between the end of one look and the beginning of the next: requests for unknown names arrive as fast as a client sends
+ * them, and those that arrive meanwhile share a look.
+ */
+const pauseMs = 50
+
+/**
+ * A table is locked to print its policies, and a transaction that changes it may hold the lock for long. The policies of
+ * before are in force until then, so the last snapshot stays and the next look reads again.
+ */
+const lockTimeoutMs = 100
+/** SQLSTATE lock_not_available. */
+const lockNotAvailable = '55P03'
+
 /** What was planned on a snapshot fails for it within this time after the next one is there. */
 const recentMs = 2000
 
@@ -28,7 +43,7 @@ export class LiveCatalog {
   #current: Catalog
   #replacedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
-  /** Begins when {@link #refreshing} ends, for those who came too late for it. */
+  /** Starts when {@link #refreshing} and the pause after it end, for callers that came too late for it. */
   #refreshingNext: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #isBroken = false
@@ -63,13 +78,18 @@ export class LiveCatalog {
     return seen === undefined && performance.now() - this.#replacedAt < recentMs
   }
 
-  /** A look that is already under way may have read the definitions before the caller's reason came about. */
+  /** A look in flight may have read the definitions before the caller's reason came about. */
   #refreshFromNow(): Promise<void> {
     if (this.#refreshing === undefined) {
-      this.#refreshing = this.#refresh().finally(() => {
-        this.#refreshing = undefined
-      })
-      return this.#refreshing
+      const look = this.#refresh()
+      // Nothing can be shared with a look that failed.
+      this.#refreshing = look
+        .then(() => delay(pauseMs, undefined, { ref: false }))
+        .finally(() => {
+          this.#refreshing = undefined
+        })
+      this.#refreshing.catch(() => undefined)
+      return look
     }
     this.#refreshingNext ??= this.#refreshing
       .catch(() => undefined)
@@ -92,7 +112,12 @@ export class LiveCatalog {
     )
     if (fingerprint === this.#current.fingerprint) return
     const before = this.#current
-    this.#current = await load(this.#options)
+    const after = await load({ ...this.#options, lockTimeoutMs }).catch((error) => {
+      if (codeOf(error) === lockNotAvailable) return undefined
+      throw error
+    })
+    if (after === undefined) return
+    this.#current = after
     this.#replacedAt = performance.now()
     this.#options.onChange?.(before, this.#current)
   }
