@@ -4,6 +4,7 @@ import { PoolMeter, sizePool } from './pool-sizing.ts'
 describe('the size of a pool', () => {
   test.each([
     { what: 'two cores beside the server', cores: 2, roundTripMs: 0.05, workMs: 0.6, eagerSize: 4 },
+    { what: 'two cores that are busy', cores: 2, roundTripMs: 0.9, workMs: 1, eagerSize: 4 },
     { what: 'two cores 2 ms away', cores: 2, roundTripMs: 2, workMs: 2.5, eagerSize: 20 },
     { what: 'two cores 2 ms away with long statements', cores: 2, roundTripMs: 2, workMs: 18, eagerSize: 4 },
     { what: 'one core', cores: 1, roundTripMs: 0, workMs: 1, eagerSize: 2 },
@@ -21,8 +22,8 @@ describe('the size of a pool', () => {
 
   test.each([
     [0.1, 1],
-    [3, 3],
-    [500, 20],
+    [2, 2],
+    [500, 3],
   ])('waits within its bounds for work of %d ms', (workMs, growDelayMs) => {
     expect(sizePool({ roundTripMs: 0, workMs, cores: 2 }, 16).growDelayMs).toBe(growDelayMs)
   })
@@ -34,14 +35,14 @@ describe('the size of a pool', () => {
     meter.addRoundTrip(2)
     for (let count = 0; count < 1000; count += 1) meter.addWork(4)
     expect(meter.sizing.eagerSize).toBe(8)
-    expect(meter.sizing.growDelayMs).toBeCloseTo(4)
-    for (let count = 0; count < 8; count += 1) meter.addRoundTrip(0.01)
+    expect(meter.sizing.growDelayMs).toBe(3)
+    for (let count = 0; count < 24; count += 1) meter.addRoundTrip(0.01)
     expect(meter.sizing.eagerSize).toBe(4)
   })
 
   test('is not misled by work that waits for a lock', () => {
     const meter = new PoolMeter(100, 2)
     for (let count = 0; count < 1000; count += 1) meter.addWork(30_000)
-    expect(meter.sizing.growDelayMs).toBeCloseTo(20)
+    expect(meter.sizing.growDelayMs).toBeCloseTo(3)
   })
 })

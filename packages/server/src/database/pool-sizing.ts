@@ -4,7 +4,7 @@ export interface PoolMeasurements {
   readonly roundTripMs: number
   /** Milliseconds a connection is in use for one message, the round trip included. */
   readonly workMs: number
-  /** Processors of the database's machine; undefined when they are not known. */
+  /** Processors of the database's machine where that is this one; undefined where they are not known. */
   readonly cores: number | undefined
 }
 
@@ -19,7 +19,10 @@ export interface PoolSizing {
 const perCore = 2
 const unknownCores = 8
 const smallestEagerSize = 2
-const growDelayRange = { least: 1, most: 20 }
+/** A longer delay would hold up every quick statement while a few slow ones are in flight. */
+const growDelayRange = { least: 1, most: 3 }
+/** On this machine a round trip takes microseconds; what is measured below this is the wait for a processor. */
+const sameMachineMs = 1
 
 /**
  * As many connections as keep the database busy with short statements (see docs/decisions/0018-pool-size.md): so many
@@ -28,16 +31,17 @@ const growDelayRange = { least: 1, most: 20 }
  * @param size connections at most
  */
 export function sizePool({ roundTripMs, workMs, cores }: PoolMeasurements, size: number): PoolSizing {
-  const serviceMs = Math.max(workMs - roundTripMs, 0.05)
-  const wanted = Math.floor((cores ?? unknownCores) * perCore * (1 + roundTripMs / serviceMs))
+  const networkMs = cores !== undefined && roundTripMs < sameMachineMs ? 0 : roundTripMs
+  const serviceMs = Math.max(workMs - networkMs, 0.05)
+  const wanted = Math.floor((cores ?? unknownCores) * perCore * (1 + networkMs / serviceMs))
   return {
     eagerSize: Math.min(Math.max(wanted, smallestEagerSize), size),
     growDelayMs: Math.min(Math.max(workMs, growDelayRange.least), growDelayRange.most),
   }
 }
 
-/** Openings of which the quickest round trip counts: the others met a busy machine. */
-const rememberedRoundTrips = 8
+/** Of so many the quickest round trip counts: the others met a busy machine. */
+const rememberedRoundTrips = 24
 /** Weight of the newest work in the average. */
 const averageWeight = 0.02
 /** Work beyond this waits for something other than processors. */

@@ -36,6 +36,7 @@ interface Waiter {
 
 /** A new connection that does not answer within this time is cut. */
 const measureTimeoutMs = 3000
+const roundTripsPerOpening = 3
 
 /** While some connections work, a new one that could not be opened is not tried again at once. */
 const openAgainMs = 100
@@ -161,7 +162,8 @@ export class Pool {
       }, this.#options.acquireTimeoutMs)
       const waiter: Waiter = { since: performance.now(), subject, isAbandoned, resolve, reject, timer }
       this.#waiting.push(waiter)
-      if (this.#underWay.count + this.#opening < this.#meter.sizing.eagerSize && this.#shares.admits(subject)) this.#grow()
+      if (this.#underWay.count + this.#opening < this.#meter.sizing.eagerSize && this.#shares.admits(subject))
+        this.#grow()
       else this.#beImpatient()
     })
   }
@@ -224,15 +226,20 @@ export class Pool {
     return true
   }
 
-  /** Sends an empty message, a Sync alone. */
+  /** Sends empty messages, a Sync alone; the first one also starts the session's process. */
   async #measureRoundTrip(connection: Connection): Promise<void> {
-    const startedAt = performance.now()
     const timer = setTimeout(() => connection.destroy(), measureTimeoutMs)
-    await connection.send([]).then(
-      () => this.#meter.addRoundTrip(performance.now() - startedAt),
-      () => undefined,
-    )
-    clearTimeout(timer)
+    try {
+      for (let count = 0; count < roundTripsPerOpening; count += 1) {
+        const startedAt = performance.now()
+        await connection.send([])
+        this.#meter.addRoundTrip(performance.now() - startedAt)
+      }
+    } catch {
+      // The connection is lost, and a closed one is replaced when it is released.
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   #release(connection: Connection): void {
@@ -259,7 +266,9 @@ export class Pool {
     const [first] = this.#waiting
     const { eagerSize, growDelayMs } = this.#meter.sizing
     return (
-      this.#underWay.count >= eagerSize && first !== undefined && performance.now() - first.since < growDelayMs
+      this.#underWay.count >= eagerSize &&
+      first !== undefined &&
+      performance.now() - first.since < growDelayMs
     )
   }
 
