@@ -129,3 +129,10 @@ export const cases: readonly BenchCase[] = [
     }),
   },
 ]
+
+/** Reads at half of the peak, with the 99th percentile that is good enough. */
+export const openLoopCases = [
+  { name: 'one row', p99Ms: 5 },
+  { name: 'list of 20, no total', p99Ms: 10 },
+  { name: 'list of 20, with total', p99Ms: 10 },
+] as const

@@ -1,4 +1,4 @@
-import { cases, ownerId } from './cases.ts'
+import { type BenchCase, cases, ownerId } from './cases.ts'
 import { basalt, runScript } from './server.ts'
 
 /** What a request is sent with, and what it is compared to. */
@@ -47,7 +47,13 @@ export const pairedCases: readonly PairedCase[] = [
 ]
 
 /** Lists of 20, which are read most. */
-export const pairedRequest = cases.find(({ name }) => name === 'list of 20, no total')
+export const pairedRequest = requireCase('list of 20, no total')
+
+function requireCase(wanted: string): BenchCase {
+  const found = cases.find(({ name }) => name === wanted)
+  if (found === undefined) throw new Error(`there is no case "${wanted}"`)
+  return found
+}
 
 /** Measures both sides in turn, so that a machine whose speed drifts does so for both. */
 export async function measurePaired(

@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type BenchCase, cases, ownerId, seedScript } from './cases.ts'
+import { type BenchCase, cases, openLoopCases, ownerId, seedScript } from './cases.ts'
 import { measurePaired, pairedCases, pairedRequest } from './paired.ts'
-import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
+import { basalt, createDirectory, runScript, type Server, startFarServer, startServer } from './server.ts'
 
 /**
  * Requests per second over HTTP on loopback, token and row-level security on, against the floor: the same
@@ -18,7 +19,10 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
-    case: { type: 'string' },
+    /** `throughput`, `open-loop`, or the name of a paired case. */
+    case: { type: 'string', default: 'throughput' },
+    /** Milliseconds of a round trip between server and database. */
+    delay: { type: 'string', default: '0' },
     peer: { type: 'string' },
     'peer-token': { type: 'string', default: '' },
   },
@@ -33,43 +37,80 @@ interface Result {
   readonly peer: number | undefined
 }
 
-const server = await startServer(directory)
+/** Of both servers where the database is far. */
+const secret = { BASALT_AUTH_JWT_SECRET: randomBytes(32).toString('hex') }
+const near = await startServer(directory, secret)
+const farDirectory = createDirectory()
+const far =
+  options.delay === '0' ? undefined : await startFarServer(farDirectory, near, Number(options.delay), secret)
+const server = far ?? near
 try {
   writeFileSync(join(directory, 'seed.sql'), seedScript)
   await runScript(directory, basalt, ['sql', '--file', 'seed.sql'])
-  const token = await runScript(directory, basalt, [
-    'admin',
-    'token',
-    '--user',
-    ownerId,
-    '--email',
-    'bench@example.com',
-    '--seconds',
-    '36000',
-  ])
-  const { case: paired } = options
-  for (const each of pairedCases.filter(({ name }) => paired !== undefined && name.includes(paired))) {
-    const load = (sent: string) =>
-      pairedRequest === undefined
-        ? Promise.reject(new Error('no request to compare'))
-        : loadOverHttp(pairedRequest, server.url, sent)
-    process.stdout.write(
-      await measurePaired(each, directory, token.trim(), { rounds: Number(options.rounds), load }),
+  const token = (
+    await runScript(
+      directory,
+      basalt,
+      ['admin', 'token', '--user', ownerId, '--email', 'bench@example.com', '--seconds', '36000'],
+      secret,
     )
-  }
+  ).trim()
+  if (options.case === 'throughput') await measureThroughput(server, token)
+  else if (options.case === 'open-loop') await measureOpenLoop(server, token)
+  else await measurePairs(options.case, server, token)
+} finally {
+  far?.close()
+  near.process.kill('SIGTERM')
+  await new Promise((resolve) => near.process.once('exit', resolve))
+  rmSync(directory, { recursive: true, force: true })
+  rmSync(farDirectory, { recursive: true, force: true })
+}
+
+async function measureThroughput(server: Server, token: string): Promise<void> {
   const results: Result[] = []
-  for (const benchCase of cases.filter(({ name }) => paired === undefined && name.includes(options.only))) {
-    results.push(await measure(benchCase, server, token.trim()))
+  for (const benchCase of cases.filter(({ name }) => name.includes(options.only))) {
+    results.push(await measure(benchCase, server, token))
     process.stderr.write('.')
   }
-  if (paired === undefined) {
-    process.stderr.write('\n')
-    print(results)
+  process.stderr.write('\n')
+  print(results)
+}
+
+/** Costs of who calls. @param name part of the names of the cases */
+async function measurePairs(name: string, { url }: Server, token: string): Promise<void> {
+  const rounds = Number(options.rounds)
+  const send = (sent: string) => loadOverHttp(pairedRequest, url, sent)
+  for (const each of pairedCases.filter((paired) => paired.name.includes(name))) {
+    process.stdout.write(await measurePaired(each, directory, token, { rounds, load: send }))
   }
-} finally {
-  server.process.kill('SIGTERM')
-  await new Promise((resolve) => server.process.once('exit', resolve))
-  rmSync(directory, { recursive: true, force: true })
+}
+
+/** Latencies in milliseconds at half of the rate that the server reaches with all connections in use. */
+async function measureOpenLoop({ url }: Server, token: string): Promise<void> {
+  const script = fileURLToPath(new URL('open-load.ts', import.meta.url))
+  const { connections, seconds } = options
+  for (const { name, p99Ms } of openLoopCases.filter((each) => each.name.includes(options.only))) {
+    await load('http-load.ts', [url, token, name, connections, seconds])
+    const rate = (await load('http-load.ts', [url, token, name, connections, seconds])) / 2
+    const rounds: Record<'p50' | 'p99' | 'p999' | 'max', number>[] = []
+    for (let round = 0; round < Number(options.rounds); round += 1) {
+      const output = await runScript(directory, script, [
+        url,
+        token,
+        name,
+        connections,
+        seconds,
+        String(rate),
+      ])
+      rounds.push(JSON.parse(output) as (typeof rounds)[number])
+    }
+    const figures = (['p50', 'p99', 'p999', 'max'] as const).map(
+      (key) => `${key} ${median(rounds.map((each) => each[key])).toFixed(1)}`,
+    )
+    process.stdout.write(
+      `${name.padEnd(24)} ${perSecond(rate)}/s  ${figures.join('  ')} ms  (target p99 ${p99Ms})\n`,
+    )
+  }
 }
 
 async function measure(

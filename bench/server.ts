@@ -38,10 +38,42 @@ export function startServer(directory: string, env: Readonly<Record<string, stri
   })
 }
 
+/** A second server on the database of the first, which is a distance away. */
+export async function startFarServer(
+  directory: string,
+  { socketDirectory }: Server,
+  delayMs: number,
+  env: Readonly<Record<string, string>>,
+): Promise<Server & { close(): void }> {
+  const script = fileURLToPath(new URL('far-proxy.ts', import.meta.url))
+  const proxy = spawn(process.execPath, [script, socketDirectory, String(delayMs)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const port = await new Promise<string>((resolve) =>
+    proxy.stdout.once('data', (data) => resolve(String(data))),
+  )
+  const url = `postgresql://postgres@127.0.0.1:${port.trim()}/basalt`
+  const far = await startServer(directory, { ...env, BASALT_DATABASE_URL: url })
+  return {
+    ...far,
+    socketDirectory,
+    close() {
+      far.process.kill('SIGTERM')
+      far.process.once('exit', () => proxy.kill('SIGTERM'))
+    },
+  }
+}
+
 /** Runs a script of ours in a process of its own and answers what it printed. */
-export function runScript(directory: string, script: string, args: string[]): Promise<string> {
+export function runScript(
+  directory: string,
+  script: string,
+  args: string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const child = spawn(process.execPath, [script, ...args], {
     cwd: directory,
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''

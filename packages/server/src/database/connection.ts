@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
@@ -141,8 +142,11 @@ export class Connection {
 
   /** Runs one statement of our own and answers its rows, parsed by type. */
   async query<Row extends pg.QueryResultRow>(statement: Sql | RenderedSql): Promise<pg.QueryResult<Row>> {
-    const { text, values } = 'text' in statement ? statement : render(statement)
-    return await this.#reportLoss(() => this.#client.query<Row>({ text, values: [...values] }))
+    const { text, values, isPrepared = false } = 'text' in statement ? statement : render(statement)
+    const config = { text, values: [...values] }
+    if (!isPrepared || !this.#prepare) return await this.#reportLoss(() => this.#client.query<Row>(config))
+    const name = `s${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`
+    return await this.#reportLoss(() => this.#client.query<Row>({ name, ...config }))
   }
 
   /**

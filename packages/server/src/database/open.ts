@@ -1,6 +1,9 @@
+import { availableParallelism } from 'node:os'
 import pg from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Config } from '../config/schema.ts'
 import { untilAborted } from '../lib/abort.ts'
+import { isLoopback } from '../lib/addresses.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { prepareAccess } from './access.ts'
 import { Connection, type ConnectionTarget } from './connection.ts'
@@ -102,7 +105,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     }
     const settings = sessionSettings(config.database)
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
-    const pools = createPools(target, config.database, engine)
+    const pools = createPools(target, config.database, engine, knownCores(config.database.url, engine))
     const system = new SystemDatabase(pools.system)
     return {
       mode: embedded === undefined ? 'external' : 'embedded',
@@ -249,14 +252,23 @@ function systemShare(maxConns: number): number {
 /** Statements of ours are conditional by themselves; a stricter default of the database would only make them fail. */
 const systemSettings = { default_transaction_isolation: 'read committed' }
 
+/** Processors of the database's machine when it is this one; a pooler may stand before another. */
+function knownCores(url: string, { isPooled }: EngineProbe): number | undefined {
+  if (isPooled) return undefined
+  const host = url === '' ? '/' : (parseIntoClientConfig(url).host ?? '')
+  return host.startsWith('/') || isLoopback(host) ? availableParallelism() : undefined
+}
+
 function createPools(
   target: ConnectionTarget,
   config: Config['database'],
   { isPooled }: EngineProbe,
+  cores: number | undefined,
 ): { user: Pool; system: Pool } {
   const open = () => Connection.open(target)
   const common = {
     open,
+    cores,
     acquireTimeoutMs: config.acquire_timeout_ms,
     workTimeoutMs: config.statement_timeout_ms + transactionSlackMs,
     waitingLimit: 10_000,

@@ -1,5 +1,6 @@
 import type { Connection } from './connection.ts'
 import { ConnectionLost, PoolExhausted } from './failures.ts'
+import { PoolMeter } from './pool-sizing.ts'
 import { Shares } from './shares.ts'
 import { type Busy, UnderWay, type UnderWayOptions } from './under-way.ts'
 
@@ -11,6 +12,8 @@ export interface PoolOptions extends UnderWayOptions {
   readonly acquireTimeoutMs: number
   /** Callers that may wait; further ones are refused at once. */
   readonly waitingLimit: number
+  /** Processors of the database's machine, where they are known. */
+  readonly cores?: number | undefined
 }
 
 export interface Work<Result> {
@@ -31,13 +34,9 @@ interface Waiter {
   readonly timer: NodeJS.Timeout
 }
 
-/**
- * As many connections as keep a small database server busy with short statements. More of them at once only make
- * it switch between processes (measured on two cores: 16 reach two thirds of what 4 do), so beyond this
- * number a caller waits a moment for one of them before it takes another.
- */
-const eagerSize = 4
-const patienceMs = 1
+/** A new connection that does not answer within this time is cut. */
+const measureTimeoutMs = 3000
+const roundTripsPerOpening = 3
 
 /** While some connections work, a new one that could not be opened is not tried again at once. */
 const openAgainMs = 100
@@ -53,6 +52,7 @@ export class Pool {
   readonly #underWay: UnderWay
   readonly #waiting: Waiter[] = []
   readonly #shares: Shares
+  readonly #meter: PoolMeter
   #opening = 0
   #openFailedAt = Number.NEGATIVE_INFINITY
   #patience: NodeJS.Timeout | undefined
@@ -63,6 +63,7 @@ export class Pool {
     this.#options = options
     this.#shares = new Shares(options.size)
     this.#underWay = new UnderWay(options)
+    this.#meter = new PoolMeter(options.size, options.cores)
   }
 
   get limits(): Pick<PoolOptions, 'waitingLimit' | 'acquireTimeoutMs'> {
@@ -102,6 +103,7 @@ export class Pool {
       const settling = this.#underWay.settling(busy)
       if (settling !== undefined) await settling
       this.#underWay.end(busy)
+      this.#meter.addWork(performance.now() - busy.since)
       this.#shares.leave(claimed)
       this.#release(busy.connection)
     }
@@ -160,7 +162,8 @@ export class Pool {
       }, this.#options.acquireTimeoutMs)
       const waiter: Waiter = { since: performance.now(), subject, isAbandoned, resolve, reject, timer }
       this.#waiting.push(waiter)
-      if (this.#underWay.count + this.#opening < eagerSize && this.#shares.admits(subject)) this.#grow()
+      if (this.#underWay.count + this.#opening < this.#meter.sizing.eagerSize && this.#shares.admits(subject))
+        this.#grow()
       else this.#beImpatient()
     })
   }
@@ -170,7 +173,7 @@ export class Pool {
     if (this.#patience !== undefined || !this.#waiting.some(this.#isAdmitted)) return
     if (this.#idle.length === 0 && this.#isFull()) return
     const isTooSoon = this.#underWay.count > 0 && performance.now() - this.#openFailedAt < openAgainMs
-    const delayMs = isTooSoon && this.#idle.length === 0 ? openAgainMs : patienceMs
+    const delayMs = isTooSoon && this.#idle.length === 0 ? openAgainMs : this.#meter.sizing.growDelayMs
     this.#patience = setTimeout(() => this.#losePatience(), delayMs)
   }
 
@@ -178,8 +181,9 @@ export class Pool {
   #losePatience(): void {
     this.#patience = undefined
     const now = performance.now()
+    const { growDelayMs } = this.#meter.sizing
     const impatient = this.#waiting.filter(
-      (waiter) => now - waiter.since >= patienceMs && this.#isAdmitted(waiter),
+      (waiter) => now - waiter.since >= growDelayMs && this.#isAdmitted(waiter),
     ).length
     for (let count = 0; count < impatient; count += 1) {
       const idle = this.#takeIdle()
@@ -198,7 +202,8 @@ export class Pool {
     if (this.#underWay.count > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
     this.#opening += 1
     this.#options.open().then(
-      (connection) => {
+      async (connection) => {
+        await this.#measureRoundTrip(connection)
         this.#opening -= 1
         connection.onClose(() => this.#forget(connection))
         this.#release(connection)
@@ -219,6 +224,22 @@ export class Pool {
       },
     )
     return true
+  }
+
+  /** Sends empty messages, a Sync alone; the first one also starts the session's process. */
+  async #measureRoundTrip(connection: Connection): Promise<void> {
+    const timer = setTimeout(() => connection.destroy(), measureTimeoutMs)
+    try {
+      for (let count = 0; count < roundTripsPerOpening; count += 1) {
+        const startedAt = performance.now()
+        await connection.send([])
+        this.#meter.addRoundTrip(performance.now() - startedAt)
+      }
+    } catch {
+      // The connection is lost, and a closed one is replaced when it is released.
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   #release(connection: Connection): void {
@@ -243,8 +264,11 @@ export class Pool {
   /** Whether more than enough connections work already and nobody has waited for long. */
   #isBusyEnough(): boolean {
     const [first] = this.#waiting
+    const { eagerSize, growDelayMs } = this.#meter.sizing
     return (
-      this.#underWay.count >= eagerSize && first !== undefined && performance.now() - first.since < patienceMs
+      this.#underWay.count >= eagerSize &&
+      first !== undefined &&
+      performance.now() - first.since < growDelayMs
     )
   }
 

@@ -10,6 +10,8 @@ export interface Sql {
   readonly [fragmentBrand]: true
   readonly strings: readonly string[]
   readonly parts: readonly unknown[]
+  /** Whether a connection keeps the statement prepared. */
+  readonly isPrepared?: boolean
 }
 
 declare const typeNameBrand: unique symbol
@@ -35,6 +37,8 @@ export class Slot {
 export interface RenderedSql {
   readonly text: string
   readonly values: readonly unknown[]
+  /** As of {@link Sql}. */
+  readonly isPrepared?: boolean | undefined
 }
 
 /** A rendered fragment, with the versions of the definitions it names. */
@@ -100,6 +104,12 @@ sql.join = (fragments: readonly Sql[], separator: Sql = sql`, `): Sql => ({
 
 sql.empty = verbatim('')
 
+/**
+ * A statement of a hot path that a connection parses and plans once. Its columns are listed: a prepared statement whose
+ * result type changes, as that of `select *` does with a new column, fails (PostgreSQL, PREPARE).
+ */
+sql.prepared = (statement: Sql): Sql => ({ ...statement, isPrepared: true })
+
 /** Numbers the parameters and collects their values in order. */
 export function render(fragment: Sql): VersionedSql {
   const values: unknown[] = []
@@ -116,7 +126,12 @@ export function render(fragment: Sql): VersionedSql {
     })
   }
   append(fragment)
-  return { text, values, version: versions.size === 0 ? undefined : [...versions].join(' ') }
+  return {
+    text,
+    values,
+    version: versions.size === 0 ? undefined : [...versions].join(' '),
+    isPrepared: fragment.isPrepared,
+  }
 }
 
 export function isSql(value: unknown): value is Sql {

@@ -88,7 +88,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
         .map(({ name, columns: positions }) => ({ name, columns: columnNames(row.oid, positions) })),
       checks: constraints
         .filter((constraint) => constraint.kind === 'c')
-        .map(({ name, definition }) => ({ name, definition })),
+        .map(({ name, definition }) => ({ name, definition: definition ?? '' })),
       foreignKeys: constraints
         .filter((constraint) => constraint.kind === 'f')
         .flatMap((constraint) => buildForeignKey(constraint, byOid, columnNames)),
@@ -142,7 +142,7 @@ function buildColumn(row: ColumnRow, typeOf: (oid: string) => ColumnType): Colum
     type: typeOf(row.type_oid),
     typeName: row.type,
     nullable: row.nullable,
-    default: row.generated === '' ? (row.default ?? undefined) : undefined,
+    default: row.default ?? undefined,
     identity: row.identity === 'a' ? 'always' : row.identity === 'd' ? 'by default' : undefined,
     isGenerated: row.generated !== '',
     comment: row.comment ?? undefined,
@@ -245,7 +245,7 @@ function buildIndex(
     isPrimary: row.is_primary,
     method: row.method,
     columns: keys.includes(0) ? undefined : columnNames(row.relation_oid, keys),
-    definition: row.definition,
+    definition: row.definition ?? '',
   }
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../test/account-nodes.ts'
 import { connectTo } from '../../../test/connections.ts'
 import { createTestNotifications } from '../../../test/notifications.ts'
 import { createTcpProxy } from '../../../test/tcp-proxy.ts'
@@ -219,6 +220,57 @@ describe('the live catalog', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => catalog.refresh(current)))
     expect(answers).toEqual(answers.map(() => true))
     await database.sql('drop table common')
+  })
+
+  test('looks once for all that ask during the pause after a look', async () => {
+    let looks = 0
+    class CountingDatabase extends SystemDatabase {
+      override one: SystemDatabase['one'] = (statement) => {
+        looks += 1
+        return super.one(statement)
+      }
+    }
+    const counted = await openOn(new CountingDatabase(ours.pool))
+    await counted.refresh(counted.current)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => counted.refresh(counted.current)))
+    expect(answers).toEqual(answers.map(() => false))
+    expect(looks).toBe(2)
+  })
+
+  test('is read while a transaction holds an exclusive lock on a table', async () => {
+    await database.sql(`
+      create table locked (id int primary key, name text default 'x' || 'y', check (id > 0),
+        doubled int generated always as (id * 2) stored);
+      create index locked_name on locked (lower(name)) where id > 1;
+      create view over_locked as select * from locked;
+      create table locked_parts (id int) partition by range (id);
+      create table locked_part partition of locked_parts for values from (1) to (9)`)
+    await using holder = await openTransaction(database)
+    await holder.sql('lock table locked, over_locked, locked_parts in access exclusive mode')
+    await database.sql('create table beside_locked (id int)')
+    expect(await catalog.refresh(catalog.current)).toBe(true)
+    expect(catalog.current.relations.has('beside_locked')).toBe(true)
+    await holder.commit()
+    await waitFor('the definitions', () => {
+      const { indexes = [], checks = [] } = catalog.current.relations.get('locked') ?? {}
+      return indexes.length === 2 && [...indexes, ...checks].every(({ definition }) => definition !== '')
+    })
+    await database.sql('drop table locked_parts, locked cascade; drop table beside_locked')
+  })
+
+  test('keeps the last snapshot while a table with policies is locked, and reads on after that', async () => {
+    await database.sql(`
+      create table guarded (id int primary key);
+      alter table guarded enable row level security;
+      create policy own on guarded using (id > 1)`)
+    await catalog.refresh(catalog.current)
+    await using holder = await openTransaction(database)
+    await holder.sql('lock table guarded in access exclusive mode')
+    await database.sql('create table beside_guarded (id int)')
+    expect(await catalog.refresh(catalog.current)).toBe(false)
+    await holder.commit()
+    await waitFor('the table', () => catalog.current.relations.has('beside_guarded'))
+    await database.sql('drop table guarded, beside_guarded')
   })
 
   test('keeps the last snapshot while the database is unavailable, and resumes', async () => {

@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
+import { codeOf } from '../../lib/errors.ts'
 import type { Notifications } from '../notifications.ts'
 import { sql } from '../sql.ts'
 import type { SystemDatabase } from '../system-database.ts'
@@ -19,6 +21,20 @@ export interface LiveCatalogOptions extends CatalogScope {
  */
 const compareMs = 1000
 
+/**
+ * Between the end of one look and the beginning of the next: requests for unknown names arrive as fast as a client sends
+ * them, and those that arrive meanwhile share a look.
+ */
+const pauseMs = 50
+
+/**
+ * A table is locked to print its policies, and a transaction that changes it may hold the lock for long. The policies of
+ * before are in force until then, so the last snapshot stays and another look follows.
+ */
+const lockTimeoutMs = 100
+/** SQLSTATE lock_not_available. */
+const lockNotAvailable = '55P03'
+
 /** What was planned on a snapshot fails for it within this time after the next one is there. */
 const recentMs = 2000
 
@@ -31,8 +47,9 @@ export class LiveCatalog {
   #current: Catalog
   #replacedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
-  /** Begins when {@link #refreshing} ends, for those who came too late for it. */
+  /** Starts when {@link #refreshing} and the pause after it end, for callers that came too late for it. */
   #refreshingNext: Promise<void> | undefined
+  #retry: NodeJS.Timeout | undefined
 
   private constructor(options: LiveCatalogOptions, current: Catalog) {
     this.#options = options
@@ -62,13 +79,18 @@ export class LiveCatalog {
     return seen === undefined && performance.now() - this.#replacedAt < recentMs
   }
 
-  /** A look that is already under way may have read the definitions before the caller's reason came about. */
+  /** A look in flight may have read the definitions before the caller's reason came about. */
   #refreshFromNow(): Promise<void> {
     if (this.#refreshing === undefined) {
-      this.#refreshing = this.#refresh().finally(() => {
-        this.#refreshing = undefined
-      })
-      return this.#refreshing
+      const look = this.#refresh()
+      // Nothing can be shared with a look that failed.
+      this.#refreshing = look
+        .then(() => delay(pauseMs, undefined, { ref: false }))
+        .finally(() => {
+          this.#refreshing = undefined
+        })
+      this.#refreshing.catch(() => undefined)
+      return look
     }
     this.#refreshingNext ??= this.#refreshing
       .catch(() => undefined)
@@ -99,9 +121,25 @@ export class LiveCatalog {
     )
     if (fingerprint === this.#current.fingerprint) return
     const before = this.#current
-    this.#current = await load(this.#options)
+    const after = await load({ ...this.#options, lockTimeoutMs }).catch((error) => {
+      if (codeOf(error) === lockNotAvailable) return undefined
+      throw error
+    })
+    if (after === undefined) {
+      this.#retryLater()
+      return
+    }
+    this.#current = after
     this.#replacedAt = performance.now()
     this.#options.onChange?.(before, this.#current)
+  }
+
+  #retryLater(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined
+      // What fails is noticed by the next comparison.
+      this.refresh().catch(() => undefined)
+    }, compareMs).unref()
   }
 }
 

@@ -18,25 +18,32 @@ export interface CatalogScope {
   readonly schemas: readonly string[]
   /** Whether relations without row-level security are kept from callers. */
   readonly requireRls?: boolean
+  /** Milliseconds to wait for a lock: a table is locked to print its policies. Without it, no limit. */
+  readonly lockTimeoutMs?: number
 }
 
 /** Reads the whole catalog at the start of a transaction, so that the parts fit each other and the fingerprint. */
 export async function loadCatalog(
   transaction: Queryable,
-  { schemas, requireRls = false }: CatalogScope,
+  { schemas, requireRls = false, lockTimeoutMs = 0 }: CatalogScope,
   builtAt: Date,
 ): Promise<Catalog> {
   const read = <Row>(query: Sql) => transaction.many<Row & Record<string, unknown>>(query)
   await transaction.count(sql`set transaction isolation level repeatable read, read only`)
+  if (lockTimeoutMs > 0) await read(sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`)
   const [fingerprint] = await read<FingerprintRow>(fingerprintQuery(schemas, requireRls))
+  const constraints = await read<ConstraintRow>(constraintsQuery(schemas))
+  const indexes = await read<IndexRow>(indexesQuery(schemas))
+  const isWhole = [...constraints, ...indexes].every(({ definition }) => definition !== null)
   return buildCatalog(
     {
-      fingerprint: fingerprint?.fingerprint ?? '',
+      // What could not be printed is read again at the next look.
+      fingerprint: isWhole ? (fingerprint?.fingerprint ?? '') : '',
       relations: await read<RelationRow>(relationsQuery(schemas)),
       columns: await read<ColumnRow>(columnsQuery(schemas)),
       types: await read<TypeRow>(typesQuery(schemas)),
-      constraints: await read<ConstraintRow>(constraintsQuery(schemas)),
-      indexes: await read<IndexRow>(indexesQuery(schemas)),
+      constraints,
+      indexes,
       policies: await read<PolicyRow>(policiesQuery(schemas)),
       rlsGaps: requireRls ? await read<RlsGapRow>(rlsGapsQuery(schemas)) : [],
       functions: await read<FunctionRow>(functionsQuery(schemas)),

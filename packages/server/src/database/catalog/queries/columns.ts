@@ -14,7 +14,8 @@ export function columnsQuery(schemas: readonly string[]): Sql {
         select from pg_constraint k
         where k.conrelid = a.attrelid and k.contype = 'n' and k.conkey = array[a.attnum] and not k.convalidated
       ) as nullable,
-      pg_get_expr(d.adbin, d.adrelid) as default,
+      -- PostgreSQL would lock a table that is named here, and a default names no columns.
+      case when a.attgenerated = '' then pg_get_expr(d.adbin, 0) end as default,
       a.attidentity as identity,
       a.attgenerated as generated,
       col_description(a.attrelid, a.attnum) as comment,
@@ -37,6 +38,7 @@ export interface ColumnRow {
   readonly type_oid: string
   /** Whether rows may hold NULL. */
   readonly nullable: boolean
+  /** Null also for a generated column. */
   readonly default: string | null
   readonly identity: '' | 'a' | 'd'
   readonly generated: '' | 's' | 'v'

@@ -1,4 +1,5 @@
 import { type Sql, sql } from '../../sql.ts'
+import { unlessLocked } from './exclusive-locks.ts'
 
 /** Primary keys, unique, foreign key and check constraints. */
 export function constraintsQuery(schemas: readonly string[]): Sql {
@@ -11,7 +12,7 @@ export function constraintsQuery(schemas: readonly string[]): Sql {
       k.confkey::int[] as referenced_columns,
       k.confupdtype as on_update,
       k.confdeltype as on_delete,
-      pg_get_constraintdef(k.oid) as definition,
+      ${unlessLocked(sql`k.conrelid`, sql`pg_get_constraintdef(k.oid)`)} as definition,
       -- A partition's copy of its parent's key.
       k.conparentid <> 0 as is_inherited
     from pg_constraint k
@@ -34,6 +35,7 @@ export interface ConstraintRow {
   readonly referenced_columns: number[] | null
   readonly on_update: string
   readonly on_delete: string
-  readonly definition: string
+  /** Null while the relation is locked. */
+  readonly definition: string | null
   readonly is_inherited: boolean
 }

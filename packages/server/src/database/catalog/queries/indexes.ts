@@ -1,4 +1,5 @@
 import { type Sql, sql } from '../../sql.ts'
+import { unlessLocked } from './exclusive-locks.ts'
 
 export function indexesQuery(schemas: readonly string[]): Sql {
   return sql`
@@ -11,7 +12,7 @@ export function indexesQuery(schemas: readonly string[]): Sql {
       i.indnkeyatts::int as key_count,
       -- Whether it proves rows distinct: whole, valid and not put off to the commit.
       i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null as is_key,
-      pg_get_indexdef(i.indexrelid) as definition
+      ${unlessLocked(sql`i.indrelid`, sql`pg_get_indexdef(i.indexrelid)`)} as definition
     from pg_index i
     join pg_class x on x.oid = i.indexrelid
     join pg_am m on m.oid = x.relam
@@ -31,5 +32,6 @@ export interface IndexRow {
   readonly columns: number[]
   readonly key_count: number
   readonly is_key: boolean
-  readonly definition: string
+  /** Null while the relation is locked. */
+  readonly definition: string | null
 }

@@ -13,18 +13,23 @@ export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) 
 const attemptLimit = 10
 
 /**
- * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column has gone), or the
- * request names what is not in it, the catalog is looked at again and a new snapshot gives the work another
- * chance.
+ * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column was dropped), or the
+ * request names what is not in it, the catalog is looked at again and a new snapshot gives the work another chance. A
+ * name is looked for once: what a look that began after the request does not find did not exist when it was sent.
  */
 export function createCatalogAccess(live: LiveCatalog): WithCatalog {
   return async (work) => {
+    let hasLookedForNames = false
     for (let attempt = 1; ; attempt += 1) {
       const catalog = live.current
       try {
         return await work(catalog)
       } catch (error) {
-        if (attempt < attemptLimit && mayBeOutdated(error) && (await live.refresh(catalog))) continue
+        const isName = isUnknownName(error)
+        const mayRetry = attempt < attemptLimit && mayBeOutdated(error) && !(isName && hasLookedForNames)
+        // A snapshot that is newer already may have been read before the request was sent.
+        hasLookedForNames ||= isName && live.current === catalog
+        if (mayRetry && (await live.refresh(catalog))) continue
         throw error instanceof StatementFailed ? (translateDatabaseFailure(error) ?? error) : error
       }
     }
@@ -34,7 +39,11 @@ export function createCatalogAccess(live: LiveCatalog): WithCatalog {
 /** Whether the failure can come from a snapshot that is behind the database. Nothing was changed then. */
 export function mayBeOutdated(error: unknown): boolean {
   if (!(error instanceof AppError)) return mayBlameOldDefinitions(error)
-  return outdatedKinds.has(error.kind) || mayBlameOldDefinitions(error.extras.cause)
+  return isUnknownName(error) || mayBlameOldDefinitions(error.extras.cause)
+}
+
+function isUnknownName(error: unknown): boolean {
+  return error instanceof AppError && outdatedKinds.has(error.kind)
 }
 
 /** The request names what the snapshot does not have. */

@@ -125,6 +125,29 @@ describe('paging', () => {
     await expectError(`book?${query}`, 400, message, 'invalid_parameter')
   })
 
+  /** The policy counts the rows it is asked about. */
+  const counted = `
+    create sequence asked;
+    grant usage on sequence asked to basalt_authenticated;
+    create table counted (id int primary key);
+    insert into counted select generate_series(1, 7);
+    alter table counted enable row level security;
+    create policy asked on counted using (nextval('asked') > 0);`
+
+  test.each([
+    { query: 'perPage=10', totalItems: 7, asked: 7, what: 'the first page is not full' },
+    { query: 'perPage=5&page=2', totalItems: 7, asked: 7, what: 'the last page is not full' },
+    { query: 'filter=id>9', totalItems: 0, asked: 0, what: 'nothing matches' },
+    { query: 'perPage=5', totalItems: 7, asked: 5 + 7, what: 'more pages follow' },
+    { query: 'perPage=7', totalItems: 7, asked: 7 + 7, what: 'the only page is full' },
+    { query: 'perPage=5&page=3', totalItems: 7, asked: 7 + 7, what: 'the page is past the end' },
+    { query: 'perPage=5&skipTotal=true', totalItems: -1, asked: 5, what: 'no total is wanted' },
+  ])('reads $asked of seven rows when $what', async ({ query, totalItems, asked }) => {
+    await app.sql(`drop table if exists counted; drop sequence if exists asked; ${counted}`)
+    expect((await list(`counted?${query}`)).json).toMatchObject({ totalItems })
+    expect(await app.sql("select nextval('asked')::int - 1 as asked")).toEqual([{ asked }])
+  })
+
   test('skips the count', async () => {
     expect((await list('book?skipTotal=true')).json).toMatchObject({ totalItems: -1, totalPages: -1 })
     expect((await list('book?skipTotal=false')).json).toMatchObject({ totalItems: 5 })

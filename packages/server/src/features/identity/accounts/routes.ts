@@ -11,13 +11,21 @@ import { changePassword, deleteSelf, describeSelf } from './own-account.ts'
 import { confirmPasswordReset, requestPasswordReset } from './password-reset.ts'
 import { register } from './register.ts'
 import * as schemas from './schemas.ts'
-import { describeSessions, logOut, refresh, revokeOtherSessions, revokeSession } from './session-use.ts'
+import {
+  createRotationQueue,
+  describeSessions,
+  logOut,
+  refresh,
+  revokeOtherSessions,
+  revokeSession,
+} from './session-use.ts'
 import type { Client } from './sessions.ts'
 import { confirmSmsCode, requestSmsCode } from './sms-sign-in.ts'
 import { resendVerification, verifyEmail } from './verify-email.ts'
 
 /** Signing up, in and out, and one's own account (interface, Authentication core; SMS, magic link, anonymous). */
 export function accountRoutes(app: HttpServer, context: AccountContext): void {
+  const rotations = createRotationQueue(context)
   // What carries tokens is never cached, also where no token was sent.
   app.addHook('onSend', async (_request, reply) => {
     void reply.header('cache-control', 'no-store')
@@ -39,7 +47,7 @@ export function accountRoutes(app: HttpServer, context: AccountContext): void {
     '/api/auth/refresh',
     { config: { guard: 'public', operation: 'accounts.refresh' }, schema: schemas.refreshSchema },
     async (request, reply) =>
-      reply.send(await refresh(context, request.body.refreshToken, clientOf(request))),
+      reply.send(await refresh(context, rotations, request.body.refreshToken, clientOf(request))),
   )
   app.post(
     '/api/auth/logout',

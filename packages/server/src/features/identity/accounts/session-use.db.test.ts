@@ -7,9 +7,13 @@ import {
   goodPassword,
   type SignedIn,
 } from '../../../../test/accounts.ts'
+import { call, connectTo } from '../../../../test/connections.ts'
 import { aal2Session, createMfaApp, totpUser } from '../../../../test/second-factors.ts'
 import { createTestApp, envelope, type TestApp, type TestResponse } from '../../../../test/test-app.ts'
+import { createWireProxy } from '../../../../test/wire-proxy.ts'
+import { queryableOn } from '../../../database/system-database.ts'
 import { createRefreshToken } from './refresh-token.ts'
+import { rotateSessions } from './sessions.ts'
 
 let accounts: AccountsApp
 /** A second node on the same database. */
@@ -49,6 +53,9 @@ async function endsEverywhere(token: string): Promise<void> {
     }
   }
 }
+
+const renewal = { lifetimeSeconds: 60, tokenExpiresAt: new Date(), requiresVerifiedEmail: false }
+const rotation = { generation: 1, client: { userAgent: 'test', ipAddress: '127.0.0.1' } }
 
 describe('refresh', () => {
   test('replaces the refresh token and keeps session, level and methods', async () => {
@@ -123,6 +130,62 @@ describe('refresh', () => {
     expect(
       await accounts.app.sql('select generation from basalt.sessions where user_id = $1', [user.id]),
     ).toEqual([{ generation: 2 }])
+  })
+
+  test('takes one round trip, and is parsed once per connection', async () => {
+    const { token } = await accounts.register()
+    const sessionId = String(claimsOf(token).sid)
+    const url = new URL(accounts.app.database.url)
+    await using proxy = await createWireProxy(Number(url.port))
+    url.port = String(proxy.port)
+    const connection = await connectTo({ url: url.href })
+    // The proxy counts the connections that begin as those of callers do.
+    await connection.send([call("select set_config('application_name', 'refresh', false)")])
+    const rotate = (generation: number) =>
+      rotateSessions(queryableOn(connection), [{ ...rotation, sessionId, generation }], renewal)
+    proxy.takeTraffic()
+    expect(await rotate(1)).toMatchObject([{ session_id: sessionId, generation: 2 }])
+    expect(proxy.takeTraffic()).toMatchObject({ turns: 1, syncs: 1, parsed: [expect.any(String)] })
+    expect(await rotate(2)).toMatchObject([{ session_id: sessionId, generation: 3 }])
+    expect(proxy.takeTraffic()).toMatchObject({ turns: 1, syncs: 1, executes: 1, parsed: [] })
+    await connection.close()
+  })
+
+  test('of forty sessions at once rotates each once, whatever the others are', async () => {
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => accounts.register()))
+    const expired = sessions[0]?.user.id
+    await accounts.app.sql('update basalt.sessions set expires_at = now() where user_id = $1', [expired])
+    const responses = await Promise.all(
+      [...sessions, ...sessions].map(({ refreshToken }) => refreshOn(accounts.app, refreshToken)),
+    )
+    responses.forEach(({ status, json }, index) => {
+      const { user } = sessions[index % 20] as SignedIn
+      expect(status).toBe(user.id === expired ? 401 : 200)
+      if (user.id !== expired) expect(json.user.id).toBe(user.id)
+    })
+    const ids = sessions.slice(1).map(({ user }) => user.id)
+    expect(
+      await accounts.app.sql('select distinct generation from basalt.sessions where user_id = any ($1)', [
+        ids,
+      ]),
+    ).toEqual([{ generation: 2 }])
+  })
+
+  test('does not wait for a session of another user that is locked', async () => {
+    const [locked, free] = [await accounts.register(), await accounts.register()]
+    await using holder = await openTransaction(accounts.app.database)
+    await holder.sql('select from basalt.sessions where user_id = $1 for update', [locked.user.id])
+    const waiting = refreshOn(accounts.app, locked.refreshToken)
+    await holder.waitForBlocked()
+    const rotations = [locked, free].map(({ token }) => ({
+      ...rotation,
+      sessionId: String(claimsOf(token).sid),
+    }))
+    expect(await rotateSessions(accounts.app.app.database.system, rotations, renewal)).toMatchObject([
+      { id: free.user.id, generation: 2 },
+    ])
+    await holder.commit()
+    expect((await waiting).status).toBe(200)
   })
 
   test('refuses tokens that were never issued without ending anything', async () => {

@@ -4,6 +4,7 @@ import type { AccountContext } from './context.ts'
 import { requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { readRefreshToken } from './refresh-token.ts'
+import { RotationQueue } from './rotation-queue.ts'
 import {
   type Client,
   endReplayedSession,
@@ -12,8 +13,8 @@ import {
   findSessionOwner,
   findUnverifiedEmail,
   listSessions,
-  repeatRotation,
-  rotateSession,
+  renewSession,
+  rotateSessions,
 } from './sessions.ts'
 import { type AuthenticationResponse, respond, tokenExpiryOf } from './sign-in.ts'
 import { lockUser } from './users.ts'
@@ -26,6 +27,7 @@ import { lockUser } from './users.ts'
  */
 export async function refresh(
   context: AccountContext,
+  rotations: RotationQueue,
   refreshToken: string | undefined,
   client: Client,
 ): Promise<AuthenticationResponse> {
@@ -33,24 +35,31 @@ export async function refresh(
   const content = readRefreshToken(requireText(refreshToken, 'refreshToken'), keys.refresh)
   if (content === undefined) throw accountErrors.invalidRefreshToken()
   const { sessionId, generation } = content
-  // First: a session that may not be used yet keeps its refresh token.
-  if (config.require_verified_email && (await findUnverifiedEmail(database, sessionId)) !== undefined) {
-    throw accountErrors.emailNotVerified()
-  }
-  const renewal = {
-    lifetimeSeconds: config.refresh_token_duration,
-    tokenExpiresAt: tokenExpiryOf(context),
-    client,
-  }
-  const session =
-    (await rotateSession(database, sessionId, generation, renewal)) ??
-    (await repeatRotation(database, sessionId, generation, renewal))
+  const session = await rotations.renew({ sessionId, generation, client })
   if (session === undefined) {
+    // First: a session that may not be used yet keeps its refresh token.
+    if (config.require_verified_email && (await findUnverifiedEmail(database, sessionId)) !== undefined) {
+      throw accountErrors.emailNotVerified()
+    }
     if (await endReplayedSession(database, sessionId, generation)) endedSessions.add(sessionId)
     throw accountErrors.invalidRefreshToken()
   }
   const { aal, amr } = session
   return respond(context, session, { sessionId, generation: generation + 1, aal, amr })
+}
+
+/** Rotates the sessions that this node refreshes. */
+export function createRotationQueue(context: AccountContext): RotationQueue {
+  const { database, config } = context
+  const renewal = () => ({
+    lifetimeSeconds: config.refresh_token_duration,
+    tokenExpiresAt: tokenExpiryOf(context),
+    requiresVerifiedEmail: config.require_verified_email,
+  })
+  return new RotationQueue({
+    rotateAll: (rotations) => rotateSessions(database, rotations, renewal()),
+    renewOne: (rotation) => renewSession(database, rotation, renewal()),
+  })
 }
 
 /** Ends the session of a refresh token, an old one included; says nothing of whether there was one. */

@@ -96,34 +96,13 @@ export interface RefreshedSession extends User {
   readonly amr: string[]
 }
 
-/** What a refresh prolongs. */
+/** How a refresh prolongs a session. */
 export interface Renewal {
   readonly lifetimeSeconds: number
   /** When the new access token expires. */
   readonly tokenExpiresAt: Date
-  readonly client: Client
-}
-
-/** Takes the session to its next generation; undefined unless it is at this one. Of several at once one succeeds. */
-export async function rotateSession(
-  database: Queryable,
-  sessionId: string,
-  generation: number,
-  { lifetimeSeconds, tokenExpiresAt, client }: Renewal,
-): Promise<RefreshedSession | undefined> {
-  return await database.maybeOne<RefreshedSession>(sql`
-    update basalt.sessions s set
-      generation = generation + 1,
-      rotations = (rotations || now())[greatest(1, cardinality(rotations) + 2 - ${rememberedRotations}::int):],
-      last_active_at = now(),
-      expires_at = now() + make_interval(secs => ${lifetimeSeconds}::int),
-      tokens_expire_at = greatest(tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz),
-      user_agent = ${client.userAgent},
-      ip_address = ${client.ipAddress}
-    from basalt.users u
-    where s.id = ${sessionId} and s.generation = ${generation} and s.expires_at > now()
-      and u.id = s.user_id and u.disabled_at is null
-    returning u.*, s.id as session_id, s.generation, s.aal, s.amr`)
+  /** Whether a user with an unverified address is refused. */
+  readonly requiresVerifiedEmail: boolean
 }
 
 /** When the rotation that replaced this generation happened; null when it is not remembered. */
@@ -131,21 +110,91 @@ function rotationOf(generation: number) {
   return sql`s.rotations[cardinality(s.rotations) - (s.generation - ${generation}::int) + 1]`
 }
 
-/** Another access token for the session, if this generation was replaced only just now. */
-export async function repeatRotation(
+/** A session at one of its generations, and who refreshes it. */
+export interface Rotation {
+  readonly sessionId: string
+  readonly generation: number
+  readonly client: Client
+}
+
+const refreshedColumns = sql`
+  u.id, u.email, u.email_verified_at, u.phone, u.password_hash, u.is_anonymous, u.linked_at, u.disabled_at,
+  u.created_at, u.updated_at, s.id as session_id, s.generation, s.aal, s.amr`
+
+/** Whether a user `u` may refresh. */
+function isAdmitted({ requiresVerifiedEmail }: Pick<Renewal, 'requiresVerifiedEmail'>) {
+  return sql`u.disabled_at is null
+    and not (${requiresVerifiedEmail}::bool and u.email is not null and u.email_verified_at is null)`
+}
+
+const rotationsWithNow = sql`
+  (s.rotations || now())[greatest(1, cardinality(s.rotations) + 2 - ${sql.integer(rememberedRotations)}):]`
+
+/**
+ * Takes those of the sessions that are at their generation to the next one, with one commit. Answers only those: a
+ * session that another transaction has locked is passed over, so that no refresh waits for another user's.
+ */
+export async function rotateSessions(
   database: Queryable,
-  sessionId: string,
-  generation: number,
-  { tokenExpiresAt }: Pick<Renewal, 'tokenExpiresAt'>,
+  rotations: readonly Rotation[],
+  renewal: Renewal,
+): Promise<RefreshedSession[]> {
+  const { lifetimeSeconds, tokenExpiresAt } = renewal
+  return await database.many<RefreshedSession>(
+    sql.prepared(sql`
+      with due as materialized (
+        select s.id, s.generation, w.user_agent, w.ip_address
+        from unnest(
+          ${rotations.map(({ sessionId }) => sessionId)}::uuid[],
+          ${rotations.map(({ generation }) => generation)}::int[],
+          ${rotations.map(({ client }) => client.userAgent)}::text[],
+          ${rotations.map(({ client }) => client.ipAddress)}::text[]
+        ) as w (id, generation, user_agent, ip_address)
+        join basalt.sessions s on s.id = w.id and s.generation = w.generation and s.expires_at > now()
+        for no key update of s skip locked
+      )
+      update basalt.sessions s set
+        generation = s.generation + 1,
+        rotations = ${rotationsWithNow},
+        last_active_at = now(),
+        expires_at = now() + make_interval(secs => ${lifetimeSeconds}::int),
+        tokens_expire_at = greatest(s.tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz),
+        user_agent = due.user_agent,
+        ip_address = due.ip_address
+      from due, basalt.users u
+      where s.id = due.id and s.generation = due.generation and u.id = s.user_id and ${isAdmitted(renewal)}
+      returning ${refreshedColumns}`),
+  )
+}
+
+/**
+ * Takes a session at this generation to its next one, and answers a session whose generation was replaced within the
+ * grace period as it is. Undefined for any other. Of several refreshes at once one rotates: the others wait for its row
+ * lock, and PostgreSQL evaluates the statement again on the row it left (PostgreSQL, Read Committed Isolation Level).
+ */
+export async function renewSession(
+  database: Queryable,
+  { sessionId, generation, client }: Rotation,
+  renewal: Renewal,
 ): Promise<RefreshedSession | undefined> {
+  const rotates = sql`s.generation = ${generation}::int`
+  const { lifetimeSeconds, tokenExpiresAt } = renewal
   return await database.maybeOne<RefreshedSession>(sql`
     update basalt.sessions s set
-      tokens_expire_at = greatest(tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz)
+      generation = case when ${rotates} then s.generation + 1 else s.generation end,
+      rotations = case when ${rotates} then ${rotationsWithNow} else s.rotations end,
+      last_active_at = case when ${rotates} then now() else s.last_active_at end,
+      expires_at = case when ${rotates}
+        then now() + make_interval(secs => ${lifetimeSeconds}::int) else s.expires_at end,
+      tokens_expire_at = greatest(s.tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz),
+      user_agent = case when ${rotates} then ${client.userAgent}::text else s.user_agent end,
+      ip_address = case when ${rotates} then ${client.ipAddress}::text else s.ip_address end
     from basalt.users u
-    where s.id = ${sessionId} and s.generation > ${generation} and s.expires_at > now()
-      and u.id = s.user_id and u.disabled_at is null
-      and ${rotationOf(generation)} > now() - make_interval(secs => ${graceSeconds}::int)
-    returning u.*, s.id as session_id, s.generation, s.aal, s.amr`)
+    where s.id = ${sessionId}::uuid and s.expires_at > now() and u.id = s.user_id and ${isAdmitted(renewal)}
+      and (${rotates}
+        or s.generation > ${generation}::int
+          and ${rotationOf(generation)} > now() - make_interval(secs => ${sql.integer(graceSeconds)}))
+    returning ${refreshedColumns}`)
 }
 
 /** The address of the session's user while it still has to be verified. */

@@ -10,11 +10,19 @@ import { compileSelectList, neededColumns, relationName } from './record.ts'
 /** Alias of the collection's rows. */
 const row = 't'
 
-/** One row with one column: the page as a JSON array. */
-export function compileOffsetPage(plan: ListPlan, page: number): Sql {
+/**
+ * One row: the page as a JSON array, and with `counts` the number of records that match. A page that is not full ends
+ * the list and says how many they are; only otherwise does PostgreSQL evaluate the subquery that counts them, which
+ * depends on nothing outside it.
+ */
+export function compileOffsetPage(
+  plan: ListPlan,
+  page: number,
+  { counts }: { readonly counts: boolean },
+): Sql {
   const offset = (page - 1) * plan.perPage
   return sql`
-    select coalesce(json_agg(r.*), '[]')
+    select coalesce(json_agg(r.*), '[]')${counts ? sql`, ${compileTotal(plan, offset)}` : sql.empty}
     from (
       select ${compileSelectList(plan.record, row)}
       from (${compileRows(plan, undefined, [])}
@@ -22,6 +30,16 @@ export function compileOffsetPage(plan: ListPlan, page: number): Sql {
         ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}
       ) ${sql.id(row)}
     ) r`
+}
+
+/** Past the end no page but the first says how many there are. */
+function compileTotal(plan: ListPlan, offset: number): Sql {
+  const isLast =
+    offset === 0
+      ? sql`count(*) < ${sql.integer(plan.perPage)}`
+      : sql`count(*) > 0 and count(*) < ${sql.integer(plan.perPage)}`
+  const total = offset === 0 ? sql`count(*)` : sql`count(*) + ${String(offset)}::bigint`
+  return sql`case when ${isLast} then ${total} else (${compileCount(plan)}) end`
 }
 
 /** One row: the page as a JSON array, and its end as the JSON of a {@link Cursor} when more records follow. */
@@ -46,7 +64,7 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
 }
 
 /** The number of records that match. */
-export function compileCount(plan: ListPlan): Sql {
+function compileCount(plan: ListPlan): Sql {
   return sql`select count(*) from ${relationName(plan.record.relation)} ${sql.id(row)} ${compileWhere(plan, undefined)}`
 }
 

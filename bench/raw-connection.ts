@@ -1,0 +1,69 @@
+import { connect, type Socket } from 'node:net'
+import type { BenchRequest } from './cases.ts'
+
+/**
+ * A keep-alive connection with one request at a time. A full HTTP client would need more of the machine than the
+ * server it measures.
+ */
+export class RawConnection {
+  readonly #socket: Socket
+  #receive: ((body: string) => void) | undefined
+  #wantsBody = false
+  #chunks: Buffer[] = []
+  /** Bytes of the response that are still to come; 0 between responses. */
+  #missing = 0
+
+  constructor({ hostname, port }: URL) {
+    this.#socket = connect({
+      host: hostname,
+      port: Number(port),
+      noDelay: true,
+      onread: {
+        buffer: Buffer.allocUnsafe(1 << 20),
+        callback: (length, buffer) => {
+          // As asked for by `buffer` above.
+          this.#read((buffer as Buffer).subarray(0, length))
+          return true
+        },
+      },
+    })
+    this.#socket.on('error', (error) => {
+      throw error
+    })
+  }
+
+  /** @param receive called with an empty text unless the body is wanted */
+  send(request: Buffer, receive: (body: string) => void, wantsBody = false): void {
+    this.#receive = receive
+    this.#wantsBody = wantsBody
+    this.#socket.write(request)
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#missing === 0) this.#missing = responseLength(chunk)
+    this.#missing -= chunk.length
+    if (this.#wantsBody) this.#chunks.push(Buffer.from(chunk))
+    if (this.#missing > 0) return
+    const response = Buffer.concat(this.#chunks.splice(0))
+    this.#receive?.(response.toString('utf8', response.indexOf('\r\n\r\n') + 4))
+  }
+}
+
+function responseLength(chunk: Buffer): number {
+  const headEnd = chunk.indexOf('\r\n\r\n')
+  const head = chunk.toString('latin1', 0, headEnd)
+  if (!/^HTTP\/1.1 20[01] /.test(head)) throw new Error(chunk.toString('utf8'))
+  return headEnd + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1])
+}
+
+export function renderRequest({ host }: URL, token: string, { method, path, body }: BenchRequest): Buffer {
+  const head = [`${method} ${path} HTTP/1.1`, `Host: ${host}`]
+  if (token !== '') head.push(`Authorization: Bearer ${token}`)
+  if (body !== undefined)
+    head.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`)
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body ?? ''}`)
+}

@@ -1,0 +1,14 @@
+import { type Sql, sql } from '../../sql.ts'
+
+/**
+ * The text of an expression on a relation, or null while a transaction that changes the relation locks it or waits to:
+ * PostgreSQL locks a relation to name the columns in an expression on it, and printing it would wait for that transaction.
+ *
+ * @param relation its object id
+ */
+export function unlessLocked(relation: Sql, text: Sql): Sql {
+  return sql`
+    case when ${relation} not in (
+      select relation from pg_locks where mode = 'AccessExclusiveLock' and relation is not null
+    ) then ${text} end`
+}
