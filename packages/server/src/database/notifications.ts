@@ -37,8 +37,10 @@ export interface WatchHandle {
 export const listeningMs = 450
 /** The same without notifications. */
 export const pollingMs = 125
-/** Between two looks at an announced topic, and between two notifications: what comes meanwhile shares the next. */
-const coalesceMs = 10
+/** Between two looks at an announced topic: what comes meanwhile shares the next. */
+const lookAgainMs = 10
+/** The same between two notifications, which every node reads. */
+const notifyAgainMs = 20
 
 export interface NotificationsOptions {
   readonly database: Pick<Queryable, 'one'>
@@ -190,7 +192,7 @@ export class Notifications {
     let dueAt = Number.POSITIVE_INFINITY
     for (const topic of this.#topics) {
       if (topic.running !== undefined) continue
-      const delayMs = topic.isAnnounced ? coalesceMs : this.#intervalOf(topic)
+      const delayMs = topic.isAnnounced ? lookAgainMs : this.#intervalOf(topic)
       dueAt = Math.min(dueAt, topic.lookedAt + delayMs)
     }
     if (dueAt === Number.POSITIVE_INFINITY) return
@@ -329,7 +331,7 @@ export class Notifications {
   }
 
   async #send(): Promise<void> {
-    const delayMs = this.#notifiedAt + coalesceMs - this.#timer.now()
+    const delayMs = this.#notifiedAt + notifyAgainMs - this.#timer.now()
     if (delayMs > 0) await new Promise<void>((resolve) => void this.#timer.after(delayMs, resolve))
     const topics = [...this.#unsent]
     this.#unsent.clear()

@@ -53,6 +53,8 @@ export class Follower<Event extends { readonly id: string }> {
   /** Ends the wait for events. */
   #wake: (() => void) | undefined
   #isWoken = false
+  /** Resolves when all has been read. */
+  #quiet: PromiseWithResolvers<void> | undefined
   /** When the snapshot was taken that is being read up to, and the one that has been. */
   #targetAt = Number.NEGATIVE_INFINITY
   #passedAt = Number.NEGATIVE_INFINITY
@@ -71,9 +73,12 @@ export class Follower<Event extends { readonly id: string }> {
       },
       everyMs: () => (this.#loop === undefined ? undefined : listenedMs),
       onChange: (version) => {
-        if (version === null) return
+        if (version === null || this.#loop === undefined) return undefined
         this.#isWoken = true
         this.#wake?.()
+        // While events come the log is read anyway: to look for more of them would only cost.
+        this.#quiet ??= Promise.withResolvers()
+        return this.#quiet.promise
       },
     })
   }
@@ -135,10 +140,17 @@ export class Follower<Event extends { readonly id: string }> {
       else if (waitMs > 0) await delay(waitMs)
     }
     this.#loop = undefined
+    this.#settle()
+  }
+
+  #settle(): void {
+    this.#quiet?.resolve()
+    this.#quiet = undefined
   }
 
   async #idle(): Promise<void> {
     if (this.#isWoken || this.#isStopped) return
+    this.#settle()
     const woken = Promise.withResolvers<void>()
     const timeout = setTimeout(woken.resolve, this.#options.isHeld?.() === true ? listenedMs : idleMs)
     this.#wake = woken.resolve
