@@ -61,6 +61,7 @@ export default defineConfig({
           ...ofProcesses,
           // They wait for servers to start and stop most of the time.
           maxWorkers: 3,
+          maxConcurrency: 2,
           sequence: { groupOrder: 1 },
           ...database,
           ...sharedModules,
