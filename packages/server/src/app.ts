@@ -31,7 +31,7 @@ import {
 import { AuthSettings, authSettings } from './features/identity/auth-settings/index.ts'
 import { countTotpSecretsByKey, type MfaContext, mfa, secondFactors } from './features/identity/mfa/index.ts'
 import { passkeys } from './features/identity/passkeys/index.ts'
-import { createPasswordHasher } from './features/identity/passwords/index.ts'
+import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
 import { createMailBackend, createMailTemplates, mail } from './features/messaging/mail/index.ts'
 import { createSmsProvider } from './features/messaging/sms/index.ts'
 import {
@@ -68,6 +68,8 @@ export interface AppOptions {
   readonly changes?: ChangeLog
   /** Finds addresses of names that webhooks go to; for tests. */
   readonly resolve?: Resolve
+  /** Hashes passwords at another cost; for tests. */
+  readonly passwords?: PasswordHasher
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
   /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
@@ -129,7 +131,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function wire(
-  { config, log, changes, resolve }: AppOptions,
+  { config, log, changes, resolve, passwords = createPasswordHasher() }: AppOptions,
   clock: Clock,
   database: Database,
   catalog: LiveCatalog,
@@ -149,7 +151,6 @@ async function wire(
     isLocalOnly: !config.auth.enabled && !config.server.insecure_open,
   })
   const throttling = createThrottle(system)
-  const passwords = createPasswordHasher()
   const adminService = createAdminService({
     database: system,
     passwords,
