@@ -11,6 +11,7 @@ const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
  */
 const sharedModules = { isolate: false }
 
+/** Generous: a test that waits for a condition ends with it, and machines may be busy. */
 const ofProcesses = { testTimeout: 120_000, hookTimeout: 60_000 }
 
 /**
@@ -28,7 +29,7 @@ export default defineConfig({
           name: 'pure',
           include: [`${server}/{src,test}/**/*.test.ts`],
           exclude: [`${server}/**/*.{db,process,architecture}.test.ts`],
-          testTimeout: 30_000,
+          testTimeout: 120_000,
           ...sideBySide,
           ...sharedModules,
         },
@@ -37,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'architecture',
           include: [`${server}/test/**/*.architecture.test.ts`],
-          testTimeout: 30_000,
+          testTimeout: 120_000,
           ...sideBySide,
           ...sharedModules,
         },
@@ -46,8 +47,8 @@ export default defineConfig({
         test: {
           name: 'database',
           include: [`${server}/{src,test}/**/*.db.test.ts`],
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           ...database,
           ...sideBySide,
           ...sharedModules,
