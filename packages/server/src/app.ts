@@ -15,7 +15,7 @@ import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
 import { wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
-import { createPasswordHasher } from './features/identity/passwords/index.ts'
+import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
 import { wireMessaging } from './features/messaging/index.ts'
 import type { FirstSignIn } from './features/operations/admin/index.ts'
 import { wireOperations } from './features/operations/index.ts'
@@ -41,6 +41,8 @@ export interface AppOptions {
   readonly changes?: ChangeLog
   /** Finds addresses of names that webhooks go to; for tests. */
   readonly resolve?: Resolve
+  /** Hashes passwords at another cost; for tests. */
+  readonly passwords?: PasswordHasher
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
   /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
@@ -99,7 +101,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function wire(
-  { config, log, changes, resolve }: AppOptions,
+  { config, log, changes, resolve, passwords = createPasswordHasher() }: AppOptions,
   clock: Clock,
   database: Database,
   catalog: LiveCatalog,
@@ -141,7 +143,6 @@ async function wire(
     { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
   ])
 
-  const passwords = createPasswordHasher()
   const operations = wireOperations(platform, { passwords, errors: listErrors() })
   const messaging = wireMessaging(platform)
   const jwtSecret = () => resolveJwtSecret(config)

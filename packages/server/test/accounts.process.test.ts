@@ -20,7 +20,7 @@ const account = isRoot ? nobody : undefined
 describe('a server that is killed', () => {
   test('between an answer and its mail sends the mail after the next start, and every session goes on', async () => {
     await using receiver = await openReceiver({ hangs: true })
-    await using directory = createDirectory(account)
+    await using directory = createDirectory(account, 'data')
     const options: ProcessOptions = {
       account,
       config: {

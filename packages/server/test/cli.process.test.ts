@@ -218,7 +218,7 @@ describe('the log of a server', () => {
 
 describe('the embedded database', () => {
   test('serves commands whether a server runs or not', async () => {
-    await using own = createDirectory()
+    await using own = createDirectory(undefined, '.basalt')
     const { path } = own
     const sql = (statement: string) => basalt(['sql', statement], { directory: path })
     // The role of the callers does not exist before the first start, which opens the table to it.

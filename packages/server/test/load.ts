@@ -30,6 +30,8 @@ export interface Load {
   readonly answered: number
   /** Answers with this status so far. */
   count(status: number): number
+  /** Requests without an answer so far; refused connections are none. */
+  readonly failed: number
   stop(): Promise<History>
 }
 
@@ -91,6 +93,9 @@ export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions)
       return answered
     },
     count: (status) => statuses.get(status) ?? 0,
+    get failed() {
+      return [...failures.values()].reduce((sum, count) => sum + count, 0)
+    },
     async stop() {
       isStopped = true
       await Promise.all(running)

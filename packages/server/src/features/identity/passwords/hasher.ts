@@ -1,6 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { defineErrors } from '../../../lib/errors.ts'
-import { hashPassword, isOutdated, isPasswordHash, verifyPassword } from './password-hash.ts'
+import {
+  type Argon2Cost,
+  defaultCost,
+  hashPassword,
+  isOutdated,
+  isPasswordHash,
+  verifyPassword,
+} from './password-hash.ts'
 
 export const passwordErrorTable = {
   tooManySignIns: {
@@ -30,7 +37,7 @@ export interface PasswordHasher {
 /** Waiting longer than this many hashes take, about two seconds per core, helps nobody. */
 const queueLimitPerCore = 64
 
-export function createPasswordHasher(): PasswordHasher {
+export function createPasswordHasher(cost: Argon2Cost = defaultCost): PasswordHasher {
   const concurrency = Math.max(1, availableParallelism() - 1)
   const waiting: (() => void)[] = []
   let running = 0
@@ -57,14 +64,14 @@ export function createPasswordHasher(): PasswordHasher {
   }
 
   return {
-    hash: (password) => inTurn(() => hashPassword(password)),
+    hash: (password) => inTurn(() => hashPassword(password, cost)),
     async verify(password, hash) {
-      decoy ??= hashPassword('')
+      decoy ??= hashPassword('', cost)
       const isKnown = hash !== undefined && isPasswordHash(hash)
       const stored = isKnown ? hash : await decoy
       const isRight = await inTurn(() => verifyPassword(password, stored))
       return isRight && isKnown
     },
-    isOutdated,
+    isOutdated: (hash) => isOutdated(hash, cost),
   }
 }

@@ -28,7 +28,11 @@ afterAll(async () => {
 })
 
 function startNode(config: Record<string, string> = {}, on = database): Promise<TestApp> {
-  return createTestApp({ database: on, config: { 'server.trusted_proxies': '127.0.0.1', ...config } })
+  return createTestApp({
+    hashesAtFullCost: true,
+    database: on,
+    config: { 'server.trusted_proxies': '127.0.0.1', ...config },
+  })
 }
 
 let addresses = 0
