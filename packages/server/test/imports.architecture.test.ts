@@ -25,7 +25,7 @@ const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', '
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
   accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
-  'api-keys': ['audit'],
+  'api-keys': ['audit', 'opaque-tokens'],
   apps: ['audit'],
   admin: ['audit', 'throttle'],
   'auth-settings': ['audit'],
