@@ -9,6 +9,7 @@ import { translateDatabaseFailure } from './database/errors.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { sql } from './database/sql.ts'
 import type { SystemDatabase } from './database/system-database.ts'
+import { createLane } from './database/write-behind.ts'
 import { listErrors } from './error-catalog.ts'
 import type { Feature } from './feature.ts'
 import { collections } from './features/data/collections/index.ts'
@@ -43,10 +44,12 @@ import {
 } from './features/operations/admin/index.ts'
 import { audit } from './features/operations/audit/index.ts'
 import { health } from './features/operations/health/index.ts'
+import { LogStore, logs } from './features/operations/logs/index.ts'
 import { metrics } from './features/operations/metrics/index.ts'
 import { overview } from './features/operations/overview/index.ts'
 import { reference } from './features/operations/reference/index.ts'
 import { createThrottle, throttle } from './features/operations/throttle/index.ts'
+import { countJobRuns, Meter, Quotas, usage } from './features/operations/usage/index.ts'
 import { Metrics } from './http/metrics.ts'
 import { createOrigins } from './http/origins.ts'
 import { createOutbound, type Resolve } from './http/outbound.ts'
@@ -129,19 +132,35 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function wire(
-  { config, log, changes, resolve }: AppOptions,
+  { config, log: output, changes, resolve }: AppOptions,
   clock: Clock,
   database: Database,
   catalog: LiveCatalog,
 ): Promise<App> {
   let isStopping = false
+  const { system } = database
+  const measurements = new Metrics()
+  measurements.watchPool(() => database.user.stats)
+  const lane = createLane()
+  const store = new LogStore({
+    config: config.logging,
+    database: system,
+    lane,
+    metrics: measurements,
+    log: output,
+    drains: [],
+  })
+  const { log } = store
+  const meter = new Meter({ database: system, lane, clock, log })
+  const quotas = config.usage.enforce
+    ? new Quotas({ database: system, plans: config.usage.plans, clock, log })
+    : undefined
   const inDevelopment = isDevelopment(config)
   if (inDevelopment) {
     log.info(
       'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
     )
   }
-  const { system } = database
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
   const origins = createOrigins({
     allowed: config.server.cors_allowed_origins,
@@ -157,16 +176,17 @@ async function wire(
     forgetFirstSignIn: () => removeFirstSignIn(config.server.data_dir, (message) => log.warn(message)),
   })
   const adminTokens = createAdminTokenVerifier(system)
-  const measurements = new Metrics()
-  measurements.watchPool(() => database.user.stats)
-  const jobQueue = createJobQueue({
-    database: system,
-    isWorking: config.jobs.enabled,
-    concurrency: config.jobs.concurrency,
-    retentionDays: config.jobs.retention_days,
-    stopTimeout: config.server.shutdown_timeout,
-    log,
-  })
+  const jobQueue = countJobRuns(
+    createJobQueue({
+      database: system,
+      isWorking: config.jobs.enabled,
+      concurrency: config.jobs.concurrency,
+      retentionDays: config.jobs.retention_days,
+      stopTimeout: config.server.shutdown_timeout,
+      log,
+    }),
+    meter,
+  )
   const mailBackend = createMailBackend({
     config: config.email,
     isDevelopment: inDevelopment,
@@ -219,11 +239,15 @@ async function wire(
 
   defineAccountHousekeeping(system, jobQueue, config.auth.clean_up.anonymous_days)
   const features: readonly Feature[] = [
+    // First, so that they stop last and keep what the others do meanwhile.
+    logs({ config, database: system, store, queue: jobQueue, metrics: measurements, log }),
+    usage({ config: config.usage, database: system, meter, quotas, queue: jobQueue, clock, log }),
     health({ database: system, isStopping: () => isStopping }),
     collections({
       catalog,
       database: database.user,
       changes: changes ?? new OutboxChangeLog(interests),
+      isAudited: config.audit.tables.length > 0,
       isDevelopment: inDevelopment,
     }),
     events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
@@ -256,7 +280,7 @@ async function wire(
           passkeys({ mfa: mfaContext, publicBaseUrl, log }),
         ]),
     matviews({ database, queue: jobQueue, refreshTimeout: config.matviews.refresh_timeout }),
-    audit(system, jobQueue),
+    audit({ config: config.audit, database: system, catalog, queue: jobQueue, log }),
   ]
   // After the others, which have said what jobs there are; they end before what they work with.
   const workers: readonly Feature[] = [
@@ -286,6 +310,8 @@ async function wire(
     origins,
     metrics: measurements,
     log,
+    requestLog: output,
+    observers: [store, meter, ...(quotas === undefined ? [] : [quotas])],
     clock,
     publicBaseUrl,
     version: readVersion(),

@@ -36,6 +36,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   reference: ['admin'],
   webhooks: ['audit', 'outbox'],
   schedules: ['audit', 'jobs'],
+  usage: ['audit'],
 }
 
 /** Packages that only one part may use. */

@@ -3,6 +3,8 @@ import { type Static, type TSchema, Type } from 'typebox'
 /** Longest life of an access token: revocations of tokens that no session stands behind are kept so long. */
 export const longestTokenSeconds = 86_400
 
+const planLimit = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
 /**
  * Every configuration key, once: type, default, description, what is expected, whether it is secret.
  * The loader, the command line's flags, `basalt config` and docs/generated/configuration.md all read this.
@@ -318,6 +320,76 @@ export const configSchema = Type.Object({
       ['auto', 'none', 'failed', 'all'],
       'Requests that are logged; failed: status 500 and up; auto: all in the pretty format, failed in JSON.',
     ),
+    store: flag(true, 'Whether the log is also kept in the database, for GET /api/admin/logs.'),
+    store_requests: flag(
+      true,
+      'Whether every answered request is kept in the database, for GET /api/admin/analytics/requests.',
+    ),
+    retention_days: integer(7, 'Days the log and the requests are kept in the database.', 1, 3650),
+    drains: table(
+      Type.Object(
+        {
+          type: Type.Union([Type.Literal('http'), Type.Literal('otlp')]),
+          url: Type.String({ pattern: '^https?://[^\\s]+$' }),
+          headers: Type.Optional(Type.Record(Type.String(), Type.String({ pattern: '^[^\\r\\n]*$' }))),
+        },
+        { additionalProperties: false },
+      ),
+      'Where the log is sent to as well: http posts a JSON array of entries, otlp an OTLP/HTTP logs request in JSON.',
+      {
+        expects: 'tables such as {central = {type = "http", url = "https://logs.example.com"}}',
+        secret: true,
+      },
+    ),
+  }),
+  usage: Type.Object({
+    plans: table(
+      Type.Object(
+        {
+          api_requests: Type.Optional(planLimit),
+          storage_bytes: Type.Optional(planLimit),
+          bandwidth_bytes: Type.Optional(planLimit),
+          function_invocations: Type.Optional(planLimit),
+        },
+        { additionalProperties: false },
+      ),
+      'What apps may use in a calendar month (UTC), by the name of their plan; 0 or absent: unlimited.',
+      { expects: 'tables such as {free = {api_requests = 50000, bandwidth_bytes = 5368709120}}' },
+    ),
+    enforce: flag(
+      false,
+      "Whether requests of an app beyond its plan's limits are refused until the month ends.",
+    ),
+    retention_days: integer(400, 'Days for which usage is kept.', 32, 36_500),
+  }),
+  audit: Type.Object({
+    tables: list([], 'Collections of which every change of a row is recorded; "*" means all.', {
+      pattern: '^[^\\u0000]{1,127}$',
+      expects: 'a list of collections such as note or shop.order, or "*"',
+    }),
+    retention_days: integer(
+      90,
+      'Days the record of acts and changes is kept, once its schedule audit_retention_daily is enabled.',
+      1,
+      36_500,
+    ),
+  }),
+  telemetry: Type.Object({
+    otlp_endpoint: webAddress(
+      'Base address of an OTLP/HTTP collector, such as http://127.0.0.1:4318, which gets traces of requests and statements. Empty: none.',
+    ),
+    otlp_headers: text('', 'Headers of requests to the collector, separated by commas: name=value.', {
+      secret: true,
+      pattern: '^([^=,\\s]+=[^,\\r\\n]*(,[^=,\\s]+=[^,\\r\\n]*)*)?$',
+      expects: 'a list such as authorization=Bearer abc',
+    }),
+    service_name: text('basalt', 'Name of the service in traces.', { minLength: 1, expects: 'a name' }),
+    sample_percent: integer(
+      100,
+      'Percent of the requests without a trace of their own that are traced.',
+      0,
+      100,
+    ),
   }),
   metrics: Type.Object({
     enabled: flag(true, 'Whether GET /metrics answers.'),
@@ -341,7 +413,7 @@ export interface Setting {
   readonly env: string
   /** `--server-port`. */
   readonly flag: string
-  readonly type: 'string' | 'integer' | 'boolean' | 'list'
+  readonly type: 'string' | 'integer' | 'boolean' | 'list' | 'table'
   readonly schema: TSchema
   readonly default: unknown
   readonly description: string
@@ -394,6 +466,7 @@ function listLeaves(path: readonly string[], schema: TSchema): readonly Setting[
 
 function settingType(type: string | readonly string[]): Setting['type'] {
   if (type === 'array') return 'list'
+  if (type === 'object') return 'table'
   // Of an automatic flag texts other than "auto" are booleans.
   return (typeof type === 'string' ? type : 'boolean') as Setting['type']
 }
@@ -449,6 +522,16 @@ function list(
 ) {
   const { pattern, ...rest } = options
   return Type.Array(Type.String({ pattern }), { default: fallback, description, ...rest })
+}
+
+/** Values by a name of the operator's choice. In the environment and as a flag it is JSON. */
+function table<Value extends TSchema>(
+  value: Value,
+  description: string,
+  options: { expects: string; secret?: boolean },
+) {
+  const name = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
+  return Type.Record(name, value, { default: {}, description, additionalProperties: false, ...options })
 }
 
 function choice<const Options extends string>(

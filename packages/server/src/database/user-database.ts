@@ -68,7 +68,26 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
   }
 }
 
+/** Which request a write belongs to, for the record of changes in audited tables. */
+export interface Origin {
+  /** `user`, `admin` or `open`. */
+  readonly actor: string
+  readonly requestId: string
+  readonly appId: string
+  /** Empty without one. */
+  readonly keyId: string
+  readonly address: string
+}
+
+const noteOrigin = statement(
+  ['basalt.actor', 'basalt.request_id', 'basalt.app_id', 'basalt.api_key_id', 'basalt.address']
+    .map((name, index) => `${index === 0 ? 'select' : ''} set_config('${name}', $${index + 1}, true)`)
+    .join(','),
+)
+
 export interface RunOptions {
+  /** Left in settings of the transaction; undefined where nothing reads them. */
+  readonly origin?: Origin | undefined
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
   /** Whether the client has gone; its statement is then cancelled. */
@@ -123,7 +142,7 @@ export class UserDatabase {
    * @throws ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    return this.#attempt(this.#assemble(scope, steps), options, 1)
+    return this.#attempt(this.#assemble(scope, steps, options.origin), options, 1)
   }
 
   /**
@@ -172,8 +191,12 @@ export class UserDatabase {
   }
 
   /** Puts the context before the steps, and changes of the role around those of the login role. */
-  #assemble(scope: CallerScope, steps: readonly Step[]): Assembled {
+  #assemble(scope: CallerScope, steps: readonly Step[], origin?: Origin): Assembled {
     const calls: Call[] = [this.#contextOf(scope)]
+    if (origin !== undefined) {
+      const { actor, requestId, appId, keyId, address } = origin
+      calls.push({ statement: noteOrigin, values: [actor, requestId, appId, keyId, address] })
+    }
     const places: number[] = []
     let isLogin = false
     for (const step of steps) {

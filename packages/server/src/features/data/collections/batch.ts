@@ -18,6 +18,7 @@ import type { Caller } from './service.ts'
 import { fill, type SlotValues, type StatementCache } from './statements.ts'
 
 export interface BatchDeps {
+  readonly isAudited: boolean
   readonly statements: StatementCache
   readonly database: UserDatabase
   readonly findCapture: FindCapture
@@ -42,6 +43,7 @@ interface RunStep {
 export function createBatchRunner({
   statements,
   database,
+  isAudited,
   findCapture,
   findDefinitionFault,
 }: BatchDeps): RunBatch {
@@ -90,6 +92,7 @@ export function createBatchRunner({
       const answers = await database.run(caller.scope, steps, {
         isRead: false,
         isAbandoned: caller.isAbandoned,
+        origin: isAudited ? caller.origin?.() : undefined,
       })
       const results = compiled.flatMap(({ run, isWork }, index) =>
         isWork ? [formatResult(run, answers[index])] : [],

@@ -2,7 +2,7 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Column, Relation } from '../../../database/catalog/model.ts'
 import { type ChangeAction, type ChangeLog, withCapture } from '../../../database/change-log.ts'
 import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
-import type { CallerScope, UserDatabase } from '../../../database/user-database.ts'
+import type { CallerScope, Origin, UserDatabase } from '../../../database/user-database.ts'
 import { createBatchRunner } from './batch.ts'
 import { createCaptureFinder } from './capture.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
@@ -25,6 +25,8 @@ export interface Caller {
   readonly scope: CallerScope
   readonly isAbandoned: () => boolean
   readonly isAdministrator: boolean
+  /** What is recorded with changes of audited tables. */
+  readonly origin?: () => Origin
 }
 
 /** What the collection endpoints do. Every method answers JSON text as Postgres built it. */
@@ -44,6 +46,8 @@ export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
   readonly changes: ChangeLog
+  /** Whether changes of some tables are recorded with the request that made them. */
+  readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
 }
@@ -52,13 +56,20 @@ export function createCollectionService({
   catalog: live,
   database,
   changes,
+  isAudited,
   isDevelopment,
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
   const findCapture = createCaptureFinder(changes, statements)
   const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
-  const runBatch = createBatchRunner({ statements, database, findCapture, findDefinitionFault })
+  const runBatch = createBatchRunner({
+    statements,
+    database,
+    isAudited,
+    findCapture,
+    findDefinitionFault,
+  })
 
   async function read(
     caller: Caller,
@@ -102,6 +113,7 @@ export function createCollectionService({
       const answers = await database.run(caller.scope, steps, {
         isRead: false,
         isAbandoned: caller.isAbandoned,
+        origin: isAudited ? caller.origin?.() : undefined,
       })
       return answers[capture?.before.length ?? 0]
     } catch (error) {
