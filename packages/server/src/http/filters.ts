@@ -3,33 +3,33 @@ import { httpErrors } from './errors.ts'
 
 /** Parameters of lists and reports. They are read by hand, for the messages. */
 
-/** @throws AppError invalid_parameter */
+/** @throws AppError invalid_list_parameter */
 export function readLimit(text: string | undefined, fallback: number, most: number): number {
   if (text === undefined) return fallback
-  if (!/^\d{1,15}$/.test(text) || Number(text) === 0) throw httpErrors.invalidParameter('limit', '')
+  if (!/^\d{1,15}$/.test(text) || Number(text) === 0) throw httpErrors.invalidListParameter('limit', '')
   return Math.min(Number(text), most)
 }
 
-/** @throws AppError invalid_parameter */
+/** @throws AppError invalid_list_parameter */
 export function readOffset(text = '0'): number {
-  if (!/^\d{1,15}$/.test(text)) throw httpErrors.invalidParameter('offset', '')
+  if (!/^\d{1,15}$/.test(text)) throw httpErrors.invalidListParameter('offset', '')
   return Number(text)
 }
 
-/** One of the options. @throws AppError invalid_parameter */
+/** One of the options. @throws AppError invalid_list_parameter */
 export function readChoice<const Option extends string>(
   name: string,
   text: string,
   options: readonly Option[],
 ): Option {
   const found = options.find((option) => option === text)
-  if (found === undefined) throw httpErrors.invalidParameter(name, `must be one of: ${options.join(', ')}`)
+  if (found === undefined) throw httpErrors.invalidListParameter(name, `must be one of: ${options.join(', ')}`)
   return found
 }
 
-/** @throws AppError invalid_parameter */
+/** @throws AppError invalid_list_parameter */
 export function readUuid(name: string, text: string): string {
-  if (!isUuid(text)) throw httpErrors.invalidParameter(name, 'must be a UUID')
+  if (!isUuid(text)) throw httpErrors.invalidListParameter(name, 'must be a UUID')
   return text
 }
 
@@ -47,7 +47,7 @@ export interface TimeRange {
 /**
  * A range of time: RFC 3339, or dates in UTC, of which the last one is included.
  *
- * @throws AppError invalid_parameter
+ * @throws AppError invalid_list_parameter
  */
 export function readTimeRange(
   range: { readonly from: string | undefined; readonly to: string | undefined },
@@ -56,7 +56,7 @@ export function readTimeRange(
   const from = range.from === undefined ? undefined : readInstant(names[0], range.from)
   const to = range.to === undefined ? undefined : readInstant(names[1], range.to)
   if (from !== undefined && to !== undefined && to.getTime() < from.getTime())
-    throw httpErrors.invalidParameter(
+    throw httpErrors.invalidListParameter(
       `${names[1]} filter`,
       `must be greater than or equal to ${names[0]} filter`,
     )
@@ -70,6 +70,6 @@ function readInstant(name: string, text: string): Date {
   // A date that no calendar has, such as 31 February, becomes another one or none.
   const isReal = instant !== undefined && !Number.isNaN(instant.getTime())
   if (!isReal || (dayForm.test(text) && instant.toISOString().slice(0, 10) !== text))
-    throw httpErrors.invalidParameter(`${name} filter`, 'expected RFC3339 or YYYY-MM-DD')
+    throw httpErrors.invalidListParameter(`${name} filter`, 'expected RFC3339 or YYYY-MM-DD')
   return instant
 }

@@ -17,10 +17,10 @@ export function auditRoutes(app: HttpServer, database: SystemDatabase): void {
       const page = { limit: readLimit(query.limit, 100, 500), offset: readOffset(query.offset) }
       for (const name of ['user_id', 'api_key_id', 'app_id'] as const) {
         if (query[name] !== undefined && !isUuid(query[name]))
-          throw httpErrors.invalidParameter(`${name} filter`, 'must be a UUID')
+          throw httpErrors.invalidListParameter(`${name} filter`, 'must be a UUID')
       }
       if (query.operation !== undefined && !operations.includes(query.operation))
-        throw httpErrors.invalidParameter('operation filter', `must be one of: ${operations.join(', ')}`)
+        throw httpErrors.invalidListParameter('operation filter', `must be one of: ${operations.join(', ')}`)
       const filter = {
         ...readTimeRange({ from: query.from, to: query.to }),
         table: query.table,

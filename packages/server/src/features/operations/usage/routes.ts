@@ -202,7 +202,7 @@ function readOrder(text: string): queries.AppUsageOrder {
   const [, sign, name = '', direction] = /^([-+ ]?)([a-z_]+)(?::(asc|desc))?$/.exec(text) ?? []
   const key = Object.hasOwn(sortKeys, name) ? sortKeys[name] : undefined
   if (key === undefined || (sign !== '' && direction !== undefined))
-    throw httpErrors.invalidParameter('sort', '')
+    throw httpErrors.invalidListParameter('sort', '')
   return { key, isDescending: direction === undefined ? sign === '' || sign === '-' : direction === 'desc' }
 }
 
