@@ -6,6 +6,7 @@ import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
 import { translateDatabaseFailure } from './database/errors.ts'
+import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { sql } from './database/sql.ts'
 import type { SystemDatabase } from './database/system-database.ts'
@@ -29,6 +30,8 @@ import {
   EndedSessions,
   refuseEndedSessions,
 } from './features/identity/accounts/index.ts'
+import { ApiKeyService, ApiKeyVerifier, apiKeys } from './features/identity/api-keys/index.ts'
+import { AppLimiter, apps } from './features/identity/apps/index.ts'
 import { AuthSettings, authSettings } from './features/identity/auth-settings/index.ts'
 import { countTotpSecretsByKey, type MfaContext, mfa, secondFactors } from './features/identity/mfa/index.ts'
 import { passkeys } from './features/identity/passkeys/index.ts'
@@ -138,7 +141,7 @@ async function wire(
   catalog: LiveCatalog,
 ): Promise<App> {
   let isStopping = false
-  const { system } = database
+  const { system, openListener } = database
   const measurements = new Metrics()
   measurements.watchPool(() => database.user.stats)
   const lane = createLane()
@@ -161,6 +164,7 @@ async function wire(
       'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
     )
   }
+  const notifications = new Notifications({ database: system, openListener, log })
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
   const origins = createOrigins({
     allowed: config.server.cors_allowed_origins,
@@ -231,7 +235,10 @@ async function wire(
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
   }
-  const verifiers = [adminTokens, ...accessTokens]
+  const limiter = new AppLimiter(system)
+  const apiKeyTokens = keys && new ApiKeyVerifier(system, clock, notifications, log)
+  const forgetApiKeys = () => apiKeyTokens?.change()
+  const verifiers = [adminTokens, ...(apiKeyTokens === undefined ? [] : [apiKeyTokens]), ...accessTokens]
   const mfaContext: MfaContext | undefined = accountContext && {
     accounts: accountContext,
     secrets: secrets(),
@@ -257,6 +264,7 @@ async function wire(
       catalog,
       interests,
       verifiers,
+      limiter,
       isAuthRequired: config.auth.enabled,
       origins,
       metrics: measurements,
@@ -271,6 +279,10 @@ async function wire(
     reference({ catalog, errors: listErrors(), publicBaseUrl }),
     ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
     mail({ database: system, templates: mailTemplates, backend: mailBackend, log }),
+    apps({ database: system, limiter, onChange: forgetApiKeys }),
+    ...(apiKeyTokens === undefined
+      ? []
+      : [apiKeys({ service: new ApiKeyService(system, clock, forgetApiKeys), verifier: apiKeyTokens })]),
     ...(mfaContext === undefined
       ? []
       : [
@@ -306,7 +318,7 @@ async function wire(
 
   const http: HttpServer = await createHttpServer({
     config,
-    authentication: { isRequired: config.auth.enabled, verifiers },
+    authentication: { isRequired: config.auth.enabled, verifiers, limiter },
     origins,
     metrics: measurements,
     log,
@@ -320,6 +332,7 @@ async function wire(
   for (const feature of [...features, ...workers]) feature.routes?.(http)
   await http.ready()
   const firstSignIn = await adminService.ensurePassword(config.admin.password)
+  await notifications.start()
   for (const feature of [...features, ...workers]) await feature.start?.()
 
   const endStreams = () => {
@@ -347,6 +360,7 @@ async function wire(
       const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
       if (await answersInTime(system)) await stopped
       for (const feature of features.toReversed()) await feature.stop?.()
+      await notifications.stop()
       catalog.close()
       await database.close()
     },

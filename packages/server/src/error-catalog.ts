@@ -6,6 +6,8 @@ import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
 import { webhookErrorTable } from './features/events/webhooks/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
+import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
+import { appErrorTable } from './features/identity/apps/index.ts'
 import { mfaErrorTable } from './features/identity/mfa/index.ts'
 import { passkeyErrorTable } from './features/identity/passkeys/index.ts'
 import { passwordErrorTable } from './features/identity/passwords/index.ts'
@@ -37,6 +39,8 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Second factors': mfaErrorTable,
   Passkeys: passkeyErrorTable,
   Passwords: passwordErrorTable,
+  Apps: appErrorTable,
+  'API keys': apiKeyErrorTable,
   Mail: mailErrorTable,
   Realtime: realtimeErrorTable,
   Webhooks: webhookErrorTable,

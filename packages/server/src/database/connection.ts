@@ -115,6 +115,13 @@ export class Connection {
     this.#closeListeners.push(listener)
   }
 
+  /** Of the channels that the session listens to (PostgreSQL, LISTEN). */
+  onNotification(
+    listener: (notification: { readonly payload: string; readonly processId: number }) => void,
+  ): void {
+    this.#client.on('notification', ({ payload = '', processId }) => listener({ payload, processId }))
+  }
+
   onNotice(listener: (message: string) => void): void {
     this.#client.on('notice', (notice) => listener(notice.message ?? ''))
   }

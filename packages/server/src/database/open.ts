@@ -44,6 +44,8 @@ export interface Database {
   readonly migrated: readonly string[]
   readonly system: SystemDatabase
   readonly user: UserDatabase
+  /** Opens a connection to listen on; undefined behind a pooler without `database.listen_url`. */
+  readonly openListener: (() => Promise<Connection>) | undefined
   /** Connections beside the pools, for work that takes longer than a request may. Whoever opens one closes it. */
   readonly aside: {
     /** @throws ConnectionLost when the database is away */
@@ -110,6 +112,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       migrated,
       system,
       user: new UserDatabase(pools.user, engine.isPooled ? settings : {}),
+      openListener: openListenerOf(config.database, target, engine),
       aside: {
         open: () => Connection.open(target),
         async cancel(connection) {
@@ -129,6 +132,26 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     await embedded?.close()
     throw error
   }
+}
+
+/** A URL of its own may lead to a pooler, too, which would refuse settings at the start. */
+function openListenerOf(
+  config: Config['database'],
+  target: ConnectionTarget,
+  { isPooled }: EngineProbe,
+): (() => Promise<Connection>) | undefined {
+  const { applicationName } = target
+  if (config.listen_url !== '') {
+    return () =>
+      Connection.open({
+        url: config.listen_url,
+        applicationName,
+        settings: {},
+        prepare: false,
+        connectTimeoutMs,
+      })
+  }
+  return isPooled ? undefined : () => Connection.open({ ...target, prepare: false })
 }
 
 /** Makes the database fit to serve, and closes the connection. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { AppError } from '../lib/errors.ts'
+import { AppError } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
+import { requireWriteScope } from './grants.ts'
 import {
   type AdminIdentity,
   type Identity,
@@ -10,13 +11,24 @@ import {
   type UserIdentity,
   type Verdict,
 } from './identity.ts'
-import type { Guard } from './route-config.ts'
+import type { Guard, ProgramAccess } from './route-config.ts'
 
 export interface AuthenticationOptions {
   /** False while `auth.enabled` is false. */
   readonly isRequired: boolean
   /** Asked in order; the first that recognizes a token decides. */
   readonly verifiers: readonly TokenVerifier[]
+  readonly limiter: RequestLimiter
+}
+
+/** Limits the requests of apps. */
+export interface RequestLimiter {
+  /**
+   * Counts a request of an app with a limit. Answers at once where it can: this is on the path of every request.
+   *
+   * @returns why the request may not pass
+   */
+  admit(identity: UserIdentity): AppError | undefined | Promise<AppError | undefined>
 }
 
 /** Gives every route its guard, which runs before the body is read. A route without one does not start. */
@@ -25,13 +37,13 @@ export function addAuthentication(app: FastifyInstance, options: AuthenticationO
   app.decorateRequest('pending', undefined)
   app.decorateRequest('token', undefined)
   app.addHook('onRoute', (route) => {
-    const { guard, operation } = route.config ?? {}
+    const { guard, operation, programs } = route.config ?? {}
     if (guard === undefined || operation === undefined) {
       throw new Error(`route ${String(route.method)} ${route.url} must declare its guard and operation`)
     }
     if (guard === 'public') return
     const hooks = route.onRequest ?? []
-    route.onRequest = [createGuard(guard, options), ...(Array.isArray(hooks) ? hooks : [hooks])]
+    route.onRequest = [createGuard(guard, programs, options), ...(Array.isArray(hooks) ? hooks : [hooks])]
   })
 }
 
@@ -70,15 +82,23 @@ type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: (error?: E
 
 function createGuard(
   guard: Exclude<Guard, 'public'>,
-  { isRequired, verifiers }: AuthenticationOptions,
+  programs: ProgramAccess | undefined,
+  { isRequired, verifiers, limiter }: AuthenticationOptions,
 ): GuardHook {
   return (request, reply, done) => {
     reply.header('cache-control', 'no-store')
     const settle = (verdict: Verdict) => {
-      const refusal = judge(guard, verdict)
+      const refusal = judge(guard, programs, verdict)
       if (refusal === undefined && 'identity' in verdict) request.identity = verdict.identity
       if (refusal === undefined && 'pending' in verdict) request.pending = verdict.pending
-      done(refusal)
+      const { identity } = request
+      if (refusal !== undefined || identity?.kind !== 'user' || identity.appLimit === undefined) {
+        done(refusal)
+        return
+      }
+      const admission = limiter.admit(identity)
+      if (admission instanceof Promise) admission.then(done, done)
+      else done(admission)
     }
     if (openGuards.has(guard) && !isRequired) {
       settle({ identity: openIdentity })
@@ -117,7 +137,11 @@ const missing: Partial<Record<Guard, () => AppError>> = {
   stream: httpErrors.authenticationRequired,
 }
 
-function judge(guard: Exclude<Guard, 'public'>, verdict: Verdict): AppError | undefined {
+function judge(
+  guard: Exclude<Guard, 'public'>,
+  programs: ProgramAccess | undefined,
+  verdict: Verdict,
+): AppError | undefined {
   if ('refusal' in verdict) {
     const isPending = verdict.refusal === 'pending' && verdict.pending !== undefined
     if (isPending && (guard === 'mfa' || guard === 'bearerOrMfa')) return undefined
@@ -126,12 +150,31 @@ function judge(guard: Exclude<Guard, 'public'>, verdict: Verdict): AppError | un
     return challenge(verdict.refusal === 'pending' ? httpErrors.mfaRequired() : httpErrors.invalidToken())
   }
   const { identity } = verdict
+  if (identity.kind === 'user' && identity.scope.grant !== undefined) {
+    const refusal = judgeProgram(programs, identity)
+    if (refusal !== undefined) return refusal
+  }
   if (guard === 'mfa') return challenge(httpErrors.noPendingMfa())
   if (guard === 'admin') return identity.kind === 'admin' ? undefined : challenge(httpErrors.adminRequired())
   if (guard === 'data' || guard === 'optional') return undefined
   if (guard === 'stream' && identity.kind === 'open') return undefined
   if (identity.kind !== 'user') return challenge(httpErrors.invalidToken())
   return guard === 'aal2' && identity.aal !== 'aal2' ? httpErrors.insufficientAal() : undefined
+}
+
+/** What a program may not call. The challenge is that of RFC 6750 §3.1. */
+function judgeProgram(
+  programs: ProgramAccess | undefined,
+  { scope }: Pick<UserIdentity, 'scope'>,
+): AppError | undefined {
+  try {
+    if (programs === undefined) throw httpErrors.insufficientScope('access to this endpoint')
+    if (programs === 'write') requireWriteScope(scope)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return error.with({ headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' } })
+  }
 }
 
 /** The token a stream is asked for with: browsers cannot set headers on an `EventSource` or a `WebSocket`. */

@@ -52,6 +52,11 @@ export const httpErrorTable = {
     message: 'MFA verification is required for this action',
     help: 'The session has passed one factor. Sign in again and verify the second one.',
   },
+  insufficientScope: {
+    status: 403,
+    message: (what: string) => `api key scope does not permit ${what}`,
+    help: 'An API key reads and, unless its scope is `readonly`, writes the collections it allows. Accounts, keys and the administration are for people: sign in.',
+  },
   adminRequired: {
     status: 401,
     message: 'admin authentication required',
@@ -91,6 +96,11 @@ export const httpErrorTable = {
     status: 429,
     message: 'too many requests',
     help: 'Wait for the number of seconds in the `Retry-After` header.',
+  },
+  appRateLimitExceeded: {
+    status: 429,
+    message: 'app rate limit exceeded',
+    help: 'The app of the API key has used its `rateLimitRps` requests of the last `rateLimitWindowSeconds`. Wait for the number of seconds in the `Retry-After` header.',
   },
   headersTooLarge: {
     status: 431,

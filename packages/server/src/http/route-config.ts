@@ -24,6 +24,9 @@ export type Guard =
   | 'data'
   | 'stream'
 
+/** What a program, which presents an API key, may call a route for. Without it, routes are for people only. */
+export type ProgramAccess = 'read' | 'write'
+
 // Every route states its guard and operation; `authentication.ts` refuses to start without. The identity is set
 // by the guard before a handler runs.
 declare module 'fastify' {
@@ -31,6 +34,7 @@ declare module 'fastify' {
     guard?: Guard
     /** Stable name for logs, metrics and the API document: `collections.list`. */
     operation?: string
+    programs?: ProgramAccess
     /** The route also takes requests for a WebSocket. */
     upgrade?: boolean
   }

@@ -32,3 +32,31 @@ export const noContent = Type.Null({ description: 'No content.' })
 
 /** The route takes a token. */
 export const bearerSecurity: Record<string, string[]>[] = [{ bearer: [] }]
+
+/** Pages of administrative lists. What is out of bounds is brought within them. */
+export const pageQuery = Type.Object({
+  page: Type.Optional(Type.Integer({ description: 'From 1.' })),
+  perPage: Type.Optional(Type.Integer({ description: 'At most 100; 20 unless given.' })),
+})
+
+export function pageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({
+    items: Type.Array(item),
+    page: Type.Integer(),
+    perPage: Type.Integer(),
+    totalItems: Type.Integer(),
+    totalPages: Type.Integer(),
+  })
+}
+
+export interface PageRequest {
+  readonly page?: number
+  readonly perPage?: number
+}
+
+/** Within bounds, and as rows to pass over. */
+export function readPage({ page = 1, perPage = 20 }: PageRequest) {
+  const size = perPage < 1 ? 20 : Math.min(perPage, 100)
+  const number = Math.min(Math.max(page, 1), 1_000_000)
+  return { page: number, perPage: size, offset: (number - 1) * size }
+}

@@ -17,7 +17,7 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.get<CollectionRoute>(
       '/api/collections/:table',
-      { config: { guard: 'data', operation: 'collections.list' }, schema: schemas.list },
+      { config: { guard: 'data', programs: 'read', operation: 'collections.list' }, schema: schemas.list },
       async (request, reply) =>
         reply
           .type(json)
@@ -26,7 +26,10 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.post<CollectionRoute>(
       '/api/collections/:table',
-      { config: { guard: 'data', operation: 'collections.create' }, schema: schemas.create },
+      {
+        config: { guard: 'data', programs: 'write', operation: 'collections.create' },
+        schema: schemas.create,
+      },
       async (request, reply) =>
         reply
           .code(201)
@@ -36,7 +39,7 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.post<CollectionRoute>(
       '/api/collections/:table/batch',
-      { config: { guard: 'data', operation: 'collections.batch' }, schema: schemas.batch },
+      { config: { guard: 'data', programs: 'write', operation: 'collections.batch' }, schema: schemas.batch },
       async (request, reply) =>
         reply
           .type(json)
@@ -45,7 +48,7 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.get<RecordRoute>(
       '/api/collections/:table/:id',
-      { config: { guard: 'data', operation: 'collections.get' }, schema: schemas.get },
+      { config: { guard: 'data', programs: 'read', operation: 'collections.get' }, schema: schemas.get },
       async (request, reply) =>
         reply
           .type(json)
@@ -61,7 +64,10 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.patch<RecordRoute>(
       '/api/collections/:table/:id',
-      { config: { guard: 'data', operation: 'collections.update' }, schema: schemas.update },
+      {
+        config: { guard: 'data', programs: 'write', operation: 'collections.update' },
+        schema: schemas.update,
+      },
       async (request, reply) =>
         reply
           .type(json)
@@ -77,7 +83,10 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.delete<RecordRoute>(
       '/api/collections/:table/:id',
-      { config: { guard: 'data', operation: 'collections.delete' }, schema: schemas.remove },
+      {
+        config: { guard: 'data', programs: 'write', operation: 'collections.delete' },
+        schema: schemas.remove,
+      },
       async (request, reply) => {
         await service.delete(callerOf(request, reply), request.params.table, idOf(request))
         return reply.code(204).send()
@@ -86,7 +95,10 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.post(
       '/api/batch',
-      { config: { guard: 'data', operation: 'collections.batchAcross' }, schema: schemas.batchAcross },
+      {
+        config: { guard: 'data', programs: 'write', operation: 'collections.batchAcross' },
+        schema: schemas.batchAcross,
+      },
       async (request, reply) =>
         reply.type(json).send(await service.batchAcross(callerOf(request, reply), bodyOf(request))),
     )

@@ -3,6 +3,7 @@ import type { Catalog, Column, Relation } from '../../../database/catalog/model.
 import { type ChangeAction, type ChangeLog, withCapture } from '../../../database/change-log.ts'
 import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
 import type { CallerScope, Origin, UserDatabase } from '../../../database/user-database.ts'
+import { requireTable } from '../../../http/grants.ts'
 import { createBatchRunner } from './batch.ts'
 import { createCaptureFinder } from './capture.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
@@ -126,6 +127,7 @@ export function createCollectionService({
   return {
     list: (caller, collection, queryString) =>
       withCatalog(async (catalog) => {
+        requireTable(caller.scope, collection)
         const reader = readerOf(caller)
         const { plan, calls } = statements.remember(
           catalog,
@@ -139,11 +141,13 @@ export function createCollectionService({
             }
           },
         )
+        requireTables(caller, plan.record)
         return formatPage(plan, await read(caller, plan.record, calls))
       }),
 
     get: (caller, collection, id, queryString) =>
       withCatalog(async (catalog) => {
+        requireTable(caller.scope, collection)
         const reader = readerOf(caller)
         const { record, template } = statements.remember(
           catalog,
@@ -154,6 +158,7 @@ export function createCollectionService({
             return { record: planned, template: statements.template(compileGet(planned)) }
           },
         )
+        requireTables(caller, record)
         const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
         const [answer] = await read(caller, record, [call])
         return requireRecord(answer)
@@ -161,7 +166,7 @@ export function createCollectionService({
 
     create: (caller, collection, body) =>
       withCatalog(async (catalog) => {
-        const relation = requireWritable(catalog, collection, readerOf(caller))
+        const relation = requireWritableBy(caller, catalog, collection)
         const { columns, json } = parseRecordBody(relation, body, 'create')
         const answer = await write(catalog, caller, 'create', relation, { columns, json, id: [] })
         const created = answer?.rows[0]?.[0]
@@ -171,7 +176,7 @@ export function createCollectionService({
 
     update: (caller, collection, id, body) =>
       withCatalog(async (catalog) => {
-        const relation = requireWritable(catalog, collection, readerOf(caller))
+        const relation = requireWritableBy(caller, catalog, collection)
         const key = parsePathId(relation, id)
         const { columns, json } = parseRecordBody(relation, body, 'update')
         return requireRecord(await write(catalog, caller, 'update', relation, { columns, json, id: key }))
@@ -179,7 +184,7 @@ export function createCollectionService({
 
     delete: (caller, collection, id) =>
       withCatalog(async (catalog) => {
-        const relation = requireWritable(catalog, collection, readerOf(caller))
+        const relation = requireWritableBy(caller, catalog, collection)
         const key = parsePathId(relation, id)
         const answer = await write(catalog, caller, 'delete', relation, { columns: [], json: '', id: key })
         if (answer === undefined || answer.count === 0) throw collectionErrors.recordNotFound()
@@ -187,7 +192,7 @@ export function createCollectionService({
 
     batch: (caller, collection, body) =>
       withCatalog((catalog) => {
-        const relation = requireWritable(catalog, collection, readerOf(caller))
+        const relation = requireWritableBy(caller, catalog, collection)
         return runBatch(catalog, caller, readerOf(caller), parseBatch(body, tableOf(relation)))
       }),
 
@@ -199,7 +204,7 @@ export function createCollectionService({
           readerOf(caller),
           parseBatch(
             body,
-            tableOfEach((table) => requireWritable(catalog, table, readerOf(caller))),
+            tableOfEach((table) => requireWritableBy(caller, catalog, table)),
           ),
         ),
       ),
@@ -209,6 +214,18 @@ export function createCollectionService({
 /** Both texts are the caller's and may hold anything; the length tells where the first ends. */
 function readKey(action: 'list' | 'get', reader: Reader, collection: string, queryString: string): string {
   return `${action} ${reader} ${collection.length} ${collection}${queryString}`
+}
+
+/** Before the catalog is asked: a program does not learn which other tables there are. */
+function requireWritableBy(caller: Caller, catalog: Catalog, collection: string): Relation {
+  requireTable(caller.scope, collection)
+  return requireWritable(catalog, collection, readerOf(caller))
+}
+
+/** The plan may have been made for another caller. */
+function requireTables({ scope }: Caller, record: RecordPlan): void {
+  if (scope.kind !== 'caller' || scope.grant?.tables === undefined) return
+  for (const relation of relationsOf(record)) requireTable(scope, relation.collection)
 }
 
 function readerOf({ scope }: Caller): Reader {

@@ -26,9 +26,17 @@ export interface SchemaDocument {
   readonly builtAt: string
 }
 
-/** Describes the snapshot for a viewer. Pure. */
-export function describeCatalog(catalog: Catalog, viewer: Viewer): SchemaDocument {
-  const view = viewer === 'caller' ? callerView(catalog) : wholeView
+/**
+ * Describes the snapshot for a viewer. Pure.
+ *
+ * @param tables what a program may touch, as `allowedTables` of an API key; undefined: all
+ */
+export function describeCatalog(
+  catalog: Catalog,
+  viewer: Viewer,
+  tables?: ReadonlySet<string>,
+): SchemaDocument {
+  const view = viewer === 'caller' ? callerView(catalog, tables) : wholeView
   const postGis = catalog.extensions.get('postgis')
   return {
     tables: Object.fromEntries(
@@ -40,7 +48,10 @@ export function describeCatalog(catalog: Catalog, viewer: Viewer): SchemaDocumen
         ]),
     ),
     functions: describeFunctions(
-      catalog.functions.filter(({ callersMayExecute }) => viewer === 'administrator' || callersMayExecute),
+      catalog.functions.filter(
+        ({ name, callersMayExecute }) =>
+          viewer === 'administrator' || (callersMayExecute && tables?.has(`rpc:${name}`) !== false),
+      ),
     ),
     schemas: catalog.schemas,
     hasPostGIS: postGis !== undefined,
@@ -62,9 +73,9 @@ interface View {
 
 const wholeView: View = { sees: () => true, seesColumn: () => true, seesAll: () => true }
 
-function callerView({ relations }: Catalog): View {
+function callerView({ relations }: Catalog, tables: ReadonlySet<string> | undefined): View {
   const byName = new Map([...relations.values()].map((each) => [`${each.schema}.${each.name}`, each]))
-  const sees = ({ callers }: Relation) => callers.select
+  const sees = ({ callers, collection }: Relation) => callers.select && tables?.has(collection) !== false
   return {
     sees,
     seesColumn: ({ callersMaySelect }) => callersMaySelect,

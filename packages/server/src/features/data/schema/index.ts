@@ -32,7 +32,7 @@ export function schema(catalog: LiveCatalog): Feature {
       app.get(
         '/api/schema',
         {
-          config: { guard: 'data', operation: 'schema.get' },
+          config: { guard: 'data', programs: 'read', operation: 'schema.get' },
           schema: {
             tags: ['schema'],
             summary: 'Tables, columns and relations the caller may use',
@@ -42,12 +42,17 @@ export function schema(catalog: LiveCatalog): Feature {
         },
         async (request, reply) => {
           await catalog.refresh()
-          const viewer: Viewer = identityOf(request).kind === 'user' ? 'caller' : 'administrator'
+          const identity = identityOf(request)
+          const json = 'application/json; charset=utf-8'
+          const tables = identity.kind === 'user' ? identity.scope.grant?.tables : undefined
+          if (tables !== undefined)
+            return reply.type(json).send(JSON.stringify(describeCatalog(catalog.current, 'caller', tables)))
+          const viewer: Viewer = identity.kind === 'user' ? 'caller' : 'administrator'
           const byViewer = documents.get(catalog.current) ?? new Map<Viewer, string>()
           documents.set(catalog.current, byViewer)
           const document = byViewer.get(viewer) ?? JSON.stringify(describeCatalog(catalog.current, viewer))
           byViewer.set(viewer, document)
-          return reply.type('application/json; charset=utf-8').send(document)
+          return reply.type(json).send(document)
         },
       )
     },

@@ -3,7 +3,7 @@ import type { Config } from '../../../config/schema.ts'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
-import { verifyToken } from '../../../http/authentication.ts'
+import { type RequestLimiter, verifyToken } from '../../../http/authentication.ts'
 import { openIdentity, type TokenVerifier } from '../../../http/identity.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import type { Origins } from '../../../http/origins.ts'
@@ -40,6 +40,7 @@ export interface RealtimeDeps {
   readonly catalog: LiveCatalog
   readonly interests: Interests
   readonly verifiers: readonly TokenVerifier[]
+  readonly limiter: RequestLimiter
   /** False while `auth.enabled` is false. */
   readonly isAuthRequired: boolean
   /** Whose pages may open WebSockets. */
@@ -59,6 +60,7 @@ export function realtime({
   catalog,
   interests,
   verifiers,
+  limiter,
   isAuthRequired,
   origins,
   metrics,
@@ -115,6 +117,8 @@ export function realtime({
       const verdict = await verify(token)
       if (!('identity' in verdict) || verdict.identity.kind !== 'user') return undefined
       const { scope, userId } = verdict.identity
+      const refusal = verdict.identity.appLimit && (await limiter.admit(verdict.identity))
+      if (refusal !== undefined) throw refusal
       return { scope, userId, token }
     },
     everybody: isAuthRequired ? undefined : everybody,

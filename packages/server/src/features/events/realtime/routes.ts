@@ -25,7 +25,7 @@ export function realtimeRoutes(app: HttpServer, { streams, planner, log }: Realt
   app.get(
     '/api/realtime',
     {
-      config: { guard: 'stream', operation: 'realtime.stream' },
+      config: { guard: 'stream', programs: 'read', operation: 'realtime.stream' },
       schema: streamSchema,
       // A HEAD request would open a stream that nobody reads.
       exposeHeadRoute: false,

@@ -2,6 +2,7 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { codeOf } from '../../../lib/errors.ts'
 import { isUuid } from '../../../lib/uuid.ts'
+import { revokeApiKeysOf } from '../api-keys/index.ts'
 import { accountErrors } from './errors.ts'
 
 /** A row of `basalt.users`. */
@@ -121,8 +122,8 @@ export async function markEmailVerified(
 }
 
 /**
- * The owner of an address signs in to an account that was registered with it but never verified: its password and phone
- * go, which may be those of a stranger (pre-hijacking). Second factors stay, and while there is one the address is not yet
+ * The owner of an address signs in to an account that was registered with it but never verified: its password, phone
+ * and API keys go, which may be those of a stranger (pre-hijacking). Second factors stay, and while there is one the address is not yet
  * verified: a stranger's passkey would open an account with a verified address.
  */
 export async function takeOverUnverified(
@@ -130,6 +131,7 @@ export async function takeOverUnverified(
   userId: string,
   { hasFactor }: { readonly hasFactor: boolean },
 ): Promise<User> {
+  await revokeApiKeysOf(database, userId)
   return await database.one<User>(sql`
     update basalt.users
     set password_hash = null, phone = null, updated_at = now(),

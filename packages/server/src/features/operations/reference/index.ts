@@ -39,10 +39,15 @@ function documentRoute(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDep
   const documents = createApiDocuments(() => readStaticDocument(app), publicBaseUrl)
   app.get(
     '/api/openapi.json',
-    { config: { guard: 'optional', operation: 'reference.openapi' }, schema: { hide: true } },
+    {
+      config: { guard: 'optional', programs: 'read', operation: 'reference.openapi' },
+      schema: { hide: true },
+    },
     async (request, reply) => {
       const { identity } = request
-      if (identity === undefined) return sendDocument(reply, documents.withoutTables())
+      // A program that may touch some tables is not shown the others.
+      const isGranted = identity?.kind === 'user' && identity.scope.grant?.tables !== undefined
+      if (identity === undefined || isGranted) return sendDocument(reply, documents.withoutTables())
       await catalog.refresh()
       const audience = identity.kind === 'user' ? 'caller' : 'administrator'
       return sendDocument(reply, documents.withTables(catalog.current, audience))

@@ -2,6 +2,7 @@ import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Relation } from '../../../../database/catalog/model.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { CallerScope } from '../../../../database/user-database.ts'
+import { requireTable } from '../../../../http/grants.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 import { requireRls } from '../../../data/collections/index.ts'
 import { realtimeErrors } from '../errors.ts'
@@ -28,7 +29,7 @@ export class SubscriptionPlanner {
     this.#database = database
   }
 
-  /** @throws AppError unknown_table, rls_required, too_many_tables, invalid_stream_filter */
+  /** @throws AppError insufficient_scope, unknown_table, rls_required, too_many_tables, invalid_stream_filter */
   async plan(
     scope: CallerScope,
     tables: readonly string[],
@@ -37,6 +38,7 @@ export class SubscriptionPlanner {
     if (tables.length > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
     const isRestricted = scope.kind === 'caller'
     const subscriptions = new Map<string, Filter | undefined>()
+    for (const table of tables) requireTable(scope, table)
     for (const table of tables) {
       const relation = await this.#find(table, isRestricted, conditions ?? [])
       if (relation === undefined) throw realtimeErrors.unknownTable(table)

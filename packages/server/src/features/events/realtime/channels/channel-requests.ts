@@ -1,4 +1,6 @@
 import type { Config } from '../../../../config/schema.ts'
+import { httpErrors } from '../../../../http/errors.ts'
+import { requireWriteScope } from '../../../../http/grants.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Stream } from '../stream.ts'
 import { type ClientMessage, channelOf, eventOf } from '../websocket/client-messages.ts'
@@ -53,6 +55,7 @@ export class ChannelRequests {
   async handle(stream: Stream, message: ClientMessage, answers: Answers): Promise<void> {
     const { channels, presences } = this.#deps
     const channel = channelOf(message)
+    requireChannels(stream, message)
     switch (message.type) {
       case 'channel_subscribe':
         return await this.#subscribe(stream, channel, answers)
@@ -147,6 +150,13 @@ export class ChannelRequests {
     if (this.#requireMember(stream, channel) !== membership) throw realtimeErrors.notSubscribed()
     membership.maySendAt = now
   }
+}
+
+/** A program that may touch some tables joins no channels; one that only reads does not send. */
+function requireChannels({ listener: { scope } }: Stream, { type }: ClientMessage): void {
+  if (scope.kind !== 'caller' || scope.grant === undefined) return
+  if (scope.grant.tables !== undefined) throw httpErrors.insufficientScope('access to channels')
+  if (type === 'broadcast' || type === 'presence_track') requireWriteScope(scope)
 }
 
 function presenceOf({ payload = '{}' }: ClientMessage): string {

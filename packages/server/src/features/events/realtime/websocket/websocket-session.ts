@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { translateDatabaseFailure } from '../../../../database/errors.ts'
 import { httpErrors } from '../../../../http/errors.ts'
+import { requireTable } from '../../../../http/grants.ts'
 import { AppError, messageOf } from '../../../../lib/errors.ts'
 import { parsePosition } from '../changes/position.ts'
 import { type SubscriptionPlanner, tableLimit } from '../changes/subscriptions.ts'
@@ -168,6 +169,7 @@ export class WebSocketSession {
         return
       }
       if (stream.listener.userId !== listener.userId) throw realtimeErrors.authenticationFailed()
+      for (const table of stream.subscriptions.keys()) requireTable(listener.scope, table)
       stream.listener = listener
       // The policies may see somebody else in it: another session, a second factor.
       if (stream.subscriptions.size > 0) await streams.rejoin(stream)
@@ -203,7 +205,8 @@ export class WebSocketSession {
 
   #endRefused(error: unknown): void {
     const kind = error instanceof AppError ? error.kind : undefined
-    if (kind === 'connection_limit_exceeded') this.close(4008, messageOf(error))
+    if (kind === 'connection_limit_exceeded' || kind === 'app_rate_limit_exceeded')
+      this.close(4008, messageOf(error))
     else if (kind === 'shutting_down') this.close(1001, messageOf(error))
     else {
       this.#describe(error)

@@ -4,6 +4,7 @@ import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { testConfig } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket } from '../../../../../test/websocket-client.ts'
+import type { RequestLimiter } from '../../../../http/authentication.ts'
 import { type TokenVerifier, unattributed } from '../../../../http/identity.ts'
 import { Metrics } from '../../../../http/metrics.ts'
 import { createOrigins } from '../../../../http/origins.ts'
@@ -47,6 +48,8 @@ const anyToken: TokenVerifier = {
   }),
 }
 
+const noLimit: RequestLimiter = { admit: () => undefined }
+
 /** A node of its own for WebSockets that wait less than the contract says. */
 async function startNode(timing: Partial<WebSocketTiming>) {
   const config = testConfig({ 'realtime.heartbeat_interval_seconds': '1' })
@@ -58,7 +61,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
   const origins = createOrigins({ allowed: ['*'], publicBaseUrl, isLocalOnly: false })
   const http = await createHttpServer({
     config,
-    authentication: { isRequired: true, verifiers: [anyToken] },
+    authentication: { isRequired: true, verifiers: [anyToken], limiter: noLimit },
     origins,
     metrics,
     log,
@@ -71,6 +74,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     catalog,
     interests,
     verifiers: [anyToken],
+    limiter: noLimit,
     isAuthRequired: true,
     origins,
     version: '0',

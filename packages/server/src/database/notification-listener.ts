@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { messageOf } from '../lib/errors.ts'
+import type { Timer } from '../lib/timer.ts'
+import type { Connection } from './connection.ts'
+import { ConnectionLost } from './failures.ts'
+import { sql } from './sql.ts'
+import type { Queryable } from './system-database.ts'
+
+/** The channel of `NOTIFY`; the payload is a topic. */
+export const notificationChannel = 'basalt'
+
+/** Longest time that connecting, a statement or a notification takes on a connection that works. */
+export const answerMs = 2000
+/** Between attempts to connect: doubled each time, up to the second. */
+const firstRetryMs = 250
+const longestRetryMs = 5000
+/** Between attempts while the connection works but brings no notifications: that takes an operator. */
+const undeliveredRetryMs = 60_000
+
+export interface NotificationListenerOptions {
+  /** Opens a connection that no pooler shares. */
+  readonly open: () => Promise<Connection>
+  /** Reaches the same database by another connection. */
+  readonly database: Pick<Queryable, 'one'>
+  readonly onNotification: (topic: string) => void
+  /** Notifications arrive from now on; those of before are lost. */
+  readonly onConnect: () => void
+  readonly onLoss: () => void
+  readonly log: Logger
+  readonly timer: Timer
+}
+
+/**
+ * The connection of a node that notifications arrive on. Whether they do is tried on every new connection: a pooler in
+ * transaction mode accepts `LISTEN` and delivers nothing, and a URL may lead to another database.
+ */
+export class NotificationListener {
+  readonly #options: NotificationListenerOptions
+  #connection: Connection | undefined
+  #attempt: Promise<void> | undefined
+  #retryMs = firstRetryMs
+  #cancelRetry: (() => void) | undefined
+  #isStopped = false
+  /** Once per outage. */
+  #hasWarned = false
+
+  constructor(options: NotificationListenerOptions) {
+    this.#options = options
+  }
+
+  /** Open, and notifications arrive on it. */
+  get connection(): Connection | undefined {
+    return this.#connection
+  }
+
+  /** Resolves when the first attempt has succeeded or failed; others follow. */
+  start(): Promise<void> {
+    this.#attempt = this.#connect().catch((error) => this.#retry(error))
+    return this.#attempt
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancelRetry?.()
+    await this.#attempt
+    await this.#connection?.close()
+  }
+
+  async #connect(): Promise<void> {
+    const { open, database, onNotification, onConnect, timer, log } = this.#options
+    const connection = await open()
+    try {
+      const probe = randomUUID()
+      const arrival = Promise.withResolvers<void>()
+      connection.onNotification(({ payload, processId }) => {
+        if (payload === probe) arrival.resolve()
+        else if (processId !== connection.backendPid) onNotification(payload)
+      })
+      await answerOf(
+        connection.query(sql`listen ${sql.id(notificationChannel)}`),
+        'no answer to LISTEN',
+        timer,
+      )
+      await database.one(sql`select pg_notify(${notificationChannel}, ${probe})`)
+      await answerOf(arrival.promise, 'notifications do not arrive', timer)
+    } catch (error) {
+      connection.destroy()
+      throw error
+    }
+    if (this.#isStopped) return await connection.close()
+    if (!connection.isOpen) throw new ConnectionLost('the connection broke')
+    this.#connection = connection
+    connection.onClose(() => this.#lose())
+    this.#retryMs = firstRetryMs
+    if (this.#hasWarned) log.info('receiving notifications of the database again')
+    this.#hasWarned = false
+    onConnect()
+  }
+
+  #lose(): void {
+    this.#connection = undefined
+    if (this.#isStopped) return
+    this.#options.onLoss()
+    this.#retry(new ConnectionLost('the connection broke'))
+  }
+
+  #retry(error: unknown): void {
+    if (this.#isStopped) return
+    const { log, timer } = this.#options
+    const isUndelivered = error instanceof Unanswered
+    const delayMs = isUndelivered ? undeliveredRetryMs : this.#retryMs
+    this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs)
+    if (!this.#hasWarned) {
+      const message = `failed to listen for notifications of the database; polling, retrying in ${delayMs / 1000} s`
+      log.warn({ reason: messageOf(error) }, message)
+    }
+    this.#hasWarned = true
+    this.#cancelRetry = timer.after(delayMs, () => void this.start())
+  }
+}
+
+class Unanswered extends Error {}
+
+/** @throws Unanswered when it takes too long */
+export async function answerOf<Value>(work: Promise<Value>, what: string, timer: Timer): Promise<Value> {
+  const late = Promise.withResolvers<never>()
+  const cancel = timer.after(answerMs, () => late.reject(new Unanswered(what)))
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    cancel()
+  }
+}

@@ -1,0 +1,112 @@
+import type { Feature } from '../../../feature.ts'
+import { userOf } from '../../../http/authentication.ts'
+import { addressKey } from '../../../http/client-address.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import { adminSchemas, ownSchemas } from './schemas.ts'
+import { type ApiKeyService, defaultGraceSeconds } from './service.ts'
+import type { ApiKeyVerifier } from './verifier.ts'
+
+export { apiKeyErrorTable } from './errors.ts'
+export { revokeApiKeysOf } from './queries.ts'
+export { ApiKeyService } from './service.ts'
+export { ApiKeyVerifier } from './verifier.ts'
+
+export interface ApiKeysDeps {
+  readonly service: ApiKeyService
+  readonly verifier: ApiKeyVerifier
+}
+
+/** API keys: how programs present themselves. */
+export function apiKeys({ service, verifier }: ApiKeysDeps): Feature {
+  return {
+    name: 'api-keys',
+    start: () => verifier.start(),
+    stop: () => verifier.stop(),
+    routes(app) {
+      adminRoutes(app, service)
+      ownRoutes(app, service)
+    },
+  }
+}
+
+function adminRoutes(app: HttpServer, service: ApiKeyService): void {
+  const path = '/api/admin/api-keys'
+  app.get(
+    path,
+    { config: { guard: 'admin', operation: 'apiKeys.list' }, schema: adminSchemas.list },
+    async (request, reply) => reply.send(await service.list(request.query)),
+  )
+  app.post(
+    path,
+    { config: { guard: 'admin', operation: 'apiKeys.create' }, schema: adminSchemas.create },
+    async (request, reply) =>
+      reply
+        .code(201)
+        .send(await service.create(request.body, { actor: 'admin', address: addressKey(request) })),
+  )
+  app.patch(
+    `${path}/:id`,
+    { config: { guard: 'admin', operation: 'apiKeys.rename' }, schema: adminSchemas.rename },
+    async (request, reply) => {
+      const by = { actor: 'admin', address: addressKey(request) }
+      return reply.send(await service.rename(request.params.id, request.body.name, by))
+    },
+  )
+  app.post(
+    `${path}/:id/rotate`,
+    { config: { guard: 'admin', operation: 'apiKeys.rotate' }, schema: adminSchemas.rotate },
+    async (request, reply) => {
+      const { graceSeconds = defaultGraceSeconds } = request.body
+      const by = { actor: 'admin', address: addressKey(request) }
+      return reply.send(await service.rotate(request.params.id, graceSeconds, by))
+    },
+  )
+  app.delete(
+    `${path}/:id`,
+    { config: { guard: 'admin', operation: 'apiKeys.revoke' }, schema: adminSchemas.revoke },
+    async (request, reply) => {
+      await service.revoke(request.params.id, { actor: 'admin', address: addressKey(request) })
+      return reply.code(204).send()
+    },
+  )
+}
+
+function ownRoutes(app: HttpServer, service: ApiKeyService): void {
+  const path = '/api/auth/api-keys'
+  app.get(
+    path,
+    { config: { guard: 'bearer', operation: 'apiKeys.listOwn' }, schema: ownSchemas.list },
+    async (request, reply) => reply.send(await service.listOwn(userOf(request).userId)),
+  )
+  app.post(
+    path,
+    { config: { guard: 'bearer', operation: 'apiKeys.createOwn' }, schema: ownSchemas.create },
+    async (request, reply) =>
+      reply.code(201).send(await service.createOwn(request.body, userOf(request).userId)),
+  )
+  app.patch(
+    `${path}/:id`,
+    { config: { guard: 'bearer', operation: 'apiKeys.renameOwn' }, schema: ownSchemas.rename },
+    async (request, reply) => {
+      const { userId } = userOf(request)
+      return reply.send(await service.rename(request.params.id, request.body.name, { userId }))
+    },
+  )
+  app.post(
+    `${path}/:id/rotate`,
+    { config: { guard: 'bearer', operation: 'apiKeys.rotateOwn' }, schema: ownSchemas.rotate },
+    async (request, reply) => {
+      const { graceSeconds = defaultGraceSeconds } = request.body
+      const { userId } = userOf(request)
+      return reply.send(await service.rotate(request.params.id, graceSeconds, { userId }))
+    },
+  )
+  app.delete(
+    `${path}/:id`,
+    { config: { guard: 'bearer', operation: 'apiKeys.revokeOwn' }, schema: ownSchemas.revoke },
+    async (request, reply) => {
+      await service.revoke(request.params.id, { userId: userOf(request).userId })
+      return reply.code(204).send()
+    },
+  )
+}

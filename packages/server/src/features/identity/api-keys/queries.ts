@@ -1,0 +1,178 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { defaultAppId } from '../../../http/identity.ts'
+import { codeOf } from '../../../lib/errors.ts'
+import type { NewSecret } from './token.ts'
+
+export type ApiKeyScope = '*' | 'readonly' | 'readwrite'
+
+/** A row of `basalt.api_keys`. */
+export interface ApiKeyRow {
+  readonly id: string
+  readonly user_id: string
+  readonly app_id: string | null
+  readonly name: string
+  readonly key_prefix: string
+  readonly scope: ApiKeyScope
+  readonly allowed_tables: readonly string[]
+  readonly last_used_at: Date | null
+  readonly expires_at: Date | null
+  readonly created_at: Date
+  readonly revoked_at: Date | null
+  readonly [column: string]: unknown
+}
+
+export interface NewApiKey {
+  readonly userId: string
+  readonly appId: string | undefined
+  readonly name: string
+  readonly scope: ApiKeyScope
+  readonly allowedTables: readonly string[]
+  readonly expiresAt: Date | undefined
+}
+
+const columns = sql`id, user_id, app_id, name, key_prefix, scope, allowed_tables, last_used_at, expires_at,
+  created_at, revoked_at`
+
+/** Of one user or of all. */
+function isOf(userId: string | undefined) {
+  return userId === undefined ? sql`true` : sql`user_id = ${userId}`
+}
+
+/** The newest first, revoked ones too. */
+export async function listApiKeys(
+  database: Queryable,
+  { userId, limit, offset }: { userId?: string; limit: number; offset: number },
+): Promise<readonly ApiKeyRow[]> {
+  return await database.many<ApiKeyRow>(sql`
+    select ${columns} from basalt.api_keys where ${isOf(userId)}
+    order by created_at desc, id limit ${limit} offset ${offset}`)
+}
+
+export async function countApiKeys(database: Queryable): Promise<number> {
+  const { total } = await database.one<{ total: number }>(
+    sql`select count(*)::int as total from basalt.api_keys`,
+  )
+  return total
+}
+
+/** What of a new key does not exist. */
+export type Missing = 'user' | 'app'
+
+export async function insertApiKey(
+  database: Queryable,
+  key: NewApiKey,
+  { hash, keyPrefix }: NewSecret,
+): Promise<ApiKeyRow | Missing> {
+  const insert = database.one<ApiKeyRow>(sql`
+    with created as (
+      insert into basalt.api_keys (user_id, app_id, name, key_prefix, scope, allowed_tables, expires_at)
+      values (${key.userId}, ${key.appId ?? null}, ${key.name}, ${keyPrefix}, ${key.scope},
+        ${key.allowedTables}::text[], ${key.expiresAt?.toISOString() ?? null}::timestamptz)
+      returning ${columns}
+    ), secret as (
+      insert into basalt.api_key_secrets (token_hash, key_id) select ${hash}::bytea, id from created
+    )
+    select ${columns} from created`)
+  return await insert.catch((error) => {
+    if (codeOf(error) !== '23503') throw error
+    return error.constraint === 'api_keys_app_id_fkey' ? 'app' : 'user'
+  })
+}
+
+/** @returns whether the key was in force */
+export async function revokeApiKey(database: Queryable, id: string, userId?: string): Promise<boolean> {
+  const count = await database.count(sql`
+    update basalt.api_keys set revoked_at = now()
+    where id = ${id} and ${isOf(userId)} and revoked_at is null`)
+  return count > 0
+}
+
+export async function renameApiKey(
+  database: Queryable,
+  id: string,
+  name: string,
+  userId?: string,
+): Promise<ApiKeyRow | undefined> {
+  return await database.maybeOne<ApiKeyRow>(sql`
+    update basalt.api_keys set name = ${name}
+    where id = ${id} and ${isOf(userId)} and revoked_at is null
+    returning ${columns}`)
+}
+
+/**
+ * Gives the key another secret; those before it stay valid for a while. Call it in a transaction: of several at once each
+ * ends the secret of the one before.
+ */
+export async function rotateApiKey(
+  database: Queryable,
+  { id, userId, graceSeconds }: { id: string; userId: string | undefined; graceSeconds: number },
+  { hash, keyPrefix }: NewSecret,
+): Promise<ApiKeyRow | undefined> {
+  const key = await database.maybeOne<ApiKeyRow>(sql`
+    update basalt.api_keys set key_prefix = ${keyPrefix}
+    where id = ${id} and ${isOf(userId)} and revoked_at is null and (expires_at is null or expires_at > now())
+    returning ${columns}`)
+  if (key === undefined) return undefined
+  await database.count(sql`delete from basalt.api_key_secrets where key_id = ${id} and expires_at <= now()`)
+  await database.count(sql`
+    update basalt.api_key_secrets
+    set expires_at = least(expires_at, clock_timestamp() + make_interval(secs => ${graceSeconds}::int))
+    where key_id = ${id}`)
+  await database.count(
+    sql`insert into basalt.api_key_secrets (token_hash, key_id) values (${hash}::bytea, ${id})`,
+  )
+  return key
+}
+
+/** Revokes what somebody else may have made before the owner of the address came. */
+export async function revokeApiKeysOf(database: Queryable, userId: string): Promise<void> {
+  await database.count(sql`
+    update basalt.api_keys set revoked_at = now() where user_id = ${userId} and revoked_at is null`)
+}
+
+/** What a secret opens. */
+export interface OpenedKey {
+  /** SHA-256 of the secret, in hexadecimal. */
+  readonly hash: string
+  readonly id: string
+  readonly user_id: string
+  readonly app_id: string
+  readonly scope: ApiKeyScope
+  readonly allowed_tables: readonly string[]
+  readonly expires_at_ms: number | null
+  readonly email: string | null
+  readonly is_email_verified: boolean
+  readonly is_anonymous: boolean
+  /** 0: not limited. */
+  readonly rate_limit: number
+  readonly rate_limit_window_seconds: number
+  readonly [column: string]: unknown
+}
+
+/** Keys in force that have these secrets, by one statement. @param hashes in hexadecimal */
+export async function openApiKeys(
+  database: Pick<Queryable, 'many'>,
+  hashes: readonly string[],
+): Promise<OpenedKey[]> {
+  return await database.many<OpenedKey>(sql`
+    select encode(s.token_hash, 'hex') as hash, k.id, k.user_id, a.id as app_id, k.scope, k.allowed_tables,
+      (extract(epoch from least(k.expires_at, s.expires_at)) * 1000)::float8 as expires_at_ms,
+      u.email, u.email_verified_at is not null as is_email_verified, u.is_anonymous,
+      a.rate_limit, a.rate_limit_window_seconds
+    from unnest(${hashes}::text[]) as given (hash)
+    join basalt.api_key_secrets s on s.token_hash = decode(given.hash, 'hex')
+    join basalt.api_keys k on k.id = s.key_id and k.revoked_at is null
+    join basalt.users u on u.id = k.user_id and u.disabled_at is null
+    join basalt.apps a on a.id = coalesce(k.app_id, ${defaultAppId}::uuid)`)
+}
+
+/** Notes when keys were last used. */
+export async function saveLastUses(database: Queryable, uses: ReadonlyMap<string, number>): Promise<void> {
+  const ids = [...uses.keys()]
+  const times = [...uses.values()].map((ms) => ms / 1000)
+  await database.count(sql`
+    update basalt.api_keys k set last_used_at = greatest(k.last_used_at, to_timestamp(used.at))
+    from unnest(${ids}::uuid[], ${times}::float8[]) as used (id, at)
+    where k.id = used.id`)
+}

@@ -1,0 +1,98 @@
+import { Type } from 'typebox'
+import { bearerSecurity, noContent, pageOf, pageQuery, responses } from '../../../http/schemas.ts'
+
+const params = Type.Object({ id: Type.String() })
+const nullableText = Type.Union([Type.String(), Type.Null()])
+
+const apiKey = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  userId: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  keyPrefix: Type.String({ description: 'How the key begins.' }),
+  scope: Type.String({ description: '`*`, `readonly` or `readwrite`.' }),
+  allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
+  appId: nullableText,
+  lastUsedAt: nullableText,
+  expiresAt: nullableText,
+  createdAt: Type.String(),
+  revokedAt: nullableText,
+})
+
+const created = Type.Object({
+  key: Type.String({ description: 'To present as bearer token; shown this once.' }),
+  apiKey,
+})
+
+const settings = {
+  name: Type.Optional(Type.String({ description: 'At most 200 characters.' })),
+  scope: Type.Optional(Type.String({ description: '`*` unless given, `readonly` or `readwrite`.' })),
+  allowedTables: Type.Optional(
+    Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'Collections; empty: all.' }),
+  ),
+  expiresAt: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'RFC 3339.' })),
+}
+
+/** The schemas of an endpoint, for administrators or for users. */
+function schemasFor(tags: string[]) {
+  const common = { tags, security: bearerSecurity }
+  return {
+    revoke: { ...common, summary: 'Revoke an API key', params, response: responses({ 204: noContent }) },
+    rename: {
+      ...common,
+      summary: 'Rename an API key',
+      params,
+      body: Type.Object({ name: settings.name }),
+      response: responses({ 200: apiKey }),
+    },
+    rotate: {
+      ...common,
+      summary: 'Give an API key another secret',
+      description: 'Secrets before it stay valid for the grace period.',
+      params,
+      body: Type.Object({
+        graceSeconds: Type.Optional(Type.Integer({ description: '3600 unless given; at most 30 days.' })),
+      }),
+      response: responses({ 200: created }),
+    },
+  }
+}
+
+export const adminSchemas = {
+  ...schemasFor(['admin']),
+  list: {
+    tags: ['admin'],
+    summary: 'API keys, the newest first, revoked ones too',
+    security: bearerSecurity,
+    querystring: pageQuery,
+    response: responses({ 200: pageOf(apiKey) }),
+  },
+  create: {
+    tags: ['admin'],
+    summary: 'Make an API key for a user',
+    security: bearerSecurity,
+    body: Type.Object({
+      ...settings,
+      userId: Type.Optional(Type.String()),
+      appId: Type.Optional(nullableText),
+      orgId: Type.Optional(nullableText),
+    }),
+    response: responses({ 201: created }),
+  },
+}
+
+export const ownSchemas = {
+  ...schemasFor(['accounts']),
+  list: {
+    tags: ['accounts'],
+    summary: "The caller's API keys, the newest first, revoked ones too",
+    security: bearerSecurity,
+    response: responses({ 200: Type.Array(apiKey) }),
+  },
+  create: {
+    tags: ['accounts'],
+    summary: 'Make an API key that acts as the caller',
+    security: bearerSecurity,
+    body: Type.Object(settings),
+    response: responses({ 201: created }),
+  },
+}

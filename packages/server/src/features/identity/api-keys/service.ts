@@ -1,0 +1,226 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { type PageRequest, readPage } from '../../../http/schemas.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { apiKeyErrors } from './errors.ts'
+import type { ApiKeyRow, ApiKeyScope } from './queries.ts'
+import * as queries from './queries.ts'
+import { createSecret } from './token.ts'
+
+export interface ApiKeyInput {
+  readonly userId?: string
+  readonly name?: string
+  readonly scope?: string
+  readonly allowedTables?: readonly string[] | null
+  readonly appId?: string | null
+  readonly orgId?: string | null
+  readonly expiresAt?: string | null
+}
+
+/** Whose keys are administered, and by whom. */
+export type Administrator =
+  /** Of all users; what happens goes to the audit. */
+  | { readonly actor: string; readonly address?: string; readonly userId?: undefined }
+  /** A user's own. */
+  | { readonly userId: string; readonly actor?: undefined }
+
+const scopes: readonly string[] = ['*', 'readonly', 'readwrite']
+const nameLimit = 200
+const tablesLimit = 1000
+const tableNameLimit = 200
+/** Keys a user's own list shows. */
+const ownLimit = 1000
+export const defaultGraceSeconds = 3600
+const graceLimitSeconds = 30 * 24 * 3600
+
+/** The administration of API keys. */
+export class ApiKeyService {
+  readonly #database: SystemDatabase
+  readonly #clock: Clock
+  /** Keys in memory may have changed. */
+  readonly #onChange: () => void
+
+  constructor(database: SystemDatabase, clock: Clock, onChange: () => void) {
+    this.#database = database
+    this.#clock = clock
+    this.#onChange = onChange
+  }
+
+  async list(request: PageRequest) {
+    const { page, perPage, offset } = readPage(request)
+    const keys = await queries.listApiKeys(this.#database, { limit: perPage, offset })
+    const totalItems = await queries.countApiKeys(this.#database)
+    const totalPages = Math.ceil(totalItems / perPage)
+    return { items: keys.map(describeApiKey), page, perPage, totalItems, totalPages }
+  }
+
+  async listOwn(userId: string) {
+    const keys = await queries.listApiKeys(this.#database, { userId, limit: ownLimit, offset: 0 })
+    return keys.map(describeApiKey)
+  }
+
+  /** For a user of the administrator's choice. @throws AppError invalid_api_key */
+  async create(input: ApiKeyInput, by: Administrator) {
+    const { userId = '', appId, orgId } = input
+    if (userId === '') throw apiKeyErrors.invalidApiKey('userId is required')
+    if (!isUuid(userId)) throw apiKeyErrors.invalidApiKey('invalid userId format')
+    const name = readName(input.name)
+    if (appId != null && !isUuid(appId)) throw apiKeyErrors.invalidApiKey('invalid appId format')
+    if (orgId != null && !isUuid(orgId)) throw apiKeyErrors.invalidApiKey('invalid orgId format')
+    if (appId != null && orgId != null) {
+      throw apiKeyErrors.invalidApiKey('appId and orgId are mutually exclusive')
+    }
+    if (orgId != null) throw apiKeyErrors.invalidApiKey('org not found')
+    return await this.#insert({ ...input, userId, name }, by)
+  }
+
+  /** For the user. @throws AppError invalid_api_key */
+  async createOwn(input: ApiKeyInput, userId: string) {
+    const name = readName(input.name)
+    // Even null: the caller expects something of it.
+    if ('appId' in input) throw apiKeyErrors.invalidApiKey('appId is not supported on this endpoint')
+    if ('orgId' in input) throw apiKeyErrors.invalidApiKey('orgId is not supported on this endpoint')
+    return await this.#insert({ ...input, userId, name }, { userId })
+  }
+
+  /** @throws AppError api_key_not_found */
+  async revoke(id: string, by: Administrator): Promise<void> {
+    requireId(id)
+    await this.#change(by, 'api_keys.revoke', async (transaction) => {
+      if (!(await queries.revokeApiKey(transaction, id, by.userId))) throw apiKeyErrors.apiKeyNotFound()
+      return { id, result: undefined }
+    })
+  }
+
+  /** @throws AppError api_key_not_found, invalid_api_key */
+  async rename(id: string, given: string | undefined, by: Administrator) {
+    requireId(id)
+    const name = readName(given)
+    return await this.#change(by, 'api_keys.rename', async (transaction) => {
+      const key = await queries.renameApiKey(transaction, id, name, by.userId)
+      if (key === undefined) throw apiKeyErrors.apiKeyNotFound()
+      return { id, result: describeApiKey(key) }
+    })
+  }
+
+  /** Another secret; those before it stay valid for the grace period. @throws AppError api_key_not_found */
+  async rotate(id: string, graceSeconds: number, by: Administrator) {
+    requireId(id)
+    if (graceSeconds < 0 || graceSeconds > graceLimitSeconds) {
+      throw apiKeyErrors.invalidApiKey(`graceSeconds: expected 0 to ${graceLimitSeconds}`)
+    }
+    const secret = createSecret()
+    return await this.#change(by, 'api_keys.rotate', async (transaction) => {
+      const key = await queries.rotateApiKey(transaction, { id, userId: by.userId, graceSeconds }, secret)
+      if (key === undefined) throw apiKeyErrors.apiKeyNotFound()
+      return { id, result: { key: secret.key, apiKey: describeApiKey(key) } }
+    })
+  }
+
+  async #insert(
+    input: ApiKeyInput & { readonly userId: string; readonly name: string },
+    by: Administrator,
+  ): Promise<{ key: string; apiKey: ReturnType<typeof describeApiKey> }> {
+    const values = {
+      userId: input.userId,
+      name: input.name,
+      appId: input.appId ?? undefined,
+      scope: readScope(input.scope),
+      allowedTables: readTables(input.allowedTables ?? []),
+      expiresAt: this.#readEnd(input.expiresAt),
+    }
+    const secret = createSecret()
+    return await this.#change(by, 'api_keys.create', async (transaction) => {
+      const created = await queries.insertApiKey(transaction, values, secret)
+      if (typeof created === 'string') throw apiKeyErrors.invalidApiKey(`${created} not found`)
+      const apiKey = describeApiKey(created)
+      const { userId, appId, name, scope, allowedTables, expiresAt } = apiKey
+      const detail = { userId, appId, name, scope, allowedTables, expiresAt }
+      return { id: created.id, detail, result: { key: secret.key, apiKey } }
+    })
+  }
+
+  /** Makes a change, with the audit row of an administrator, in one transaction. */
+  async #change<Result>(
+    { actor, ...by }: Administrator,
+    action: string,
+    work: (transaction: Parameters<typeof queries.revokeApiKey>[0]) => Promise<{
+      readonly id: string
+      readonly detail?: Readonly<Record<string, unknown>>
+      readonly result: Result
+    }>,
+  ): Promise<Result> {
+    const result = await this.#database.transaction(async (transaction) => {
+      const { id, detail = {}, result } = await work(transaction)
+      const address = 'address' in by && by.address !== undefined ? { address: by.address } : {}
+      if (actor !== undefined)
+        await recordAudit(transaction, { actor, action, target: id, detail, ...address })
+      return result
+    })
+    this.#onChange()
+    return result
+  }
+
+  #readEnd(text: string | null | undefined): Date | undefined {
+    if (text == null) return undefined
+    const at = rfc3339.test(text) ? new Date(text) : undefined
+    if (at === undefined || Number.isNaN(at.getTime()) || at <= this.#clock.now()) {
+      throw apiKeyErrors.invalidApiKey('expiresAt: expected an RFC 3339 timestamp in the future')
+    }
+    return at
+  }
+}
+
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
+
+export function describeApiKey(key: ApiKeyRow) {
+  return {
+    id: key.id,
+    userId: key.user_id,
+    name: key.name,
+    keyPrefix: key.key_prefix,
+    scope: key.scope,
+    allowedTables: key.allowed_tables,
+    appId: key.app_id,
+    lastUsedAt: key.last_used_at?.toISOString() ?? null,
+    expiresAt: key.expires_at?.toISOString() ?? null,
+    createdAt: key.created_at.toISOString(),
+    revokedAt: key.revoked_at?.toISOString() ?? null,
+  }
+}
+
+function requireId(id: string): void {
+  if (!isUuid(id)) throw apiKeyErrors.invalidApiKey('invalid api key id format')
+}
+
+function readName(given = ''): string {
+  const name = given.trim()
+  if (name === '') throw apiKeyErrors.invalidApiKey('name is required')
+  if (name.length > nameLimit) throw apiKeyErrors.invalidApiKey(`name: at most ${nameLimit} characters`)
+  // Postgres has no NUL in texts.
+  if (name.includes('\0')) throw apiKeyErrors.invalidApiKey('name: NUL is not allowed')
+  return name
+}
+
+function readScope(scope = '*'): ApiKeyScope {
+  if (!isScope(scope)) throw apiKeyErrors.invalidApiKey('invalid scope: must be *, readonly, or readwrite')
+  return scope
+}
+
+function isScope(text: string): text is ApiKeyScope {
+  return scopes.includes(text)
+}
+
+/** Tables need not exist yet. */
+function readTables(tables: readonly string[]): string[] {
+  if (tables.length > tablesLimit) throw apiKeyErrors.invalidApiKey(`allowedTables: at most ${tablesLimit}`)
+  for (const name of tables) {
+    if (name.trim() === '' || name.length > tableNameLimit || name.includes('\0')) {
+      throw apiKeyErrors.invalidApiKey(
+        `allowedTables: ${JSON.stringify(name)} is not the name of a collection`,
+      )
+    }
+  }
+  return [...new Set(tables)]
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from '../../../database/sql.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestLimiter } from '../../../http/authentication.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import type { AppLimit } from '../../../http/identity.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import { type LeaseAnswer, type LeaseRequest, leaseSeconds, Permits, type Refusal } from './permits.ts'
+
+/** Apps whose permits are remembered before idle ones are looked for. */
+const sweepLimit = 1000
+
+/** The rate limits of apps, over all nodes (docs/guides/keys.md). */
+export class AppLimiter implements RequestLimiter {
+  readonly #database: SystemDatabase
+  readonly #permits = new Map<string, Permits>()
+
+  constructor(database: SystemDatabase) {
+    this.#database = database
+  }
+
+  admit({
+    appId,
+    appLimit,
+  }: {
+    readonly appId: string
+    readonly appLimit?: AppLimit | undefined
+  }): AppError | undefined | Promise<AppError | undefined> {
+    if (appLimit === undefined) return undefined
+    const refusal = this.#permitsOf(appId, appLimit).take(appLimit)
+    return refusal instanceof Promise ? refusal.then(describe) : describe(refusal)
+  }
+
+  /** Gives permits back that this node has not used. */
+  async stop(): Promise<void> {
+    await Promise.allSettled([...this.#permits.values()].map((permits) => permits.stop()))
+  }
+
+  #permitsOf(appId: string, limit: AppLimit): Permits {
+    const known = this.#permits.get(appId)
+    if (known !== undefined) return known
+    if (this.#permits.size >= sweepLimit) {
+      for (const [id, { isIdle }] of this.#permits) if (isIdle) this.#permits.delete(id)
+    }
+    const permits = new Permits({
+      limit,
+      newId: randomUUID,
+      now: () => performance.now(),
+      lease: (request) => this.#lease(appId, request),
+    })
+    this.#permits.set(appId, permits)
+    return permits
+  }
+
+  async #lease(appId: string, { id, wanted, moreWanted, reports }: LeaseRequest): Promise<LeaseAnswer> {
+    const { granted, retry_after_ms } = await this.#database.one<{
+      granted: number | null
+      retry_after_ms: number | null
+    }>(sql`
+      select granted, retry_after_ms from basalt.lease_permits(${id}::uuid, ${appId}::uuid, ${wanted}::int,
+        ${moreWanted}::int, ${leaseSeconds}::float8, ${JSON.stringify(reports)}::jsonb)`)
+    return { granted: granted ?? undefined, retryAfterMs: retry_after_ms ?? undefined }
+  }
+}
+
+function describe(refusal: Refusal): AppError | undefined {
+  if (refusal === undefined) return undefined
+  const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))
+  return httpErrors.appRateLimitExceeded().with({ headers: { 'retry-after': String(seconds) } })
+}
