@@ -151,10 +151,24 @@ async function wire(
     lane,
     metrics: measurements,
     log: output,
-    drains: [],
+    serviceName: config.telemetry.service_name,
   })
   const { log } = store
   const meter = new Meter({ database: system, lane, clock, log })
+  const telemetry =
+    config.telemetry.otlp_endpoint === ''
+      ? undefined
+      : (await import('./features/operations/telemetry/index.ts')).createTelemetry({
+          config: config.telemetry,
+          node: store.node,
+          version: readVersion(),
+          metrics: measurements,
+          log,
+        })
+  if (telemetry !== undefined) {
+    system.observe(telemetry.tracer.observeStatements)
+    database.user.observe(telemetry.tracer.observeStatements)
+  }
   const quotas = config.usage.enforce
     ? new Quotas({ database: system, plans: config.usage.plans, clock, log })
     : undefined
@@ -194,7 +208,8 @@ async function wire(
   const mailBackend = createMailBackend({
     config: config.email,
     isDevelopment: inDevelopment,
-    log,
+    // Codes and links of development are not for the database.
+    log: config.email.backend === 'log' ? output : log,
     clock,
   })
   const mailTemplates = createMailTemplates({ database: system, appName: config.email.app_name, log })
@@ -230,7 +245,12 @@ async function wire(
     settings,
     jobs: jobQueue,
     mail: { backend: mailBackend, templates: mailTemplates },
-    sms: createSmsProvider({ config: config.auth, isDevelopment: inDevelopment, log, clock }),
+    sms: createSmsProvider({
+      config: config.auth,
+      isDevelopment: inDevelopment,
+      log: config.auth.sms_provider === 'log' ? output : log,
+      clock,
+    }),
     endedSessions,
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
@@ -247,6 +267,7 @@ async function wire(
   defineAccountHousekeeping(system, jobQueue, config.auth.clean_up.anonymous_days)
   const features: readonly Feature[] = [
     // First, so that they stop last and keep what the others do meanwhile.
+    ...(telemetry === undefined ? [] : [telemetry.feature]),
     logs({ config, database: system, store, queue: jobQueue, metrics: measurements, log }),
     usage({ config: config.usage, database: system, meter, quotas, queue: jobQueue, clock, log }),
     health({ database: system, isStopping: () => isStopping }),

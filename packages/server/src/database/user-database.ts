@@ -13,6 +13,7 @@ import {
 } from './message.ts'
 import type { Pool } from './pool.ts'
 import { ReadQueue } from './read-queue.ts'
+import { observed, type StatementObserver } from './statement-observer.ts'
 
 /** The role every caller with a token works as (decisions, Names). */
 export const callerRole = 'basalt_authenticated'
@@ -109,6 +110,7 @@ export class UserDatabase {
   readonly #reads: ReadQueue
   readonly #callerContext: Statement
   readonly #unrestrictedContext: Call
+  #observe: StatementObserver | undefined
 
   /**
    * @param sessionSettings settings each transaction makes for itself; empty where the connection carries them.
@@ -131,6 +133,11 @@ export class UserDatabase {
     }
   }
 
+  /** Has every run observed. */
+  observe(observer: StatementObserver): void {
+    this.#observe = observer
+  }
+
   get stats(): Pool['stats'] {
     return this.#pool.stats
   }
@@ -142,7 +149,10 @@ export class UserDatabase {
    * @throws ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    return this.#attempt(this.#assemble(scope, steps, options.origin), options, 1)
+    const running = this.#attempt(this.#assemble(scope, steps, options.origin), options, 1)
+    return this.#observe === undefined
+      ? running
+      : observed(this.#observe, () => steps.map(({ statement }) => statement.text).join(';\n'), running)
   }
 
   /**

@@ -23,7 +23,8 @@ export function readChoice<const Option extends string>(
   options: readonly Option[],
 ): Option {
   const found = options.find((option) => option === text)
-  if (found === undefined) throw httpErrors.invalidListParameter(name, `must be one of: ${options.join(', ')}`)
+  if (found === undefined)
+    throw httpErrors.invalidListParameter(name, `must be one of: ${options.join(', ')}`)
   return found
 }
 

@@ -32,7 +32,7 @@ export const collectionErrorTable = {
     message: (count: number) => `invalid primary key: expected ${count} ${count === 1 ? 'value' : 'values'}`,
     help: 'A composite key is written as its values in order, joined by commas; a comma inside a value as `%2C`.',
   },
-  invalidListParameter: {
+  invalidParameter: {
     status: 400,
     message: (problem: string) => problem,
     help: 'A query parameter has the wrong form; the message names it and what was expected.',

@@ -120,6 +120,23 @@ describe('audit › rows', () => {
     expect((await list('table=shop.sale')).items[0]).toMatchObject({ operation: 'TRUNCATE', record_id: null })
   })
 
+  test('a write with a key names the key and its app', async () => {
+    const shop = '5b0b0000-0000-4000-8000-000000000001'
+    await app.sql(`insert into basalt.apps (id, name) values ($1, 'shop')`, [shop])
+    await app.sql('insert into basalt.users (id) values ($1)', [bob])
+    const made = await app.request('POST', '/api/admin/api-keys', {
+      token: admin,
+      body: { userId: bob, name: 'writer', scope: 'readwrite', appId: shop },
+    })
+    const { key, apiKey } = made.json
+    expect(
+      (await app.request('POST', '/api/collections/note', { token: key, body: { body: 'k' } })).status,
+    ).toBe(201)
+    const { items } = await list(`api_key_id=${apiKey.id}&app_id=${shop}`)
+    expect(items).toHaveLength(1)
+    expect(items[0]).toMatchObject({ user_id: bob, api_key_id: apiKey.id, app_id: shop, operation: 'INSERT' })
+  })
+
   test('is append-only and closed to callers', async () => {
     const attempt = (statement: string) =>
       app
@@ -136,7 +153,7 @@ describe('audit › rows', () => {
   })
 
   test('filters by user, operation, actor and time, in pages', async () => {
-    expect((await list(`user_id=${bob}`)).count).toBe(0)
+    expect((await list(`user_id=${bob}&operation=DELETE`)).count).toBe(0)
     const inserts = await list(`user_id=${alice}&operation=INSERT`)
     expect(inserts.items.every(({ operation }: { operation: string }) => operation === 'INSERT')).toBe(true)
     const [newest, second] = inserts.items

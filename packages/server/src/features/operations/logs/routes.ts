@@ -163,7 +163,8 @@ function readFilter(query: {
 }
 
 function readStatus(text: string): number {
-  if (!/^[1-5]\d\d$/.test(text)) throw httpErrors.invalidListParameter('status filter', 'expected an HTTP status')
+  if (!/^[1-5]\d\d$/.test(text))
+    throw httpErrors.invalidListParameter('status filter', 'expected an HTTP status')
   return Number(text)
 }
 

@@ -6,6 +6,7 @@ import { type Lane, WriteBehind } from '../../../database/write-behind.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import type { AnsweredRequest, RequestObserver } from '../../../http/request-observer.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { createDrains, type LogDrain } from './drains.ts'
 import { type LogEntry, parseLine } from './entry.ts'
 import { insertLogs, insertRequests } from './queries.ts'
 import { tapLog } from './tap.ts'
@@ -22,8 +23,8 @@ export interface LogStoreOptions {
   readonly lane: Lane
   readonly metrics: Metrics
   readonly log: Logger
-  /** Receives each entry as well. */
-  readonly drains: readonly { add(entry: LogEntry): void }[]
+  /** Names the service to receivers of the log. */
+  readonly serviceName: string
 }
 
 /** Keeps the log and the requests in the database, behind the work they tell of. */
@@ -34,8 +35,9 @@ export class LogStore implements RequestObserver {
   readonly log: Logger
   readonly #logs: WriteBehind<LogEntry> | undefined
   readonly #requests: WriteBehind<AnsweredRequest> | undefined
+  readonly #drains: readonly LogDrain[]
 
-  constructor({ config, database, lane, metrics, log, drains }: LogStoreOptions) {
+  constructor({ config, database, lane, metrics, log, serviceName }: LogStoreOptions) {
     const queue = <Entry>(
       what: string,
       everyMs: number,
@@ -60,8 +62,9 @@ export class LogStore implements RequestObserver {
     this.#requests = config.store_requests
       ? queue('the requests', requestsEveryMs, (requests) => insertRequests(database, this.node, requests))
       : undefined
-    const isTapped = this.#logs !== undefined || drains.length > 0
-    this.log = isTapped ? tapLog(log, (line) => this.#keep(line, drains)) : log
+    this.#drains = createDrains({ drains: config.drains, serviceName, node: this.node, metrics, log })
+    const isTapped = this.#logs !== undefined || this.#drains.length > 0
+    this.log = isTapped ? tapLog(log, (line) => this.#keep(line)) : log
     metrics.watchDropped('log', () => this.#logs?.dropped ?? 0)
     metrics.watchDropped('requests', () => this.#requests?.dropped ?? 0)
   }
@@ -73,21 +76,17 @@ export class LogStore implements RequestObserver {
   start(): void {
     this.#logs?.start()
     this.#requests?.start()
-  }
-
-  /** Writes what waits. */
-  async flush(): Promise<void> {
-    await Promise.all([this.#logs?.flush(), this.#requests?.flush()])
+    for (const drain of this.#drains) drain.start()
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#logs?.stop(), this.#requests?.stop()])
+    await Promise.all([this.#logs, this.#requests, ...this.#drains].map((queue) => queue?.stop()))
   }
 
-  #keep(line: string, drains: LogStoreOptions['drains']): void {
+  #keep(line: string): void {
     const entry = parseLine(line)
     if (entry === undefined) return
     this.#logs?.add(entry)
-    for (const drain of drains) drain.add(entry)
+    for (const drain of this.#drains) drain.add(entry)
   }
 }

@@ -157,13 +157,19 @@ export function usageRoutes(app: HttpServer, { database, plans, clock }: UsageRo
 
   app.get(
     '/api/usage',
-    { config: { guard: 'data', programs: 'read', operation: 'usage.getOwn' }, schema: schemas.ownUsageSchema },
+    {
+      config: { guard: 'data', programs: 'read', operation: 'usage.getOwn' },
+      schema: schemas.ownUsageSchema,
+    },
     async (request, reply) => reply.send(await tenantUsage(tenantOf(request), request.query)),
   )
 
   app.get(
     '/api/usage/limits',
-    { config: { guard: 'data', programs: 'read', operation: 'usage.getOwnLimits' }, schema: schemas.ownLimitsSchema },
+    {
+      config: { guard: 'data', programs: 'read', operation: 'usage.getOwnLimits' },
+      schema: schemas.ownLimitsSchema,
+    },
     async (request, reply) => reply.send(await tenantLimits(tenantOf(request), request.query)),
   )
 }

@@ -403,6 +403,30 @@ describe('usage › counting', () => {
   })
 })
 
+describe('usage › keys', () => {
+  test('requests of a key count for its app, which its holder sees', async () => {
+    await using app = await createTestApp({ setup: `${notes}${apps}`, config: { 'usage.plans': plans } })
+    await app.sql('insert into basalt.users (id) values ($1)', [alice])
+    const admin = await app.adminToken()
+    const body = { userId: alice, name: 'nightly', scope: 'readonly', appId: shop }
+    const made = await app.request('POST', '/api/admin/api-keys', { token: admin, body })
+    expect(made.status).toBe(201)
+    const { key, apiKey } = made.json
+    const headers = { 'x-request-id': 'request-of-a-key' }
+    for (let count = 0; count < 3; count += 1)
+      expect((await app.request('GET', '/api/collections/note', { token: key, headers })).status).toBe(200)
+    const own = async (path = '') => (await app.request('GET', `/api/usage${path}`, { token: key })).json
+    await expect
+      .poll(async () => (await own()).totals.apiRequests, { timeout: 20_000 })
+      .toBeGreaterThanOrEqual(3)
+    expect(await own()).toMatchObject({ tenantId: shop, plan: 'free' })
+    expect((await own('/limits')).metrics.api_requests).toMatchObject({ limit: 100 })
+    const path = `/api/admin/analytics/requests?request_id=request-of-a-key&api_key_id=${apiKey.id}&app_id=${shop}`
+    const find = async () => (await app.request('GET', path, { token: admin })).json.count
+    await expect.poll(find, { timeout: 20_000 }).toBe(3)
+  })
+})
+
 describe('usage › enforcement', () => {
   test('refuses what exceeds the plan with 429 until the month ends, and administrators never', async () => {
     const config = { 'usage.enforce': 'true', 'usage.plans': '{"default":{"api_requests":25}}' }

@@ -32,12 +32,12 @@ export function parseCursor(token: string): Cursor | undefined {
 /**
  * Unpadded base64url of `{"v": […], "k": […]}`: values and keys (facts, List).
  *
- * @throws AppError invalid_list_parameter when the values are too long to travel in a URL
+ * @throws AppError invalid_parameter when the values are too long to travel in a URL
  */
 export function formatCursor(cursor: Cursor): string {
   const token = encode({ v: cursor.map(({ value }) => value), k: cursor.map(({ key }) => key) })
   if (token.length > lengthLimit) {
-    throw collectionErrors.invalidListParameter(
+    throw collectionErrors.invalidParameter(
       'sort: the values of the last record are too long for a cursor; sort by shorter ones, or use page',
     )
   }

@@ -55,10 +55,10 @@ export function parseListQuery(queryString: string): ListQuery {
       ? defaultPerPage
       : Math.min(maxPerPage, Math.max(1, parseInteger('perPage', perPageText)))
   if (cursor !== undefined && page > 1) {
-    throw collectionErrors.invalidListParameter('cursor and page parameters are mutually exclusive')
+    throw collectionErrors.invalidParameter('cursor and page parameters are mutually exclusive')
   }
   if (!Number.isSafeInteger(page * perPage)) {
-    throw collectionErrors.invalidListParameter('page: expected a smaller number')
+    throw collectionErrors.invalidParameter('page: expected a smaller number')
   }
   const { filter } = parameters
   const total = parseTotal(parameters)
@@ -84,7 +84,7 @@ function readParameters(queryString: string): Parameters {
   const parameters = parseQueryString(queryString, '&', '=', { maxKeys: 0 })
   for (const [name, value] of Object.entries(parameters)) {
     if (Array.isArray(value))
-      throw collectionErrors.invalidListParameter(`parameter "${name}" is given more than once`)
+      throw collectionErrors.invalidParameter(`parameter "${name}" is given more than once`)
     if (featureParameters.includes(name)) throw collectionErrors.unsupportedParameter(name)
   }
   // Arrays were refused above.
@@ -95,10 +95,10 @@ function readRecordQuery(parameters: Parameters): RecordQuery {
   const fields = parseNames(parameters.fields ?? '', 'fields')
   const expand = parsePaths(parameters.expand ?? '', 'expand')
   if (expand.length > maxExpandPaths) {
-    throw collectionErrors.invalidListParameter(`expand: expected at most ${maxExpandPaths} relations`)
+    throw collectionErrors.invalidParameter(`expand: expected at most ${maxExpandPaths} relations`)
   }
   if (expand.some((path) => path.length > maxExpandDepth)) {
-    throw collectionErrors.invalidListParameter(`expand: expected at most ${maxExpandDepth} levels`)
+    throw collectionErrors.invalidParameter(`expand: expected at most ${maxExpandDepth} levels`)
   }
   return { fields: fields.length === 0 ? undefined : fields, expand }
 }
@@ -110,7 +110,7 @@ function parseSort(text: string): SortTerm[] {
     descending: prefix === '-',
   }))
   if (terms.length > maxSortTerms) {
-    throw collectionErrors.invalidListParameter(`sort: expected at most ${maxSortTerms} fields`)
+    throw collectionErrors.invalidParameter(`sort: expected at most ${maxSortTerms} fields`)
   }
   return terms
 }
@@ -118,16 +118,17 @@ function parseSort(text: string): SortTerm[] {
 function parseTotal(parameters: Parameters): 'exact' | 'estimated' | 'none' {
   const { skipTotal, total } = parameters
   if (total !== undefined && total !== 'estimated') {
-    throw collectionErrors.invalidListParameter('total: expected "estimated"')
+    throw collectionErrors.invalidParameter('total: expected "estimated"')
   }
   if (skipTotal === 'true') return 'none'
   if (skipTotal !== undefined && skipTotal !== 'false') {
-    throw collectionErrors.invalidListParameter('skipTotal: expected true or false')
+    throw collectionErrors.invalidParameter('skipTotal: expected true or false')
   }
   return total ?? 'exact'
 }
 
 function parseInteger(name: string, text: string): number {
-  if (!/^[+-]?\d+$/.test(text.trim())) throw collectionErrors.invalidListParameter(`${name}: expected an integer`)
+  if (!/^[+-]?\d+$/.test(text.trim()))
+    throw collectionErrors.invalidParameter(`${name}: expected an integer`)
   return Number(text)
 }

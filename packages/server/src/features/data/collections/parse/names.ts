@@ -20,7 +20,7 @@ export interface PrefixedName {
 /**
  * Splits a comma-separated list of names, each perhaps with a sign. An empty list is empty.
  *
- * @throws AppError invalid_list_parameter
+ * @throws AppError invalid_parameter
  */
 export function parsePrefixedNames(text: string, parameter: string): PrefixedName[] {
   return parseList(text, parameter, (reader) => {
@@ -38,7 +38,7 @@ export function parseNames(text: string, parameter: string): string[] {
 /**
  * Splits a comma-separated list of paths, whose names are joined by dots; a name with a dot goes in quotes.
  *
- * @throws AppError invalid_list_parameter
+ * @throws AppError invalid_parameter
  */
 export function parsePaths(text: string, parameter: string): string[][] {
   return parseList(text, parameter, (reader) => {
@@ -79,7 +79,7 @@ class NameReader {
     this.#itemStart = this.#position
     this.take(patterns.space)
     if (this.#itemStart > 0 && this.isAtEnd) {
-      throw collectionErrors.invalidListParameter(`${this.#parameter}: expected a name after the last comma`)
+      throw collectionErrors.invalidParameter(`${this.#parameter}: expected a name after the last comma`)
     }
   }
 
@@ -104,7 +104,7 @@ class NameReader {
   }
 
   fault(): Error {
-    return collectionErrors.invalidListParameter(
+    return collectionErrors.invalidParameter(
       `${this.#parameter}: expected comma-separated names, at position ${this.#itemStart}`,
     )
   }

@@ -29,7 +29,7 @@ export function planList(catalog: Catalog, relation: Relation, query: ListQuery,
   const isTotal = relation.rowKey.length > 0 || ties.length > 0
   if (query.paging.kind === 'cursor') {
     if (!isTotal) {
-      throw collectionErrors.invalidListParameter(
+      throw collectionErrors.invalidParameter(
         `cursor: "${relation.collection}" has no primary key that could tell its rows apart; use page`,
       )
     }
@@ -63,7 +63,7 @@ function requireSameOrder(order: readonly OrderKey[], after: Cursor): void {
 function planSortTerm(relation: Relation, { column: name, descending }: SortTerm): OrderKey {
   const column = requireColumn(relation, name, 'sort')
   if (!column.type.hasOrder) {
-    throw collectionErrors.invalidListParameter(`sort: ${column.typeName} of column "${name}" has no order`)
+    throw collectionErrors.invalidParameter(`sort: ${column.typeName} of column "${name}" has no order`)
   }
   return { name, nullable: column.nullable, descending }
 }

@@ -29,7 +29,7 @@ export function relationsOf({ relation, expand = [] }: RecordPlan): readonly Rel
   return [relation, ...expand.flatMap(({ record }) => relationsOf(record))]
 }
 
-/** @throws AppError unknown_column, unknown_relation, invalid_list_parameter */
+/** @throws AppError unknown_column, unknown_relation, invalid_parameter */
 export function planRecord(
   catalog: Catalog,
   relation: Relation,
@@ -59,7 +59,7 @@ function planExpand(
   reader: Reader,
 ): ExpandPlan[] {
   if (relation.column.has('expand')) {
-    throw collectionErrors.invalidListParameter(
+    throw collectionErrors.invalidParameter(
       `expand cannot be used on "${relation.collection}" because it has an "expand" column`,
     )
   }
