@@ -1,15 +1,18 @@
 import { Command, CommanderError } from 'commander'
 import { adminCommands } from './cli/admin.ts'
+import { auditCommand } from './cli/audit.ts'
 import { backupCommand } from './cli/backup.ts'
 import { cleanUpCommand } from './cli/clean-up.ts'
 import { configCommand } from './cli/config.ts'
 import type { Terminal } from './cli/context.ts'
 import { eventsCommands } from './cli/events.ts'
+import { logsCommand } from './cli/logs.ts'
 import { restoreCommand } from './cli/restore.ts'
 import { schemaCommand } from './cli/schema.ts'
 import { sqlCommand } from './cli/sql.ts'
 import { startCommand } from './cli/start.ts'
 import { statusCommand } from './cli/status.ts'
+import { usageCommand } from './cli/usage.ts'
 import { messageOf, OperatorError } from './lib/errors.ts'
 import { readVersion } from './version.ts'
 
@@ -46,6 +49,9 @@ function createProgram(terminal: Terminal): Command {
     adminCommands(terminal),
     cleanUpCommand(terminal),
     eventsCommands(terminal),
+    usageCommand(terminal),
+    logsCommand(terminal),
+    auditCommand(terminal),
   ]) {
     program.addCommand(command)
   }

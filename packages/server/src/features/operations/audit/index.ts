@@ -8,7 +8,9 @@ import { AuditedTables } from './audited-tables.ts'
 import { deleteAudit } from './queries.ts'
 import { auditRoutes } from './routes.ts'
 
+export { listAudit } from './queries.ts'
 export { type AuditEntry, recordAudit } from './record.ts'
+export { readAuditFilter, showAudit } from './routes.ts'
 
 export interface AuditDeps {
   readonly config: Config['audit']

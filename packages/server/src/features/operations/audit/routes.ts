@@ -1,12 +1,10 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
-import { readLimit, readOffset, readTimeRange } from '../../../http/filters.ts'
+import { readChoice, readLimit, readOffset, readTimeRange, readUuid } from '../../../http/filters.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import { isUuid } from '../../../lib/uuid.ts'
-import { listAudit } from './queries.ts'
+import { type AuditFilter, type AuditRow, listAudit } from './queries.ts'
 import { listAuditSchema } from './schemas.ts'
 
-const operations: readonly string[] = ['INSERT', 'UPDATE', 'DELETE']
+const operations = ['INSERT', 'UPDATE', 'DELETE']
 
 export function auditRoutes(app: HttpServer, database: SystemDatabase): void {
   app.get(
@@ -15,32 +13,48 @@ export function auditRoutes(app: HttpServer, database: SystemDatabase): void {
     async (request, reply) => {
       const { query } = request
       const page = { limit: readLimit(query.limit, 100, 500), offset: readOffset(query.offset) }
-      for (const name of ['user_id', 'api_key_id', 'app_id'] as const) {
-        if (query[name] !== undefined && !isUuid(query[name]))
-          throw httpErrors.invalidListParameter(`${name} filter`, 'must be a UUID')
-      }
-      if (query.operation !== undefined && !operations.includes(query.operation))
-        throw httpErrors.invalidListParameter('operation filter', `must be one of: ${operations.join(', ')}`)
-      const filter = {
-        ...readTimeRange({ from: query.from, to: query.to }),
-        table: query.table,
-        recordId: query.record_id,
-        userId: query.user_id,
-        keyId: query.api_key_id,
-        appId: query.app_id,
-        operation: query.operation,
-        actor: query.actor,
-        action: query.action,
-        requestId: query.request_id,
-      }
-      const rows = await listAudit(database, filter, page)
-      const items = rows.map(({ id, happened_at, address, ...row }) => ({
-        id,
-        timestamp: happened_at.toISOString(),
-        ...row,
-        ip_address: address,
-      }))
+      const items = (await listAudit(database, readAuditFilter(query), page)).map(showAudit)
       return reply.send({ items, count: items.length, ...page })
     },
   )
+}
+
+export type AuditParameters = {
+  readonly [name in
+    | 'table'
+    | 'record_id'
+    | 'user_id'
+    | 'api_key_id'
+    | 'app_id'
+    | 'operation'
+    | 'actor'
+    | 'action'
+    | 'request_id'
+    | 'from'
+    | 'to']?: string | undefined
+}
+
+/** @throws AppError invalid_list_parameter */
+export function readAuditFilter(query: AuditParameters): AuditFilter {
+  for (const name of ['user_id', 'api_key_id', 'app_id'] as const) {
+    if (query[name] !== undefined) readUuid(`${name} filter`, query[name])
+  }
+  if (query.operation !== undefined) readChoice('operation filter', query.operation, operations)
+  return {
+    ...readTimeRange({ from: query.from, to: query.to }),
+    table: query.table,
+    recordId: query.record_id,
+    userId: query.user_id,
+    keyId: query.api_key_id,
+    appId: query.app_id,
+    operation: query.operation,
+    actor: query.actor,
+    action: query.action,
+    requestId: query.request_id,
+  }
+}
+
+/** An entry as clients see it. */
+export function showAudit({ id, happened_at, address, ...row }: AuditRow) {
+  return { id, timestamp: happened_at.toISOString(), ...row, ip_address: address }
 }

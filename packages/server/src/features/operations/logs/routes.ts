@@ -39,7 +39,7 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
       const range = readTimeRange({ from: since, to: until }, ['since', 'until'])
       const size = readLimit(limit, 100, 1000)
       const position = cursor === undefined ? undefined : readCursor(cursor)
-      const filter = { ...readFilter(request.query), ...range }
+      const filter = { ...readLogFilter(request.query), ...range }
       const rows = await listLogs(database, filter, position, size + 1)
       const page = rows.slice(0, size)
       const last = page.at(-1)
@@ -61,7 +61,7 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
       exposeHeadRoute: false,
     },
     async (request, reply) => {
-      const filter = readFilter(request.query)
+      const filter = readLogFilter(request.query)
       const given = request.headers['last-event-id']
       const isSnapshot =
         typeof given === 'string' && /^\d{1,20}:\d{1,20}:(\d{1,20}(,\d{1,20})*)?$/.test(given)
@@ -150,10 +150,11 @@ function readOptional<Value>(text: string | undefined, read: (text: string) => V
   return text === undefined ? undefined : read(text)
 }
 
-function readFilter(query: {
-  readonly level?: string
-  readonly q?: string
-  readonly requestId?: string
+/** @throws AppError invalid_list_parameter */
+export function readLogFilter(query: {
+  readonly level?: string | undefined
+  readonly q?: string | undefined
+  readonly requestId?: string | undefined
 }): LogFilter {
   return {
     level: readOptional(query.level, (text) => levels[readChoice('level', text, levelNames)]),

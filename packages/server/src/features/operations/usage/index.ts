@@ -11,7 +11,9 @@ import { usageRoutes } from './routes.ts'
 
 export { usageErrorTable } from './errors.ts'
 export { countJobRuns, type MeasureStorage, Meter } from './meter.ts'
+export { listAppUsage } from './queries.ts'
 export { Quotas } from './quotas.ts'
+export { readSpan } from './span.ts'
 
 export interface UsageDeps {
   readonly config: Config['usage']

@@ -128,7 +128,6 @@ function parseTotal(parameters: Parameters): 'exact' | 'estimated' | 'none' {
 }
 
 function parseInteger(name: string, text: string): number {
-  if (!/^[+-]?\d+$/.test(text.trim()))
-    throw collectionErrors.invalidParameter(`${name}: expected an integer`)
+  if (!/^[+-]?\d+$/.test(text.trim())) throw collectionErrors.invalidParameter(`${name}: expected an integer`)
   return Number(text)
 }
