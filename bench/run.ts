@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type BenchCase, cases, ownerId, seedScript } from './cases.ts'
+import { measurePaired, pairedCases, pairedRequest } from './paired.ts'
+import { measureRecording, recordingCases } from './recording.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
 
 /**
  * Requests per second over HTTP on loopback, token and row-level security on, against the floor: the same
  * statements sent straight to the same Postgres. Rounds alternate between the two, so that a machine whose speed
- * drifts does so for both; the medians are compared. Ratios can be quoted, rates only together with the machine.
+ * drifts does so for both. With `--case`, what a way to call costs is measured instead, against the same requests
+ * without it; the medians are compared. Ratios can be quoted, rates only together with the machine.
  */
 const { values: options } = parseArgs({
   options: {
@@ -16,6 +19,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
+    case: { type: 'string' },
     peer: { type: 'string' },
     'peer-token': { type: 'string', default: '' },
   },
@@ -44,13 +48,28 @@ try {
     '--seconds',
     '36000',
   ])
+  const { case: paired } = options
+  for (const each of pairedCases.filter(({ name }) => paired !== undefined && name.includes(paired))) {
+    const load = (sent: string) =>
+      pairedRequest === undefined
+        ? Promise.reject(new Error('no request to compare'))
+        : loadOverHttp(pairedRequest, server.url, sent)
+    process.stdout.write(
+      await measurePaired(each, directory, token.trim(), { rounds: Number(options.rounds), load }),
+    )
+  }
+  for (const each of recordingCases.filter(({ name }) => paired !== undefined && name.includes(paired))) {
+    process.stdout.write(await measureRecording(each, Number(options.rounds), loadOverHttp))
+  }
   const results: Result[] = []
-  for (const benchCase of cases.filter(({ name }) => name.includes(options.only))) {
+  for (const benchCase of cases.filter(({ name }) => paired === undefined && name.includes(options.only))) {
     results.push(await measure(benchCase, server, token.trim()))
     process.stderr.write('.')
   }
-  process.stderr.write('\n')
-  print(results)
+  if (paired === undefined) {
+    process.stderr.write('\n')
+    print(results)
+  }
 } finally {
   server.process.kill('SIGTERM')
   await new Promise((resolve) => server.process.once('exit', resolve))

@@ -109,24 +109,21 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
   })
-  let catalog: LiveCatalog | undefined
   try {
     const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
       requireRls: config.database.require_rls,
       clock,
-      log: (message, detail = {}) => log.error(detail, message),
       onChange: createSchemaLog({
         log,
         isForPeople: config.logging.format === 'pretty',
         isAuthEnabled: config.auth.enabled,
       }),
     })
-    catalog = await untilAborted(signal, opening)
+    const catalog = await untilAborted(signal, opening)
     return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
-    catalog?.close()
     await database.close(signal?.aborted)
     // The database went away or filled up in the middle of the start.
     const failure = translateDatabaseFailure(error)
@@ -179,6 +176,7 @@ async function wire(
     )
   }
   const notifications = new Notifications({ database: system, openListener, log })
+  catalog.watchWith(notifications)
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config)
   const origins = createOrigins({
     allowed: config.server.cors_allowed_origins,
@@ -213,7 +211,7 @@ async function wire(
     clock,
   })
   const mailTemplates = createMailTemplates({ database: system, appName: config.email.app_name, log })
-  const interests = new Interests(system, log)
+  const interests = new Interests(notifications)
   const outbound = createOutbound({
     allowsPrivate: () => allowsPrivateTargets(config),
     ...(resolve === undefined ? {} : { resolve }),
@@ -225,8 +223,8 @@ async function wire(
   // Made when it is first needed: without auth there may be no secret to make it from.
   let secretBox: SecretBox | undefined
   const secrets = () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config)))
-  const endedSessions = new EndedSessions(system, clock, log)
-  const settings = new AuthSettings(system, config.auth, log)
+  const endedSessions = new EndedSessions(system, clock, notifications)
+  const settings = new AuthSettings(system, config.auth, notifications)
   const keys = config.auth.enabled ? deriveKeys(resolveJwtSecret(config)) : undefined
   const accessTokens =
     keys === undefined
@@ -274,16 +272,17 @@ async function wire(
     collections({
       catalog,
       database: database.user,
-      changes: changes ?? new OutboxChangeLog(interests),
+      changes: changes ?? new OutboxChangeLog(interests, notifications),
       isAudited: config.audit.tables.length > 0,
       isDevelopment: inDevelopment,
     }),
-    events({ database: system, interests, retentionHours: config.events.retention_hours, log }),
+    events({ database: system, retentionHours: config.events.retention_hours, log }),
     realtime({
       config: config.realtime,
       database,
       catalog,
       interests,
+      notifications,
       verifiers,
       limiter,
       isAuthRequired: config.auth.enabled,
@@ -321,6 +320,7 @@ async function wire(
       config: config.webhooks,
       database: system,
       interests,
+      notifications,
       outbound,
       secrets,
       queue: jobQueue,
@@ -334,7 +334,7 @@ async function wire(
       isEnabled: config.jobs.enabled,
       retentionDays: config.jobs.retention_days,
     }),
-    schedules({ database: system, queue: jobQueue, isEnabled: config.jobs.enabled, log }),
+    schedules({ database: system, queue: jobQueue, notifications, isEnabled: config.jobs.enabled, log }),
   ]
 
   const http: HttpServer = await createHttpServer({
@@ -382,7 +382,6 @@ async function wire(
       if (await answersInTime(system)) await stopped
       for (const feature of features.toReversed()) await feature.stop?.()
       await notifications.stop()
-      catalog.close()
       await database.close()
     },
   }

@@ -7,6 +7,7 @@ import { configCommand } from './cli/config.ts'
 import type { Terminal } from './cli/context.ts'
 import { eventsCommands } from './cli/events.ts'
 import { logsCommand } from './cli/logs.ts'
+import { programCommands } from './cli/programs.ts'
 import { restoreCommand } from './cli/restore.ts'
 import { schemaCommand } from './cli/schema.ts'
 import { sqlCommand } from './cli/sql.ts'
@@ -52,6 +53,7 @@ function createProgram(terminal: Terminal): Command {
     usageCommand(terminal),
     logsCommand(terminal),
     auditCommand(terminal),
+    ...programCommands(terminal),
   ]) {
     program.addCommand(command)
   }

@@ -47,12 +47,16 @@ export const configSchema = Type.Object({
       pattern: '^(postgres(ql)?://.+)?$',
       expects: 'a URL such as postgresql://user:password@host:5432/database',
     }),
-    listen_url: text('', 'Direct connection for LISTEN when database.url leads to a transaction pooler.', {
-      secret: true,
-      pattern: '^(postgres(ql)?://.+)?$',
-      expects: 'a URL such as postgresql://user:password@host:5432/database',
-    }),
-    max_conns: integer(20, 'Connections to the database, per node.', 4, 1000),
+    listen_url: text(
+      '',
+      'Direct connection for LISTEN when database.url leads to a transaction pooler. Empty: nodes poll there.',
+      {
+        secret: true,
+        pattern: '^(postgres(ql)?://.+)?$',
+        expects: 'a URL such as postgresql://user:password@host:5432/database',
+      },
+    ),
+    max_conns: integer(20, 'Connections to the database, per node, beside the one that listens.', 4, 1000),
     acquire_timeout_ms: integer(5000, 'Milliseconds a request waits for a free connection.', 50, 600_000),
     statement_timeout_ms: integer(30_000, 'Milliseconds a statement may run.', 100, 3_600_000),
     schemas: list(['public'], 'Schemas whose tables become collections.', {

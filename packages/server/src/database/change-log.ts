@@ -13,6 +13,8 @@ export type ChangeAction = 'create' | 'update' | 'delete'
 export interface ChangeLog {
   /** Undefined when nobody listens: the write then costs nothing extra. Answered from memory. */
   capture(relation: Relation, action: ChangeAction, form: ChangeForm): Call | undefined
+  /** After the commit of a write that was captured. */
+  committed(): void
 }
 
 /**
@@ -22,7 +24,7 @@ export interface ChangeLog {
 export type ChangeForm = 'record' | 'array'
 
 /** Nobody listens. */
-export const silentChangeLog: ChangeLog = { capture: () => undefined }
+export const silentChangeLog: ChangeLog = { capture: () => undefined, committed: () => undefined }
 
 const changesSetting = 'basalt.changed_rows'
 const rowBeforeSetting = 'basalt.row_before'
@@ -84,6 +86,7 @@ export interface Capture {
   /** Calls of the caller and of the login role that come before the write. */
   readonly before: readonly Step[]
   readonly after: readonly Call[]
+  readonly committed: () => void
 }
 
 /** The write and what surrounds it. */

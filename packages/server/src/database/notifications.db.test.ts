@@ -30,7 +30,7 @@ const set = (name: string, value: string) =>
     name,
     value,
   ])
-const valueOf = (name: string) => sql`select value from setting where name = ${name}`
+const versionOf = (name: string) => sql`select value from setting where name = ${name}`
 /** So long that only an announcement makes a node look. */
 const never = () => 3_600_000
 
@@ -75,7 +75,7 @@ function createNode({ listen, timer }: NodeOptions = {}) {
       const seen: (string | null)[] = []
       const handle = notifications.watch({
         topic: name,
-        version: valueOf(name),
+        version: versionOf(name),
         onChange: (version) => void seen.push(version),
         ...more,
       })

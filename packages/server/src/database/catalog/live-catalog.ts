@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
-import { messageOf } from '../../lib/errors.ts'
+import type { Notifications } from '../notifications.ts'
+import { sql } from '../sql.ts'
 import type { SystemDatabase } from '../system-database.ts'
 import { type CatalogScope, loadCatalog } from './load.ts'
 import type { Catalog } from './model.ts'
@@ -8,19 +9,21 @@ import { type FingerprintRow, fingerprintQuery } from './queries/fingerprint.ts'
 export interface LiveCatalogOptions extends CatalogScope {
   readonly database: SystemDatabase
   readonly clock: Clock
-  readonly log: (message: string, detail?: object) => void
   /** Called when definitions have changed. */
   readonly onChange?: (before: Catalog, after: Catalog) => void
 }
 
-/** Half of the two seconds within which every node has to see DDL (decisions, Collections). */
-const pollIntervalMs = 1000
+/**
+ * How often definitions are compared: DDL is seen within two seconds. Folding the catalogue takes a few milliseconds, so
+ * that it is not done at every look.
+ */
+const compareMs = 1000
 
 /** What was planned on a snapshot fails for it within this time after the next one is there. */
 const recentMs = 2000
 
 /**
- * The current snapshot of the catalog. It is compared with the database once a second by a fingerprint, which
+ * The current snapshot of the catalog. It is compared with the database by a fingerprint, which
  * needs neither event triggers nor superuser rights, and at once when a request names something unknown.
  */
 export class LiveCatalog {
@@ -30,8 +33,6 @@ export class LiveCatalog {
   #refreshing: Promise<void> | undefined
   /** Begins when {@link #refreshing} ends, for those who came too late for it. */
   #refreshingNext: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
-  #isBroken = false
 
   private constructor(options: LiveCatalogOptions, current: Catalog) {
     this.#options = options
@@ -39,9 +40,7 @@ export class LiveCatalog {
   }
 
   static async open(options: LiveCatalogOptions): Promise<LiveCatalog> {
-    const catalog = new LiveCatalog(options, await load(options))
-    catalog.#schedule()
-    return catalog
+    return new LiveCatalog(options, await load(options))
   }
 
   /** The snapshot; take it once per request. */
@@ -80,9 +79,17 @@ export class LiveCatalog {
     return this.#refreshingNext
   }
 
-  close(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+  /** Keeps the snapshot up to date. */
+  watchWith(notifications: Pick<Notifications, 'watch'>): void {
+    const { schemas, requireRls } = this.#options
+    notifications.watch({
+      topic: 'catalog',
+      version: sql`(${fingerprintQuery(schemas, requireRls)})`,
+      everyMs: () => compareMs,
+      onChange: async () => {
+        await this.refresh()
+      },
+    })
   }
 
   async #refresh(): Promise<void> {
@@ -95,22 +102,6 @@ export class LiveCatalog {
     this.#current = await load(this.#options)
     this.#replacedAt = performance.now()
     this.#options.onChange?.(before, this.#current)
-  }
-
-  #schedule(): void {
-    this.#timer = setTimeout(async () => {
-      try {
-        await this.refresh()
-        this.#isBroken = false
-      } catch (error) {
-        if (!this.#isBroken && this.#timer !== undefined)
-          this.#options.log('the catalog cannot be read; the last snapshot stays', {
-            reason: messageOf(error),
-          })
-        this.#isBroken = true
-      }
-      if (this.#timer !== undefined) this.#schedule()
-    }, pollIntervalMs).unref()
   }
 }
 

@@ -38,6 +38,8 @@ interface RunStep {
   readonly run: BatchRun
   /** Whether the step does the run's work, rather than what surrounds it. */
   readonly isWork: boolean
+  /** Of a run that is captured. */
+  readonly committed?: (() => void) | undefined
 }
 
 export function createBatchRunner({
@@ -67,7 +69,12 @@ export function createBatchRunner({
       )
     })
     const steps = withCapture(fill(template, slots), capture)
-    return steps.map((step, index) => ({ step, run, isWork: index === (capture?.before.length ?? 0) }))
+    return steps.map((step, index) => ({
+      step,
+      run,
+      isWork: index === (capture?.before.length ?? 0),
+      committed: capture?.committed,
+    }))
   }
 
   /** A check for each relation with joined creates. */
@@ -94,6 +101,7 @@ export function createBatchRunner({
         isAbandoned: caller.isAbandoned,
         origin: isAudited ? caller.origin?.() : undefined,
       })
+      compiled.find(({ committed }) => committed !== undefined)?.committed?.()
       const results = compiled.flatMap(({ run, isWork }, index) =>
         isWork ? [formatResult(run, answers[index])] : [],
       )

@@ -16,10 +16,11 @@ export type FindCapture = (write: {
 }) => Capture | undefined
 
 export function createCaptureFinder(changes: ChangeLog, statements: StatementCache): FindCapture {
+  const committed = () => changes.committed()
   return ({ catalog, relation, action, form, reader, slots }) => {
     const call = changes.capture(relation, action, form)
     if (call === undefined) return undefined
-    if (reader === 'unrestricted') return { before: [], after: [call] }
+    if (reader === 'unrestricted') return { before: [], after: [call], committed }
     const whole = statements.remember(catalog, `whole ${action} ${form} ${relation.collection}`, () => {
       const compiled = compileWholeRows(relation, action, form)
       if (compiled === undefined) return { before: [], after: [] }
@@ -35,6 +36,7 @@ export function createCaptureFinder(changes: ChangeLog, statements: StatementCac
     return {
       before: whole.before.map(({ template, asLogin }): Step => ({ ...fill(template, slots), asLogin })),
       after: [...whole.after.map((template) => fill(template, slots)), call],
+      committed,
     }
   }
 }

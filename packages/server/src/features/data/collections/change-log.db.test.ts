@@ -13,8 +13,13 @@ const token = userToken({ sub: alice })
 /** Table and action of what is listened to: `item create`. */
 const interests = new Set<string>()
 
+let commits = 0
+
 /** Writes what it hears into a table that callers have no right to. */
 const changes: ChangeLog = {
+  committed() {
+    commits += 1
+  },
   capture({ collection }, action, form) {
     if (!interests.has(`${collection} ${action}`)) return undefined
     const { text, values } = render(sql`

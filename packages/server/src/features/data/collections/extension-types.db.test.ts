@@ -52,6 +52,7 @@ const setup = `
 let isHeard = false
 const changes: ChangeLog = {
   capture: () => (isHeard ? { statement: statement('select 1 as heard'), values: [] } : undefined),
+  committed: () => undefined,
 }
 
 let app: TestApp

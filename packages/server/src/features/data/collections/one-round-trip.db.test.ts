@@ -21,6 +21,7 @@ const token = userToken({ sub: alice })
 let isHeard = false
 const changes: ChangeLog = {
   capture: () => (isHeard ? { statement: statement('select 1 as heard'), values: [] } : undefined),
+  committed: () => undefined,
 }
 
 const owned = `

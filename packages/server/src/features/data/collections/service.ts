@@ -116,6 +116,7 @@ export function createCollectionService({
         isAbandoned: caller.isAbandoned,
         origin: isAudited ? caller.origin?.() : undefined,
       })
+      capture?.committed()
       return answers[capture?.before.length ?? 0]
     } catch (error) {
       if (error instanceof StatementFailed && isRowMissing(error)) return undefined

@@ -2,27 +2,25 @@ import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import type { Interests } from './interests.ts'
 import { type Pruned, pruneOutbox } from './prune.ts'
 
 export { captureTable, releaseTable } from './capture-table.ts'
 export { Interests } from './interests.ts'
-export { hasRowsBeyond } from './log-news.ts'
+export { hasRowsBeyond, outboxTopic } from './log-news.ts'
 export { OutboxChangeLog } from './outbox.ts'
 export { type Pruned, pruneOutbox } from './prune.ts'
-export { type EventConsumer, Relay } from './relay.ts'
+export { type EventConsumer, Relay, type RelayOptions } from './relay.ts'
 
 const pruneIntervalMs = 10 * 60 * 1000
 
 export interface EventsDeps {
   readonly database: SystemDatabase
-  readonly interests: Interests
   readonly retentionHours: number
   readonly log: Logger
 }
 
-/** Knows who listens and keeps the log of changes short. Reading it is up to those who listen. */
-export function events({ database, interests, retentionHours, log }: EventsDeps): Feature {
+/** Keeps the log of changes short. Reading it is up to the consumers. */
+export function events({ database, retentionHours, log }: EventsDeps): Feature {
   let timer: NodeJS.Timeout | undefined
   let isDiscarding = false
   const warnOfDiscarded = ({ discarded }: Pruned) => {
@@ -34,17 +32,13 @@ export function events({ database, interests, retentionHours, log }: EventsDeps)
   }
   return {
     name: 'events',
-    async start() {
-      await interests.start()
+    start() {
       timer = setInterval(() => {
         pruneOutbox(database, retentionHours).then(warnOfDiscarded, (error) =>
           log.warn({ reason: messageOf(error) }, 'failed to prune the log of changes'),
         )
       }, pruneIntervalMs).unref()
     },
-    stop() {
-      clearInterval(timer)
-      interests.stop()
-    },
+    stop: () => clearInterval(timer),
   }
 }

@@ -1,12 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createTestNotifications } from '../../../../test/notifications.ts'
 import { createTestApp, type TestApp } from '../../../../test/test-app.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
 import type { ChangeAction } from '../../../database/change-log.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Notifications } from '../../../database/notifications.ts'
 import { Interests } from './index.ts'
 
 let app: TestApp
+let notifications: Notifications
 let interests: Interests
 
 beforeAll(async () => {
@@ -14,11 +15,12 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   await app.sql('delete from basalt.webhooks')
-  interests = new Interests(app.app.database.system, silentLog)
+  notifications = createTestNotifications(app.app.database.system)
+  interests = new Interests(notifications)
+  await notifications.start()
 })
+afterEach(() => notifications.stop())
 afterAll(() => app[Symbol.asyncDispose]())
-
-const silentLog = { warn: () => undefined } as unknown as ConstructorParameters<typeof Interests>[1]
 
 function listen(events: readonly ChangeAction[], tables: readonly string[], enabled = true) {
   return app.sql(
@@ -28,8 +30,8 @@ function listen(events: readonly ChangeAction[], tables: readonly string[], enab
   )
 }
 
-/** Of these tables and all actions, what somebody listens to. */
-function heard(...tables: readonly string[]): string[] {
+/** Of these tables and all actions, what has listeners. */
+function listened(...tables: readonly string[]): string[] {
   const actions = ['create', 'update', 'delete'] as const
   return tables.flatMap((table) =>
     actions.filter((action) => interests.has(table, action)).map((action) => `${action} ${table}`),
@@ -38,12 +40,12 @@ function heard(...tables: readonly string[]): string[] {
 
 test('are those of every enabled listener, of all tables where it names none', async () => {
   await interests.refresh()
-  expect(heard('item', 'place')).toEqual([])
+  expect(listened('item', 'place')).toEqual([])
   await listen(['create', 'update'], ['item', 'Odd "t"'])
   await listen(['update'], ['place'])
   await listen(['create', 'update', 'delete'], [], false)
   await interests.refresh()
-  expect(heard('item', 'place', 'Odd "t"', 'other')).toEqual([
+  expect(listened('item', 'place', 'Odd "t"', 'other')).toEqual([
     'create item',
     'update item',
     'update place',
@@ -52,41 +54,31 @@ test('are those of every enabled listener, of all tables where it names none', a
   ])
   await listen(['delete'], [])
   await interests.refresh()
-  expect(heard('place', 'other')).toEqual(['update place', 'delete place', 'delete other'])
+  expect(listened('place', 'other')).toEqual(['update place', 'delete place', 'delete other'])
 })
 
 test('are everything without news', async () => {
-  await interests.refresh()
-  expect(heard('item')).toEqual([])
-  await delay(460)
-  expect(heard('item')).toEqual(['create item', 'update item', 'delete item'])
-  expect(new Interests(app.app.database.system, silentLog).has('item', 'create')).toBe(true)
+  expect(listened('item')).toEqual([])
+  await notifications.stop()
+  await waitFor('the node to know that it does not know', () => listened('item').length === 3)
+  expect(new Interests(createTestNotifications(app.app.database.system)).has('item', 'create')).toBe(true)
 })
 
-test('are read again and again, and in force everywhere when they have settled', async () => {
-  await interests.start()
-  try {
-    await listen(['create'], ['item'])
-    await waitFor('the listener to be known', () => heard('item').length > 0)
-    await app.sql('delete from basalt.webhooks')
-    const other = new Interests(app.app.database.system, silentLog)
-    await other.settled()
-    expect(heard('item')).toEqual([])
-  } finally {
-    interests.stop()
+test('are read again and again, and in force on every node when they have settled', async () => {
+  await listen(['create'], ['item'])
+  await waitFor('the listener to be known', () => listened('item').length > 0)
+  await using loop = createTestNotifications(app.app.database.system)
+  const other = new Interests(loop)
+  await loop.start()
+  await app.sql('delete from basalt.webhooks')
+  await other.settled()
+  expect(listened('item')).toEqual([])
+})
+
+test('are those of a commit when the refresh after it resolves', async () => {
+  for (let i = 0; i < 10; i += 1) {
+    await listen(['create'], [`item ${i}`])
+    await interests.refresh()
+    expect(listened(`item ${i}`)).toEqual([`create item ${i}`])
   }
-})
-
-test('stay those of the later of two reads, whichever ends first', async () => {
-  const reads: ((rows: object[]) => void)[] = []
-  const slow = { many: () => new Promise((resolve) => reads.push(resolve)) } as unknown as SystemDatabase
-  interests = new Interests(slow, silentLog)
-  const earlier = interests.refresh()
-  await delay(2)
-  const later = interests.refresh()
-  reads[1]?.([{ actions: ['create'], tables: ['item'] }])
-  await later
-  reads[0]?.([])
-  await earlier
-  expect(heard('item')).toEqual(['create item'])
 })

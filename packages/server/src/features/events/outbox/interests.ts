@@ -1,77 +1,72 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Logger } from 'pino'
 import type { ChangeAction } from '../../../database/change-log.ts'
-import { Poller } from '../../../database/poller.ts'
+import { listeningMs, type Notifications, type WatchHandle } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
 
-/** How often each node reads who listens. */
-const pollMs = 150
-/** Without news for so long, a node takes it that everything is listened to. */
-const staleMs = 450
+const topic = 'event_interests'
+/** A node whose knowledge is older takes it that everything is listened to. Beyond the time between two looks. */
+const staleMs = listeningMs + 300
 
-/** Where somebody listens to one action. */
-interface Heard {
+/** Where an action has listeners. */
+interface Listened {
   readonly everywhere: boolean
   readonly tables: ReadonlySet<string>
 }
 
 /**
- * Who listens to which changes (`basalt.event_interests`). Every node knows of a change, or takes it that everything is
+ * Which changes have listeners (`basalt.event_interests`). Every node knows of a change, or takes it that everything is
  * listened to, by the time that {@link settled} resolves.
  */
 export class Interests {
-  readonly #database: SystemDatabase
-  readonly #poller: Poller
-  #heard: ReadonlyMap<string, Heard> = new Map()
-  #readAt = Number.NEGATIVE_INFINITY
+  readonly #notifications: Notifications
+  readonly #handle: WatchHandle
+  #listened: ReadonlyMap<string, Listened> = new Map()
 
-  constructor(database: SystemDatabase, log: Logger) {
-    this.#database = database
-    const read = () => this.refresh()
-    this.#poller = new Poller({ what: 'who listens to changes', everyMs: pollMs, read, log })
+  constructor(notifications: Notifications) {
+    this.#notifications = notifications
+    this.#handle = notifications.watch({
+      topic,
+      // As they stand: to unnest arrays in here made the planner expect so many rows of tables that were never analysed
+      // that it launched parallel workers, for every look.
+      version: sql`select json_agg(json_build_array(tables, actions)) from basalt.event_interests`,
+      onChange: (version) => this.#remember(version),
+    })
   }
 
-  /** Answered from memory, for every write. When in doubt true: an event that nobody takes costs only its row. */
+  /** Answered from memory, for every write. When in doubt true: an event that no consumer takes costs only its row. */
   has(collection: string, action: ChangeAction): boolean {
-    if (performance.now() - this.#readAt > staleMs) return true
-    const heard = this.#heard.get(action)
-    return heard !== undefined && (heard.everywhere || heard.tables.has(collection))
+    if (performance.now() - this.#handle.currentAt > staleMs) return true
+    const listened = this.#listened.get(action)
+    return listened !== undefined && (listened.everywhere || listened.tables.has(collection))
   }
 
-  start(): Promise<void> {
-    return this.#poller.start()
+  /** Whether there is any listener. */
+  get isAny(): boolean {
+    return this.#listened.size > 0
   }
 
-  stop(): void {
-    this.#poller.stop()
-  }
-
-  /** In force on this node at once. */
+  /** After a commit: in force on this node when it resolves, and soon on the others. */
   async refresh(): Promise<void> {
-    const begunAt = performance.now()
-    // As they stand: to unnest arrays in here made the planner expect so many rows of tables that were never analysed
-    // that it launched parallel workers, for every read.
-    const rows = await this.#database.many<{ tables: string[]; actions: string[] }>(
-      sql`select tables, actions from basalt.event_interests`,
-    )
-    // A read that began later knows better.
-    if (begunAt < this.#readAt) return
-    const heard = new Map<string, { everywhere: boolean; tables: Set<string> }>()
-    for (const { tables, actions } of rows) {
-      for (const action of actions) {
-        const known = heard.get(action) ?? { everywhere: false, tables: new Set() }
-        heard.set(action, known)
-        if (tables.length === 0) known.everywhere = true
-        for (const table of tables) known.tables.add(table)
-      }
-    }
-    this.#heard = heard
-    this.#readAt = begunAt
+    this.#notifications.announce(topic)
+    await this.#handle.look()
   }
 
   /** After a commit: resolves when it is in force on every node. */
   async settled(): Promise<void> {
     await Promise.all([this.refresh(), delay(staleMs)])
+  }
+
+  #remember(version: string | null): void {
+    const rows: [tables: string[], actions: string[]][] = version === null ? [] : JSON.parse(version)
+    const listened = new Map<string, { everywhere: boolean; tables: Set<string> }>()
+    for (const [tables, actions] of rows) {
+      for (const action of actions) {
+        const known = listened.get(action) ?? { everywhere: false, tables: new Set() }
+        listened.set(action, known)
+        if (tables.length === 0) known.everywhere = true
+        for (const table of tables) known.tables.add(table)
+      }
+    }
+    this.#listened = listened
   }
 }

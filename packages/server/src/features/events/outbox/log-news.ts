@@ -1,5 +1,8 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 
+/** Announced after a commit that has appended to the log. */
+export const outboxTopic = 'outbox'
+
 /**
  * Whether the log holds rows of transactions that the snapshot does not see. Asked many times a second, so it is written
  * to be answered from the index on `transaction_id` whatever the planner believes of the table: the end of the index for

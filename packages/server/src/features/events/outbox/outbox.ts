@@ -6,17 +6,21 @@ import {
   changedRows,
 } from '../../../database/change-log.ts'
 import { type Call, statement } from '../../../database/message.ts'
+import type { Notifications } from '../../../database/notifications.ts'
 import { render, type Sql, sql } from '../../../database/sql.ts'
 import type { Interests } from './interests.ts'
+import { outboxTopic } from './log-news.ts'
 
 /** Writes changes that somebody listens to into the log, in the message and transaction of the write. */
 export class OutboxChangeLog implements ChangeLog {
   readonly #interests: Interests
+  readonly #notifications: Pick<Notifications, 'announce'>
   /** A relation lives as long as its snapshot of the catalog. */
   readonly #calls = new WeakMap<Relation, Map<string, Call>>()
 
-  constructor(interests: Interests) {
+  constructor(interests: Interests, notifications: Pick<Notifications, 'announce'>) {
     this.#interests = interests
+    this.#notifications = notifications
   }
 
   capture(relation: Relation, action: ChangeAction, form: ChangeForm): Call | undefined {
@@ -33,6 +37,10 @@ export class OutboxChangeLog implements ChangeLog {
       calls.set(kind, call)
     }
     return call
+  }
+
+  committed(): void {
+    this.#notifications.announce(outboxTopic)
   }
 }
 

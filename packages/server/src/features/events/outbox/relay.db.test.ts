@@ -1,14 +1,16 @@
+import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../../test/account-nodes.ts'
 import { explaining } from '../../../../test/explain.ts'
+import { createTestNotifications } from '../../../../test/notifications.ts'
 import { createTestApp, type TestApp } from '../../../../test/test-app.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
 import { sql } from '../../../database/sql.ts'
 import type { EventConsumer } from './index.ts'
-import { pruneOutbox, Relay } from './index.ts'
+import { pruneOutbox, Relay, type RelayOptions } from './index.ts'
 
 let app: TestApp
-const relays: Relay[] = []
+const relays: { stop(): Promise<void> }[] = []
 
 /** Writes the ids it takes into a table, in the transaction that it is given. */
 const consumer: EventConsumer = {
@@ -35,14 +37,23 @@ beforeEach(async () => {
     update basalt.event_cursors set passed = pg_current_snapshot()`)
 })
 
-async function startRelay(of: EventConsumer = consumer): Promise<Relay> {
-  const relay = new Relay(app.app.database.system, of, silentLog)
-  relays.push(relay)
+/** A relay with a loop of its own. */
+async function startRelay(
+  of: EventConsumer = consumer,
+  database: RelayOptions['database'] = app.app.database.system,
+) {
+  const notifications = createTestNotifications(database)
+  const relay = new Relay({ database, consumer: of, notifications, log: pino({ level: 'silent' }) })
+  const stop = async () => {
+    await relay.stop()
+    await notifications.stop()
+  }
+  const started = { stop }
+  relays.push(started)
   await relay.start()
-  return relay
+  await notifications.start()
+  return started
 }
-
-const silentLog = { warn: () => undefined } as unknown as ConstructorParameters<typeof Relay>[2]
 
 const append = `insert into basalt.outbox (action, table_name, record) select 'create', 'item', '{}' from generate_series(1, $1::int)`
 
@@ -219,10 +230,8 @@ describe('a step', () => {
     await using late = await openTransaction(app.database)
     await late.sql(append, [1])
     const { database, reads } = explaining(app.app.database.system)
-    const relay = new Relay(database, consumer, silentLog)
-    relays.push(relay)
     await app.sql(append, [3])
-    await relay.start()
+    const relay = await startRelay(consumer, database)
     expect(await waitForTaken(3)).toEqual([41_002, 41_003, 41_004])
     await late.commit()
     expect(await waitForTaken(4)).toEqual([41_002, 41_003, 41_004, 41_001])
@@ -234,11 +243,9 @@ describe('a step', () => {
   test('of many new events reads each a few times and not all of them for every page', async () => {
     const { database, reads } = explaining(app.app.database.system)
     await app.sql(append, [20_000])
-    const relay = new Relay(database, consumer, silentLog)
-    relays.push(relay)
     await app.sql(`
       insert into basalt.event_cursors (consumer, passed, last_id) values ('test', '1:1:', 0)`)
-    await relay.start()
+    const relay = await startRelay(consumer, database)
     expect(await waitForTaken(20_000)).toHaveLength(20_000)
     await relay.stop()
     expect(reads.rows).toBeLessThan(3 * 20_000)

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Notifications } from '../../../database/notifications.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { hasRowsBeyond } from './log-news.ts'
+import type { Interests } from './interests.ts'
+import { hasRowsBeyond, outboxTopic } from './log-news.ts'
 
 /** What takes events from the log. Each gets every event once, in an order that is right for every record. */
 export interface EventConsumer {
@@ -19,16 +22,25 @@ export interface EventConsumer {
 
 type Database = Pick<SystemDatabase, 'count' | 'one' | 'transaction'>
 
-/** Longest time an event waits while nothing else happens. */
-const idleMs = 150
-/** The same while events come. */
+export interface RelayOptions {
+  readonly database: Database
+  readonly consumer: EventConsumer
+  readonly notifications: Pick<Notifications, 'watch'>
+  readonly interests?: Pick<Interests, 'isAny'>
+  readonly log: Logger
+}
+
+/** How often the log is looked at while it has listeners: what plain SQL changes is not announced. */
+const listenedMs = 150
+/** Events that come within so long of others are taken together. */
 const busyMs = 50
-/** A leader that is not heard of for so long is replaced. */
-const leaseSeconds = 3
-const renewMs = 1000
-/** How often others look whether the leader is still there. */
-const standbyMs = 700
+/** A leader that does not renew its lease for so long is replaced. */
+const leaseSeconds = 4
+const renewMs = 2000
 const batchSize = 2000
+
+/** Versions at which there is nothing to do: another node leads, or nothing is new. */
+const quiet: ReadonlySet<string | null> = new Set([null, 'standby', 'idle'])
 
 /**
  * Reads the log for one consumer. One node does it at a time, by a lease; two at once would do no harm, because the
@@ -36,93 +48,107 @@ const batchSize = 2000
  *
  * The cursor is a snapshot: what it sees has been taken, and the next step takes what a newer snapshot sees beyond it.
  * So a transaction that commits late is not skipped, holds up no other, and events of one record come in the order of
- * their commits: whoever sees the later one sees the earlier one too.
+ * their commits: whatever sees the later one sees the earlier one too.
  */
 export class Relay {
-  readonly #database: Database
-  readonly #consumer: EventConsumer
-  readonly #log: Logger
+  readonly #options: RelayOptions
   readonly #self = randomUUID()
   #isLeader = false
   #renewedAt = Number.NEGATIVE_INFINITY
-  #timer: NodeJS.Timeout | undefined
+  #renewal: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
   #isStopped = false
 
-  constructor(database: Database, consumer: EventConsumer, log: Logger) {
-    this.#database = database
-    this.#consumer = consumer
-    this.#log = log
+  constructor(options: RelayOptions) {
+    this.#options = options
+    const { notifications, interests, consumer } = options
+    notifications.watch({
+      topic: outboxTopic,
+      version: this.#version(consumer.name),
+      everyMs: () => (this.#isLeader && interests?.isAny === true ? listenedMs : undefined),
+      onChange: (version) => {
+        if (quiet.has(version) || this.#isStopped) return undefined
+        this.#running = this.#drain()
+        return this.#running
+      },
+    })
   }
 
   async start(): Promise<void> {
-    await this.#database.count(sql`
-      insert into basalt.event_cursors (consumer) values (${this.#consumer.name}) on conflict do nothing`)
-    this.#schedule(0)
+    const { database, consumer, log } = this.#options
+    await database.count(sql`
+      insert into basalt.event_cursors (consumer) values (${consumer.name}) on conflict do nothing`)
+    this.#renewal = setInterval(() => {
+      if (!this.#isLeader) return
+      this.#lead().catch((error) =>
+        log.warn(
+          { consumer: consumer.name, reason: messageOf(error) },
+          'failed to renew the lease of the log; retrying',
+        ),
+      )
+    }, renewMs).unref()
   }
 
-  /** Finishes the step under way and lets another node go on at once. */
+  /** Finishes the step in flight and lets another node continue at once. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearTimeout(this.#timer)
-    await this.#running
+    clearInterval(this.#renewal)
+    await this.#running?.catch(() => undefined)
     if (!this.#isLeader) return
-    await this.#database
+    const { database, consumer } = this.#options
+    await database
       .count(sql`
         update basalt.event_cursors set leader = null, leased_until = now()
-        where consumer = ${this.#consumer.name} and leader = ${this.#self}`)
+        where consumer = ${consumer.name} and leader = ${this.#self}`)
       .catch(() => undefined)
   }
 
-  #schedule(delayMs: number): void {
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => {
-      this.#running = this.#turn()
-        .catch((error) => {
-          this.#log.warn({ consumer: this.#consumer.name, reason: messageOf(error) }, 'cannot read the log')
-          return standbyMs
-        })
-        .then((nextMs) => this.#schedule(nextMs))
-    }, delayMs)
+  /** Differs from look to look while the lease is free or there is something to take. */
+  #version(consumer: string): Sql {
+    return sql`
+      select case
+        when c.leader is distinct from ${this.#self}::uuid
+          then case when c.leased_until < now() then 'free ' || clock_timestamp() else 'standby' end
+        when c.target is not null
+          or ${hasRowsBeyond(sql`basalt.outbox`, sql`c.passed`)}
+          -- Of a cluster that this database was in before.
+          or pg_snapshot_xmax(c.passed) > pg_snapshot_xmax(pg_current_snapshot())
+          then 'news ' || clock_timestamp()
+        else 'idle' end
+      from basalt.event_cursors c
+      where c.consumer = ${consumer}`
   }
 
-  /** @returns when to look again */
-  async #turn(): Promise<number> {
-    if (!(await this.#lead())) return standbyMs
-    if (!(await this.#hasNews())) return idleMs
-    const count = await this.#database.transaction((transaction) => this.#step(transaction))
-    if (count === undefined) this.#isLeader = false
-    if (count) this.#consumer.taken?.()
-    return count === batchSize ? 0 : busyMs
+  /** Takes all there is to take. */
+  async #drain(): Promise<void> {
+    const { database, consumer } = this.#options
+    if (!(await this.#lead())) return
+    for (;;) {
+      const count = await database.transaction((transaction) => this.#step(transaction))
+      if (count === undefined) this.#isLeader = false
+      if (!count) return
+      consumer.taken?.()
+      if (this.#isStopped) return
+      if (count < batchSize) return await delay(busyMs, undefined, { ref: false })
+    }
   }
 
   /** Takes the lease, or keeps it. */
   async #lead(): Promise<boolean> {
     const begunAt = performance.now()
-    if (this.#isLeader && begunAt - this.#renewedAt < renewMs) return true
-    const held = await this.#database.count(sql`
+    if (this.#isLeader && begunAt - this.#renewedAt < renewMs / 2) return true
+    const held = await this.#options.database.count(sql`
       update basalt.event_cursors
       set leader = ${this.#self}, leased_until = now() + make_interval(secs => ${leaseSeconds})
-      where consumer = ${this.#consumer.name} and (leader = ${this.#self} or leased_until < now())`)
+      where consumer = ${this.#options.consumer.name} and (leader = ${this.#self} or leased_until < now())`)
     this.#isLeader = held === 1
     this.#renewedAt = begunAt
     return this.#isLeader
   }
 
-  async #hasNews(): Promise<boolean> {
-    const { has_news } = await this.#database.one<{ has_news: boolean }>(sql`
-      select c.target is not null
-        or ${hasRowsBeyond(sql`basalt.outbox`, sql`c.passed`)}
-        -- Of a cluster that this database was in before.
-        or pg_snapshot_xmax(c.passed) > pg_snapshot_xmax(pg_current_snapshot()) as has_news
-      from basalt.event_cursors c
-      where c.consumer = ${this.#consumer.name}`)
-    return has_news
-  }
-
   /** @returns how many events were taken; undefined when another node leads */
   async #step(transaction: Queryable): Promise<number | undefined> {
-    const { name } = this.#consumer
+    const { name } = this.#options.consumer
     const cursor = await transaction.maybeOne<{ is_foreign: boolean }>(sql`
       select pg_snapshot_xmax(passed) > pg_snapshot_xmax(pg_current_snapshot()) as is_foreign,
         -- What is new is a small part of the log, which the planner cannot know: it would read all of it.
@@ -131,7 +157,7 @@ export class Relay {
       where consumer = ${name} and leader = ${this.#self}
       for update`)
     if (cursor === undefined) return undefined
-    if (cursor.is_foreign) await this.#settleIn(transaction)
+    if (cursor.is_foreign) await this.#rebase(transaction)
     const page = await transaction.one<Page>(sql`
       update basalt.event_cursors set
         target = coalesce(target, pg_current_snapshot()),
@@ -143,7 +169,7 @@ export class Relay {
     )
     const last = events.at(-1)?.id ?? '0'
     if (events.length > 0)
-      await this.#consumer.take(
+      await this.#options.consumer.take(
         events.map(({ id }) => id),
         transaction,
       )
@@ -162,8 +188,8 @@ export class Relay {
    * A database that was restored into another cluster finds transaction numbers that begin anew. Of each event is known
    * by its id whether it was taken; late ones of before are lost with the transactions they were part of.
    */
-  async #settleIn(transaction: Queryable): Promise<void> {
-    const { name } = this.#consumer
+  async #rebase(transaction: Queryable): Promise<void> {
+    const { name } = this.#options.consumer
     await transaction.count(sql`
       update basalt.outbox o
       set transaction_id = case when o.id > c.last_id then pg_current_xact_id() else '1' end

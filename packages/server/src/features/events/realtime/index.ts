@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Notifications } from '../../../database/notifications.ts'
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
 import { type RequestLimiter, verifyToken } from '../../../http/authentication.ts'
@@ -39,6 +40,7 @@ export interface RealtimeDeps {
   readonly database: Pick<Database, 'system' | 'user' | 'aside'>
   readonly catalog: LiveCatalog
   readonly interests: Interests
+  readonly notifications: Notifications
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
   /** False while `auth.enabled` is false. */
@@ -59,6 +61,7 @@ export function realtime({
   database: { system, user, aside },
   catalog,
   interests,
+  notifications,
   verifiers,
   limiter,
   isAuthRequired,
@@ -84,6 +87,7 @@ export function realtime({
     live: catalog,
     database: system,
     openAside: aside.open,
+    notifications,
     selector,
     listened,
     verify,
@@ -93,6 +97,7 @@ export function realtime({
   const planner = new SubscriptionPlanner(catalog, system)
   const presences = new Presences({
     database: system,
+    notifications,
     node: streams.node,
     leaveSeconds: config.presence_leave_timeout_seconds,
     log,
@@ -100,6 +105,7 @@ export function realtime({
   const access = new ChannelAccess(system, user, log)
   const channels = new Channels({
     database: system,
+    notifications,
     node: streams.node,
     presences,
     access,

@@ -3,10 +3,13 @@ import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Connection } from '../../../database/connection.ts'
+import type { Notifications } from '../../../database/notifications.ts'
+import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import type { Verdict } from '../../../http/identity.ts'
 import { codeOf, messageOf } from '../../../lib/errors.ts'
+import { outboxTopic } from '../outbox/index.ts'
 import type { Subscriptions } from './changes/audience.ts'
 import { type Batch, readEnd } from './changes/batch.ts'
 import { catchUp, isHeld } from './changes/catch-up.ts'
@@ -40,6 +43,7 @@ export interface StreamsDeps {
   readonly database: SystemDatabase
   /** Connects beside the pools. */
   readonly openAside: () => Promise<Connection>
+  readonly notifications: Pick<Notifications, 'watch'>
   readonly selector: EventSelector
   readonly listened: ListenedTables
   /** What the token is worth now. */
@@ -102,9 +106,13 @@ export class Streams {
     })
     this.#follower = new Follower({
       database: deps.database,
+      notifications: deps.notifications,
+      topic: outboxTopic,
+      table: sql`basalt.outbox`,
       what: 'the log of changes',
       begin: () => this.#begin(),
       read: (from) => this.#read(from),
+      isHeld: () => this.#joining > 0 || this.#needSnapshots(this.#hub.tables),
       deliver: async (batch) => {
         await this.#hub.deliver(batch, await this.#findSuspects(batch), this.#snapshots)
         // Behind the last page of the batch, the state at its end is the one before the next.

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Notifications } from '../../../database/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { JobQueue } from '../../../job-queue.ts'
@@ -11,20 +12,19 @@ export { scheduleErrorTable } from './errors.ts'
 export interface SchedulesDeps {
   readonly database: SystemDatabase
   readonly queue: JobQueue
+  readonly notifications: Pick<Notifications, 'watch'>
   /** Whether this node works on jobs; else it runs no schedules and refuses their administration. */
   readonly isEnabled: boolean
   readonly log: Logger
 }
 
 /** Jobs by the clock. Starts after the jobs. */
-export function schedules({ database, queue, isEnabled, log }: SchedulesDeps): Feature {
-  const scheduler = new Scheduler({ database, queue, log })
+export function schedules({ database, queue, notifications, isEnabled, log }: SchedulesDeps): Feature {
+  const scheduler = isEnabled ? new Scheduler({ database, queue, notifications, log }) : undefined
   return {
     name: 'schedules',
     routes: (app) => scheduleRoutes(app, createScheduleService(database, queue), isEnabled),
-    start() {
-      if (isEnabled) scheduler.start()
-    },
-    stop: () => scheduler.stop(),
+    start: () => scheduler?.start(),
+    stop: () => scheduler?.stop(),
   }
 }

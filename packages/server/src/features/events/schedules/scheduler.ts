@@ -1,67 +1,60 @@
 import type { Logger } from 'pino'
+import type { Notifications } from '../../../database/notifications.ts'
+import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { JobQueue } from '../../../job-queue.ts'
-import { messageOf } from '../../../lib/errors.ts'
 import { parseCronExpression } from './cron-expression.ts'
 import { findNextRun } from './next-run.ts'
 import { advanceSchedule, claimDueSchedule, type ScheduleRow } from './queries.ts'
 import { isTimeZone } from './time-zone.ts'
 
-/** How late a run may be noticed. */
-const tickMs = 500
-
 export interface SchedulerOptions {
   readonly database: SystemDatabase
   readonly queue: JobQueue
+  readonly notifications: Pick<Notifications, 'watch'>
   readonly log: Logger
 }
 
 /**
  * Adds the jobs of schedules that are due. Every node does so: claiming a schedule, moving it on and adding its job are
  * one transaction, by the clock of the database, so each run happens once, whichever node sees it first. Runs that were
- * missed while no node was up become one.
+ * missed while no node was up become one. A run is noticed by the next look of the node's loop, within half a second.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions
-  #timer: NodeJS.Timeout | undefined
-  #ticking: Promise<void> | undefined
-  #isStopped = false
-  #isBlind = false
+  #running: Promise<void> | undefined
+  #state: 'new' | 'running' | 'stopped' = 'new'
 
   constructor(options: SchedulerOptions) {
     this.#options = options
+    options.notifications.watch({
+      topic: 'schedules',
+      // Another one at every look while a schedule is due: the node that has claimed it may fail.
+      version: () => sql`
+        select clock_timestamp() from basalt.schedules
+        where enabled and next_run_at <= now() and job_type = any (${[...options.queue.listTypes()]}::text[])
+        limit 1`,
+      onChange: (version) => {
+        if (version === null || this.#state !== 'running') return undefined
+        this.#running = this.#runDue()
+        return this.#running
+      },
+    })
   }
 
   start(): void {
-    this.#schedule()
+    this.#state = 'running'
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
-    await this.#ticking
+    this.#state = 'stopped'
+    await this.#running?.catch(() => undefined)
   }
 
-  #schedule(): void {
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => {
-      this.#ticking = this.#tick()
-    }, tickMs)
-  }
-
-  async #tick(): Promise<void> {
-    const { log, queue } = this.#options
-    try {
-      let isAny = false
-      while (!this.#isStopped && (await this.#runNext())) isAny = true
-      if (isAny) queue.wake()
-      this.#isBlind = false
-    } catch (error) {
-      // Once per outage.
-      if (!this.#isBlind) log.warn({ reason: messageOf(error) }, 'cannot look for schedules')
-      this.#isBlind = true
-    }
-    this.#schedule()
+  async #runDue(): Promise<void> {
+    let isAny = false
+    while (this.#state === 'running' && (await this.#runNext())) isAny = true
+    if (isAny) this.#options.queue.wake()
   }
 
   /** Whether one was due. */

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
+import type { Notifications } from '../../../database/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Outbound } from '../../../http/outbound.ts'
@@ -26,6 +27,7 @@ export interface WebhooksDeps {
   readonly config: Config['webhooks']
   readonly database: SystemDatabase
   readonly interests: Interests
+  readonly notifications: Notifications
   readonly outbound: Outbound
   /** Asked for only when there is a secret. */
   readonly secrets: () => SecretBox
@@ -41,6 +43,7 @@ export function webhooks({
   config,
   database,
   interests,
+  notifications,
   outbound,
   secrets,
   queue,
@@ -60,7 +63,7 @@ export function webhooks({
     onPause: () => void interests.refresh().catch(() => undefined),
   })
   const consumer = { name: 'webhooks', take: enqueueEvents, taken: () => worker.wake() }
-  const relay = new Relay(database, consumer, log)
+  const relay = config.deliver ? new Relay({ database, consumer, notifications, interests, log }) : undefined
   const retentionHours = config.retention_days * 24
   queue.define(
     housekeeping('webhook_delivery_prune', async ({ retention_hours = retentionHours }) => {
@@ -79,13 +82,13 @@ export function webhooks({
           )
         }, pruneIntervalMs).unref()
       }
-      if (!config.deliver) return
+      if (relay === undefined) return
       await relay.start()
       worker.start()
     },
     async stop() {
       clearInterval(pruning)
-      await relay.stop()
+      await relay?.stop()
       await worker.stop(stopTimeoutMs)
     },
   }

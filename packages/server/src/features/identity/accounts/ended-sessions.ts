@@ -1,13 +1,11 @@
-import type { Logger } from 'pino'
-import { Poller } from '../../../database/poller.ts'
-import { sql } from '../../../database/sql.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { PendingIdentity, TokenVerifier, UserIdentity, Verdict } from '../../../http/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 
-/** How often each node reads which sessions have ended: in force everywhere within a second (docs/guides/accounts.md). */
-const pollMs = 300
+const topic = 'ended_sessions'
 /** Without news for so long, sessions are looked up one by one: a node that is cut off must not believe old tokens. */
 const staleMs = 900
 /** Kept in memory beyond the last token by this node's clock, which may be set back. */
@@ -24,18 +22,22 @@ interface Ended {
 export class EndedSessions {
   readonly #database: SystemDatabase
   readonly #clock: Clock
-  readonly #poller: Poller
+  readonly #notifications: Notifications
+  readonly #handle: WatchHandle
   readonly #ended = new Map<string, Ended>()
   /** Transactions before this one were all seen. */
   #seenBefore = '0'
-  #readAt = Number.NEGATIVE_INFINITY
   #sweptAt = performance.now()
 
-  constructor(database: SystemDatabase, clock: Clock, log: Logger) {
+  constructor(database: SystemDatabase, clock: Clock, notifications: Notifications) {
     this.#database = database
     this.#clock = clock
-    const read = () => this.#read()
-    this.#poller = new Poller({ what: 'which sessions have ended', everyMs: pollMs, read, log })
+    this.#notifications = notifications
+    this.#handle = notifications.watch({
+      topic,
+      version: () => this.#news(),
+      onChange: (version) => this.#remember(version),
+    })
   }
 
   /** Whether the token's session has ended; of a token without one, whether its user has since it was made. */
@@ -46,12 +48,13 @@ export class EndedSessions {
   }
 
   get isCurrent(): boolean {
-    return performance.now() - this.#readAt < staleMs
+    return performance.now() - this.#handle.currentAt < staleMs
   }
 
-  /** In force on this node at once; the others follow by reading, as this one does for how long. */
+  /** After the commit: in force on this node at once; the others follow by reading, as this one does for how long. */
   add(sessionId: string): void {
     this.#ended.set(sessionId, { endedAtMs: 0, tokensExpireAtMs: Number.POSITIVE_INFINITY })
+    this.#notifications.announce(topic)
   }
 
   /** Whether the token may still be used, by the database. */
@@ -78,29 +81,25 @@ export class EndedSessions {
     return found !== undefined
   }
 
-  start(): Promise<void> {
-    return this.#poller.start()
-  }
-
-  stop(): void {
-    this.#poller.stop()
-  }
-
-  async #read(): Promise<void> {
-    const begunAt = performance.now()
+  /** What is new is the version itself: a second statement would be one transaction more for every look that finds some. */
+  #news(): Sql {
     // A transaction that is still open may have a smaller number than one that has committed: read again from the
     // oldest that was open last time.
-    const { seen_before, ended } = await this.#database.one<{ seen_before: string; ended: EndedRow[] }>(sql`
-      select pg_snapshot_xmin(pg_current_snapshot())::text as seen_before,
-        coalesce((select jsonb_agg(jsonb_build_array(session_id,
-            extract(epoch from ended_at) * 1000, extract(epoch from tokens_expire_at) * 1000) order by ended_at)
-          from basalt.ended_sessions
-          where ended_by >= ${this.#seenBefore}::xid8), '[]') as ended`)
+    return sql`select jsonb_build_array(
+      pg_snapshot_xmin(pg_current_snapshot())::text,
+      coalesce((select jsonb_agg(jsonb_build_array(session_id,
+          extract(epoch from ended_at) * 1000, extract(epoch from tokens_expire_at) * 1000) order by ended_at)
+        from basalt.ended_sessions
+        where ended_by >= ${this.#seenBefore}::xid8), '[]'))`
+  }
+
+  #remember(version: string | null): void {
+    if (version === null) return
+    const [seenBefore, ended]: [string, EndedRow[]] = JSON.parse(version)
     for (const [id, endedAtMs, tokensExpireAtMs] of ended)
       this.#ended.set(id, { endedAtMs, tokensExpireAtMs })
-    this.#seenBefore = seen_before
-    this.#readAt = begunAt
-    if (begunAt - this.#sweptAt >= sweepMs) this.sweep()
+    this.#seenBefore = seenBefore
+    if (performance.now() - this.#sweptAt >= sweepMs) this.sweep()
   }
 
   /** Forgets those whose last token has expired. */

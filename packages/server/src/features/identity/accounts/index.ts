@@ -37,7 +37,7 @@ const cleanUpIntervalMs = 10 * 60 * 1000
 
 /** People: how they sign up, sign in and stay signed in. */
 export function accounts(context: AccountContext): Feature {
-  const { jobs, endedSessions, database } = context
+  const { jobs, database } = context
   jobs.define(mailJob(context))
   jobs.define(smsCodeJob(context))
   let timer: NodeJS.Timeout | undefined
@@ -50,17 +50,13 @@ export function accounts(context: AccountContext): Feature {
       })
       accountPages(app, context)
     },
-    async start() {
-      await endedSessions.start()
+    start() {
       // A run that fails is made up for by the next one.
       timer = setInterval(
         () => void deleteExpired(database).catch(() => undefined),
         cleanUpIntervalMs,
       ).unref()
     },
-    stop() {
-      endedSessions.stop()
-      clearInterval(timer)
-    },
+    stop: () => clearInterval(timer),
   }
 }

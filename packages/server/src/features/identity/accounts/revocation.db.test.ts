@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { askMe, insertUser } from '../../../../test/account-nodes.ts'
 import { type AccountsApp, claimsOf, goodPassword } from '../../../../test/accounts.ts'
+import { createTestNotifications } from '../../../../test/notifications.ts'
 import { createMfaApp, pendingToken, totpUser } from '../../../../test/second-factors.ts'
-import { silentLog } from '../../../../test/sms-log.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../test/test-app.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -172,9 +172,10 @@ describe('accounts › revocation', () => {
     await accounts.post('logout', { refreshToken })
     const owner = { userId: user.id, sessionId: String(claimsOf(token).sid), issuedAt: undefined }
     const nodeClock = movableClock()
-    const ended = new EndedSessions(short.app.database.system, nodeClock, silentLog)
-    await ended.start()
-    ended.stop()
+    const notifications = createTestNotifications(short.app.database.system)
+    const ended = new EndedSessions(short.app.database.system, nodeClock, notifications)
+    await notifications.start()
+    await notifications.stop()
     for (const [hours, isKept] of [
       [0, true],
       [23, true],

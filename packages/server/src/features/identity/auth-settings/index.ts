@@ -15,8 +15,6 @@ const partialToggles = Type.Object(
 export function authSettings(settings: AuthSettings): Feature {
   return {
     name: 'auth-settings',
-    start: () => settings.start(),
-    stop: () => settings.stop(),
     routes(app) {
       const common = { tags: ['admin'], security: bearerSecurity, response: responses({ 200: toggles }) }
       app.get(

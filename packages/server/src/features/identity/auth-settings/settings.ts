@@ -1,6 +1,5 @@
-import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
-import { Poller } from '../../../database/poller.ts'
+import type { Notifications } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -17,23 +16,27 @@ export const toggleNames = [
 
 export type AuthToggles = Readonly<Record<(typeof toggleNames)[number], boolean>>
 
-/** In force on every node within a second (decisions, Auth). */
-const pollMs = 400
 const key = 'auth'
+const topic = 'auth_settings'
 
 /** The stored switches; where none are stored, those of the configuration. */
 export class AuthSettings {
   readonly #database: SystemDatabase
   readonly #configured: AuthToggles
-  readonly #poller: Poller
+  readonly #notifications: Notifications
   #current: AuthToggles
 
-  constructor(database: SystemDatabase, config: Config['auth'], log: Logger) {
+  constructor(database: SystemDatabase, config: Config['auth'], notifications: Notifications) {
     this.#database = database
     this.#configured = pickToggles((name) => config[name])
     this.#current = this.#configured
-    const read = () => this.#read()
-    this.#poller = new Poller({ what: 'the auth settings', everyMs: pollMs, read, log })
+    this.#notifications = notifications
+    notifications.watch({
+      topic,
+      // A row and its version: it changes with every update, also one that writes the same again.
+      version: sql`select jsonb_build_array(value, xmin) from basalt.settings where key = ${key}`,
+      onChange: (version) => this.#replace(version),
+    })
   }
 
   get current(): AuthToggles {
@@ -54,25 +57,17 @@ export class AuthSettings {
       })
     })
     this.#current = toggles
+    this.#notifications.announce(topic)
     return toggles
   }
 
-  start(): Promise<void> {
-    return this.#poller.start()
-  }
-
-  stop(): void {
-    this.#poller.stop()
-  }
-
-  async #read(): Promise<void> {
-    const before = this.#current
-    const row = await this.#database.maybeOne<{ value: Partial<Record<string, unknown>> }>(
-      sql`select value from basalt.settings where key = ${key}`,
-    )
-    // What was replaced here in the meantime is newer than what was read.
-    if (this.#current !== before) return
-    this.#current = row === undefined ? this.#configured : pickToggles((name) => row.value[name] === true)
+  #replace(version: string | null): void {
+    if (version === null) {
+      this.#current = this.#configured
+      return
+    }
+    const [value]: [Partial<Record<string, unknown>>] = JSON.parse(version)
+    this.#current = pickToggles((name) => value[name] === true)
   }
 }
 

@@ -1,9 +1,8 @@
 import type { Logger } from 'pino'
-import { Poller } from '../../../database/poller.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { AnsweredRequest, RequestObserver } from '../../../http/request-observer.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import type { AppError } from '../../../lib/errors.ts'
+import { type AppError, messageOf } from '../../../lib/errors.ts'
 import { usageErrors } from './errors.ts'
 import { type LimitedMetric, limitsOf, type PlanLimits, type Plans } from './plans.ts'
 import { listUsed } from './queries.ts'
@@ -34,27 +33,29 @@ export interface QuotasOptions {
 /** What apps of limited plans have used in this month, as far as this node knows. */
 export class Quotas implements RequestObserver {
   readonly #options: QuotasOptions
-  readonly #poller: Poller
+  #timer: NodeJS.Timeout | undefined
   #quotas = new Map<string, Quota>()
   /** To which month the quotas belong. */
   #month = 0
 
   constructor(options: QuotasOptions) {
     this.#options = options
-    this.#poller = new Poller({
-      what: 'the usage of apps',
-      everyMs: pollMs,
-      read: () => this.read(),
-      log: options.log,
-    })
   }
 
-  start(): Promise<void> {
-    return this.#poller.start()
+  async start(): Promise<void> {
+    await this.read()
+    this.#timer = setInterval(() => {
+      this.read().catch((error) =>
+        this.#options.log.warn(
+          { reason: messageOf(error) },
+          `failed to read the usage of apps; retrying every ${pollMs / 1000} s`,
+        ),
+      )
+    }, pollMs).unref()
   }
 
   stop(): void {
-    this.#poller.stop()
+    clearInterval(this.#timer)
   }
 
   onAnswer({ appId, bytesIn, bytesOut }: AnsweredRequest): void {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { openEventStream } from '../../../../../test/event-stream.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
@@ -198,18 +199,15 @@ test('an event whose policy waits for a lock is told when the lock is gone', asy
 
 test('a write that began before anybody listened is a gap to who opened a stream meanwhile', async () => {
   await app.sql(`create table ${table} (id int primary key, v int); insert into ${table} values (1, 1)`)
-  const held = app.sql(`begin; select from ${table} for update; select pg_sleep(0.9); commit`)
-  await waitFor('the lock', async () => {
-    const locks = `select from pg_locks where relation = '${table}'::regclass and mode = 'RowShareLock'`
-    return (await app.sql(locks)).length > 0
-  })
+  await using held = await openTransaction(app.database)
+  await held.sql(`select from ${table} for update`)
   const change = app.request('PATCH', `/api/collections/${table}/1`, { token: admin, body: { v: 2 } })
   await waitFor('the change to wait', async () => {
     const locks = `select from pg_locks where relation = '${table}'::regclass and mode = 'RowExclusiveLock'`
     return (await app.sql(locks)).length > 0
   })
   await using stream = await open(`tables=${table}`)
-  await held
+  await held.commit()
   expect((await change).status).toBe(200)
   if (stream.messages.length === 0) await stream.named('gap')
 })

@@ -1,18 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Notifications, WatchHandle } from '../../../../database/notifications.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
+import { hasRowsBeyond } from '../../outbox/index.ts'
 import { type Batch, positionBehind, readEnd } from './batch.ts'
 import { endOf, type Position } from './position.ts'
 
 export interface FollowerOptions<Event extends { readonly id: string }> {
   readonly database: Queryable
+  readonly notifications: Pick<Notifications, 'watch'>
+  /** Announced after each commit that has appended to the log. */
+  readonly topic: string
+  /** The log, with the columns `id` and `transaction_id`. */
+  readonly table: Sql
   /** What is read, for the log: `the log of changes`. */
   readonly what: string
   /** Where to begin: the end of the log, unless given. */
   readonly begin?: () => Promise<Position>
-  /** Reads on; undefined while nobody listens. */
+  /** Reads on; undefined while there are no listeners. */
   readonly read: (from: Position) => Promise<Batch<Event>> | undefined
+  /** Whether the position must keep up with the log although nothing is appended: what it sees is held. */
+  readonly isHeld?: () => boolean
   /** Hands a batch to the streams. Resolves when the next one may come. */
   readonly deliver: (batch: Batch<Event>) => Promise<void>
   /** The log is not the one that was read before: what lies between cannot be told. */
@@ -20,10 +30,12 @@ export interface FollowerOptions<Event extends { readonly id: string }> {
   readonly log: Logger
 }
 
-/** How often the log is read while somebody listens and nothing happens. */
-const idleMs = 40
-/** The same while events come. */
+/** How often the loop looks for what is not announced, such as changes by plain SQL, while there are listeners. */
+const listenedMs = 40
+/** Between two steps while events come. */
 const busyMs = 10
+/** The position moves on although nothing happens: clients resume from it. */
+const idleMs = 1000
 const retryMs = 250
 
 /**
@@ -37,12 +49,33 @@ export class Follower<Event extends { readonly id: string }> {
   #turns: Promise<void> = Promise.resolve()
   #loop: Promise<void> | undefined
   #isStopped = false
+  readonly #handle: WatchHandle
+  /** Ends the wait for events. */
+  #wake: (() => void) | undefined
+  #isWoken = false
   /** When the snapshot was taken that is being read up to, and the one that has been. */
   #targetAt = Number.NEGATIVE_INFINITY
   #passedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: FollowerOptions<Event>) {
     this.#options = options
+    const { notifications, topic, table } = options
+    this.#handle = notifications.watch({
+      topic,
+      version: () => {
+        const { position } = this
+        if (position === undefined) return sql`null`
+        const passed = sql`${position.passed}::pg_snapshot`
+        // Another one at every look until they have been read.
+        return sql`case when ${hasRowsBeyond(table, passed)} then clock_timestamp() end`
+      },
+      everyMs: () => (this.#loop === undefined ? undefined : listenedMs),
+      onChange: (version) => {
+        if (version === null) return
+        this.#isWoken = true
+        this.#wake?.()
+      },
+    })
   }
 
   /** How far every stream has been sent what it is to be sent, or will be before anything later. */
@@ -66,7 +99,10 @@ export class Follower<Event extends { readonly id: string }> {
         return await work(this.#position)
       } finally {
         // Here and not before: the loop may have been about to end.
-        this.#loop ??= this.#follow()
+        if (this.#loop === undefined) {
+          this.#loop = this.#follow()
+          this.#handle.look().catch(() => undefined)
+        }
       }
     })
     this.#turns = turn.then(
@@ -78,27 +114,40 @@ export class Follower<Event extends { readonly id: string }> {
 
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#wake?.()
     await this.#loop
   }
 
   async #follow(): Promise<void> {
     while (!this.#isStopped) {
       let waitMs = idleMs
+      this.#isWoken = false
       try {
         const batch = await this.#turn()
         if (batch === undefined) break
         if (batch.events.length > 0) waitMs = batch.isComplete ? busyMs : 0
       } catch (error) {
         const { what, log } = this.#options
-        log.warn({ reason: messageOf(error) }, `cannot read ${what} for streams`)
+        log.warn({ reason: messageOf(error) }, `failed to read ${what} for streams; retrying`)
         waitMs = retryMs
       }
-      if (waitMs > 0) await delay(waitMs)
+      if (waitMs === idleMs) await this.#idle()
+      else if (waitMs > 0) await delay(waitMs)
     }
     this.#loop = undefined
   }
 
-  /** @returns what came; undefined when nobody listens any more */
+  async #idle(): Promise<void> {
+    if (this.#isWoken || this.#isStopped) return
+    const woken = Promise.withResolvers<void>()
+    const timeout = setTimeout(woken.resolve, this.#options.isHeld?.() === true ? listenedMs : idleMs)
+    this.#wake = woken.resolve
+    await woken.promise
+    this.#wake = undefined
+    clearTimeout(timeout)
+  }
+
+  /** @returns what came; undefined when there are no listeners any more */
   #turn(): Promise<Batch<Event> | undefined> {
     const turn = this.#turns.then(() => this.#step())
     this.#turns = turn.then(

@@ -24,6 +24,9 @@ export interface Broadcast {
   readonly payload: string
 }
 
+/** Announced after a commit that has added messages. */
+export const channelTopic = 'realtime_messages'
+
 /** Messages stay for so long; who does not read them by then has missed them. */
 export const messageLifeSeconds = 60
 

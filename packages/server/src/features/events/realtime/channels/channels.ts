@@ -1,4 +1,6 @@
 import type { Logger } from 'pino'
+import type { Notifications } from '../../../../database/notifications.ts'
+import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { identityKey } from '../changes/audience.ts'
@@ -32,6 +34,7 @@ export interface Membership {
 
 export interface ChannelsDeps {
   readonly database: SystemDatabase
+  readonly notifications: Pick<Notifications, 'watch' | 'announce'>
   readonly node: string
   readonly presences: Presences
   readonly access: ChannelAccess
@@ -68,11 +71,17 @@ export class Channels {
   #isInDoubt = false
 
   constructor(deps: ChannelsDeps) {
-    const { database, node, log } = deps
+    const { database, notifications, node, log } = deps
     this.#deps = deps
-    this.#broadcasts = new Batcher(writeAtOnce, (batch) => messages.insertBroadcasts(database, node, batch))
+    this.#broadcasts = new Batcher(writeAtOnce, async (batch) => {
+      await messages.insertBroadcasts(database, node, batch)
+      notifications.announce(messages.channelTopic)
+    })
     this.#follower = new Follower({
       database,
+      notifications,
+      topic: messages.channelTopic,
+      table: sql`basalt.realtime_messages`,
       what: 'what is said on channels',
       read: (from) => (this.#members.size === 0 ? undefined : this.#read(from)),
       deliver: ({ events }) => this.#deliver(events),

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
+import type { Notifications } from '../../../../database/notifications.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { nodeLifeSeconds } from '../connections.ts'
 import type { Stream } from '../stream.ts'
 import { Batcher } from './batcher.ts'
+import { channelTopic } from './channel-messages.ts'
 import * as queries from './presence-queries.ts'
 
 /** Connections that go together are marked together. */
@@ -11,6 +13,7 @@ const leavesAtOnce = 1000
 
 export interface PresencesDeps {
   readonly database: SystemDatabase
+  readonly notifications: Pick<Notifications, 'announce'>
   readonly node: string
   /** Seconds for which a connection that has gone is still shown. */
   readonly leaveSeconds: number
@@ -49,6 +52,7 @@ export class Presences {
       else own.set(channel, before)
       throw error
     }
+    this.#deps.notifications.announce(channelTopic)
     // Marked before the row was there.
     if (!stream.isOpen) this.leave(stream)
   }
@@ -56,6 +60,7 @@ export class Presences {
   async untrack(stream: Stream, channel: string): Promise<void> {
     if (this.#own.get(stream)?.delete(channel) !== true) return
     await queries.deletePresence(this.#deps.database, channel, stream.id)
+    this.#deps.notifications.announce(channelTopic)
   }
 
   /** The connection has gone. */

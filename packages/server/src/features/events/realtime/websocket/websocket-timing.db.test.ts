@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestNotifications } from '../../../../../test/notifications.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { testConfig } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
@@ -55,7 +56,8 @@ async function startNode(timing: Partial<WebSocketTiming>) {
   const config = testConfig({ 'realtime.heartbeat_interval_seconds': '1' })
   const log = pino({ level: 'silent' })
   const { database, catalog } = app.app
-  const interests = new Interests(database.system, log)
+  const notifications = createTestNotifications(database.system)
+  const interests = new Interests(notifications)
   const metrics = new Metrics()
   const publicBaseUrl = () => 'http://localhost'
   const origins = createOrigins({ allowed: ['*'], publicBaseUrl, isLocalOnly: false })
@@ -73,6 +75,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     database,
     catalog,
     interests,
+    notifications,
     verifiers: [anyToken],
     limiter: noLimit,
     isAuthRequired: true,
@@ -85,7 +88,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
   })
   feature.routes?.(http)
   await http.ready()
-  await interests.start()
+  await notifications.start()
   await feature.start?.()
   await http.listen({ host: '127.0.0.1', port: 0 })
   return {
@@ -95,7 +98,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
       http.server.closeAllConnections()
       await http.close()
       await feature.stop?.()
-      interests.stop()
+      await notifications.stop()
     },
   }
 }

@@ -1,0 +1,58 @@
+import { rmSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startThrowAwayCluster } from '../packages/server/test/throw-away-cluster.ts'
+import { startTransactionPooler } from '../packages/server/test/transaction-pooler.ts'
+import { createDirectory, startServer } from './server.ts'
+
+/** Transactions a second of a node without clients, by how it reaches the database. */
+const seconds = 15
+
+await using cluster = await startThrowAwayCluster()
+
+async function measure(name: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const directory = createDirectory()
+  const server = await startServer(directory, {
+    BASALT_AUTH_JWT_SECRET: 'only for this measurement, 32 characters',
+    ...env,
+  })
+  try {
+    // Past the work of the start, which idle backends report up to ten seconds later.
+    await delay(12_000)
+    const before = await countTransactions()
+    await delay(seconds * 1000)
+    const perSecond = ((await countTransactions()) - before) / seconds
+    process.stdout.write(`${name.padEnd(52)} ${perSecond.toFixed(1)} transactions a second\n`)
+  } finally {
+    const ended = new Promise((resolve) => server.process.once('exit', resolve))
+    server.process.kill('SIGTERM')
+    await ended
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** From another database, so that asking counts for nothing. */
+async function countTransactions(): Promise<number> {
+  const [row] = await cluster.sql<{ count: number }>(
+    'template1',
+    `select (xact_commit + xact_rollback)::float8 as count from pg_stat_database where datname = 'postgres'`,
+  )
+  return row?.count ?? 0
+}
+
+const direct = `${cluster.url}/postgres`
+const target = { target: cluster.port, user: 'postgres', database: 'postgres', sessions: 5 }
+await using pooler = await startTransactionPooler(target)
+const pooled = `postgresql://postgres@127.0.0.1:${pooler.port}/postgres`
+const loopAlone = { BASALT_JOBS_ENABLED: 'false', BASALT_WEBHOOKS_DELIVER: 'false' }
+
+for (const [name, env] of [
+  ['LISTEN', { BASALT_DATABASE_URL: direct }],
+  [
+    'pooler, LISTEN by database.listen_url',
+    { BASALT_DATABASE_URL: pooled, BASALT_DATABASE_LISTEN_URL: direct },
+  ],
+  ['pooler without LISTEN', { BASALT_DATABASE_URL: pooled }],
+] as const) {
+  await measure(name, env)
+  await measure(`${name}, no jobs and webhooks`, { ...env, ...loopAlone })
+}

@@ -1,0 +1,14 @@
+import { pino } from 'pino'
+import { Notifications, type NotificationsOptions } from '../src/database/notifications.ts'
+
+/** A loop beside those of the test's apps: it polls, and logs nothing. */
+export function createTestNotifications(
+  database: NotificationsOptions['database'],
+): Notifications & AsyncDisposable {
+  const notifications = new Notifications({
+    database,
+    openListener: undefined,
+    log: pino({ level: 'silent' }),
+  })
+  return Object.assign(notifications, { [Symbol.asyncDispose]: () => notifications.stop() })
+}
