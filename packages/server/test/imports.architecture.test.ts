@@ -23,8 +23,10 @@ const rooms: readonly string[] = ['operations', 'data', 'events', 'messaging', '
 
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
-  accounts: ['audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
+  accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'throttle'],
+  'api-keys': ['audit'],
+  apps: ['audit'],
   'auth-settings': ['audit'],
   jobs: ['audit'],
   mail: ['audit', 'throttle'],
