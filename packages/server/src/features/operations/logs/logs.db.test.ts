@@ -261,9 +261,9 @@ describe('logs › tail', () => {
     expect(tail.text()).not.toContain('too quiet')
     const id = [...tail.text().matchAll(/^id: (\S+)$/gm)].at(-1)?.[1]
     await tail.close()
-    await log(second, 50, 'while nobody listened')
+    await log(second, 50, 'while disconnected')
     const resumed = await openTail(first, token, 'level=warn', { 'last-event-id': id ?? '' })
-    await waitFor('the missed entry', () => resumed.text().includes('while nobody listened'))
+    await waitFor('the missed entry', () => resumed.text().includes('while disconnected'))
     expect(resumed.text()).not.toContain('first warning')
     await resumed.close()
   })

@@ -27,7 +27,7 @@ export interface LogStoreOptions {
   readonly serviceName: string
 }
 
-/** Keeps the log and the requests in the database, behind the work they tell of. */
+/** Keeps the log and the requests in the database, behind the work that they describe. */
 export class LogStore implements RequestObserver {
   /** Names this process in entries. */
   readonly node = `${hostname()}/${process.pid}`
