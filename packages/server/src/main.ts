@@ -19,6 +19,9 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   'clean-up': async () => (await import('./cli/clean-up.ts')).cleanUpCommand,
   apps: async () => (await import('./cli/programs.ts')).appsCommands,
   keys: async () => (await import('./cli/programs.ts')).keysCommands,
+  usage: async () => (await import('./cli/usage.ts')).usageCommand,
+  logs: async () => (await import('./cli/logs.ts')).logsCommand,
+  audit: async () => (await import('./cli/audit.ts')).auditCommand,
   events: async () => (await import('./cli/events.ts')).eventsCommands,
 }
 

@@ -13,6 +13,7 @@ import {
 } from './message.ts'
 import type { Pool } from './pool.ts'
 import { ReadQueue } from './read-queue.ts'
+import { observed, type StatementObserver } from './statement-observer.ts'
 
 /** The role every caller with a token works as (decisions, Names). */
 export const callerRole = 'basalt_authenticated'
@@ -68,7 +69,26 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
   }
 }
 
+/** Which request a write belongs to, for the record of changes in audited tables. */
+export interface Origin {
+  /** `user`, `admin` or `open`. */
+  readonly actor: string
+  readonly requestId: string
+  readonly appId: string
+  /** Empty without one. */
+  readonly keyId: string
+  readonly address: string
+}
+
+const noteOrigin = statement(
+  ['basalt.actor', 'basalt.request_id', 'basalt.app_id', 'basalt.api_key_id', 'basalt.address']
+    .map((name, index) => `${index === 0 ? 'select' : ''} set_config('${name}', $${index + 1}, true)`)
+    .join(','),
+)
+
 export interface RunOptions {
+  /** Left in settings of the transaction; undefined where nothing reads them. */
+  readonly origin?: Origin | undefined
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
   /** Whether the client has gone; its statement is then cancelled. */
@@ -90,6 +110,7 @@ export class UserDatabase {
   readonly #reads: ReadQueue
   readonly #callerContext: Statement
   readonly #unrestrictedContext: Call
+  #observe: StatementObserver | undefined
 
   /**
    * @param sessionSettings settings each transaction makes for itself; empty where the connection carries them.
@@ -112,6 +133,11 @@ export class UserDatabase {
     }
   }
 
+  /** Has every run observed. */
+  observe(observer: StatementObserver): void {
+    this.#observe = observer
+  }
+
   get stats(): Pool['stats'] {
     return this.#pool.stats
   }
@@ -123,7 +149,10 @@ export class UserDatabase {
    * @throws ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    return this.#attempt(this.#assemble(scope, steps), options, 1)
+    const running = this.#attempt(this.#assemble(scope, steps, options.origin), options, 1)
+    return this.#observe === undefined
+      ? running
+      : observed(this.#observe, () => steps.map(({ statement }) => statement.text).join(';\n'), running)
   }
 
   /**
@@ -172,8 +201,12 @@ export class UserDatabase {
   }
 
   /** Puts the context before the steps, and changes of the role around those of the login role. */
-  #assemble(scope: CallerScope, steps: readonly Step[]): Assembled {
+  #assemble(scope: CallerScope, steps: readonly Step[], origin?: Origin): Assembled {
     const calls: Call[] = [this.#contextOf(scope)]
+    if (origin !== undefined) {
+      const { actor, requestId, appId, keyId, address } = origin
+      calls.push({ statement: noteOrigin, values: [actor, requestId, appId, keyId, address] })
+    }
     const places: number[] = []
     let isLogin = false
     for (const step of steps) {

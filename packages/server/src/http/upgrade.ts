@@ -1,6 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { noteStream } from './request-observer.ts'
 
 /** The connection of a request that asks for another protocol. */
 export interface UpgradeOffer {
@@ -55,6 +56,7 @@ export class Upgrades {
         take(reply) {
           reply.hijack()
           response.detachSocket(socket)
+          noteStream(reply.request, socket)
         },
       })
       app.routing(request, response)

@@ -27,6 +27,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'materialized views', description: 'Views that are refreshed.' },
         { name: 'schema', description: 'What the database holds.' },
         { name: 'admin', description: 'The administrator.' },
+        { name: 'usage', description: 'What apps use, and what they may.' },
         { name: 'operations', description: 'Running the server.' },
       ],
     },

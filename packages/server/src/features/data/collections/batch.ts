@@ -18,6 +18,7 @@ import { explainRefusal } from './refusal.ts'
 import { fill, type SlotValues, type StatementCache } from './statements.ts'
 
 export interface BatchDeps {
+  readonly isAudited: boolean
   readonly statements: StatementCache
   readonly database: UserDatabase
   readonly findCapture: FindCapture
@@ -44,6 +45,7 @@ interface RunStep {
 export function createBatchRunner({
   statements,
   database,
+  isAudited,
   findCapture,
   findDefinitionFault,
 }: BatchDeps): RunBatch {
@@ -97,6 +99,7 @@ export function createBatchRunner({
       const answers = await database.run(caller.scope, steps, {
         isRead: false,
         isAbandoned: caller.isAbandoned,
+        origin: isAudited ? caller.origin?.() : undefined,
       })
       compiled.find(({ committed }) => committed !== undefined)?.committed?.()
       const results = compiled.flatMap(({ run, isWork }, index) =>

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/authentication.ts'
 import { acceptJsonText } from '../../../http/body.ts'
+import { addressKey } from '../../../http/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Caller } from './caller.ts'
 import { routeSchemas as schemas } from './schemas.ts'
@@ -114,10 +115,11 @@ interface RecordRoute {
 }
 
 function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
-  const { kind, scope } = identityOf(request)
+  const { kind, scope, appId, keyId = '' } = identityOf(request)
   return {
     scope,
     isAdministrator: kind === 'admin',
+    origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
     isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
   }
 }
