@@ -21,6 +21,7 @@ export { accountErrorTable } from './errors.ts'
 export const { fieldRequired, userNotFound } = accountErrors
 export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
 export { accountLimits } from './limits.ts'
+export { createRefreshToken, type RefreshTokenContent, readRefreshToken } from './refresh-token.ts'
 export { clientOf } from './routes.ts'
 export { authentication as authenticationSchema, message as messageSchema } from './schemas.ts'
 export { type Client, findSessionOwner } from './sessions.ts'
