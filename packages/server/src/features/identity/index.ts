@@ -66,6 +66,19 @@ export function wireIdentity(platform: Platform, { jwtSecret, ...ports }: Identi
     oauthTokens.change()
   }
   const mfaContext = { accounts: context, secrets: platform.secrets() }
+  const passkeyContext = { mfa: mfaContext, publicBaseUrl, log }
+  const sessions = refuseEndedSessions(
+    createAccessTokenVerifier({ secret: keys.access, clock }),
+    endedSessions,
+  )
+  const oauth = {
+    config: config.auth.oauth_provider,
+    database,
+    key: keys.oauth,
+    appName: config.email.app_name,
+    publicBaseUrl,
+    onRevoke: () => oauthTokens.change(),
+  }
   return {
     features: [
       apps({ database, limiter, onChange: forgetPrograms }),
@@ -73,21 +86,10 @@ export function wireIdentity(platform: Platform, { jwtSecret, ...ports }: Identi
       authSettings(settings),
       accounts(context),
       mfa(mfaContext),
-      passkeys({ mfa: mfaContext, publicBaseUrl, log }),
-      oauthServer({
-        config: config.auth.oauth_provider,
-        database,
-        key: keys.oauth,
-        appName: config.email.app_name,
-        publicBaseUrl,
-        onRevoke: () => oauthTokens.change(),
-      }),
+      passkeys(passkeyContext),
+      oauthServer({ oauth, passkeys: passkeyContext, sessions }),
     ],
-    verifiers: [
-      apiKeyVerifier,
-      ...(config.auth.oauth_provider.enabled ? [oauthTokens] : []),
-      refuseEndedSessions(createAccessTokenVerifier({ secret: keys.access, clock }), endedSessions),
-    ],
+    verifiers: [apiKeyVerifier, ...(config.auth.oauth_provider.enabled ? [oauthTokens] : []), sessions],
     limiter,
   }
 }

@@ -2,7 +2,8 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { ClientAdministration } from './clients/administration.ts'
-import type { OAuthContext } from './context.ts'
+import type { PageContext } from './page/context.ts'
+import { authorizePage } from './page/index.ts'
 import { adminRoutes, clientRoutes, metadataRoutes, userRoutes } from './routes.ts'
 import { deleteExpiredGrants } from './token/grants.ts'
 
@@ -15,7 +16,8 @@ export function defineOAuthHousekeeping(database: SystemDatabase, queue: JobQueu
 }
 
 /** An OAuth 2.0 authorization server: programs of others, let in by the users. */
-export function oauthServer(context: OAuthContext): Feature {
+export function oauthServer(page: PageContext): Feature {
+  const context = page.oauth
   const clients = new ClientAdministration(context.database, context.onRevoke)
   return {
     name: 'oauth-server',
@@ -23,6 +25,7 @@ export function oauthServer(context: OAuthContext): Feature {
       userRoutes(app, context)
       clientRoutes(app, context)
       metadataRoutes(app, context)
+      authorizePage(app, page)
       adminRoutes(app, context, clients)
     },
   }

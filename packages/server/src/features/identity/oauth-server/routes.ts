@@ -94,6 +94,7 @@ export function metadataRoutes(app: HttpServer, context: OAuthContext): void {
       schema: schemas.serverMetadataSchema,
     },
     async (_request, reply) => {
+      void reply.header('cache-control', 'no-store')
       requireEnabled(context)
       return reply.send(describeServer(context))
     },
@@ -105,6 +106,7 @@ export function metadataRoutes(app: HttpServer, context: OAuthContext): void {
       schema: schemas.resourceMetadataSchema,
     },
     async (_request, reply) => {
+      void reply.header('cache-control', 'no-store')
       requireEnabled(context)
       return reply.send(describeResource(context))
     },

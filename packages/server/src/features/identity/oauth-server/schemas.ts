@@ -160,7 +160,7 @@ export const tokenSchema = {
     '`client_id` and `client_secret` (or HTTP Basic), and by the type of grant `code`, `redirect_uri` and ' +
     '`code_verifier`; `refresh_token`; or `scope` and `allowed_tables`.',
   consumes: ['application/x-www-form-urlencoded'],
-  response: {
+  response: responses({
     200: Type.Object({
       access_token: Type.String(),
       token_type: Type.Literal('Bearer'),
@@ -169,8 +169,9 @@ export const tokenSchema = {
       scope: Type.String(),
       allowed_tables: Type.Optional(texts),
     }),
-    default: protocolError,
-  },
+    400: protocolError,
+    401: protocolError,
+  }),
 }
 
 export const revokeSchema = {
@@ -178,7 +179,10 @@ export const revokeSchema = {
   summary: 'Revoke a token',
   description: 'RFC 7009. A form with `token`; a refresh token ends with all that was given with it.',
   consumes: ['application/x-www-form-urlencoded'],
-  response: { 200: Type.Null({ description: 'Also when there is no such token.' }), default: protocolError },
+  response: responses({
+    200: Type.Null({ description: 'Also when there is no such token.' }),
+    400: protocolError,
+  }),
 }
 
 export const introspectSchema = {
@@ -188,10 +192,11 @@ export const introspectSchema = {
     'RFC 7662. A form with `token`, for confidential clients, which authenticate as at the token endpoint; of tokens of ' +
     'clients of the same app.',
   consumes: ['application/x-www-form-urlencoded'],
-  response: {
+  response: responses({
     200: Type.Object({ active: Type.Boolean() }, { additionalProperties: true }),
-    default: protocolError,
-  },
+    400: protocolError,
+    401: protocolError,
+  }),
 }
 
 const metadata = Type.Object({}, { additionalProperties: true })
