@@ -99,7 +99,7 @@ export async function insertUser(
 /** Asks for the caller's own account. */
 export const askMe = (node: TestApp, token: string) => node.request('GET', '/api/auth/me', { token })
 
-/** Waits until a token opens nothing on any node; it has a second for that (decisions, Auth), and some slack. */
+/** Waits until a token opens nothing on any node; it has a second for that, and some slack. */
 export async function waitUntilDead({ both }: AccountNodes, token: string): Promise<void> {
   for (const { app } of both) {
     await waitFor('the token to end', async () => (await askMe(app, token)).status === 401, 3000)

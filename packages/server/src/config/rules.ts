@@ -96,7 +96,7 @@ function headersComeBeforeTheBody({ server }: Config): RuleViolation | undefined
   }
 }
 
-/** Without auth everyone who reaches the port owns the data (decisions, Configuration). */
+/** Without auth everyone who reaches the port owns the data. */
 function openDataNeedsLoopback({ auth, server }: Config): RuleViolation | undefined {
   if (auth.enabled || server.insecure_open || isLoopback(server.host)) return undefined
   return {

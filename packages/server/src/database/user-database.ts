@@ -14,7 +14,7 @@ import {
 import type { Pool } from './pool.ts'
 import { ReadQueue } from './read-queue.ts'
 
-/** The role every caller with a token works as (decisions, Names). */
+/** The role every caller with a token works as. */
 export const callerRole = 'basalt_authenticated'
 
 const becomeLogin: Call = { statement: statement("select set_config('role', 'none', true)"), values: [] }
@@ -74,7 +74,7 @@ const endingCodes = new Set(['57P01', '57P02', '57P03'])
 
 /**
  * The database as callers use it: every run is one message and one transaction that begins by taking on the
- * caller's role and claims, so there is no way past the policies and no extra round trip (design, The data path).
+ * caller's role and claims, so there is no way past the policies and no extra round trip.
  */
 export class UserDatabase {
   readonly #pool: Pool
@@ -186,7 +186,7 @@ export class UserDatabase {
   }
 }
 
-/** The claims that policies read, in the order of {@link UserDatabase}'s context values (decisions, Names). */
+/** The claims that policies read, in the order of {@link UserDatabase}'s context values. */
 const callerVariables = [
   'basalt.user_id',
   'basalt.user_email',

@@ -13,7 +13,7 @@ export interface LiveCatalogOptions extends CatalogScope {
   readonly onChange?: (before: Catalog, after: Catalog) => void
 }
 
-/** Half of the two seconds within which every node has to see DDL (decisions, Collections). */
+/** Half of the two seconds within which every node has to see DDL. */
 const pollIntervalMs = 1000
 
 /** What was planned on a snapshot fails for it within this time after the next one is there. */

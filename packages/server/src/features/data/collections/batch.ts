@@ -132,7 +132,7 @@ function slotsOf(run: BatchRun): SlotValues {
   return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
 }
 
-/** One result, or those of a run separated by commas (interface, Batch). */
+/** One result, or those of a run separated by commas. */
 function formatResult(run: BatchRun, answer: Answer | undefined): string {
   const json = answer?.rows[0]?.[0] ?? ''
   if (isJoined(run)) return json

@@ -18,7 +18,7 @@ export function listFragments(plan: ListPlan): readonly Sql[] {
   }
 }
 
-/** The body of a list, around the items as Postgres wrote them (interface, Collection list response). */
+/** The body of a list, around the items as Postgres wrote them. */
 export function formatPage({ paging, perPage }: ListPlan, [page, total]: readonly Answer[]): string {
   const [items = '[]', lastKey = null] = page?.rows[0] ?? []
   if (paging.kind === 'cursor') {

@@ -8,7 +8,7 @@ import type { CollectionService } from './service.ts'
 
 const json = 'application/json; charset=utf-8'
 
-/** The data API (interface, Collections). Bodies stay text: Postgres reads them. */
+/** The data API. Bodies stay text: Postgres reads them. */
 export function collectionRoutes(app: HttpServer, service: CollectionService): void {
   void app.register(async (scope) => {
     acceptJsonText(scope)

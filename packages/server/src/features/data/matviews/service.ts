@@ -7,7 +7,7 @@ import { matviewErrors } from './errors.ts'
 import * as queries from './queries.ts'
 import type { Refresher } from './refresh.ts'
 
-/** A materialized view that is refreshed through the API (interface, Materialized view registration). */
+/** A materialized view that is refreshed through the API. */
 export interface Registration {
   readonly id: string
   readonly schemaName: string

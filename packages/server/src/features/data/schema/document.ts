@@ -8,7 +8,7 @@ import type {
 } from '../../../database/catalog/model.ts'
 import { describeColumn, type Viewer } from './column.ts'
 
-/** The schema document (facts, GET /api/schema; interface, Schema document). */
+/** The schema document. */
 export interface SchemaDocument {
   /** By `schema.table`. */
   readonly tables: Readonly<Record<string, object>>

@@ -6,7 +6,7 @@ import { jobErrors } from './errors.ts'
 import * as rows from './job-rows.ts'
 import { isJobState, type JobState, showState } from './states.ts'
 
-/** A job as the administration sees it (interface, Job). */
+/** A job as the administration sees it. */
 export interface Job {
   readonly id: string
   readonly type: string

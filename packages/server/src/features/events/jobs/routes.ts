@@ -8,7 +8,7 @@ const path = '/api/admin/jobs'
 const defaultLimit = 50
 const longestLimit = 500
 
-/** Administration of jobs (interface, Admin: jobs and schedules). */
+/** Administration of jobs. */
 export function jobRoutes(app: HttpServer, jobs: JobAdministration, isEnabled: boolean): void {
   void app.register(async (scope: HttpServer) => {
     refuseWhileDisabled(scope, isEnabled)

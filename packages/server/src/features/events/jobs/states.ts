@@ -1,4 +1,4 @@
-/** States of a job as the API names them (interface, Job states). */
+/** States of a job as the API names them. */
 export const jobStates = ['queued', 'running', 'completed', 'failed', 'canceled'] as const
 export type JobState = (typeof jobStates)[number]
 

@@ -36,7 +36,7 @@ export interface WebhooksDeps {
   readonly log: Logger
 }
 
-/** Tells receivers of changes (interface, Outbound webhook events). */
+/** Tells receivers of changes. */
 export function webhooks({
   config,
   database,

@@ -1,4 +1,4 @@
-/** Seconds between an attempt that failed and the next one (interface, Limits). */
+/** Seconds between an attempt that failed and the next one. */
 const waits = [1, 5, 25] as const
 
 /** A receiver may ask for more time than that, up to this many seconds. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { Lru } from '../../../lib/lru.ts'
 
 /**
- * Access tokens: JWT, HS256 (interface, Access token claims; facts-auth, JWT claims). Verified by hand because
+ * Access tokens: JWT, HS256. Verified by hand because
  * it is on the path of every request; each guard below names the attack of RFC 8725 it refuses.
  */
 
@@ -21,7 +21,7 @@ export interface AccessTokenClaims {
   readonly jti?: string
 }
 
-/** Claims of the token for the second factor (facts-auth, JWT claims). */
+/** Claims of the token for the second factor. */
 export interface PendingTokenClaims {
   readonly sub: string
   readonly email: string
@@ -38,7 +38,7 @@ export interface AccessTokenKeys {
   readonly clock: Clock
 }
 
-/** Longest token that is looked at (facts-auth, JWT claims). */
+/** Longest token that is looked at. */
 const lengthLimit = 16_384
 /** Clock difference between nodes that is forgiven for `nbf` and `iat`; never for `exp`. */
 const leewaySeconds = 60

@@ -3,7 +3,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import type { User } from './users.ts'
 
-/** A replay of a refresh token within this time of its rotation answers the same successor (decisions, Auth). */
+/** A replay of a refresh token within this time of its rotation answers the same successor. */
 const graceSeconds = 10
 /** Rotations whose time is kept; more than a client makes within the grace. */
 const rememberedRotations = 16

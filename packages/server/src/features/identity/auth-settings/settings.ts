@@ -5,7 +5,7 @@ import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 
-/** The ways to sign in that can be switched at run time (interface, PATCH /api/admin/auth-settings). */
+/** The ways to sign in that can be switched at run time. */
 export const toggleNames = [
   'magic_link_enabled',
   'sms_enabled',
@@ -17,7 +17,7 @@ export const toggleNames = [
 
 export type AuthToggles = Readonly<Record<(typeof toggleNames)[number], boolean>>
 
-/** In force on every node within a second (decisions, Auth). */
+/** In force on every node within a second. */
 const pollMs = 400
 const key = 'auth'
 
