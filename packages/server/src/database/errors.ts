@@ -125,17 +125,15 @@ export const databaseErrorTable = {
 
 export const databaseErrors = defineErrors(databaseErrorTable)
 
-const retryAfter = { headers: { 'retry-after': '1' } }
-
 /**
  * Turns what the database layer throws into an error of the API; anything else is answered undefined. No client
- * mistake ends as a 500, and no SQL leaves the server (decisions, Collections; facts, Database errors).
+ * mistake ends as a 500, and no SQL leaves the server.
  */
 export function translateDatabaseFailure(failure: unknown): AppError | undefined {
   if (failure instanceof ConnectionLost)
-    return databaseErrors.databaseUnavailable().with({ ...retryAfter, cause: failure })
+    return databaseErrors.databaseUnavailable().retryAfter(1).with({ cause: failure })
   if (failure instanceof PoolExhausted)
-    return databaseErrors.databaseBusy().with({ ...retryAfter, cause: failure })
+    return databaseErrors.databaseBusy().retryAfter(1).with({ cause: failure })
   if (failure instanceof StatementFailed) return translate(failure.error)?.with({ cause: failure.error })
   if (failure instanceof pg.DatabaseError) return translate(failure)?.with({ cause: failure })
   return undefined
@@ -152,8 +150,8 @@ function translate(error: pg.DatabaseError): AppError | undefined {
 type Translation = (error: pg.DatabaseError) => AppError | undefined
 
 const raised: Translation = (error) => databaseErrors.raised(error.message)
-const busy: Translation = () => databaseErrors.databaseBusy().with(retryAfter)
-const unavailable: Translation = () => databaseErrors.databaseUnavailable().with(retryAfter)
+const busy: Translation = () => databaseErrors.databaseBusy().retryAfter(1)
+const unavailable: Translation = () => databaseErrors.databaseUnavailable().retryAfter(1)
 
 /** Whether PL/pgSQL's RAISE made it: whatever the code, somebody wrote the message to be read. */
 function isRaised(error: pg.DatabaseError): boolean {
@@ -251,7 +249,7 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '23514': constraintError('check_violation', databaseErrors.checkViolation),
   '23P01': constraintError('exclusion_violation', databaseErrors.exclusionViolation),
   '23001': constraintError('restrict_violation', databaseErrors.restrictViolation),
-  '25006': () => databaseErrors.readOnlyDatabase().with({ headers: { 'retry-after': '5' } }),
+  '25006': () => databaseErrors.readOnlyDatabase().retryAfter(5),
   '3F000': nameAsValue,
   '42601': nameAsValue,
   '42602': nameAsValue,
@@ -291,7 +289,7 @@ const byClass: Readonly<Record<string, Translation>> = {
   '08': unavailable,
   '22': (error) => databaseErrors.invalidValue(describeInvalidValue(error.message)),
   '23': constraintError('integrity_constraint_violation', databaseErrors.integrityViolation),
-  '53': () => databaseErrors.databaseFull().with({ headers: { 'retry-after': '5' } }),
+  '53': () => databaseErrors.databaseFull().retryAfter(5),
   '58': unavailable,
   // RAISE, and what PL/pgSQL raises by itself: a missing row, a failed assertion.
   P0: raised,

@@ -40,7 +40,7 @@ export function createPasswordHasher(): PasswordHasher {
   async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     if (running >= concurrency) {
       if (waiting.length >= concurrency * queueLimitPerCore) {
-        throw passwordErrors.tooManySignIns().with({ headers: { 'retry-after': '2' } })
+        throw passwordErrors.tooManySignIns().retryAfter(2)
       }
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else {

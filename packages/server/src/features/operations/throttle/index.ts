@@ -1,6 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { httpErrors } from '../../../http/errors.ts'
 import { createTurns } from './turns.ts'
 
 export { createTurns } from './turns.ts'
@@ -88,6 +89,15 @@ export function createThrottle(database: SystemDatabase): Throttle {
       await database.count(sql`delete from basalt.attempts where key = ${fullKey(limit, key)}`)
     },
   }
+}
+
+/**
+ * Rejects an attempt beyond its limit with the seconds until the next one is allowed.
+ *
+ * @throws AppError too_many_requests, or the error given, with Retry-After
+ */
+export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooManyRequests()): void {
+  if (!verdict.isAllowed) throw error.retryAfter(verdict.retryAfterSeconds)
 }
 
 /** Removes windows that have ended; they count for nothing. */

@@ -19,7 +19,7 @@ export function createTurns(): Turns {
         line.running += 1
       } else {
         if (line.waiting.length >= longestLine) {
-          throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': '2' } })
+          throw httpErrors.tooManyRequests().retryAfter(2)
         }
         await new Promise<void>((resolve) => line.waiting.push(resolve))
       }
