@@ -106,7 +106,7 @@ export async function waitUntilDead({ both }: AccountNodes, token: string): Prom
   }
 }
 
-/** Waits until no job is left to do or under way. */
+/** Waits until no job is left to do or in flight. */
 export async function waitForJobs({ sql }: Pick<AccountNodes, 'sql'>): Promise<void> {
   await waitFor('the jobs to be done', async () => {
     const open = await sql(`select 1 from basalt_jobs.job where state in ('created', 'retry', 'active')`)

@@ -58,7 +58,7 @@ describe('a server that is killed', () => {
       expect((await ask('GET', `${next.url}/api/auth/me`, { token })).json.email).toBe(hanging)
     }
 
-    // The mail that was under way comes again when its lease has run out: the same mail under the same id.
+    // The mail that was in flight comes again when its lease has run out: the same mail under the same id.
     await waitFor('the mails', () => arrived(hanging).length === 2 && arrived(waiting).length > 0, 90_000)
     const [first, second] = arrived(hanging)
     expect(second).toEqual(first)

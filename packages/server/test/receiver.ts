@@ -19,7 +19,7 @@ export type Respond = (response: ServerResponse, received: Received) => void
 export interface Receiver extends AsyncDisposable {
   readonly url: string
   readonly received: Received[]
-  /** Most deliveries that were under way at once. */
+  /** Most deliveries that were in flight at once. */
   readonly mostAtOnce: number
   respond: Respond
 }

@@ -5,7 +5,7 @@ import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
 
 export function cleanUpCommand(terminal: Terminal): Command {
   const command = new Command('clean-up').description(
-    'remove anonymous accounts that nobody linked and second factors that nobody confirmed',
+    'remove anonymous accounts never linked and second factors never confirmed',
   )
   return withConfigFlags(command).action(async () => {
     const { config } = loadCommandConfig(terminal, command)

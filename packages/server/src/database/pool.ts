@@ -107,7 +107,7 @@ export class Pool {
     }
   }
 
-  /** Lets the work under way finish, then closes every connection. */
+  /** Lets the work in flight finish, then closes every connection. */
   close(): Promise<void> {
     this.#closing ??= this.#drain()
     return this.#closing

@@ -65,7 +65,7 @@ export class UnderWay {
     this.#busy.delete(busy)
   }
 
-  /** Looks no more; for when nothing is under way any longer. */
+  /** Looks no more; for when nothing is in flight any longer. */
   close(): void {
     clearInterval(this.#sweeper)
   }

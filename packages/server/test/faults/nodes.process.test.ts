@@ -180,7 +180,7 @@ test('when one of two nodes is killed the other answers everything, and nothing 
       expect([...history.statuses.keys()].sort()).toEqual([200, 201])
       expect(contradictions(history, present)).toEqual([])
     }
-    // At most the request that was under way.
+    // At most the request that was in flight.
     const [cut = 0] = [...(histories[0]?.failures.values() ?? [])]
     expect(cut).toBeLessThanOrEqual(1)
     expect([...(histories[1]?.failures ?? [])]).toEqual([])

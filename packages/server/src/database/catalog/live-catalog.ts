@@ -63,7 +63,7 @@ export class LiveCatalog {
     return seen === undefined && performance.now() - this.#replacedAt < recentMs
   }
 
-  /** A look that is already under way may have read the definitions before the caller's reason came about. */
+  /** A look that is already in flight may have read the definitions before the caller's reason came about. */
   #refreshFromNow(): Promise<void> {
     if (this.#refreshing === undefined) {
       this.#refreshing = this.#refresh().finally(() => {

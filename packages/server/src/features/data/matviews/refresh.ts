@@ -32,7 +32,7 @@ export interface Refresher {
    * @throws AppError matview_gone, refresh_in_progress, unique_index_missing, matview_not_populated, refresh_failed
    */
   refresh(row: queries.MatviewRow, signal?: AbortSignal): Promise<Refreshed>
-  /** Cancels what is under way and waits for its end. */
+  /** Cancels what is in flight and waits for its end. */
   stop(): Promise<void>
 }
 

@@ -61,7 +61,7 @@ export class Relay {
     this.#schedule(0)
   }
 
-  /** Finishes the step under way and lets another node go on at once. */
+  /** Finishes the step in flight and lets another node go on at once. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)

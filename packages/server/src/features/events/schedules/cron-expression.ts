@@ -33,7 +33,7 @@ const wholeDay = Array.from({ length: 24 }, (_, hour) => new Date(Date.UTC(2000,
 
 function readCron(expression: string, domAndDow: boolean): Cron | undefined {
   try {
-    // Sloppy: a single number with a step goes on to the end.
+    // Sloppy: a single number with a step continues to the end.
     return new Cron(expression, { mode: '5-part', utcOffset: 0, sloppyRanges: true, domAndDow })
   } catch {
     return undefined

@@ -7,7 +7,7 @@ import { findNextRun } from './next-run.ts'
 import { advanceSchedule, claimDueSchedule, type ScheduleRow } from './queries.ts'
 import { isTimeZone } from './time-zone.ts'
 
-/** How late a run may be noticed. */
+/** How late a run may begin. */
 const tickMs = 500
 
 export interface SchedulerOptions {
@@ -26,7 +26,7 @@ export class Scheduler {
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
   #isStopped = false
-  #isBlind = false
+  #isFailing = false
 
   constructor(options: SchedulerOptions) {
     this.#options = options
@@ -55,11 +55,11 @@ export class Scheduler {
       let isAny = false
       while (!this.#isStopped && (await this.#runNext())) isAny = true
       if (isAny) queue.wake()
-      this.#isBlind = false
+      this.#isFailing = false
     } catch (error) {
       // Once per outage.
-      if (!this.#isBlind) log.warn({ reason: messageOf(error) }, 'cannot look for schedules')
-      this.#isBlind = true
+      if (!this.#isFailing) log.warn({ reason: messageOf(error) }, 'failed to look for due schedules')
+      this.#isFailing = true
     }
     this.#schedule()
   }
@@ -67,13 +67,13 @@ export class Scheduler {
   /** Whether one was due. */
   async #runNext(): Promise<boolean> {
     const { database, queue, log } = this.#options
-    // Jobs of types that a newer version brought are left to nodes of that version.
+    // Jobs of types that a newer version brought are run by nodes of that version.
     const types = queue.listTypes()
     return await database.transaction(async (transaction) => {
       const due = await claimDueSchedule(transaction, types)
       if (due === undefined) return false
       const next = findNext(due, due.now)
-      if (next === null) log.error({ schedule: due.name }, 'schedule disabled: its time cannot be worked out')
+      if (next === null) log.error({ schedule: due.name }, 'schedule disabled: it has no next time')
       else {
         const options = { maxAttempts: due.max_attempts, scheduleId: due.id }
         await queue.enqueue(due.job_type, due.payload, transaction, options)
@@ -84,7 +84,7 @@ export class Scheduler {
   }
 }
 
-/** Null for a schedule that somebody wrote into the table and that the API would have refused. */
+/** Null for a schedule that was written by SQL and that the API would have refused. */
 function findNext({ cron_expr, timezone }: ScheduleRow, after: Date): Date | null {
   const expression = parseCronExpression(cron_expr)
   if (expression === undefined || !isTimeZone(timezone)) return null

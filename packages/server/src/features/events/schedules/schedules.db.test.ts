@@ -392,7 +392,7 @@ describe('a schedule that is due', () => {
     expect(row).toEqual({ enabled: true, is_due: true })
   })
 
-  test('is disabled when its time cannot be worked out, and hinders no other', async () => {
+  test('is disabled when it has no next time, and affects no other', async () => {
     const broken = await create()
     await app.sql("update basalt.schedules set timezone = 'Mars/Olympus' where id = $1", [broken.id])
     const good = await create()
@@ -404,7 +404,7 @@ describe('a schedule that is due', () => {
       [broken.id],
     )
     expect(row).toEqual({ enabled: false, next_run_at: null, last_run_at: null })
-    expect([...app.log, ...second.log].join()).toContain('its time cannot be worked out')
+    expect([...app.log, ...second.log].join()).toContain('it has no next time')
   })
 })
 

@@ -19,7 +19,7 @@ export { webhookErrorTable } from './errors.ts'
 export { countWebhookSecretsByKey } from './queries.ts'
 
 const pruneIntervalMs = 60 * 60 * 1000
-/** Time that attempts under way get when the server stops; those cut off are made again. */
+/** Time that attempts in flight get when the server stops; those cut off are made again. */
 const stopTimeoutMs = 3000
 
 export interface WebhooksDeps {

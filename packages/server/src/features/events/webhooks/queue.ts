@@ -17,7 +17,7 @@ export interface Claim {
   readonly body: string
 }
 
-/** Longer than any attempt takes, and short: until it runs out, the attempts of a killed node count as under way. */
+/** Longer than any attempt takes, and short: until it runs out, the attempts of a killed node count as in flight. */
 export const leaseSeconds = 15
 
 /** A receiver that fails gets no more than so many deliveries at once until one succeeds. */

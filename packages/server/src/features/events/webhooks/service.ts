@@ -220,7 +220,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       })
       const message = { webhookId: id, url, secret, id: delivery.event_id, body: delivery.request_body }
       const row = await queries.insertReplay(database, delivery, await send(message))
-      // Deleted while the replay was under way.
+      // Deleted while the replay was in flight.
       if (row === undefined) throw webhookErrors.webhookNotFound()
       return showDelivery(row)
     },

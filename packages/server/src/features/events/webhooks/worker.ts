@@ -10,7 +10,7 @@ import type { Send } from './send.ts'
 const pollMs = 200
 /** Shortest time between two looks: attempts that end close together are followed by one. */
 const restMs = 5
-/** Attempts under way on one node. */
+/** Attempts in flight on one node. */
 const totalConcurrency = 500
 /** Between two tries to record an attempt while the database is away. */
 const settleAgainMs = 500
@@ -51,7 +51,7 @@ export class DeliveryWorker {
     else this.#schedule(restMs)
   }
 
-  /** Claims no more, gives attempts under way the time, then cuts them off; they will be made again. */
+  /** Claims no more, gives attempts in flight the time, then cuts them off; they will be made again. */
   async stop(timeoutMs: number): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)

@@ -335,7 +335,7 @@ describe('put', () => {
       bodies.map((body) => body.subjectTemplate).sort(),
     )
     expect(entries.filter(({ detail }) => detail.isNew)).toHaveLength(1)
-    // The last one told of is the one that is in force.
+    // The last one answered is the one that is in force.
     expect(entries.at(-1)?.detail.subjectTemplate).toBe(subjectTemplate)
   })
 })
@@ -378,7 +378,7 @@ describe('patch', () => {
 })
 
 describe('delete', () => {
-  test('brings the built-in template back, and leaves word of it', async () => {
+  test('restores the built-in template, and logs it', async () => {
     await put('auth.magic_link')
     await app.sql('truncate basalt.audit')
     const response = await send('DELETE', `${base}/auth.magic_link`)

@@ -8,11 +8,11 @@ export type Outcome =
       readonly isAccepted: false
       /** Whether the provider will never take this message. */
       readonly isFinal: boolean
-      /** For the operator; may repeat what the provider said and is cleaned before anybody sees it. */
+      /** For the operator; may repeat what the provider said and is redacted before it is shown. */
       readonly reason: string
     }
 
-/** One provider: its documented request, and how its reply tells success from failure. */
+/** One provider: its documented request, and how its reply distinguishes success from failure. */
 export interface Vendor {
   /** Values that must never show in an error. */
   readonly secrets: readonly string[]

@@ -58,7 +58,7 @@ export interface AdminService {
   signOut(sessionId: string, address: string): Promise<void>
   /** A new password; every session and link of the old one ends. */
   resetPassword(actor: string): Promise<string>
-  /** A session without a password, for whoever already has the database. */
+  /** A session without a password, for operators who already have access to the database. */
   createSession(actor: string): Promise<AdminSession>
 }
 

@@ -17,7 +17,7 @@ export interface AuditEntry {
   readonly address?: string
 }
 
-/** Writes the entry; call it in the transaction of what it tells of. */
+/** Writes the entry; call it in the transaction of what it records. */
 export async function recordAudit(database: Queryable, entry: AuditEntry): Promise<void> {
   await database.count(sql`
     insert into basalt.audit (actor, action, target, detail, address)

@@ -30,12 +30,12 @@ export type AttemptVerdict =
  * failures than the limit have been recorded.
  */
 export interface Throttle {
-  /** Counts one attempt; the verdict tells whether it was still one of those allowed. */
+  /** Counts one attempt; the verdict says whether it was still one of those allowed. */
   attempt(limit: AttemptLimit, key: string): Promise<AttemptVerdict>
   /** Takes one attempt back that turned out to be none. */
   release(limit: AttemptLimit, key: string): Promise<void>
   /**
-   * Runs an attempt when few of the same key are under way on this node. Attempts are counted before they are made:
+   * Runs an attempt when few of the same key are in flight on this node. Attempts are counted before they are made:
    * without this, right ones that arrive together would use up the limit.
    *
    * @throws AppError too_many_requests when too many wait already
@@ -47,14 +47,14 @@ export interface Throttle {
   reset(limit: AttemptLimit, key: string): Promise<void>
 }
 
-/** The share of a limit that may be under way on one node. */
-const shareUnderWay = 0.25
+/** The part of a limit that may be in flight on one node. */
+const inFlightQuota = 0.25
 
 export function createThrottle(database: SystemDatabase): Throttle {
   const turns = createTurns()
   return {
     inTurn(limit, key, attempt) {
-      const width = Math.max(1, Math.floor(limit.attempts * shareUnderWay))
+      const width = Math.max(1, Math.floor(limit.attempts * inFlightQuota))
       return turns.take(fullKey(limit, key), width, attempt)
     },
     async attempt(limit, key) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTurns } from './turns.ts'
 
-/** Work that ends when told to. */
+/** Work that ends on request. */
 function openWork(log: string[]) {
   const ends = new Map<string, () => void>()
   return {
@@ -31,7 +31,7 @@ test('a few of one key run at once, the others in the order they came', async ()
   expect(await Promise.all([...all, other])).toEqual(['a', 'b', 'c', 'd', 'x'])
 })
 
-test('work that fails gives its turn back', async () => {
+test('work that fails frees its slot', async () => {
   const turns = createTurns()
   const failing = async () => {
     throw new Error('no')
@@ -41,7 +41,7 @@ test('work that fails gives its turn back', async () => {
   expect(await turns.take('key', 1, async () => 'yes')).toBe('yes')
 })
 
-test('a line that is too long takes nobody more', async () => {
+test('a queue that is full refuses more', async () => {
   const turns = createTurns()
   const { work, end } = openWork([])
   const first = turns.take('key', 1, work('first'))

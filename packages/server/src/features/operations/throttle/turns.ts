@@ -6,7 +6,7 @@ export interface Turns {
   take<Result>(key: string, width: number, work: () => Promise<Result>): Promise<Result>
 }
 
-/** Whoever would wait behind more than this is better off trying again. */
+/** A caller that would wait behind more than this had better retry. */
 const longestLine = 250
 
 export function createTurns(): Turns {
@@ -26,7 +26,7 @@ export function createTurns(): Turns {
       try {
         return await work()
       } finally {
-        // The turn goes to the next in line, or back.
+        // The slot goes to the next in the queue, or is freed.
         const next = line.waiting.shift()
         if (next !== undefined) next()
         else line.running -= 1
