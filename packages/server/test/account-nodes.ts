@@ -114,7 +114,7 @@ export async function waitForJobs({ sql }: Pick<AccountNodes, 'sql'>): Promise<v
   })
 }
 
-/** A transaction of somebody else's, held open while requests run into it. */
+/** A transaction of another client, held open while requests run into it. */
 export interface OpenTransaction extends AsyncDisposable {
   sql(text: string, values?: readonly unknown[]): Promise<void>
   /** Waits until so many sessions wait for a lock that this transaction holds, or behind one that does. */

@@ -45,7 +45,7 @@ describe('a server that is killed', () => {
     expect((await post(server.url, 'magic-link', { email: waiting })).status).toBe(200)
     server.signal('SIGKILL')
     await server.ended
-    // Half a minute passes, after which the lease of a job that nobody works on has run out.
+    // Half a minute passes, after which the lease of an abandoned job has run out.
     const pass =
       "update basalt_jobs.job set heartbeat_on = heartbeat_on - interval '1 minute' where state = 'active'"
     expect(await runCommand(['sql', pass], options)).toMatchObject({ code: 0 })

@@ -21,7 +21,7 @@ export interface ThrowAwayCluster extends AsyncDisposable {
   start(): Promise<void>
   /** Fast: ends the sessions in order. Immediate: as in a crash. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
-  /** Runs SQL, as superuser unless told otherwise, and answers the rows. */
+  /** Runs SQL, as superuser unless given otherwise, and answers the rows. */
   sql<Row extends pg.QueryResultRow>(database: string, text: string, user?: string): Promise<Row[]>
 }
 

@@ -79,7 +79,7 @@ export class Connection {
     return !this.#closed
   }
 
-  /** Process id of the backend as it told us at connect; a transaction pooler invents one. */
+  /** Process id of the backend as it reported at connect; a transaction pooler invents one. */
   get backendPid(): number {
     return this.#internals.processID
   }

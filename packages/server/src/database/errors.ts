@@ -153,7 +153,7 @@ const raised: Translation = (error) => databaseErrors.raised(error.message)
 const busy: Translation = () => databaseErrors.databaseBusy().retryAfter(1)
 const unavailable: Translation = () => databaseErrors.databaseUnavailable().retryAfter(1)
 
-/** Whether PL/pgSQL's RAISE made it: whatever the code, somebody wrote the message to be read. */
+/** Whether PL/pgSQL's RAISE made it: whatever the code, its author wrote the message to be read. */
 function isRaised(error: pg.DatabaseError): boolean {
   return error.routine === 'exec_stmt_raise'
 }
@@ -267,7 +267,7 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '44000': () => databaseErrors.checkViolation(),
   '40001': () => databaseErrors.conflict(),
   '40P01': () => databaseErrors.conflict(),
-  // Lock not available: somebody set lock_timeout.
+  // Lock not available: lock_timeout is set.
   '55P03': () => databaseErrors.conflict(),
   '53200': busy,
   '53300': busy,
@@ -342,7 +342,7 @@ const valueHints: Readonly<Record<string, string>> = {
 }
 
 /**
- * Whether a statement made for definitions of before a change can fail so: an object has gone, has another type or went
+ * Whether a statement made for definitions of before a change can fail so: an object was dropped, has another type or went
  * while the statement was looked at, or a value does not fit the type that its column had.
  */
 export function mayBlameOldDefinitions(failure: unknown): boolean {

@@ -37,12 +37,12 @@ export type CallerScope =
       readonly isAnonymous: boolean
       readonly sessionId: string
     }
-  /** The administrator, or anybody while auth is off: the login role, without policies. */
+  /** The administrator, or any caller while auth is off: the login role, without policies. */
   | { readonly kind: 'unrestricted' }
 
 /** A call of a run. */
 export interface Step extends Call {
-  /** Runs as the login role, whoever the caller is: for what the server itself keeps beside the caller's data. */
+  /** Runs as the login role, for every caller: for what the server itself keeps beside the caller's data. */
   readonly asLogin?: boolean
 }
 
@@ -62,7 +62,7 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
 export interface RunOptions {
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
-  /** Whether the client has gone; its statement is then cancelled. */
+  /** Whether the client has disconnected; its statement is then cancelled. */
   readonly isAbandoned?: () => boolean
 }
 
@@ -173,7 +173,7 @@ export class UserDatabase {
       isLogin = wantsLogin
       places.push(calls.push(step) - 1)
     }
-    // Before PostgreSQL 18, triggers that wait for the commit run as whoever is the role then.
+    // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
     if (isLogin) calls.push(becomeCaller)
     return { calls, steps, places }
   }
@@ -217,7 +217,7 @@ function locateFailure(error: unknown, { steps, places }: Assembled): unknown {
     : located
 }
 
-/** Whether the caller would be told that the request is to blame. */
+/** Whether the caller would learn that the request is to blame. */
 function isFaultOfRequest(failure: StatementFailed): boolean {
   const status = translateDatabaseFailure(failure)?.status ?? 500
   return status < 500 && !conflictCodes.has(failure.error.code ?? '')

@@ -45,7 +45,7 @@ export function createBatchRunner({
   findCapture,
   findDefinitionFault,
 }: BatchDeps): RunBatch {
-  /** Relations whose creates must not be joined, as Postgres told; forgotten with their snapshot. */
+  /** Relations whose creates must not be merged, as Postgres reported; forgotten with their snapshot. */
   const unjoinable = new WeakSet<Relation>()
 
   function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {

@@ -13,7 +13,7 @@ export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) 
 const attemptLimit = 10
 
 /**
- * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column has gone), or the
+ * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column was dropped), or the
  * request names what is not in it, the catalog is looked at again and a new snapshot gives the work another
  * chance.
  */

@@ -116,7 +116,7 @@ function queryOf(request: FastifyRequest): string {
   return start === -1 ? '' : request.url.slice(start + 1)
 }
 
-/** The id as sent, percent-encoded: only so can a comma between values be told from one inside a value. */
+/** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
 function idOf(request: FastifyRequest): string {
   const [path = ''] = request.url.split('?', 1)
   return path.split('/')[4] ?? ''

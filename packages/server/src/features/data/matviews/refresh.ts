@@ -25,7 +25,7 @@ export interface Refreshed {
   readonly durationMs: number
 }
 
-/** Refreshes views: each at most once at a time on all nodes, to the end even if whoever asked has gone. */
+/** Refreshes views: each at most once at a time on all nodes, to the end even if the caller has disconnected. */
 export interface Refresher {
   /**
    * @param signal cancels the refresh

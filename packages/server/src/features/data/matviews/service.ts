@@ -114,7 +114,7 @@ export interface RefreshPayload {
   readonly schema?: string
 }
 
-/** Refreshes by schedule; registers the view if nobody has. */
+/** Refreshes by schedule; registers the view if it is not. */
 export function refreshJob(
   database: SystemDatabase,
   refresher: Refresher,

@@ -49,7 +49,7 @@ export function describeCatalog(catalog: Catalog, viewer: Viewer): SchemaDocumen
   }
 }
 
-/** What of the catalog somebody sees. What names something unseen is left out with it. */
+/** What of the catalog a caller sees. What names something unseen is left out with it. */
 interface View {
   readonly sees: (relation: Relation) => boolean
   readonly seesColumn: (column: Column) => boolean

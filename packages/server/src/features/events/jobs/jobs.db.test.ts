@@ -17,7 +17,7 @@ let app: TestApp
 let second: TestApp
 let idle: JobQueue & AsyncDisposable
 
-/** A type nobody works on. */
+/** A type without a worker. */
 const idleType = 'test.idle'
 const unknownId = '00000000-0000-4000-8000-000000000000'
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)

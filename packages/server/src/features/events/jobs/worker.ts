@@ -5,7 +5,7 @@ import { JobRefused, type JobType } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { type Attempt, failAttempt, findDueTypes, reclaimLost, releaseAttempt } from './settle.ts'
 
-/** Longest time a job waits when nobody woke the worker. */
+/** Longest time a job waits when the worker was not woken. */
 const pollMs = 400
 /** How often a running job's lease is renewed; a third of the lease. */
 const heartbeatMs = 10_000
@@ -30,7 +30,7 @@ interface Running {
 
 /**
  * Takes jobs from the queue as slots get free, each settled by itself as soon as it is done. A lease that ran out makes
- * the queue hand the job to another worker; this one's late word is then refused, because it names its attempt.
+ * the queue hand the job to another worker; its stale completion is then rejected, because it names its attempt.
  */
 export class JobWorker {
   readonly #options: JobWorkerOptions
@@ -66,7 +66,7 @@ export class JobWorker {
     if (await this.#settleWithin(timeoutMs)) return
     this.#stopping.abort(new Error('the server stops'))
     if (await this.#settleWithin(abortGraceMs)) return
-    // What does not listen is given back behind its back: its late word will be refused.
+    // What does not listen is given back behind its back: its stale completion is rejected.
     await Promise.all(this.#listRunning().map(({ attempt }) => this.#release(attempt)))
   }
 

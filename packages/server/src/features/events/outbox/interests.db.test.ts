@@ -28,7 +28,7 @@ function listen(events: readonly ChangeAction[], tables: readonly string[], enab
   )
 }
 
-/** Of these tables and all actions, what somebody listens to. */
+/** Of these tables and all actions, what has a listener. */
 function heard(...tables: readonly string[]): string[] {
   const actions = ['create', 'update', 'delete'] as const
   return tables.flatMap((table) =>

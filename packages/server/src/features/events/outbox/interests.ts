@@ -10,7 +10,7 @@ const pollMs = 150
 /** Without news for so long, a node takes it that everything is listened to. */
 const staleMs = 450
 
-/** Where somebody listens to one action. */
+/** Where one action has listeners. */
 interface Heard {
   readonly everywhere: boolean
   readonly tables: ReadonlySet<string>
@@ -32,7 +32,7 @@ export class Interests {
     this.#poller = new Poller({ what: 'who listens to changes', everyMs: pollMs, read, log })
   }
 
-  /** Answered from memory, for every write. When in doubt true: an event that nobody takes costs only its row. */
+  /** Answered from memory, for every write. When in doubt true: an event without a consumer costs only its row. */
   has(collection: string, action: ChangeAction): boolean {
     if (performance.now() - this.#readAt > staleMs) return true
     const heard = this.#heard.get(action)

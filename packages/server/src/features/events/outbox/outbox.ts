@@ -9,7 +9,7 @@ import { type Call, statement } from '../../../database/message.ts'
 import { render, type Sql, sql } from '../../../database/sql.ts'
 import type { Interests } from './interests.ts'
 
-/** Writes changes that somebody listens to into the log, in the message and transaction of the write. */
+/** Writes changes that have a listener into the log, in the message and transaction of the write. */
 export class OutboxChangeLog implements ChangeLog {
   readonly #interests: Interests
   /** A relation lives as long as its snapshot of the catalog. */

@@ -36,7 +36,7 @@ const batchSize = 2000
  *
  * The cursor is a snapshot: what it sees has been taken, and the next step takes what a newer snapshot sees beyond it.
  * So a transaction that commits late is not skipped, holds up no other, and events of one record come in the order of
- * their commits: whoever sees the later one sees the earlier one too.
+ * their commits: a reader that sees the later one sees the earlier one too.
  */
 export class Relay {
   readonly #database: Database

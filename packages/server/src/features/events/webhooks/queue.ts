@@ -165,7 +165,7 @@ export async function claimAttempts(
     from claimed q join receiver r on r.id = q.webhook_id`)
 }
 
-/** Gives an attempt that was cut off to whoever looks next. */
+/** Gives an attempt that was cut off to the next worker that looks. */
 export async function releaseClaim(
   database: Queryable,
   { id, claim }: Pick<Claim, 'id' | 'claim'>,

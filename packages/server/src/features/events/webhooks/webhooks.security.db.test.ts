@@ -15,7 +15,7 @@ let port: string
 beforeAll(async () => {
   hooks = await createWebhooksApp({
     setup: 'create table item (id int primary key)',
-    // A server in public: private targets are not allowed unless somebody says so.
+    // A server in public: private targets are not allowed unless the configuration says so.
     config: { 'server.public_base_url': 'https://api.example.com' },
     async resolve(hostname) {
       const left = answers.get(hostname) ?? []

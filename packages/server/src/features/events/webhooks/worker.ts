@@ -6,13 +6,13 @@ import { type Claim, claimAttempts, leaseSeconds, releaseClaim, type Sequel, set
 import { secondsToWait } from './retry-policy.ts'
 import type { Send } from './send.ts'
 
-/** Longest time a due attempt waits when nobody woke the worker. */
+/** Longest time a due attempt waits when the worker was not woken. */
 const pollMs = 200
 /** Shortest time between two looks: attempts that end close together are followed by one. */
 const restMs = 5
 /** Attempts in flight on one node. */
 const totalConcurrency = 500
-/** Between two tries to record an attempt while the database is away. */
+/** Between two tries to record an attempt while the database is unavailable. */
 const settleAgainMs = 500
 
 export interface DeliveryWorkerOptions {
@@ -118,7 +118,7 @@ export class DeliveryWorker {
     await this.#settle(claim, outcome, sequel)
   }
 
-  /** Keeps trying while the lease lasts; after that the attempt is somebody else's anyway. */
+  /** Keeps trying while the lease lasts; after that another worker has the attempt anyway. */
   async #settle(claim: Claim, outcome: Parameters<typeof settleAttempt>[2], sequel: Sequel): Promise<void> {
     const { database, pauseAfterHours, onPause, log } = this.#options
     const detail = { webhook: claim.webhook_id, event: claim.event_id }

@@ -122,7 +122,7 @@ function isInForce(claims: Readonly<Record<string, unknown>>, now: number): clai
   return iat === undefined || (typeof iat === 'number' && iat <= now + leewaySeconds)
 }
 
-/** Our tokens name neither issuer nor audience; one that names another is meant for somebody else (§3.8, §3.9). */
+/** Our tokens name neither issuer nor audience; one that names another is meant for another service (§3.8, §3.9). */
 function isForUs({ iss, aud }: Readonly<Record<string, unknown>>): boolean {
   return (iss === undefined || iss === 'basalt') && (aud === undefined || [aud].flat().includes('basalt'))
 }

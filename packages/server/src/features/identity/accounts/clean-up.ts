@@ -5,7 +5,7 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 /**
  * Housekeeping of accounts as jobs. Schedules name them whether or not auth is enabled.
  *
- * @param anonymousDays after which an anonymous account that nobody linked is removed
+ * @param anonymousDays after which an anonymous account never linked is removed
  */
 export function defineAccountHousekeeping(
   database: SystemDatabase,
@@ -39,7 +39,7 @@ export async function deleteExpiredSessions(database: Queryable): Promise<void> 
   await database.count(sql`delete from basalt.sessions where expires_at < now()`)
 }
 
-/** Removes anonymous accounts that nobody linked, with all that belongs to them. */
+/** Removes anonymous accounts never linked, with all that belongs to them. */
 export async function removeAnonymousUsers(database: Queryable, olderThanDays: number): Promise<number> {
   return await database.count(sql`
     delete from basalt.users where is_anonymous and created_at < now() - make_interval(days => ${olderThanDays}::int)`)

@@ -73,7 +73,7 @@ const wrongPasswords: readonly string[] = [
 
 /**
  * Makes an attempt at a password. It is counted before it is made, so that none slips through, and taken back unless the
- * password was wrong: what the server cannot answer, and right passwords that arrive together, lock nobody out.
+ * password was wrong: what the server cannot answer, and right passwords that arrive together, lock no account.
  *
  * @throws AppError too_many_requests, and what the attempt throws
  */

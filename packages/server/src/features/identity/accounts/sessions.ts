@@ -71,13 +71,13 @@ export async function insertPendingSignIn(
     returning id`)
 }
 
-/** The user and first factor of a sign-in that still waits; locked, so that whoever ends it ends what comes of it. */
+/** The user and first factor of a sign-in that still waits; locked, so that ending it also ends what comes of it. */
 export async function findPendingSignIn(
   database: Queryable,
   { userId, pendingId }: { userId: string; pendingId: string },
 ): Promise<(User & { readonly method: string }) | undefined> {
   if (!isUuid(userId) || !isUuid(pendingId)) return undefined
-  // The user first: whoever ends the sign-in locks them in this order too.
+  // The user first: the end of a sign-in locks them in this order too.
   const user = await database.maybeOne<User>(
     sql`select * from basalt.users where id = ${userId} and disabled_at is null for share`,
   )

@@ -8,7 +8,7 @@ export interface CleanedUp {
   readonly enrollments: number
 }
 
-/** What the operator has to ask for: anonymous accounts and enrolments that nobody finished. */
+/** What the operator has to ask for: anonymous accounts and unfinished enrolments. */
 export async function cleanUp(
   database: SystemDatabase,
   config: Config['auth']['clean_up'],

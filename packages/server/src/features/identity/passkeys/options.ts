@@ -8,7 +8,7 @@ export const challengeSeconds = 300
 /** EdDSA, ES256, RS256: what WebAuthn L3 §5.4 advises to offer, in its order. */
 export const algorithms: readonly number[] = [-8, -7, -257]
 
-/** A passkey as the browser is told of it. */
+/** A passkey as the browser receives it. */
 export interface CredentialDescriptor {
   readonly credential_id: string
   readonly transports: readonly string[]
