@@ -101,7 +101,7 @@ function stopOnSignals(stopping: Stopping): void {
       started.cutOff()
     } else if (signals === 2) {
       // An end in the middle would leave Postgres running.
-      log.warn({ signal }, 'still giving up the start; one more signal ends the process')
+      log.warn({ signal }, 'still cancelling the start; one more signal ends the process')
     } else {
       terminal.exit(1)
     }
@@ -117,7 +117,7 @@ async function stop({ terminal, log, note }: Stopping, app: App, wasCutOff: () =
     log.info('stopped')
     terminal.exit(wasCutOff() ? 1 : 0)
   } catch (error) {
-    log.error({ err: error }, 'stopping failed')
+    log.error({ err: error }, 'failed to stop')
     terminal.exit(1)
   }
 }

@@ -167,7 +167,7 @@ export function createMailService(deps: MailServiceDeps): MailService {
         await backend.send({ to, ...mail }, { id })
       } catch (error) {
         const reason = messageOf(error)
-        log.warn({ templateKey: key, id, reason }, 'a mail of the administration was not sent')
+        log.warn({ templateKey: key, id, reason }, 'failed to send a mail of the administration')
         throw mailErrors.mailNotSent().with({ data: { reason }, cause: error })
       }
     },

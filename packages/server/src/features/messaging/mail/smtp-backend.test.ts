@@ -423,7 +423,7 @@ describe('a server', () => {
     await expectTemporary(backend.send(message), /took too long/)
   })
 
-  test('that does not answer to a mail is given up, and one behind it goes out', async () => {
+  test('that does not answer a mail is abandoned, and the mail after it is sent', async () => {
     const stalled = Promise.withResolvers<void>()
     const server = await open({
       judge: (mail) => (mail.content.subject === 'stall' ? stalled.promise : undefined),

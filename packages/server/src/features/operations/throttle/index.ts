@@ -2,9 +2,9 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { httpErrors } from '../../../http/errors.ts'
-import { createTurns } from './turns.ts'
+import { createSlots } from './slots.ts'
 
-export { createTurns } from './turns.ts'
+export { createSlots } from './slots.ts'
 
 /** So many attempts per key within a window that begins with the first one. */
 export interface AttemptLimit {
@@ -51,11 +51,11 @@ export interface Throttle {
 const inFlightQuota = 0.25
 
 export function createThrottle(database: SystemDatabase): Throttle {
-  const turns = createTurns()
+  const slots = createSlots()
   return {
     inTurn(limit, key, attempt) {
       const width = Math.max(1, Math.floor(limit.attempts * inFlightQuota))
-      return turns.take(fullKey(limit, key), width, attempt)
+      return slots.take(fullKey(limit, key), width, attempt)
     },
     async attempt(limit, key) {
       const { count, retry_after } = await database.one<{ count: number; retry_after: number }>(sql`
