@@ -147,7 +147,7 @@ describe('POST /api/admin/schedules', () => {
     })
   })
 
-  test('works the next run out in the time zone', async () => {
+  test('computes the next run in the time zone', async () => {
     const { nextRunAt } = await create({ timezone: 'Asia/Kathmandu' })
     expect(nextRunAt).toMatch(/-12-31T18:15:00.000Z$/)
   })
@@ -203,7 +203,7 @@ describe('POST /api/admin/schedules', () => {
 })
 
 describe('PUT /api/admin/schedules/{id}', () => {
-  test('changes what is given and works the next run out again', async () => {
+  test('changes what is given and computes the next run again', async () => {
     const schedule = await create()
     await takeAudit()
     const change = { cronExpr: '30 12 24 12 *', timezone: 'Europe/Berlin' }

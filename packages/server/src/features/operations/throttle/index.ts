@@ -1,9 +1,10 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
-import { createTurns } from './turns.ts'
+import { createSlots } from './slots.ts'
 
-export { createTurns } from './turns.ts'
+export { createSlots } from './slots.ts'
 
 /** So many attempts per key within a window that begins with the first one. */
 export interface AttemptLimit {
@@ -29,12 +30,12 @@ export type AttemptVerdict =
  * failures than the limit have been recorded.
  */
 export interface Throttle {
-  /** Counts one attempt; the verdict tells whether it was still one of those allowed. */
+  /** Counts one attempt; the verdict says whether it was still one of those allowed. */
   attempt(limit: AttemptLimit, key: string): Promise<AttemptVerdict>
   /** Takes one attempt back that turned out to be none. */
   release(limit: AttemptLimit, key: string): Promise<void>
   /**
-   * Runs an attempt when few of the same key are under way on this node. Attempts are counted before they are made:
+   * Runs an attempt when few of the same key are in flight on this node. Attempts are counted before they are made:
    * without this, right ones that arrive together would use up the limit.
    *
    * @throws AppError too_many_requests when too many wait already
@@ -46,15 +47,15 @@ export interface Throttle {
   reset(limit: AttemptLimit, key: string): Promise<void>
 }
 
-/** The share of a limit that may be under way on one node. */
-const shareUnderWay = 0.25
+/** The part of a limit that may be in flight on one node. */
+const inFlightQuota = 0.25
 
 export function createThrottle(database: SystemDatabase): Throttle {
-  const turns = createTurns()
+  const slots = createSlots()
   return {
     inTurn(limit, key, attempt) {
-      const width = Math.max(1, Math.floor(limit.attempts * shareUnderWay))
-      return turns.take(fullKey(limit, key), width, attempt)
+      const width = Math.max(1, Math.floor(limit.attempts * inFlightQuota))
+      return slots.take(fullKey(limit, key), width, attempt)
     },
     async attempt(limit, key) {
       const { count, retry_after } = await database.one<{ count: number; retry_after: number }>(sql`
@@ -88,6 +89,15 @@ export function createThrottle(database: SystemDatabase): Throttle {
       await database.count(sql`delete from basalt.attempts where key = ${fullKey(limit, key)}`)
     },
   }
+}
+
+/**
+ * Rejects an attempt beyond its limit with the seconds until the next one is allowed.
+ *
+ * @throws AppError too_many_requests, or the error given, with Retry-After
+ */
+export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooManyRequests()): void {
+  if (!verdict.isAllowed) throw error.retryAfter(verdict.retryAfterSeconds)
 }
 
 /** Removes windows that have ended; they count for nothing. */
