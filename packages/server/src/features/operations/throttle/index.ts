@@ -58,19 +58,29 @@ export function createThrottle(database: SystemDatabase): Throttle {
       return slots.take(fullKey(limit, key), width, attempt)
     },
     async attempt(limit, key) {
-      const { count, retry_after } = await database.one<{ count: number; retry_after: number }>(sql`
-        insert into basalt.attempts as a (key, count, window_ends_at)
-        values (${fullKey(limit, key)}, 1, now() + make_interval(secs => ${limit.windowSeconds}::int))
-        on conflict (key) do update set
-          count = case when a.window_ends_at <= now() then 1 else least(a.count, ${limit.attempts}::int) + 1 end,
-          window_ends_at = case
-            when a.window_ends_at <= now() then excluded.window_ends_at
-            when a.count = ${limit.attempts - 1}::int and ${limit.lockSeconds ?? null}::int is not null
-              then now() + make_interval(secs => ${limit.lockSeconds ?? null}::int)
-            else a.window_ends_at end
-        returning count, ceil(extract(epoch from window_ends_at - now()))::int as retry_after`)
-      if (count <= limit.attempts) return { isAllowed: true }
-      return { isAllowed: false, retryAfterSeconds: Math.max(1, retry_after) }
+      // Attempts beyond the limit are not counted: what is released would not be all that was counted.
+      const refused = await database.maybeOne<{ retry_after: number }>(sql`
+        with counted as (
+          insert into basalt.attempts as a (key, count, window_ends_at)
+          values (${fullKey(limit, key)}, 1, now() + make_interval(secs => ${limit.windowSeconds}::int))
+          on conflict (key) do update set
+            count = case when a.window_ends_at <= now() then 1 else a.count + 1 end,
+            window_ends_at = case
+              when a.window_ends_at <= now() then excluded.window_ends_at
+              when a.count = ${limit.attempts - 1}::int and ${limit.lockSeconds ?? null}::int is not null
+                then now() + make_interval(secs => ${limit.lockSeconds ?? null}::int)
+              else a.window_ends_at end
+          where a.window_ends_at <= now() or a.count < ${limit.attempts}::int
+          returning key
+        )
+        select ceil(extract(epoch from coalesce(
+          (select window_ends_at from basalt.attempts where key = ${fullKey(limit, key)}),
+          -- Begun by another attempt in this moment.
+          now() + make_interval(secs => ${limit.windowSeconds}::int)
+        ) - now()))::int as retry_after
+        where not exists (select from counted)`)
+      if (refused === undefined) return { isAllowed: true }
+      return { isAllowed: false, retryAfterSeconds: Math.max(1, refused.retry_after) }
     },
     async release(limit, key) {
       await database.count(
