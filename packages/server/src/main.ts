@@ -43,7 +43,9 @@ async function createProgram(terminal: Terminal): Promise<Command> {
     .version(version, '-v, --version', 'print the version')
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
-      writeErr: (text) => terminal.stderr.write(text.replace(/^error: /, 'basalt: ')),
+      // A suggestion is a line of its own; an error is one line.
+      writeErr: (text) =>
+        terminal.stderr.write(text.replace(/^error: /, 'basalt: ').replace(/\n(?=\()/, ' ')),
     })
     .exitOverride()
     .showSuggestionAfterError()

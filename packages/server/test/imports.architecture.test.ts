@@ -49,6 +49,8 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   pg: ['database', 'cli'],
   'pg-protocol': ['database'],
   commander: ['cli', 'main.ts'],
+  croner: ['features/*'],
+  'ipaddr.js': ['lib', 'config', 'http'],
   'smol-toml': ['config'],
   'prom-client': ['http'],
   nodemailer: ['features/*'],

@@ -146,7 +146,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres, as %s', (_, accou
         server.signal('SIGTERM')
         return server
           .log()
-          .some(({ msg }) => msg === 'still giving up the start; one more signal ends the process')
+          .some(({ msg }) => msg === 'still cancelling the start; one more signal ends the process')
       })
     } finally {
       process.kill(postmaster, 'SIGCONT')

@@ -15,7 +15,7 @@ import type { Pool } from './pool.ts'
 import { ReadQueue } from './read-queue.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
 
-/** The role every caller with a token works as (decisions, Names). */
+/** The role every caller with a token works as. */
 export const callerRole = 'basalt_authenticated'
 
 const becomeLogin: Call = { statement: statement("select set_config('role', 'none', true)"), values: [] }
@@ -47,12 +47,12 @@ export type CallerScope =
       /** Undefined for people. */
       readonly grant?: Grant
     }
-  /** The administrator, or anybody while auth is off: the login role, without policies. */
+  /** The administrator, or any caller while auth is off: the login role, without policies. */
   | { readonly kind: 'unrestricted' }
 
 /** A call of a run. */
 export interface Step extends Call {
-  /** Runs as the login role, whoever the caller is: for what the server itself keeps beside the caller's data. */
+  /** Runs as the login role, for every caller: for what the server itself keeps beside the caller's data. */
   readonly asLogin?: boolean
 }
 
@@ -91,7 +91,7 @@ export interface RunOptions {
   readonly origin?: Origin | undefined
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
-  /** Whether the client has gone; its statement is then cancelled. */
+  /** Whether the client has disconnected; its statement is then cancelled. */
   readonly isAbandoned?: () => boolean
 }
 
@@ -103,7 +103,7 @@ const endingCodes = new Set(['57P01', '57P02', '57P03'])
 
 /**
  * The database as callers use it: every run is one message and one transaction that begins by taking on the
- * caller's role and claims, so there is no way past the policies and no extra round trip (design, The data path).
+ * caller's role and claims, so there is no way past the policies and no extra round trip.
  */
 export class UserDatabase {
   readonly #pool: Pool
@@ -215,7 +215,7 @@ export class UserDatabase {
       isLogin = wantsLogin
       places.push(calls.push(step) - 1)
     }
-    // Before PostgreSQL 18, triggers that wait for the commit run as whoever is the role then.
+    // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
     if (isLogin) calls.push(becomeCaller)
     return { calls, steps, places }
   }
@@ -228,7 +228,7 @@ export class UserDatabase {
   }
 }
 
-/** The claims that policies read, in the order of {@link UserDatabase}'s context values (decisions, Names). */
+/** The claims that policies read, in the order of {@link UserDatabase}'s context values. */
 const callerVariables = [
   'basalt.user_id',
   'basalt.user_email',
@@ -259,7 +259,7 @@ function locateFailure(error: unknown, { steps, places }: Assembled): unknown {
     : located
 }
 
-/** Whether the caller would be told that the request is to blame. */
+/** Whether the caller would learn that the request is to blame. */
 function isFaultOfRequest(failure: StatementFailed): boolean {
   const status = translateDatabaseFailure(failure)?.status ?? 500
   return status < 500 && !conflictCodes.has(failure.error.code ?? '')

@@ -76,7 +76,7 @@ describe('a method the path does not have', () => {
     }
   })
 
-  test('OPTIONS tells the methods of every route', async () => {
+  test('OPTIONS answers the methods of every route', async () => {
     const routes = listRoutes(app)
     for (const { url } of routes) {
       const response = await app.request('OPTIONS', examplePath(url))

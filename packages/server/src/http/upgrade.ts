@@ -8,7 +8,7 @@ export interface UpgradeOffer {
   readonly socket: Socket
   /** What has come after the request already. */
   readonly head: Buffer
-  /** Ends HTTP on the connection: from now on it belongs to whoever called. */
+  /** Ends HTTP on the connection: from now on it belongs to the caller. */
   take(reply: FastifyReply): void
 }
 
@@ -64,7 +64,7 @@ export class Upgrades {
   }
 }
 
-/** Node keeps the response under way there; its types do not list it. */
+/** Node keeps the response in flight there; its types do not list it. */
 function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   return socket._httpMessage !== null && socket._httpMessage !== undefined
 }

@@ -35,7 +35,7 @@ async function countKeys(): Promise<ReadonlyMap<string, number>> {
   return new Map(rows.map(({ key, count }) => [key, count]))
 }
 
-/** Two seconds are promised (decisions, Collections); a busy machine gets some more. */
+/** Two seconds are promised; a busy machine gets some more. */
 const noticedWithinMs = 4000
 
 function list({ url }: ServerProcess, query: string) {

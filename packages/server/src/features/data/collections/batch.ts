@@ -49,7 +49,7 @@ export function createBatchRunner({
   findCapture,
   findDefinitionFault,
 }: BatchDeps): RunBatch {
-  /** Relations whose creates must not be joined, as Postgres told; forgotten with their snapshot. */
+  /** Relations whose creates must not be merged, as Postgres reported; forgotten with their snapshot. */
   const unjoinable = new WeakSet<Relation>()
 
   function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {
@@ -143,7 +143,7 @@ function slotsOf(run: BatchRun): SlotValues {
   return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
 }
 
-/** One result, or those of a run separated by commas (interface, Batch). */
+/** One result, or those of a run separated by commas. */
 function formatResult(run: BatchRun, answer: Answer | undefined): string {
   const json = answer?.rows[0]?.[0] ?? ''
   if (isJoined(run)) return json

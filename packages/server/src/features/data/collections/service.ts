@@ -77,7 +77,7 @@ export function createCollectionService({
   }
 
   /**
-   * Runs a write, compiled once per set of columns, and hands it on when somebody listens. Answers no row, or
+   * Runs a write, compiled once per set of columns, and hands it on when there is a listener. Answers no row, or
    * nothing, when it touched none.
    */
   async function write(

@@ -55,7 +55,7 @@ export interface RealtimeDeps {
   readonly timing?: Partial<WebSocketTiming>
 }
 
-/** Tells clients of changes as they happen (facts, Realtime). */
+/** Tells clients of changes as they happen. */
 export function realtime({
   config,
   database: { system, user, aside },
@@ -132,7 +132,7 @@ export function realtime({
     log,
     timing,
   })
-  streams.accompany(sockets)
+  streams.attach(sockets)
   queue.define(housekeeping('realtime_cleanup', () => forgetUnlistened(system)))
   return {
     name: 'realtime',

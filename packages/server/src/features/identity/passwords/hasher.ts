@@ -25,7 +25,7 @@ export interface PasswordHasher {
   hash(password: string): Promise<string>
   /**
    * Checks a password against a stored hash. Without a hash, and with one of an unknown kind, it takes as long and
-   * answers false, so that nobody learns from the time whether there is one.
+   * answers false, so that the time does not disclose whether there is one.
    *
    * @throws AppError too_many_sign_ins
    */
@@ -34,20 +34,20 @@ export interface PasswordHasher {
   isOutdated(hash: string): boolean
 }
 
-/** Waiting longer than this many hashes take, about two seconds per core, helps nobody. */
+/** Waiting longer than this many hashes take, about two seconds per core, is useless. */
 const queueLimitPerCore = 64
 
 export function createPasswordHasher(cost: Argon2Cost = defaultCost): PasswordHasher {
   const concurrency = Math.max(1, availableParallelism() - 1)
   const waiting: (() => void)[] = []
   let running = 0
-  /** A hash of nobody's password. */
+  /** A hash of no password. */
   let decoy: Promise<string> | undefined
 
   async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     if (running >= concurrency) {
       if (waiting.length >= concurrency * queueLimitPerCore) {
-        throw passwordErrors.tooManySignIns().with({ headers: { 'retry-after': '2' } })
+        throw passwordErrors.tooManySignIns().retryAfter(2)
       }
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else {

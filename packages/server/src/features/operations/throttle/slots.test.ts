@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createTurns } from './turns.ts'
+import { createSlots } from './slots.ts'
 
-/** Work that ends when told to. */
+/** Work that ends on request. */
 function openWork(log: string[]) {
   const ends = new Map<string, () => void>()
   return {
@@ -17,11 +17,11 @@ function openWork(log: string[]) {
 }
 
 test('a few of one key run at once, the others in the order they came', async () => {
-  const turns = createTurns()
+  const slots = createSlots()
   const log: string[] = []
   const { work, end } = openWork(log)
-  const all = ['a', 'b', 'c', 'd'].map((name) => turns.take('key', 2, work(name)))
-  const other = turns.take('other key', 2, work('x'))
+  const all = ['a', 'b', 'c', 'd'].map((name) => slots.take('key', 2, work(name)))
+  const other = slots.take('other key', 2, work('x'))
   expect(log).toEqual(['a', 'b', 'x'])
   await end('b')
   expect(log).toEqual(['a', 'b', 'x', 'c'])
@@ -31,22 +31,22 @@ test('a few of one key run at once, the others in the order they came', async ()
   expect(await Promise.all([...all, other])).toEqual(['a', 'b', 'c', 'd', 'x'])
 })
 
-test('work that fails gives its turn back', async () => {
-  const turns = createTurns()
+test('work that fails frees its slot', async () => {
+  const slots = createSlots()
   const failing = async () => {
     throw new Error('no')
   }
-  const failures = Array.from({ length: 5 }, () => turns.take('key', 1, failing))
+  const failures = Array.from({ length: 5 }, () => slots.take('key', 1, failing))
   for (const failure of failures) await expect(failure).rejects.toThrow('no')
-  expect(await turns.take('key', 1, async () => 'yes')).toBe('yes')
+  expect(await slots.take('key', 1, async () => 'yes')).toBe('yes')
 })
 
-test('a line that is too long takes nobody more', async () => {
-  const turns = createTurns()
+test('a queue that is full refuses more', async () => {
+  const slots = createSlots()
   const { work, end } = openWork([])
-  const first = turns.take('key', 1, work('first'))
-  const waiting = Array.from({ length: 250 }, () => turns.take('key', 1, async () => 'done'))
-  await expect(turns.take('key', 1, async () => 'done')).rejects.toMatchObject({
+  const first = slots.take('key', 1, work('first'))
+  const waiting = Array.from({ length: 250 }, () => slots.take('key', 1, async () => 'done'))
+  await expect(slots.take('key', 1, async () => 'done')).rejects.toMatchObject({
     kind: 'too_many_requests',
     extras: { headers: { 'retry-after': '2' } },
   })
