@@ -76,17 +76,17 @@ ${problemLine(problem)}${form(asked, {
   step: 'password',
   fields:
     email('email') +
-    field('password', 'Password', 'name="password" type="password" autocomplete="current-password"'),
+    field('password-text', 'Password', 'name="password" type="password" autocomplete="current-password"'),
   button: 'Sign in',
 })}
 ${passkeyForm(asked, passkey)}
 ${hasMail ? `<details><summary>Sign in by a mailed link</summary>\n${form(asked, { step: 'mail', fields: email('mail-email'), button: 'Send a link', isPlain: true })}</details>` : ''}
-${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(asked, { step: 'phone', fields: field('phone', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true })}</details>` : ''}`
+${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(asked, { step: 'phone', fields: field('phone-number', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true })}</details>` : ''}`
 }
 
 export function linkView(asked: Asked, problem?: string): string {
   return `<p role="status">If the address has an account, a link is on its way. Do not open it: copy its address and paste it here.</p>
-${problemLine(problem)}${form(asked, { step: 'link', fields: field('link', 'Link from the mail', 'name="link" autocomplete="off"'), button: 'Sign in' })}`
+${problemLine(problem)}${form(asked, { step: 'link', fields: field('pasted-link', 'Link from the mail', 'name="link" autocomplete="off"'), button: 'Sign in' })}`
 }
 
 export function phoneCodeView(asked: Asked, phone: string, problem?: string): string {
