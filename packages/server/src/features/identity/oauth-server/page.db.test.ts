@@ -16,7 +16,7 @@ import {
   type TestClient,
 } from '../../../../test/oauth.ts'
 import { attributeOf, inputsOf } from '../../../../test/page-forms.ts'
-import { totpCode } from '../../../../test/second-factors.ts'
+import { aal2Session, sentCode, totpCode, totpUser } from '../../../../test/second-factors.ts'
 
 let accounts: AccountsApp
 let client: TestClient
@@ -144,7 +144,7 @@ describe('oauth server › page', () => {
     expect(browser.html).toContain('id="consent"')
   })
 
-  test('asks for a second factor: authenticator app, mailed code or backup code', async () => {
+  test('asks for a second factor, which nothing passes by', async () => {
     const email = newEmail()
     const { token, user } = await accounts.register(email)
     const { secret } = (await accounts.post('mfa/totp/enroll', undefined, token)).json
@@ -161,6 +161,32 @@ describe('oauth server › page', () => {
     expect(browser.html).toContain('id="consent"')
     await browser.submit('consent', { decision: 'approve' })
     expect(browser.location.searchParams.has('code')).toBe(true)
+  })
+
+  test('takes a mailed code or a backup code as second factor', async () => {
+    const totp = await totpUser(accounts)
+    const { user } = totp
+    await accounts.app.sql(
+      `insert into basalt.mfa_factors (user_id, method, confirmed_at) values ($1, 'email', now())`,
+      [user.id],
+    )
+    const browser = await signIn(user)
+    await browser.submit('send-email')
+    await browser.submit('email', { code: await sentCode(accounts, user.email) })
+    expect(browser.html).toContain('id="consent"')
+    const { token } = await aal2Session(accounts, totp)
+    const { codes } = (await accounts.post('mfa/backup/generate', undefined, token)).json
+    const again = await signIn(user)
+    await again.submit('backup', { code: 'aaaaa-aaaaa' })
+    expect(again.status).toBe(401)
+    await again.submit('backup', { code: codes[0] })
+    expect(again.html).toContain('id="consent"')
+  })
+
+  test('signs in by text message', async () => {
+    const browser = await (await new Browser().open(query())).submit('phone', { phone: '+12025550123' })
+    await browser.submit('phone-code', { code: await sentCode(accounts, '+12025550123') })
+    expect(browser.html).toContain('id="consent"')
   })
 
   test('does nothing for a form of another site, or without its cookie', async () => {
