@@ -64,9 +64,9 @@ export class SseTransport implements Transport {
 }
 
 const messages: Readonly<Record<Ending, string>> = {
-  slow_client: 'the client reads too slowly; connect again to go on after the last event',
+  slow_client: 'the client reads too slowly; reconnect with Last-Event-ID to resume',
   session_ended: 'the token has expired or its session has ended',
-  server_shutdown: 'the server is shutting down; connect again',
-  server_error: 'the server cannot go on; connect again to go on after the last event',
+  server_shutdown: 'the server is shutting down; reconnect',
+  server_error: 'internal error; reconnect with Last-Event-ID to resume',
   disconnected: 'disconnected by an administrator',
 }

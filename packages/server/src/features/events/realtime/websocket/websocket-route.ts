@@ -18,7 +18,7 @@ export interface WebSocketRouteDeps {
   readonly origins: Origins
 }
 
-/** Changes, broadcasts and presence over a WebSocket (facts, Realtime). */
+/** Changes, broadcasts and presence over a WebSocket. */
 export function websocketRoute(
   app: HttpServer,
   { streams, sockets, handshake, origins }: WebSocketRouteDeps,
@@ -26,7 +26,7 @@ export function websocketRoute(
   app.get(
     '/api/realtime/ws',
     {
-      // Who connects may also say later who they are.
+      // The token may also follow in a first message.
       config: { guard: 'public', operation: 'realtime.websocket', upgrade: true },
       schema: websocketSchema,
       exposeHeadRoute: false,

@@ -3,9 +3,9 @@ import type { WebSocket } from 'ws'
 import type { Ending, Transport } from '../stream.ts'
 
 /** How long a client has to answer the end of the conversation. */
-const farewellMs = 2000
+const closeTimeoutMs = 2000
 
-/** Frames to the client of a WebSocket; each is a JSON text (facts, Realtime). */
+/** Frames to the client of a WebSocket; each is a JSON text. */
 export class WebSocketTransport implements Transport {
   readonly name = 'ws'
   readonly #socket: WebSocket
@@ -67,7 +67,7 @@ export class WebSocketTransport implements Transport {
   close(code: number, reason: string): void {
     if (!this.isOpen) return
     this.#socket.close(code, reason)
-    const timer = setTimeout(() => this.#socket.terminate(), farewellMs).unref()
+    const timer = setTimeout(() => this.#socket.terminate(), closeTimeoutMs).unref()
     this.#socket.once('close', () => clearTimeout(timer))
   }
 
@@ -76,11 +76,11 @@ export class WebSocketTransport implements Transport {
   }
 }
 
-/** Codes from 4000 on are ours (facts, Realtime), the others RFC 6455 §7.4.1's. */
+/** Codes from 4000 on are ours, the others RFC 6455 §7.4.1's. */
 const endings: Readonly<Record<Ending, { readonly code: number; readonly reason: string }>> = {
   slow_client: { code: 1013, reason: 'the client reads too slowly' },
   session_ended: { code: 4401, reason: 'the token has expired or its session has ended' },
   server_shutdown: { code: 1001, reason: 'server is shutting down' },
-  server_error: { code: 1011, reason: 'the server cannot go on' },
+  server_error: { code: 1011, reason: 'internal error; reconnect with last_event_id to resume' },
   disconnected: { code: 4000, reason: 'disconnected by an administrator' },
 }
