@@ -11,7 +11,10 @@ import { passkeyKeys } from '../features/identity/passkeys/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
+import { auditConfig } from '../features/operations/audit/config.ts'
 import { metricsConfig } from '../features/operations/metrics/config.ts'
+import { telemetryConfig } from '../features/operations/telemetry/config.ts'
+import { usageConfig } from '../features/operations/usage/config.ts'
 import { serverConfig } from '../http/config.ts'
 import { loggingConfig } from './logging.ts'
 
@@ -32,6 +35,9 @@ export const configSchema = Type.Object({
   matviews: matviewsConfig,
   admin: adminConfig,
   logging: loggingConfig,
+  usage: usageConfig,
+  audit: auditConfig,
+  telemetry: telemetryConfig,
   metrics: metricsConfig,
 })
 
@@ -47,7 +53,7 @@ export interface Setting {
   readonly env: string
   /** `--server-port`. */
   readonly flag: string
-  readonly type: 'string' | 'integer' | 'boolean' | 'list'
+  readonly type: 'string' | 'integer' | 'boolean' | 'list' | 'table'
   readonly schema: TSchema
   readonly default: unknown
   readonly description: string
@@ -100,6 +106,7 @@ function listLeaves(path: readonly string[], schema: TSchema): readonly Setting[
 
 function settingType(type: string | readonly string[]): Setting['type'] {
   if (type === 'array') return 'list'
+  if (type === 'object') return 'table'
   // Of an automatic flag texts other than "auto" are booleans.
   return (typeof type === 'string' ? type : 'boolean') as Setting['type']
 }

@@ -67,7 +67,7 @@ export function realtimeRoutes(app: HttpServer, { streams, planner, log }: Realt
       if (stream.ending === 'gone') return reply.hijack()
       throw stream.ending === 'session_ended'
         ? httpErrors.invalidToken()
-        : httpErrors.shuttingDown().with({ headers: { 'retry-after': '1' } })
+        : httpErrors.shuttingDown().retryAfter(1)
     },
   )
 }

@@ -186,7 +186,7 @@ export class Streams {
   }
 
   requireOpen(): void {
-    if (this.#isDraining) throw httpErrors.shuttingDown().with({ headers: { 'retry-after': '1' } })
+    if (this.#isDraining) throw httpErrors.shuttingDown().retryAfter(1)
   }
 
   /**
@@ -203,7 +203,7 @@ export class Streams {
       this.#deleteSoon(stream.id)
       throw error
     })
-    if (!mayOpen) throw realtimeErrors.connectionLimitExceeded().with({ headers: { 'retry-after': '5' } })
+    if (!mayOpen) throw realtimeErrors.connectionLimitExceeded().retryAfter(5)
     if (!stream.isOpen || this.#isDraining) {
       this.#deleteSoon(stream.id)
       this.requireOpen()
