@@ -37,6 +37,9 @@ export interface Listener {
 /** What may be pending for a slow client before it is disconnected; it resumes where it was. */
 export const pendingLimitBytes = 1024 * 1024
 
+/** What every transport says of a gap. */
+export const gapMessage = 'events before this one may be missing; read the tables again'
+
 /** A client reads its tables again after a gap: it receives none more often than this. */
 const gapIntervalMs = 1000
 

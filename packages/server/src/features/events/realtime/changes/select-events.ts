@@ -48,16 +48,10 @@ export interface EventSelectorDeps {
   readonly user: UserDatabase
 }
 
-/** What is known of the rows of a batch for one identity. */
-interface Readable {
+/** The rows of a batch that pass a test. */
+interface Decision {
   readonly rows: ReadonlySet<RowName>
   /** Tables of which some row could not be decided about. */
-  readonly undecided: ReadonlySet<string>
-}
-
-/** The rows that an audience listens to. */
-interface Taken {
-  readonly rows: ReadonlySet<RowName>
   readonly undecided: ReadonlySet<string>
 }
 
@@ -117,7 +111,7 @@ export class EventSelector {
   }
 
   /** Of the rows that any of them takes, those the identity may read; and the other side of a change. */
-  async #findReadable(circumstances: Circumstances, taken: readonly Taken[]): Promise<Readable> {
+  async #findReadable(circumstances: Circumstances, taken: readonly Decision[]): Promise<Decision> {
     const { events } = circumstances
     const isTaken = (index: number) =>
       taken.some(({ rows }) => rows.has(`new ${index}`) || rows.has(`old ${index}`))
@@ -318,7 +312,7 @@ async function takenBy(
   catalog: Catalog,
   events: readonly LogEvent[],
   passing: Passing,
-): Promise<Taken> {
+): Promise<Decision> {
   const rows: RowName[] = []
   const undecided = new Set<string>()
   for (const [table, indexes] of Map.groupBy(events.keys(), (index) => events[index]?.table ?? '')) {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
-import type { Ending, Transport } from '../stream.ts'
+import { type Ending, gapMessage, type Transport } from '../stream.ts'
 
 /** How long a client has to answer the end of the conversation. */
 const closeTimeoutMs = 2000
@@ -33,8 +33,7 @@ export class WebSocketTransport implements Transport {
   }
 
   gap(id: string | undefined): void {
-    const message = 'events before this one may be missing; read the tables again'
-    this.send([JSON.stringify({ type: 'system', message, id })])
+    this.send([JSON.stringify({ type: 'system', message: gapMessage, id })])
   }
 
   /** Pings have a rhythm of their own. */
