@@ -41,6 +41,8 @@ export interface AppOptions {
   readonly changes?: ChangeLog
   /** Finds addresses of names that webhooks go to; for tests. */
   readonly resolve?: Resolve
+  /** Where requests to an address of a sign-in provider go instead; for tests. */
+  readonly reachProvider?: (url: string) => string
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
   /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
@@ -99,7 +101,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function wire(
-  { config, log, changes, resolve }: AppOptions,
+  { config, log, changes, resolve, reachProvider }: AppOptions,
   clock: Clock,
   database: Database,
   catalog: LiveCatalog,
@@ -151,9 +153,15 @@ async function wire(
     mail: messaging.mail,
     sms: messaging.sms,
     jwtSecret,
+    reachProvider,
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]
-  const events = wireEvents(platform, { verifiers, limiter: identity.limiter, resolve })
+  const events = wireEvents(platform, {
+    verifiers,
+    limiter: identity.limiter,
+    resolve,
+    openPopup: identity.openPopup,
+  })
   const data = wireData(platform, { changes: changes ?? events.changes })
   const features = [operations, data, events, messaging, identity].flatMap((area) => area.features)
   const { workers } = events

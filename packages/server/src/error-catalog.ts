@@ -11,6 +11,7 @@ import { appErrorTable } from './features/identity/apps/index.ts'
 import { mfaErrorTable } from './features/identity/mfa/index.ts'
 import { passkeyErrorTable } from './features/identity/passkeys/index.ts'
 import { passwordErrorTable } from './features/identity/passwords/index.ts'
+import { socialLoginErrorTable } from './features/identity/social-login/index.ts'
 import { mailErrorTable } from './features/messaging/mail/index.ts'
 import { adminErrorTable } from './features/operations/admin/index.ts'
 import { httpErrorTable } from './http/errors.ts'
@@ -35,6 +36,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Second factors': mfaErrorTable,
   Passkeys: passkeyErrorTable,
   Passwords: passwordErrorTable,
+  'Sign-in providers': socialLoginErrorTable,
   Apps: appErrorTable,
   'API keys': apiKeyErrorTable,
   Mail: mailErrorTable,

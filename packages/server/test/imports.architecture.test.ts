@@ -39,6 +39,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   reference: ['admin'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
+  'social-login': ['accounts', 'audit', 'auth-settings', 'throttle'],
 }
 
 /** Packages that only one part may use. */
@@ -54,6 +55,7 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   '@simplewebauthn/server/helpers': ['features/*'],
   'html-to-text': ['features/*'],
   marked: ['features/*'],
+  'openid-client': ['features/*'],
   ws: ['http', 'features/*'],
 }
 

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 
 // What a configuration key can be. Each helper sets what the loader, the command line and the reference read of a key:
 // its type, its default, its description and what is expected.
@@ -54,6 +54,16 @@ export function list(
 ) {
   const { pattern, ...rest } = options
   return Type.Array(Type.String({ pattern }), { default: fallback, description, ...rest })
+}
+
+/** Values by a name of the operator's choice. In the environment and as a flag it is JSON. */
+export function table<Value extends TSchema>(
+  value: Value,
+  description: string,
+  options: { expects: string; secret?: boolean },
+) {
+  const name = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
+  return Type.Record(name, value, { default: {}, description, additionalProperties: false, ...options })
 }
 
 export function choice<const Options extends string>(

@@ -195,8 +195,18 @@ function coerce(setting: Setting, value: unknown): unknown {
       return { true: true, '1': true, false: false, '0': false }[value.trim().toLowerCase()] ?? value
     case 'list':
       return value.trim() === '' ? [] : value.split(',').map((item) => item.trim())
+    case 'table':
+      return parseJson(value) ?? value
     case 'string':
       return value
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

@@ -8,6 +8,7 @@ import { webhooksConfig } from '../features/events/webhooks/config.ts'
 import { accountKeys } from '../features/identity/accounts/config.ts'
 import { mfaKeys } from '../features/identity/mfa/config.ts'
 import { passkeyKeys } from '../features/identity/passkeys/config.ts'
+import { socialLoginKeys } from '../features/identity/social-login/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
@@ -23,7 +24,7 @@ import { loggingConfig } from './logging.ts'
 export const configSchema = Type.Object({
   server: serverConfig,
   database: databaseConfig,
-  auth: Type.Object({ ...accountKeys, ...mfaKeys, ...passkeyKeys, ...smsKeys }),
+  auth: Type.Object({ ...accountKeys, ...mfaKeys, ...passkeyKeys, ...smsKeys, ...socialLoginKeys }),
   email: emailConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,
@@ -47,7 +48,7 @@ export interface Setting {
   readonly env: string
   /** `--server-port`. */
   readonly flag: string
-  readonly type: 'string' | 'integer' | 'boolean' | 'list'
+  readonly type: 'string' | 'integer' | 'boolean' | 'list' | 'table'
   readonly schema: TSchema
   readonly default: unknown
   readonly description: string
@@ -100,6 +101,7 @@ function listLeaves(path: readonly string[], schema: TSchema): readonly Setting[
 
 function settingType(type: string | readonly string[]): Setting['type'] {
   if (type === 'array') return 'list'
+  if (type === 'object') return 'table'
   // Of an automatic flag texts other than "auto" are booleans.
   return (typeof type === 'string' ? type : 'boolean') as Setting['type']
 }

@@ -18,20 +18,37 @@ export type { AccountContext, SecondFactors } from './context.ts'
 export { requireEmail, requireText } from './credentials.ts'
 export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'
 export { accountErrorTable } from './errors.ts'
-export const { fieldRequired, userNotFound } = accountErrors
+export const { fieldRequired, userNotFound, onlyAnonymous, alreadyLinked, emailOfAnother } = accountErrors
 export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
-export { accountLimits } from './limits.ts'
+export { accountLimits, requireAttempt } from './limits.ts'
+export { requirePassedFactor } from './own-account.ts'
+export { findOrMakeOwner } from './owner.ts'
 export { clientOf } from './routes.ts'
-export { authentication as authenticationSchema, message as messageSchema } from './schemas.ts'
+export {
+  authentication as authenticationSchema,
+  authenticationOrPending as authenticationOrPendingSchema,
+  message as messageSchema,
+} from './schemas.ts'
 export { type Client, findSessionOwner } from './sessions.ts'
 export {
   type AuthenticationResponse,
   finishFirstFactor,
   finishSecondFactor,
+  type PendingResponse,
   type SecondMethod,
   startSession,
 } from './sign-in.ts'
-export { findUserByEmail, findUserById, lockUser, markEmailVerified, type User } from './users.ts'
+export { takeTransactionLock } from './transaction-lock.ts'
+export {
+  findUserByEmail,
+  findUserById,
+  insertUser,
+  linkEmail,
+  lockUser,
+  markEmailVerified,
+  markLinked,
+  type User,
+} from './users.ts'
 
 /** People: how they sign up, sign in and stay signed in. */
 export function accounts(context: AccountContext): Feature {
