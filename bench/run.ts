@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type BenchCase, cases, openLoopCases, ownerId, seedScript } from './cases.ts'
 import { measurePaired, pairedCases, pairedRequest } from './paired.ts'
+import { measureRecording, recordingCases } from './recording.ts'
 import { basalt, createDirectory, runScript, type Server, startFarServer, startServer } from './server.ts'
 
 /**
@@ -76,12 +77,15 @@ async function measureThroughput(server: Server, token: string): Promise<void> {
   print(results)
 }
 
-/** Costs of who calls. @param name part of the names of the cases */
+/** Costs of who calls and of what is recorded. @param name part of the names of the cases */
 async function measurePairs(name: string, { url }: Server, token: string): Promise<void> {
   const rounds = Number(options.rounds)
   const send = (sent: string) => loadOverHttp(pairedRequest, url, sent)
   for (const each of pairedCases.filter((paired) => paired.name.includes(name))) {
     process.stdout.write(await measurePaired(each, directory, token, { rounds, load: send }))
+  }
+  for (const each of recordingCases.filter((recording) => recording.name.includes(name))) {
+    process.stdout.write(await measureRecording(each, rounds, loadOverHttp))
   }
 }
 

@@ -46,6 +46,7 @@ export async function createPlanner(
     catalog: { current: catalog } as unknown as LiveCatalog,
     database: new UserDatabase(pool, {}),
     changes: silentChangeLog,
+    isAudited: false,
     isDevelopment: false,
   })
   const caller = { scope, isAdministrator: false, isAbandoned: () => false }

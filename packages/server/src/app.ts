@@ -15,10 +15,11 @@ import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
 import { wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
-import { createPasswordHasher } from './features/identity/passwords/index.ts'
+import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
 import { wireMessaging } from './features/messaging/index.ts'
 import type { FirstSignIn } from './features/operations/admin/index.ts'
 import { wireOperations } from './features/operations/index.ts'
+import { openObservation } from './features/operations/observation.ts'
 import { listen, localOrigin } from './http/listen.ts'
 import { Metrics } from './http/metrics.ts'
 import { createOrigins } from './http/origins.ts'
@@ -43,6 +44,8 @@ export interface AppOptions {
   readonly resolve?: Resolve
   /** Where requests to an address of a sign-in provider go instead; for tests. */
   readonly reachProvider?: (url: string) => string
+  /** Hashes passwords at another cost; for tests. */
+  readonly passwords?: PasswordHasher
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
   /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
@@ -101,7 +104,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function wire(
-  { config, log, changes, resolve, reachProvider }: AppOptions,
+  { config, log: output, changes, resolve, reachProvider, passwords = createPasswordHasher() }: AppOptions,
   clock: Clock,
   database: Database,
   catalog: LiveCatalog,
@@ -109,20 +112,26 @@ async function wire(
   let isStopping = false
   let secretBox: SecretBox | undefined
   const { system, openListener } = database
+  const metrics = new Metrics()
+  metrics.watchPool(() => database.user.stats)
+  const version = readVersion()
+  const observation = await openObservation({ config, database, metrics, clock, version }, output)
+  const { log } = observation
   const notifications = new Notifications({ database: system, openListener, log })
   catalog.watchWith(notifications)
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config.server)
   const platform: Platform = {
     config,
     isDevelopment: isDevelopment(config),
-    version: readVersion(),
+    version,
+    output,
     log,
     clock,
     database,
     catalog,
     notifications,
-    queue: openJobQueue({ config, database, notifications, log }),
-    metrics: new Metrics(),
+    queue: observation.observeJobs(openJobQueue({ config, database, notifications, log })),
+    metrics,
     origins: createOrigins({
       allowed: config.server.cors_allowed_origins,
       publicBaseUrl,
@@ -132,7 +141,6 @@ async function wire(
     secrets: () => (secretBox ??= createSecretBox(resolveEncryptionKeys(config))),
     isStopping: () => isStopping,
   }
-  platform.metrics.watchPool(() => database.user.stats)
   if (platform.isDevelopment) {
     log.info(
       'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
@@ -143,7 +151,6 @@ async function wire(
     { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
   ])
 
-  const passwords = createPasswordHasher()
   const operations = wireOperations(platform, { passwords, errors: listErrors() })
   const messaging = wireMessaging(platform)
   const jwtSecret = () => resolveJwtSecret(config)
@@ -163,18 +170,23 @@ async function wire(
     openPopup: identity.openPopup,
   })
   const data = wireData(platform, { changes: changes ?? events.changes })
-  const features = [operations, data, events, messaging, identity].flatMap((area) => area.features)
+  const features = [
+    ...observation.features(platform.queue),
+    ...[operations, data, events, messaging, identity].flatMap((area) => area.features),
+  ]
   const { workers } = events
 
   const http: HttpServer = await createHttpServer({
     config,
     authentication: { isRequired: config.auth.enabled, verifiers, limiter: identity.limiter },
     origins: platform.origins,
-    metrics: platform.metrics,
+    metrics,
     log,
+    requestLog: output,
+    observers: observation.observers,
     clock,
     publicBaseUrl,
-    version: platform.version,
+    version,
   })
   const connections = trackConnections(http.server)
   for (const feature of [...features, ...workers]) feature.routes?.(http)

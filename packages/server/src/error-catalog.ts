@@ -14,6 +14,8 @@ import { passwordErrorTable } from './features/identity/passwords/index.ts'
 import { socialLoginErrorTable } from './features/identity/social-login/index.ts'
 import { mailErrorTable } from './features/messaging/mail/index.ts'
 import { adminErrorTable } from './features/operations/admin/index.ts'
+import { logErrorTable } from './features/operations/logs/index.ts'
+import { usageErrorTable } from './features/operations/usage/index.ts'
 import { httpErrorTable } from './http/errors.ts'
 import { type ErrorSpec, type ErrorTable, errorKind } from './lib/errors.ts'
 
@@ -32,6 +34,8 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Database: databaseErrorTable,
   Collections: collectionErrorTable,
   Administration: adminErrorTable,
+  Usage: usageErrorTable,
+  Log: logErrorTable,
   Accounts: accountErrorTable,
   'Second factors': mfaErrorTable,
   Passkeys: passkeyErrorTable,

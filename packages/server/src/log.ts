@@ -7,14 +7,17 @@ const secretPaths = ['password', 'token', 'refreshToken', 'secret', 'code', 'aut
   (name) => [name, `*.${name}`],
 )
 
+/** What of the configuration decides about lines on standard output. */
+type Output = Pick<Config['logging'], 'level' | 'format' | 'requests'>
+
 /** Puts what `auto` means in its place. */
-export function resolveLogging(config: Config['logging'], isTerminal: boolean): Config['logging'] {
+export function resolveLogging<Logging extends Output>(config: Logging, isTerminal: boolean): Logging {
   const format = config.format === 'auto' ? (isTerminal ? 'pretty' : 'json') : config.format
   const requests = config.requests === 'auto' ? (format === 'pretty' ? 'all' : 'failed') : config.requests
   return { ...config, format, requests }
 }
 
-export function createLogger(config: Config['logging'], isTerminal: boolean): Logger {
+export function createLogger(config: Output, isTerminal: boolean): Logger {
   const options = {
     level: config.level,
     base: null,

@@ -15,7 +15,10 @@ export interface Platform {
   /** As `config/development.ts` says. */
   readonly isDevelopment: boolean
   readonly version: string
+  /** The log of the process and, if configured, of the database. */
   readonly log: Logger
+  /** The log of the process alone: for codes and links of development, which the database must not keep. */
+  readonly output: Logger
   readonly clock: Clock
   readonly database: Database
   readonly catalog: LiveCatalog

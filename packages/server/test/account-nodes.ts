@@ -99,14 +99,14 @@ export async function insertUser(
 /** Asks for the caller's own account. */
 export const askMe = (node: TestApp, token: string) => node.request('GET', '/api/auth/me', { token })
 
-/** Waits until a token opens nothing on any node; it has a second for that (decisions, Auth), and some slack. */
+/** Waits until a token opens nothing on any node; it has a second for that, and some slack. */
 export async function waitUntilDead({ both }: AccountNodes, token: string): Promise<void> {
   for (const { app } of both) {
     await waitFor('the token to end', async () => (await askMe(app, token)).status === 401, 3000)
   }
 }
 
-/** Waits until no job is left to do or under way. */
+/** Waits until no job is left to do or in flight. */
 export async function waitForJobs({ sql }: Pick<AccountNodes, 'sql'>): Promise<void> {
   await waitFor('the jobs to be done', async () => {
     const open = await sql(`select 1 from basalt.jobs where state in ('queued', 'running')`)
@@ -114,7 +114,7 @@ export async function waitForJobs({ sql }: Pick<AccountNodes, 'sql'>): Promise<v
   })
 }
 
-/** A transaction of somebody else's, held open while requests run into it. */
+/** A transaction of another client, held open while requests run into it. */
 export interface OpenTransaction extends AsyncDisposable {
   sql(text: string, values?: readonly unknown[]): Promise<void>
   /** Waits until so many sessions wait for a lock that this transaction holds, or behind one that does. */

@@ -75,7 +75,7 @@ describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
   })
 
   test('sign in once in development, with the tokens folded away', async () => {
-    await using directory = createDirectory()
+    await using directory = createDirectory(undefined, '.')
     const config = { 'server.data_dir': directory.path, 'auth.magic_link_enabled': 'true' }
     await using server = await startServer({ config })
     const email = newEmail()

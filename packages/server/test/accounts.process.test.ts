@@ -20,7 +20,7 @@ const account = isRoot ? nobody : undefined
 describe('a server that is killed', () => {
   test('between an answer and its mail sends the mail after the next start, and every session goes on', async () => {
     await using receiver = await openReceiver({ hangs: true })
-    await using directory = createDirectory(account)
+    await using directory = createDirectory(account, 'data')
     const options: ProcessOptions = {
       account,
       config: {
@@ -45,7 +45,7 @@ describe('a server that is killed', () => {
     expect((await post(server.url, 'magic-link', { email: waiting })).status).toBe(200)
     server.signal('SIGKILL')
     await server.ended
-    // Half a minute passes, after which the lease of a job that nobody works on has run out.
+    // Half a minute passes, after which the lease of an abandoned job has run out.
     const pass =
       "update basalt.jobs set leased_until = leased_until - interval '1 minute' where state = 'running'"
     expect(await runCommand(['sql', pass], options)).toMatchObject({ code: 0 })
@@ -58,7 +58,7 @@ describe('a server that is killed', () => {
       expect((await ask('GET', `${next.url}/api/auth/me`, { token })).json.email).toBe(hanging)
     }
 
-    // The mail that was under way comes again when its lease has run out: the same mail under the same id.
+    // The mail that was in flight comes again when its lease has run out: the same mail under the same id.
     await waitFor('the mails', () => arrived(hanging).length === 2 && arrived(waiting).length > 0, 90_000)
     const [first, second] = arrived(hanging)
     expect(second).toEqual(first)

@@ -21,7 +21,7 @@ export interface SignedIn {
 export const goodPassword = 'tangerine-harbour-42'
 
 let count = 0
-/** An address nobody has used yet. */
+/** An address not used yet. */
 export function newEmail(): string {
   count += 1
   return `user${count}@example.com`

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 
 /**
  * An authenticator with its browser, in software: makes and uses passkeys as WebAuthn L3 §5 and §6 say, and breaks any one
- * step when told to.
+ * step on request.
  */
 export interface Authenticator {
   /** What it holds, the newest last. */

@@ -87,7 +87,7 @@ function refusedStart(message: string) {
 
 describe.each(accounts)('backup and restore, as %s', (_, account) => {
   test('under load bring back every acknowledged row, and sign-in with TOTP, in another folder', async () => {
-    await using directory = createDirectory(account)
+    await using directory = createDirectory(account, 'data')
     const [data, other] = [join(directory.path, 'data'), join(directory.path, 'other')]
     const file = join(directory.path, 'backup.tar.gz')
     const before = optionsOf(data, account)
@@ -147,7 +147,7 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
     runCommand(args, optionsOf(dataDirectory, account))
 
   beforeAll(async () => {
-    directory = createDirectory(account)
+    directory = createDirectory(account, 'data')
     data = join(directory.path, 'data')
     file = join(directory.path, 'backup.tar.gz')
     await run(['sql', 'create table kept as select n from generate_series(1, 1000) n'])
@@ -322,7 +322,7 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
 
 describe('a start whose key does not open the stored secrets', () => {
   test('is refused, with what to do, makes no new key, and succeeds with the key', async () => {
-    await using directory = createDirectory()
+    await using directory = createDirectory(undefined, '.')
     const options = optionsOf(directory.path)
     const secrets = join(directory.path, 'secrets')
     await using server = await startServer(options)

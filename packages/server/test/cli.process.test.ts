@@ -218,7 +218,7 @@ describe('the log of a server', () => {
 
 describe('the embedded database', () => {
   test('serves commands whether a server runs or not', async () => {
-    await using own = createDirectory()
+    await using own = createDirectory(undefined, '.basalt')
     const { path } = own
     const sql = (statement: string) => basalt(['sql', statement], { directory: path })
     // The role of the callers does not exist before the first start, which opens the table to it.
@@ -233,7 +233,7 @@ describe('the embedded database', () => {
         config: { 'server.data_dir': join(path, '.basalt'), 'auth.jwt_secret': '' },
       })
       expect(await sql('insert into kept values (2)')).toEqual(done('INSERT 1\n'))
-      // The secret is made by whoever needs it first, and is the same for all.
+      // The secret is made by the process that needs it first, and is the same for all.
       const { stdout: token } = await basalt(['admin', 'token', '--user', alice], { directory: path })
       const headers = { authorization: `Bearer ${token.trim()}` }
       const response = await fetch(`${server.url}/api/collections/kept`, { headers })

@@ -28,7 +28,7 @@ describe.each([
     isDevelopment: false,
   },
 ])('development › a server $kind', ({ config, isDevelopment }) => {
-  const directory = createDirectory()
+  const directory = createDirectory(undefined, '.')
   let server: ServerProcess
   beforeAll(async () => {
     server = await startServer({ config: { ...common, 'server.data_dir': directory.path, ...config } })

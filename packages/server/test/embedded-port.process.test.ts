@@ -62,7 +62,7 @@ async function connect(
 
 describe.each(accounts)('database.embedded_port, as %s', (_, account) => {
   test('opens TCP on loopback for the generated password alone', async () => {
-    await using directory = createDirectory(account)
+    await using directory = createDirectory(account, 'data')
     const data = join(directory.path, 'data')
     const port = await findFreePort()
     const options = optionsOf(data, port, account)
@@ -110,7 +110,7 @@ describe.each(accounts)('database.embedded_port, as %s', (_, account) => {
 
 describe.each(accounts.slice(-1))('database.embedded_port, as %s', (_, account) => {
   test('keeps its password over restarts, and sets a new one when the file was removed', async () => {
-    await using directory = createDirectory(account)
+    await using directory = createDirectory(account, 'data')
     const data = join(directory.path, 'data')
     const port = await findFreePort()
     const passwords: string[] = []
@@ -133,7 +133,7 @@ describe.each(accounts.slice(-1))('database.embedded_port, as %s', (_, account) 
   test.each(['127.0.0.1', ...(hasIPv6 ? ['::1'] : [])])(
     'refuses the start when another program has it on %s, and leaves no Postgres',
     async (host) => {
-      await using directory = createDirectory(account)
+      await using directory = createDirectory(account, 'data')
       const other = createServer()
       await new Promise<void>((resolve) => other.listen({ host, port: 0, ipv6Only: true }, resolve))
       const { port } = other.address() as { port: number }
@@ -149,7 +149,7 @@ describe.each(accounts.slice(-1))('database.embedded_port, as %s', (_, account) 
   )
 
   test('is opened and closed on a Postgres that a killed server left behind', async () => {
-    await using directory = createDirectory(account)
+    await using directory = createDirectory(account, 'data')
     const data = join(directory.path, 'data')
     const port = await findFreePort()
     const without = await startServer(optionsOf(data, 0, account))
@@ -168,7 +168,7 @@ describe.each(accounts.slice(-1))('database.embedded_port, as %s', (_, account) 
   })
 
   test('refuses a start while a command uses a Postgres without it, and says which', async () => {
-    await using directory = createDirectory(account)
+    await using directory = createDirectory(account, 'data')
     const data = join(directory.path, 'data')
     const before = optionsOf(data, 0, account)
     const port = await findFreePort()

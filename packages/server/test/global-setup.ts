@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { createApp } from '../src/app.ts'
 import { sql } from '../src/database/sql.ts'
+import { createClusterTemplate } from './cluster-template.ts'
 import { testConfig } from './test-config.ts'
 import { startThrowAwayCluster } from './throw-away-cluster.ts'
 
@@ -9,26 +10,58 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A superuser's URL of the test cluster, without a database. */
     clusterUrl: string
+    /** Files of an initialized cluster, to be copied. */
+    clusterTemplate: string
   }
 }
 
 /** Name of the migrated database that every test file gets a copy of. */
 export const templateDatabase = 'basalt_template'
 
+interface Provided {
+  readonly clusterUrl: string
+  readonly clusterTemplate: string
+  close(): Promise<void>
+}
+
+declare global {
+  // Each project has its own instance of this module; they share one cluster.
+  var basaltTestCluster: Promise<Provided> | undefined
+}
+
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  globalThis.basaltTestCluster ??= open()
+  const { clusterUrl, clusterTemplate } = await globalThis.basaltTestCluster
+  project.provide('clusterUrl', clusterUrl)
+  project.provide('clusterTemplate', clusterTemplate)
+  return async () => {
+    const opened = globalThis.basaltTestCluster
+    globalThis.basaltTestCluster = undefined
+    await (await opened)?.close()
+  }
+}
+
 /**
  * Starts a throw-away Postgres without durability, or takes the server of BASALT_TEST_DATABASE_URL, and migrates
  * one template.
  */
-export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+async function open(): Promise<Provided> {
   const external = process.env.BASALT_TEST_DATABASE_URL
+  const template = await createClusterTemplate()
   const cluster =
     external === undefined
-      ? await startThrowAwayCluster({ max_connections: '400', synchronous_commit: 'off' })
+      ? await startThrowAwayCluster({ max_connections: '400', synchronous_commit: 'off' }, template.directory)
       : undefined
   const clusterUrl = cluster?.url ?? external ?? ''
-  project.provide('clusterUrl', clusterUrl)
   await createTemplate(clusterUrl)
-  return async () => cluster?.[Symbol.asyncDispose]()
+  return {
+    clusterUrl,
+    clusterTemplate: template.directory,
+    async close() {
+      await cluster?.[Symbol.asyncDispose]()
+      template[Symbol.dispose]()
+    },
+  }
 }
 
 async function createTemplate(clusterUrl: string): Promise<void> {
@@ -39,7 +72,7 @@ async function createTemplate(clusterUrl: string): Promise<void> {
   await client.query(`create database ${templateDatabase}`)
   await client.end()
   const url = `${clusterUrl}/${templateDatabase}`
-  // A first start makes all there is, the queue's tables included; what it says of an administrator is taken back.
+  // A first start creates everything, the queue's tables included; the administrator is each test's own.
   const app = await createApp({ config: testConfig({ 'database.url': url }), log: pino({ level: 'silent' }) })
   await app.database.system.count(sql`truncate basalt.admin, basalt.audit, basalt.attempts`)
   await app.close()

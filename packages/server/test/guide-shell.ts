@@ -36,7 +36,7 @@ const blockTimeoutMs = 60_000
 export async function openShell(): Promise<Shell> {
   // For root, PostgreSQL would keep its files outside of the directory.
   const account = isRoot ? nobody : undefined
-  const own = createDirectory(account)
+  const own = createDirectory(account, '.basalt')
   const directory = own.path
   const port = await findFreePort()
   const receiverPort = await findFreePort()

@@ -76,7 +76,8 @@ function takeCode(shell: Shell, pattern: RegExp): Promise<string> {
 }
 
 describe('guides', () => {
-  test.each([...series, ...alone.map((page) => [page])])(
+  // Each has a server of its own, and its commands take one core at most.
+  test.concurrent.each([...series, ...alone.map((page) => [page])])(
     '%s and what follows on it › every block runs and prints what is shown',
     async (...group) => {
       await using shell = await openShell()

@@ -25,9 +25,9 @@ const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', '
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
   accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
+  admin: ['audit', 'throttle'],
   'api-keys': ['audit'],
   apps: ['audit'],
-  admin: ['audit', 'throttle'],
   'auth-settings': ['audit'],
   jobs: ['audit', 'queue'],
   mail: ['audit', 'throttle'],
@@ -40,6 +40,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
   'social-login': ['accounts', 'audit', 'auth-settings', 'throttle'],
+  usage: ['audit'],
 }
 
 /** Packages that only one part may use. */
@@ -48,6 +49,8 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   pg: ['database', 'cli'],
   'pg-protocol': ['database'],
   commander: ['cli', 'main.ts'],
+  croner: ['features/*'],
+  'ipaddr.js': ['lib', 'config', 'http'],
   'smol-toml': ['config'],
   'prom-client': ['http'],
   nodemailer: ['features/*'],

@@ -16,7 +16,7 @@ export interface Inbox extends AsyncDisposable {
   readonly url: string
   /** Everything that arrived, the oldest first. */
   readonly all: readonly Delivery[]
-  /** The next delivery to a recipient that nobody has taken yet; waits for it. */
+  /** The next delivery to a recipient that is not taken yet; waits for it. */
   take(to: string): Promise<Delivery>
   /** Answers further deliveries with this status. */
   answer(status: number): void

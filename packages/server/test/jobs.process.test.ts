@@ -30,7 +30,7 @@ test('a node that is killed in the middle of a job is replaced by another one', 
   const token = await signIn(killed)
   let id: string
   {
-    // The job is under way until the table is free again.
+    // The job is in flight until the table is free again.
     await using blocker = await openTransaction(database)
     await blocker.sql('lock table sale in access exclusive mode')
     const body = { type: 'materialized_view_refresh', payload: { view_name: 'total' } }

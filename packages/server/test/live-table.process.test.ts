@@ -28,7 +28,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
   let eve: typeof ada
 
   beforeAll(async () => {
-    directory = createDirectory(account)
+    directory = createDirectory(account, 'data')
     const config = { 'server.data_dir': `${directory.path}/data`, 'logging.requests': 'all' }
     server = await startServer({ config, account })
     const { port } = new URL(server.url)

@@ -14,7 +14,7 @@ insert into item (key) select 'seed-' || n from generate_series(1, 100) n;
 `
 
 export interface LoadOptions {
-  /** Servers; a client that is refused, or told that its connection ends, goes to the next one. */
+  /** Servers; a client that is refused, or whose connection is ending, goes to the next one. */
   readonly urls: readonly string[]
   readonly token: string
   /** Clients, each with one request at a time on a connection that it keeps. */
@@ -30,6 +30,8 @@ export interface Load {
   readonly answered: number
   /** Answers with this status so far. */
   count(status: number): number
+  /** Requests without an answer so far; refused connections are none. */
+  readonly failed: number
   stop(): Promise<History>
 }
 
@@ -91,6 +93,9 @@ export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions)
       return answered
     },
     count: (status) => statuses.get(status) ?? 0,
+    get failed() {
+      return [...failures.values()].reduce((sum, count) => sum + count, 0)
+    },
     async stop() {
       isStopped = true
       await Promise.all(running)
@@ -134,7 +139,7 @@ function describe(method: string, path: string, { status, headers, text }: Reply
 }
 
 /**
- * Compares what clients were told with what is there.
+ * Compares what clients received with what is there.
  *
  * @param present how often each key is there
  * @returns what does not fit: an acknowledged create that is missing, a refused one that is there, one done twice

@@ -27,7 +27,7 @@ export async function startPgliteServer(extension: PgliteExtension): Promise<Pgl
     user,
     database,
     sessions: 1,
-    // With a single session every client would be told the right one, and take it for its own.
+    // With a single session every client would receive the right one, and take it for its own.
     processId: 1,
   })
   return {

@@ -15,11 +15,11 @@ export interface Received {
 
 export type Respond = (response: ServerResponse, received: Received) => void
 
-/** A receiver of webhooks on a port of its own: keeps what comes and answers 204, or as told. */
+/** A receiver of webhooks on a port of its own: keeps what comes and answers 204, or as given. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string
   readonly received: Received[]
-  /** Most deliveries that were under way at once. */
+  /** Most deliveries that were in flight at once. */
   readonly mostAtOnce: number
   respond: Respond
 }

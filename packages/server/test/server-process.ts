@@ -3,6 +3,8 @@ import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { cleanUpAfterKill } from './clean-up-process.ts'
+import { copyClusterTemplate } from './cluster-template.ts'
 import { testAdminPassword, testSecret } from './test-config.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -62,16 +64,26 @@ export function readFirstSignIn(dataDirectory: string): { readonly password: str
   return { password, link }
 }
 
-/** A directory for a test, which the given account owns. */
-export function createDirectory(account?: Account): { readonly path: string } & AsyncDisposable {
+/**
+ * A directory for a test, which the given account owns.
+ *
+ * @param dataDirectory of it, relative; it gets an initialized cluster, so that its first start does not create one
+ */
+export function createDirectory(
+  account?: Account,
+  dataDirectory?: string,
+): { readonly path: string } & AsyncDisposable {
   const path = mkdtempSync(join(tmpdir(), 'basalt-process-'))
   if (account === undefined) chmodSync(path, 0o755)
   else chownSync(path, account.uid, account.gid)
+  const release = cleanUpAfterKill({ directory: path })
+  if (dataDirectory !== undefined) copyClusterTemplate(join(path, dataDirectory), { account })
   return {
     path,
     async [Symbol.asyncDispose]() {
       await stopPostgres(path)
       rmSync(path, { recursive: true, force: true })
+      release()
     },
   }
 }
@@ -180,12 +192,14 @@ function spawnServer(
     `BASALT_${key.replaceAll('.', '_').toUpperCase()}`,
     value,
   ])
-  return spawn(process.execPath, [executable, ...args], {
+  const child = spawn(process.execPath, [executable, ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env.PATH ?? '', ...Object.fromEntries(variables), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(account ?? {}),
   })
+  if (child.pid !== undefined) child.once('exit', cleanUpAfterKill({ pid: child.pid }))
+  return child
 }
 
 function endOf(child: ChildProcess): Promise<Ending> {

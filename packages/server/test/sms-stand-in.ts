@@ -13,7 +13,7 @@ export interface ReceivedRequest {
 
 export type Answer = (response: ServerResponse, request: ReceivedRequest) => void
 
-/** Plays a provider of text messages on a port of its own: keeps every request and answers as told. */
+/** Plays a provider of text messages on a port of its own: keeps every request and answers as given. */
 export interface SmsStandIn extends AsyncDisposable {
   readonly url: string
   readonly requests: readonly ReceivedRequest[]

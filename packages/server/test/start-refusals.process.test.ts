@@ -197,7 +197,7 @@ describe('the database is found', () => {
   })
 
   test('whatever libpq’s own variables say, when it is the embedded one', async () => {
-    await using directory = createDirectory()
+    await using directory = createDirectory(undefined, '.')
     await using server = await startServer({
       config: { 'server.data_dir': directory.path },
       env: {

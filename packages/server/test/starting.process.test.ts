@@ -84,7 +84,7 @@ describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
   })
 
   test.each(signals)('%s gives up a start that starts Postgres', async (signal) => {
-    await using directory = createDirectory(account)
+    await using directory = createDirectory(account, '.')
     const server = launchServer({ config: { 'server.data_dir': directory.path }, account })
     await waitFor('the start of Postgres', () => postmasterOf(directory.path) !== undefined, startMs)
     server.signal(signal)
@@ -123,7 +123,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres, as %s', (_, accou
   }
 
   beforeAll(() => {
-    directory = createDirectory(account)
+    directory = createDirectory(account, '.')
     data = directory.path
   })
   afterAll(() => directory[Symbol.asyncDispose]())
@@ -146,7 +146,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres, as %s', (_, accou
         server.signal('SIGTERM')
         return server
           .log()
-          .some(({ msg }) => msg === 'still giving up the start; one more signal ends the process')
+          .some(({ msg }) => msg === 'still cancelling the start; one more signal ends the process')
       })
     } finally {
       process.kill(postmaster, 'SIGCONT')

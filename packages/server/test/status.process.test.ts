@@ -98,7 +98,7 @@ describe('basalt status', () => {
   })
 
   test('says stale and exits 1 after a server was killed, and names the PostgreSQL it left', async () => {
-    await using directory = createDirectory()
+    await using directory = createDirectory(undefined, '.')
     const config = { 'server.data_dir': directory.path }
     const killed = await startServer({ config })
     await killed.stop('SIGKILL')

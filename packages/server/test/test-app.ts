@@ -5,6 +5,7 @@ import { inject } from 'vitest'
 import { type App, createApp } from '../src/app.ts'
 import type { ChangeLog } from '../src/database/change-log.ts'
 import { type AccessTokenClaims, signAccessToken } from '../src/features/identity/accounts/index.ts'
+import { createPasswordHasher } from '../src/features/identity/passwords/index.ts'
 import type { Resolve } from '../src/http/outbound.ts'
 import { type Clock, systemClock } from '../src/lib/clock.ts'
 import { templateDatabase } from './global-setup.ts'
@@ -30,6 +31,8 @@ export interface TestAppOptions {
   readonly reachProvider?: (url: string) => string
   /** Use this database instead of a new one; for several nodes on one. */
   readonly database?: TestDatabase
+  /** Hash passwords at the cost of production, a hundred times that of tests. */
+  readonly hashesAtFullCost?: boolean
   /** SQL that runs before the app starts. */
   readonly setup?: string
 }
@@ -61,6 +64,9 @@ export interface TestApp extends AsyncDisposable {
   adminToken(): Promise<string>
 }
 
+/** The least that Argon2 accepts: most tests are not about what a guess costs. */
+const cheapHasher = createPasswordHasher({ memoryKib: 8, passes: 1, lanes: 1 })
+
 /** Starts a whole server on a free port, against a database of its own. */
 export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.database ?? (await createTestDatabase())
@@ -69,6 +75,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   const app = await createApp({
     config: testConfig({ 'database.url': database.url, ...options.config }),
     log: capturingLogger(log),
+    ...(options.hashesAtFullCost === true ? {} : { passwords: cheapHasher }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.changes === undefined ? {} : { changes: options.changes }),
     ...(options.resolve === undefined ? {} : { resolve: options.resolve }),

@@ -11,27 +11,37 @@ import {
   stopCluster,
 } from '../src/database/embedded/cluster.ts'
 import { postmasterPid } from '../src/database/embedded/lock-file.ts'
+import { cleanUpAfterKill } from './clean-up-process.ts'
+import { copyClusterTemplate } from './cluster-template.ts'
 import { waitFor } from './wait-for.ts'
 
-/** A Postgres on a port of its own, gone without a trace when disposed of. */
+/** A Postgres on a port of its own, stopped and removed when disposed of or when this process is killed. */
 export interface ThrowAwayCluster extends AsyncDisposable {
   readonly port: number
+  readonly directory: string
+  /** Of its postmaster. */
+  readonly pid: number | undefined
   /** A superuser's URL, without a database. */
   readonly url: string
   start(): Promise<void>
   /** Fast: ends the sessions in order. Immediate: as in a crash. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
-  /** Runs SQL, as superuser unless told otherwise, and answers the rows. */
+  /** Runs SQL, as superuser unless a user is named, and returns the rows. */
   sql<Row extends pg.QueryResultRow>(database: string, text: string, user?: string): Promise<Row[]>
 }
 
 /** Survives crashes of Postgres, though not of the machine. */
 const withoutFsync = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' }
 
-export async function startThrowAwayCluster(settings: ClusterSettings = {}): Promise<ThrowAwayCluster> {
+export async function startThrowAwayCluster(
+  settings: ClusterSettings = {},
+  template?: string,
+): Promise<ThrowAwayCluster> {
   const directory = mkdtempSync(join(tmpdir(), 'basalt-test-'))
+  const release = cleanUpAfterKill({ directory })
   // Postgres runs as an account of its own, which has to pass.
   chmodSync(directory, 0o755)
+  copyClusterTemplate(directory, { template })
   const port = await findFreePort()
   const cluster = await prepareCluster(directory, {
     settings: { listen_addresses: '127.0.0.1', port: String(port), ...withoutFsync, ...settings },
@@ -40,6 +50,10 @@ export async function startThrowAwayCluster(settings: ClusterSettings = {}): Pro
   const url = `postgresql://postgres@127.0.0.1:${port}`
   return {
     port,
+    directory,
+    get pid() {
+      return postmasterPid(cluster.directory)
+    },
     url,
     start: () => startCluster(cluster),
     async stop(mode) {
@@ -60,6 +74,7 @@ export async function startThrowAwayCluster(settings: ClusterSettings = {}): Pro
       await stopCluster(cluster)
       rmSync(cluster.directory, { recursive: true, force: true })
       rmSync(directory, { recursive: true, force: true })
+      release()
     },
   }
 }

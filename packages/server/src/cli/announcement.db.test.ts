@@ -9,7 +9,7 @@ import { createTestApp, type TestApp } from '../../test/test-app.ts'
 import { testConfig, testSecret } from '../../test/test-config.ts'
 import { announce } from './announcement.ts'
 
-/** What is shown after a start: to a person, or to whoever reads the log. */
+/** What is shown after a start: to a person, or to a reader of the log. */
 async function announced(app: TestApp, isTTY: boolean, overrides: Record<string, string> = {}) {
   const terminal = createTerminal([], {}, isTTY)
   const lines: Record<string, unknown>[] = []
@@ -20,7 +20,7 @@ async function announced(app: TestApp, isTTY: boolean, overrides: Record<string,
   return { text: terminal.output.stdout, lines }
 }
 
-test('a person is told where everything is, and which tables nothing guards', async () => {
+test('a person sees where everything is, and which tables no policy guards', async () => {
   await using app = await createTestApp({
     setup: `${notes} create table open_door (id int); create table locked (id int);
       revoke all on locked from basalt_authenticated;
@@ -55,7 +55,7 @@ test('a log has the same on one line', async () => {
   expect((await announced(app, true, { 'logging.format': 'json' })).lines).toHaveLength(1)
 })
 
-test('an empty database is told how to begin', async () => {
+test('an empty database is shown how to begin', async () => {
   await using app = await createTestApp()
   expect((await announced(app, true)).text).toContain(
     'Tables      none yet: create some with `npx basalt sql`',

@@ -14,7 +14,7 @@ export interface Announcement {
   readonly startupMs: number
 }
 
-/** Tells a person, or on one line a log reader, where the server is and what it serves. */
+/** Shows a person, or on one line a log reader, where the server is and what it serves. */
 export function announce({ terminal, app, config, log, startupMs }: Announcement): void {
   const relations = [...app.catalog.current.relations.values()]
   const unguarded = config.auth.enabled ? relations.filter(isUnguarded) : []
@@ -42,7 +42,7 @@ export function announce({ terminal, app, config, log, startupMs }: Announcement
   }
   log.info(facts, 'listening')
   if (firstSignIn !== undefined) {
-    // Whatever the level: nobody could sign in without it.
+    // Whatever the level: no administrator could sign in without it.
     const always = log.child({}, { level: 'info' })
     const link = signInLink(facts.url, firstSignIn.code)
     try {

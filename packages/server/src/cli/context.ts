@@ -27,7 +27,7 @@ function ignoreBrokenPipe(error: Error): void {
   if (codeOf(error) !== 'EPIPE') throw error
 }
 
-/** A command below another one. Unlike those of the first level it has to be told where to write and not to exit. */
+/** A command below another one. Unlike those of the first level it needs to be set up where to write and not to exit. */
 export function createSubcommand(terminal: Terminal, name: string): Command {
   return new Command(name).exitOverride().configureOutput({
     writeOut: (text) => terminal.stdout.write(text),

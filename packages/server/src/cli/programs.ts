@@ -14,12 +14,8 @@ interface Services {
   readonly keys: ApiKeyService
 }
 
-/** `basalt apps` and `basalt keys`: what programs belong to, and how they present themselves. */
-export function programCommands(terminal: Terminal): Command[] {
-  return [appsCommands(terminal), keysCommands(terminal)]
-}
-
-function appsCommands(terminal: Terminal): Command {
+/** `basalt apps`: what programs belong to. */
+export function appsCommands(terminal: Terminal): Command {
   const list = createSubcommand(terminal, 'list').description('list apps, the newest first')
   const create = createSubcommand(terminal, 'create')
     .description('make an app')
@@ -68,7 +64,8 @@ function appsCommands(terminal: Terminal): Command {
     )
 }
 
-function keysCommands(terminal: Terminal): Command {
+/** `basalt keys`: how programs present themselves. */
+export function keysCommands(terminal: Terminal): Command {
   const list = createSubcommand(terminal, 'list').description('list API keys, the newest first')
   const create = createSubcommand(terminal, 'create')
     .description('make an API key and print it; it is shown this once')

@@ -115,7 +115,7 @@ describe('basalt sql', () => {
     expect(await database.sql(`select to_regclass('kept') as found`)).toEqual([{ found: 'kept' }])
   })
 
-  test('tells a failure in one line, with the line of the file', async () => {
+  test('reports a failure in one line, with the line of the file', async () => {
     writeFileSync(join(directory, 'bad.sql'), 'select 1;\n\nselect nothing\nfrom author;\n')
     expect(await run('sql', '--file', 'bad.sql')).toEqual(
       failed(1, 'bad.sql:3: column "nothing" does not exist'),

@@ -68,8 +68,8 @@ interface Stopping {
 }
 
 /**
- * The first signal gives up a start, or stops in order, answering what is under way. The next one, after a while, cuts
- * off requests under way, if there are any; one more ends the process.
+ * The first signal cancels a start, or stops in order, answering what is in flight. The next one, after a while, cuts
+ * off requests in flight, if there are any; one more ends the process.
  */
 function stopOnSignals(stopping: Stopping): void {
   const { terminal, starting, interruption, log, note } = stopping
@@ -97,11 +97,11 @@ function stopOnSignals(stopping: Stopping): void {
         },
       )
     } else if (signals === 2 && started !== undefined) {
-      log.warn({ signal }, 'cutting off requests under way')
+      log.warn({ signal }, 'cutting off requests in flight')
       started.cutOff()
     } else if (signals === 2) {
       // An end in the middle would leave Postgres running.
-      log.warn({ signal }, 'still giving up the start; one more signal ends the process')
+      log.warn({ signal }, 'still cancelling the start; one more signal ends the process')
     } else {
       terminal.exit(1)
     }
@@ -117,7 +117,7 @@ async function stop({ terminal, log, note }: Stopping, app: App, wasCutOff: () =
     log.info('stopped')
     terminal.exit(wasCutOff() ? 1 : 0)
   } catch (error) {
-    log.error({ err: error }, 'stopping failed')
+    log.error({ err: error }, 'failed to stop')
     terminal.exit(1)
   }
 }

@@ -9,7 +9,7 @@ import type { Connection } from '../database/connection.ts'
 /** Names in one warning. */
 const shownNames = 12
 
-/** Notes which relations no policy guards; the answer tells which a script has added to them. */
+/** Notes which relations no policy guards; the answer says which a script has added to them. */
 export async function watchUnguarded(
   connection: Connection,
   schemas: readonly string[],

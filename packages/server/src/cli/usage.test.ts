@@ -80,7 +80,7 @@ describe('usage', () => {
     [['schema']],
     [['admin', 'token']],
     [['admin', 'reset-password']],
-  ])('%j fails when the database is away: 1, and a line without its password', async (args) => {
+  ])('%j fails when the database is unavailable: 1, and a line without its password', async (args) => {
     const withPassword = { ...env, BASALT_DATABASE_URL: 'postgresql://app:hunter2@127.0.0.1:1/shop' }
     writeFileSync(join(directory, 'one.sql'), 'select 1')
     const given = args.map((arg) => (arg === '/dev/stdin' ? 'one.sql' : arg))

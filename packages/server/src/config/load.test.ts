@@ -154,7 +154,18 @@ describe('without anything', () => {
       },
       matviews: { refresh_timeout: 3600 },
       admin: { password: '' },
-      logging: { level: 'info', format: 'auto', requests: 'auto' },
+      logging: {
+        level: 'info',
+        format: 'auto',
+        requests: 'auto',
+        store: true,
+        store_requests: true,
+        retention_days: 7,
+        drains: {},
+      },
+      usage: { plans: {}, enforce: false, retention_days: 400 },
+      audit: { tables: [], retention_days: 90 },
+      telemetry: { otlp_endpoint: '', otlp_headers: '', service_name: 'basalt', sample_percent: 100 },
       metrics: { enabled: true, token: '' },
     })
     expect([...sources.keys()]).toEqual(listSettings().map(({ key }) => key))
@@ -250,13 +261,14 @@ describe('every type of key', () => {
   })
 
   test('each key accepts its own default, and says what it expects', () => {
-    for (const { key, flag, type, default: fallback, description, expects } of listSettings()) {
-      const text = Array.isArray(fallback) ? fallback.join(',') : String(fallback)
+    for (const { key, flag, type, default: fallback, description, expects, secret } of listSettings()) {
+      const text =
+        type === 'list' ? (fallback as string[]).join(',') : type === 'table' ? '{}' : String(fallback)
       expect(load({ flags: { [key]: text } }).sources.get(key)).toBe(`flag ${flag}`)
       expect([key, description.endsWith('.'), expects.length > 5]).toEqual([key, true, true])
       if (type === 'string') continue
       expect(fault({ flags: { [key]: '\0' } })).toContain(
-        `${key} (flag ${flag}): "\\u0000" is not ${expects}`,
+        `${key} (flag ${flag}): ${secret ? 'the value' : '"\\u0000"'} is not ${expects}`,
       )
     }
   })
@@ -275,6 +287,8 @@ describe('a secret in a file of its own', () => {
   const examples: Readonly<Record<string, string>> = {
     'auth.encryption_key': 'a'.repeat(64),
     'auth.previous_encryption_keys': `${'a'.repeat(64)},${'b'.repeat(64)}`,
+    'logging.drains': '{"central": {"type": "http", "url": "https://logs.example.com"}}',
+    'telemetry.otlp_headers': 'authorization=Bearer abc,x-tenant=shop',
   }
   test.each(listSettings().filter((setting) => setting.secret))('is possible for $key', ({ key, env }) => {
     const value = examples[key] ?? (key.startsWith('database') ? 'postgresql://u@h/d' : secret)

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { choice } from './keys.ts'
+import { choice, flag, integer, table } from './keys.ts'
 
-/** `logging`: what the log shows. */
+/** `logging`: what the log shows, and what is kept of it. */
 export const loggingConfig = Type.Object({
   level: choice('info', ['trace', 'debug', 'info', 'warn', 'error'], 'Least severe level that is written.'),
   format: choice('auto', ['auto', 'pretty', 'json'], 'auto: pretty on a terminal, JSON lines elsewhere.'),
@@ -9,5 +9,26 @@ export const loggingConfig = Type.Object({
     'auto',
     ['auto', 'none', 'failed', 'all'],
     'Requests that are logged; failed: status 500 and up; auto: all in the pretty format, failed in JSON.',
+  ),
+  store: flag(true, 'Whether the log is also kept in the database, for GET /api/admin/logs.'),
+  store_requests: flag(
+    true,
+    'Whether every answered request is kept in the database, for GET /api/admin/analytics/requests.',
+  ),
+  retention_days: integer(7, 'Days the log and the requests are kept in the database.', 1, 3650),
+  drains: table(
+    Type.Object(
+      {
+        type: Type.Union([Type.Literal('http'), Type.Literal('otlp')]),
+        url: Type.String({ pattern: '^https?://[^\\s]+$' }),
+        headers: Type.Optional(Type.Record(Type.String(), Type.String({ pattern: '^[^\\r\\n]*$' }))),
+      },
+      { additionalProperties: false },
+    ),
+    'Where the log is sent to as well: http posts a JSON array of entries, otlp an OTLP/HTTP logs request in JSON.',
+    {
+      expects: 'tables such as {central = {type = "http", url = "https://logs.example.com"}}',
+      secret: true,
+    },
   ),
 })

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { isLoopback } from '../lib/addresses.ts'
 import { isEmailAddress } from '../lib/email-address.ts'
@@ -43,10 +43,9 @@ function proxiesAreAddresses({ server }: Config): RuleViolation | undefined {
 
 /** `10.0.0.0/8`, `2001:db8::1`. */
 function isRange(text: string): boolean {
-  const [address = '', bits, ...more] = text.split('/')
-  const version = isIP(address)
-  if (version === 0 || more.length > 0) return false
-  return bits === undefined || (bits !== '' && Number(bits) <= (version === 4 ? 32 : 128))
+  const { IPv4, IPv6 } = ipaddr
+  if (text.includes(':')) return IPv6.isValid(text) || IPv6.isValidCIDR(text)
+  return IPv4.isValidFourPartDecimal(text) || IPv4.isValidCIDRFourPartDecimal(text)
 }
 
 function originsAreUrls({ server }: Config): RuleViolation | undefined {
@@ -96,7 +95,7 @@ function headersComeBeforeTheBody({ server }: Config): RuleViolation | undefined
   }
 }
 
-/** Without auth everyone who reaches the port owns the data (decisions, Configuration). */
+/** Without auth everyone who reaches the port owns the data. */
 function openDataNeedsLoopback({ auth, server }: Config): RuleViolation | undefined {
   if (auth.enabled || server.insecure_open || isLoopback(server.host)) return undefined
   return {

@@ -12,7 +12,10 @@ import { socialLoginKeys } from '../features/identity/social-login/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
+import { auditConfig } from '../features/operations/audit/config.ts'
 import { metricsConfig } from '../features/operations/metrics/config.ts'
+import { telemetryConfig } from '../features/operations/telemetry/config.ts'
+import { usageConfig } from '../features/operations/usage/config.ts'
 import { serverConfig } from '../http/config.ts'
 import { loggingConfig } from './logging.ts'
 
@@ -33,6 +36,9 @@ export const configSchema = Type.Object({
   matviews: matviewsConfig,
   admin: adminConfig,
   logging: loggingConfig,
+  usage: usageConfig,
+  audit: auditConfig,
+  telemetry: telemetryConfig,
   metrics: metricsConfig,
 })
 

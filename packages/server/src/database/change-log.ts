@@ -6,12 +6,12 @@ import type { Step } from './user-database.ts'
 export type ChangeAction = 'create' | 'update' | 'delete'
 
 /**
- * The one place where writes of the data API are handed on. A write that somebody listens to leaves what it
+ * The one place where writes of the data API are handed on. A write that has a listener leaves what it
  * changed in a setting of its transaction; the call that `capture` answers runs right after it, in the same
  * message and transaction, as the login role, and finds the changes in {@link changedRows}.
  */
 export interface ChangeLog {
-  /** Undefined when nobody listens: the write then costs nothing extra. Answered from memory. */
+  /** Undefined without a listener: the write then costs nothing extra. Answered from memory. */
   capture(relation: Relation, action: ChangeAction, form: ChangeForm): Call | undefined
   /** After the commit of a write that was captured. */
   committed(): void

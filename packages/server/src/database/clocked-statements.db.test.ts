@@ -16,6 +16,7 @@ import type { RenderedSql } from './sql.ts'
 /** Tables that do not grow with use: definitions, single rows, a row per node or per table. All others may be large. */
 const smallTables = new Set([
   'admin',
+  'api_key_version',
   'email_templates',
   'event_cursors',
   'matviews',
@@ -27,6 +28,7 @@ const smallTables = new Set([
   'realtime_tables',
   'schedules',
   'settings',
+  'usage_nodes',
   'webhooks',
 ])
 
@@ -221,6 +223,8 @@ const byType: Readonly<Record<string, string>> = {
   int4: 'i',
   int8: 'i',
   int2: '1',
+  float4: '1',
+  date: `current_date + 1`,
   json: `'{}'`,
   jsonb: `'{}'`,
   bytea: `decode(md5(i::text), 'hex')`,

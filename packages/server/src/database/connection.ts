@@ -37,7 +37,7 @@ interface ClientInternals {
   readonly connection: { readonly stream: Socket }
 }
 
-/** How what is under way ends: with ReadyForQuery and nothing queued, or with the connection. */
+/** How what is in flight ends: with ReadyForQuery and nothing queued, or with the connection. */
 const settlingEvents = ['drain', 'error', 'end'] as const
 
 /** Time for a goodbye; a half-open connection never answers it. */
@@ -80,20 +80,20 @@ export class Connection {
     return !this.#closed
   }
 
-  /** Process id of the backend as it told us at connect; a transaction pooler invents one. */
+  /** Process id of the backend as it reported at connect; a transaction pooler invents one. */
   get backendPid(): number {
     return this.#internals.processID
   }
 
   /**
-   * Whether nothing is under way. After an error the rest of the message is still to come, and after a fatal one
+   * Whether nothing is in flight. After an error the rest of the message is still to come, and after a fatal one
    * (the backend was terminated) the end of the connection.
    */
   get isReady(): boolean {
     return this.#closed || this.#internals.readyForQuery
   }
 
-  /** Resolves when nothing is under way, or the connection is closed. */
+  /** Resolves when nothing is in flight, or the connection is closed. */
   async whenReady(): Promise<void> {
     if (this.isReady) return
     await new Promise<void>((resolve) => {
@@ -175,7 +175,7 @@ export class Connection {
     clearTimeout(timer)
   }
 
-  /** Cuts the socket; what is under way fails with {@link ConnectionLost}. */
+  /** Cuts the socket; what is in flight fails with {@link ConnectionLost}. */
   destroy(): void {
     this.#internals.connection.stream.destroy(new Error('connection destroyed'))
   }

@@ -125,17 +125,15 @@ export const databaseErrorTable = {
 
 export const databaseErrors = defineErrors(databaseErrorTable)
 
-const retryAfter = { headers: { 'retry-after': '1' } }
-
 /**
  * Turns what the database layer throws into an error of the API; anything else is answered undefined. No client
- * mistake ends as a 500, and no SQL leaves the server (decisions, Collections; facts, Database errors).
+ * mistake ends as a 500, and no SQL leaves the server.
  */
 export function translateDatabaseFailure(failure: unknown): AppError | undefined {
   if (failure instanceof ConnectionLost)
-    return databaseErrors.databaseUnavailable().with({ ...retryAfter, cause: failure })
+    return databaseErrors.databaseUnavailable().retryAfter(1).with({ cause: failure })
   if (failure instanceof PoolExhausted)
-    return databaseErrors.databaseBusy().with({ ...retryAfter, cause: failure })
+    return databaseErrors.databaseBusy().retryAfter(1).with({ cause: failure })
   if (failure instanceof StatementFailed) return translate(failure.error)?.with({ cause: failure.error })
   if (failure instanceof pg.DatabaseError) return translate(failure)?.with({ cause: failure })
   return undefined
@@ -152,10 +150,10 @@ function translate(error: pg.DatabaseError): AppError | undefined {
 type Translation = (error: pg.DatabaseError) => AppError | undefined
 
 const raised: Translation = (error) => databaseErrors.raised(error.message)
-const busy: Translation = () => databaseErrors.databaseBusy().with(retryAfter)
-const unavailable: Translation = () => databaseErrors.databaseUnavailable().with(retryAfter)
+const busy: Translation = () => databaseErrors.databaseBusy().retryAfter(1)
+const unavailable: Translation = () => databaseErrors.databaseUnavailable().retryAfter(1)
 
-/** Whether PL/pgSQL's RAISE made it: whatever the code, somebody wrote the message to be read. */
+/** Whether PL/pgSQL's RAISE made it: whatever the code, its author wrote the message to be read. */
 function isRaised(error: pg.DatabaseError): boolean {
   return error.routine === 'exec_stmt_raise'
 }
@@ -251,7 +249,7 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '23514': constraintError('check_violation', databaseErrors.checkViolation),
   '23P01': constraintError('exclusion_violation', databaseErrors.exclusionViolation),
   '23001': constraintError('restrict_violation', databaseErrors.restrictViolation),
-  '25006': () => databaseErrors.readOnlyDatabase().with({ headers: { 'retry-after': '5' } }),
+  '25006': () => databaseErrors.readOnlyDatabase().retryAfter(5),
   '3F000': nameAsValue,
   '42601': nameAsValue,
   '42602': nameAsValue,
@@ -269,7 +267,7 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '44000': () => databaseErrors.checkViolation(),
   '40001': () => databaseErrors.conflict(),
   '40P01': () => databaseErrors.conflict(),
-  // Lock not available: somebody set lock_timeout.
+  // Lock not available: lock_timeout is set.
   '55P03': () => databaseErrors.conflict(),
   '53200': busy,
   '53300': busy,
@@ -291,7 +289,7 @@ const byClass: Readonly<Record<string, Translation>> = {
   '08': unavailable,
   '22': (error) => databaseErrors.invalidValue(describeInvalidValue(error.message)),
   '23': constraintError('integrity_constraint_violation', databaseErrors.integrityViolation),
-  '53': () => databaseErrors.databaseFull().with({ headers: { 'retry-after': '5' } }),
+  '53': () => databaseErrors.databaseFull().retryAfter(5),
   '58': unavailable,
   // RAISE, and what PL/pgSQL raises by itself: a missing row, a failed assertion.
   P0: raised,
@@ -344,7 +342,7 @@ const valueHints: Readonly<Record<string, string>> = {
 }
 
 /**
- * Whether a statement made for definitions of before a change can fail so: an object has gone, has another type or went
+ * Whether a statement made for definitions of before a change can fail so: an object was dropped, has another type or went
  * while the statement was looked at, or a value does not fit the type that its column had.
  */
 export function mayBlameOldDefinitions(failure: unknown): boolean {

@@ -1,4 +1,4 @@
-/** The connection to Postgres could not be made or broke; what was under way may or may not have happened. */
+/** The connection to Postgres could not be made or broke; what was in flight may or may not have happened. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }

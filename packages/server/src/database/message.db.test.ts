@@ -142,7 +142,7 @@ describe('messages that travel together', () => {
   test('use what one before them prepared, even when that one failed', async () => {
     const shared = call('select $1::int::text', '5')
     const ends = await sendEach([[call('select 1/0'), shared], [shared], [call('select 1/0'), shared]])
-    // The second is done again by whoever sent it.
+    // The second is done again by its sender.
     expect(ends).toEqual(['0 22012 at 0', '1 26000 at 0', '2 22012 at 0'])
     expect(await sendEach([[shared], [shared]])).toEqual(['0 [["5"]]', '1 [["5"]]'])
   })

@@ -50,7 +50,7 @@ const preparedLimit = 200
 
 const preparedNames = new WeakMap<WireConnection, PreparedNames>()
 
-/** SQLSTATE of a prepared statement that does not exist: its Parse failed, or someone shares the session. */
+/** SQLSTATE of a prepared statement that does not exist: its Parse failed, or another client shares the session. */
 export const missingStatement = '26000'
 
 const executeBytes = serialize.execute({})

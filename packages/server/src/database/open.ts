@@ -51,7 +51,7 @@ export interface Database {
   readonly openListener: (() => Promise<Connection>) | undefined
   /** Connections beside the pools, for work that takes longer than a request may. Whoever opens one closes it. */
   readonly aside: {
-    /** @throws ConnectionLost when the database is away */
+    /** @throws ConnectionLost when the database is unavailable */
     open(): Promise<Connection>
     /** Stops the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
@@ -119,13 +119,13 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       aside: {
         open: () => Connection.open(target),
         async cancel(connection) {
-          // The process id that a pooler tells could be that of anybody.
+          // The process id that a pooler reports could be that of any client.
           if (engine.isPooled) connection.destroy()
           else await cancelStatement(system, connection)
         },
       },
       async close(isImmediate = false) {
-        // In this order: statements of callers that have gone are cancelled through the other pool.
+        // In this order: statements of callers that have disconnected are cancelled through the other pool.
         const closing = pools.user.close().then(() => pools.system.close())
         if (!isImmediate) await closing
         await embedded?.close()
@@ -286,7 +286,7 @@ function createPools(
     ...common,
     size: config.max_conns - systemShare(config.max_conns),
     async cancel(connection) {
-      // A pooler makes up the process id, and it could be that of anybody; the statement timeout ends the work.
+      // A pooler makes up the process id, and it could be that of any client; the statement timeout ends the work.
       if (isPooled) return
       await cancelStatement(systemDatabase, connection)
     },

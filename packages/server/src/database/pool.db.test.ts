@@ -41,7 +41,7 @@ const nap = (seconds: number) => (connection: Connection) =>
   connection.send([call(`select pg_sleep(${seconds})`)])
 const quick = (connection: Connection) => connection.send([call('select 1')])
 
-/** Work that lasts until it is told to end. */
+/** Work that lasts until it is ended. */
 function occupy(pool: Pool, subject?: string): { readonly done: Promise<void>; end(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { done: pool.use({ run: () => promise, subject }), end: resolve }

@@ -21,7 +21,7 @@ export interface Work<Result> {
   readonly run: (connection: Connection, claim: (subject: string | undefined) => void) => Promise<Result>
   /** What the work is about, of which no more than a share of the connections may be: a relation. */
   readonly subject?: string | undefined
-  /** Whether the caller has gone; asked while the work waits and runs. */
+  /** Whether the caller has disconnected; asked while the work waits and runs. */
   readonly isAbandoned?: (() => boolean) | undefined
 }
 
@@ -43,7 +43,7 @@ const openAgainMs = 100
 
 /**
  * A bounded set of connections. Unlike a general pool it fails fast: waiting is bounded in number and time, a
- * database that is away fails everybody at once, and a caller that has gone gives its slot back.
+ * database that is unavailable fails all callers at once, and a caller that has gone gives its slot back.
  */
 export class Pool {
   readonly #options: PoolOptions
@@ -83,7 +83,7 @@ export class Pool {
    * Runs the work on a connection of its own.
    *
    * @throws PoolExhausted when none became free in time
-   * @throws ConnectionLost when Postgres is away
+   * @throws ConnectionLost when Postgres is unavailable
    */
   async use<Result>({ run, subject, isAbandoned }: Work<Result>): Promise<Result> {
     const idle = this.#shares.admits(subject) ? this.#takeIdle() : undefined
@@ -109,7 +109,7 @@ export class Pool {
     }
   }
 
-  /** Lets the work under way finish, then closes every connection. */
+  /** Lets the work in flight finish, then closes every connection. */
   close(): Promise<void> {
     this.#closing ??= this.#drain()
     return this.#closing
@@ -168,7 +168,7 @@ export class Pool {
     })
   }
 
-  /** While somebody waits whom another connection would help. */
+  /** While a request waits that another connection would serve. */
   #beImpatient(): void {
     if (this.#patience !== undefined || !this.#waiting.some(this.#isAdmitted)) return
     if (this.#idle.length === 0 && this.#isFull()) return
@@ -261,7 +261,7 @@ export class Pool {
     if (this.#isUnused()) this.#drained?.()
   }
 
-  /** Whether more than enough connections work already and nobody has waited for long. */
+  /** Whether more than enough connections work already and no request has waited for long. */
   #isBusyEnough(): boolean {
     const [first] = this.#waiting
     const { eagerSize, growDelayMs } = this.#meter.sizing

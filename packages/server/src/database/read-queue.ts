@@ -99,7 +99,7 @@ export class ReadQueue {
     return this.#averageMs < quickMs ? groupLimit : 1
   }
 
-  /** Waits for a connection and sends on it those who wait then, whoever they are. */
+  /** Waits for a connection and sends on it all that wait then. */
   async #takeTurn(): Promise<void> {
     this.#turns += 1
     const since = performance.now()
@@ -196,7 +196,7 @@ export class ReadQueue {
   }
 }
 
-/** Answered elsewhere, or nobody is there to hear the answer. */
+/** Answered elsewhere, or no caller waits for the answer. */
 function isUnwanted(read: Read): boolean {
   return read.isSettled || read.isAbandoned?.() === true
 }

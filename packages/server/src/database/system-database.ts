@@ -1,7 +1,8 @@
 import type { QueryResultRow } from 'pg'
 import type { Connection } from './connection.ts'
 import type { Pool } from './pool.ts'
-import { type RenderedSql, type Sql, sql } from './sql.ts'
+import { type RenderedSql, render, type Sql, sql } from './sql.ts'
+import { observed, type StatementObserver } from './statement-observer.ts'
 
 /** What runs one statement of our own; rows come parsed by type. */
 export interface Queryable {
@@ -22,25 +23,31 @@ export interface Queryable {
  */
 export class SystemDatabase implements Queryable {
   readonly #pool: Pool
+  #observe: StatementObserver | undefined
 
   constructor(pool: Pool) {
     this.#pool = pool
   }
 
+  /** Has every statement outside of transactions observed. */
+  observe(observer: StatementObserver): void {
+    this.#observe = observer
+  }
+
   one<Row extends QueryResultRow>(statement: Sql): Promise<Row> {
-    return this.#use((queryable) => queryable.one<Row>(statement))
+    return this.#use(statement, (queryable) => queryable.one<Row>(statement))
   }
 
   maybeOne<Row extends QueryResultRow>(statement: Sql): Promise<Row | undefined> {
-    return this.#use((queryable) => queryable.maybeOne<Row>(statement))
+    return this.#use(statement, (queryable) => queryable.maybeOne<Row>(statement))
   }
 
   many<Row extends QueryResultRow>(statement: Sql): Promise<Row[]> {
-    return this.#use((queryable) => queryable.many<Row>(statement))
+    return this.#use(statement, (queryable) => queryable.many<Row>(statement))
   }
 
   count(statement: Sql): Promise<number> {
-    return this.#use((queryable) => queryable.count(statement))
+    return this.#use(statement, (queryable) => queryable.count(statement))
   }
 
   execute(statement: RenderedSql): Promise<{ rows: QueryResultRow[] }> {
@@ -52,8 +59,11 @@ export class SystemDatabase implements Queryable {
     return this.#pool.use({ run: (connection) => inTransaction(connection, work) })
   }
 
-  #use<Result>(work: (queryable: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#pool.use({ run: (connection) => work(queryableOn(connection)) })
+  #use<Result>(statement: Sql, work: (queryable: Queryable) => Promise<Result>): Promise<Result> {
+    const running = this.#pool.use({ run: (connection) => work(queryableOn(connection)) })
+    return this.#observe === undefined
+      ? running
+      : observed(this.#observe, () => render(statement).text, running)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts'
 export interface UnderWayOptions {
   /** Milliseconds after which work that has not answered is given up and its connection cut. */
   readonly workTimeoutMs: number
-  /** Stops the statement that runs on a connection whose caller has gone; never rejects. */
+  /** Stops the statement that runs on a connection whose caller has disconnected; never rejects. */
   readonly cancel: (connection: Connection) => Promise<void>
   /** Of connections that have been silent for seconds, those that will never answer; never rejects. */
   readonly findDead: (suspects: readonly Connection[]) => Promise<readonly Connection[]>
@@ -14,7 +14,7 @@ export interface Busy {
   readonly connection: Connection
   readonly since: number
   readonly isAbandoned: (() => boolean) | undefined
-  /** While the statement is told to stop; the connection is reused only after that call returned. */
+  /** While the statement is being cancelled; the connection is reused only after that call returned. */
   cancelled: Promise<void> | undefined
   /** Bytes the connection had carried when it was last looked at, which takes its time and is not done at once. */
   traffic: number | undefined
@@ -26,7 +26,7 @@ export interface Busy {
 const suspicionMs = 3000
 const sweepMs = 250
 
-/** Looks after work until it is done: what takes too long, nobody waits for, or cannot end, is ended. */
+/** Looks after work until it is done: what takes too long, has no caller left, or cannot end, is ended. */
 export class UnderWay {
   readonly #options: UnderWayOptions
   readonly #busy = new Set<Busy>()
@@ -56,7 +56,7 @@ export class UnderWay {
     return busy
   }
 
-  /** What there is to wait for before the connection can serve somebody else; mostly nothing. */
+  /** What to wait for before the connection can serve another caller; mostly nothing. */
   settling(busy: Busy): Promise<void> | undefined {
     return busy.connection.isReady && busy.cancelled === undefined ? undefined : this.#settle(busy)
   }
@@ -65,7 +65,7 @@ export class UnderWay {
     this.#busy.delete(busy)
   }
 
-  /** Looks no more; for when nothing is under way any longer. */
+  /** Looks no more; for when nothing is in flight any longer. */
   close(): void {
     clearInterval(this.#sweeper)
   }
@@ -102,7 +102,7 @@ export class UnderWay {
     const dead = new Set(await this.#options.findDead(suspects.map(({ connection }) => connection)))
     this.#isLooking = false
     for (const busy of suspects) {
-      // It may have answered in the meantime and serve somebody else.
+      // It may have answered in the meantime and serve another caller.
       if (!this.#busy.has(busy)) continue
       if (dead.has(busy.connection)) busy.connection.destroy()
       else busy.knownAliveAt = performance.now()

@@ -13,8 +13,9 @@ import {
 } from './message.ts'
 import type { Pool } from './pool.ts'
 import { ReadQueue } from './read-queue.ts'
+import { observed, type StatementObserver } from './statement-observer.ts'
 
-/** The role every caller with a token works as (decisions, Names). */
+/** The role every caller with a token works as. */
 export const callerRole = 'basalt_authenticated'
 
 const becomeLogin: Call = { statement: statement("select set_config('role', 'none', true)"), values: [] }
@@ -46,12 +47,12 @@ export type CallerScope =
       /** Undefined for people. */
       readonly grant?: Grant
     }
-  /** The administrator, or anybody while auth is off: the login role, without policies. */
+  /** The administrator, or any caller while auth is off: the login role, without policies. */
   | { readonly kind: 'unrestricted' }
 
 /** A call of a run. */
 export interface Step extends Call {
-  /** Runs as the login role, whoever the caller is: for what the server itself keeps beside the caller's data. */
+  /** Runs as the login role, for every caller: for what the server itself keeps beside the caller's data. */
   readonly asLogin?: boolean
 }
 
@@ -68,10 +69,29 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
   }
 }
 
+/** Which request a write belongs to, for the record of changes in audited tables. */
+export interface Origin {
+  /** `user`, `admin` or `open`. */
+  readonly actor: string
+  readonly requestId: string
+  readonly appId: string
+  /** Empty without one. */
+  readonly keyId: string
+  readonly address: string
+}
+
+const noteOrigin = statement(
+  ['basalt.actor', 'basalt.request_id', 'basalt.app_id', 'basalt.api_key_id', 'basalt.address']
+    .map((name, index) => `${index === 0 ? 'select' : ''} set_config('${name}', $${index + 1}, true)`)
+    .join(','),
+)
+
 export interface RunOptions {
+  /** Left in settings of the transaction; undefined where nothing reads them. */
+  readonly origin?: Origin | undefined
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
-  /** Whether the client has gone; its statement is then cancelled. */
+  /** Whether the client has disconnected; its statement is then cancelled. */
   readonly isAbandoned?: () => boolean
 }
 
@@ -83,13 +103,14 @@ const endingCodes = new Set(['57P01', '57P02', '57P03'])
 
 /**
  * The database as callers use it: every run is one message and one transaction that begins by taking on the
- * caller's role and claims, so there is no way past the policies and no extra round trip (design, The data path).
+ * caller's role and claims, so there is no way past the policies and no extra round trip.
  */
 export class UserDatabase {
   readonly #pool: Pool
   readonly #reads: ReadQueue
   readonly #callerContext: Statement
   readonly #unrestrictedContext: Call
+  #observe: StatementObserver | undefined
 
   /**
    * @param sessionSettings settings each transaction makes for itself; empty where the connection carries them.
@@ -112,6 +133,11 @@ export class UserDatabase {
     }
   }
 
+  /** Has every run observed. */
+  observe(observer: StatementObserver): void {
+    this.#observe = observer
+  }
+
   get stats(): Pool['stats'] {
     return this.#pool.stats
   }
@@ -123,7 +149,10 @@ export class UserDatabase {
    * @throws ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    return this.#attempt(this.#assemble(scope, steps), options, 1)
+    const running = this.#attempt(this.#assemble(scope, steps, options.origin), options, 1)
+    return this.#observe === undefined
+      ? running
+      : observed(this.#observe, () => steps.map(({ statement }) => statement.text).join(';\n'), running)
   }
 
   /**
@@ -172,8 +201,12 @@ export class UserDatabase {
   }
 
   /** Puts the context before the steps, and changes of the role around those of the login role. */
-  #assemble(scope: CallerScope, steps: readonly Step[]): Assembled {
+  #assemble(scope: CallerScope, steps: readonly Step[], origin?: Origin): Assembled {
     const calls: Call[] = [this.#contextOf(scope)]
+    if (origin !== undefined) {
+      const { actor, requestId, appId, keyId, address } = origin
+      calls.push({ statement: noteOrigin, values: [actor, requestId, appId, keyId, address] })
+    }
     const places: number[] = []
     let isLogin = false
     for (const step of steps) {
@@ -182,7 +215,7 @@ export class UserDatabase {
       isLogin = wantsLogin
       places.push(calls.push(step) - 1)
     }
-    // Before PostgreSQL 18, triggers that wait for the commit run as whoever is the role then.
+    // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
     if (isLogin) calls.push(becomeCaller)
     return { calls, steps, places }
   }
@@ -195,7 +228,7 @@ export class UserDatabase {
   }
 }
 
-/** The claims that policies read, in the order of {@link UserDatabase}'s context values (decisions, Names). */
+/** The claims that policies read, in the order of {@link UserDatabase}'s context values. */
 const callerVariables = [
   'basalt.user_id',
   'basalt.user_email',
@@ -226,7 +259,7 @@ function locateFailure(error: unknown, { steps, places }: Assembled): unknown {
     : located
 }
 
-/** Whether the caller would be told that the request is to blame. */
+/** Whether the caller would learn that the request is to blame. */
 function isFaultOfRequest(failure: StatementFailed): boolean {
   const status = translateDatabaseFailure(failure)?.status ?? 500
   return status < 500 && !conflictCodes.has(failure.error.code ?? '')

@@ -200,7 +200,7 @@ function tokenParameter(query: unknown): string | undefined {
   return typeof token === 'string' && token !== '' ? token : undefined
 }
 
-/** RFC 6750 §2.1; the scheme is matched case-sensitively (facts, Envelope and request handling). */
+/** RFC 6750 §2.1; the scheme is matched case-sensitively. */
 function bearerToken(header: string | undefined): string | undefined {
   if (header === undefined || !header.startsWith('Bearer ')) return undefined
   const token = header.slice('Bearer '.length).trim()

@@ -60,12 +60,13 @@ describe('behind a trusted proxy', () => {
   test.each([
     ['one hop', '198.51.100.7', '198.51.100.7'],
     ['two trusted hops', '198.51.100.7, 10.1.2.3', '198.51.100.7'],
-    ['a hop nobody trusts', '203.0.113.9, 198.51.100.7', '198.51.100.7'],
+    ['an untrusted hop', '203.0.113.9, 198.51.100.7', '198.51.100.7'],
     ['what the client put before the proxy’s own', '127.0.0.1, 198.51.100.7', '198.51.100.7'],
     ['a long forged list', `${'1.2.3.4, '.repeat(50)}198.51.100.7, 10.0.0.1`, '198.51.100.7'],
     ['an IPv6 client counted by its network', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['the same network in another spelling', '2001:0DB8:1:2::9', '2001:db8:1:2::/64'],
     ['an IPv4 client in IPv6 notation', '::ffff:198.51.100.7', '198.51.100.7'],
+    ['an IPv4 client in IPv6 notation of hexadecimal groups', '::ffff:c633:6407', '198.51.100.7'],
   ])('the last address it does not trust is the client: %s', async (_what, list, key) => {
     expect(await countedKey(proxied, { 'x-forwarded-for': list })).toBe(key)
   })

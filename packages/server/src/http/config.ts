@@ -25,6 +25,6 @@ export const serverConfig = Type.Object({
   header_timeout: integer(10, 'Seconds a client has to send the request headers.', 1, 600),
   request_timeout: integer(30, 'Seconds a client has to send the whole request.', 1, 3600),
   max_connections: integer(10_000, 'Connections held open at once; further ones are refused.', 10, 1_000_000),
-  shutdown_timeout: integer(30, 'Seconds that requests under way may take when the server stops.', 0, 3600),
+  shutdown_timeout: integer(30, 'Seconds that requests in flight may take when the server stops.', 0, 3600),
   insecure_open: flag(false, 'Permits auth.enabled = false on an address other machines can reach.'),
 })

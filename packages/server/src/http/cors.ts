@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Origins } from './origins.ts'
 
-/** Tells the browser that the page may read the response; answers whether the origin is allowed. */
+/** Lets the page read the response; answers whether the origin is allowed. */
 export type AllowOrigin = (request: FastifyRequest, reply: FastifyReply) => boolean
 
 /**
@@ -24,7 +24,7 @@ export function createOriginPolicy(origins: Origins): AllowOrigin {
   }
 }
 
-/** A preflight request has no route: its path tells. */
+/** A preflight request has no route: its path decides. */
 function isOfAdministration({ is404, routeOptions, url }: FastifyRequest): boolean {
   if (!is404 && routeOptions.config.guard === 'admin') return true
   const [path = ''] = url.split('?', 1)

@@ -14,7 +14,7 @@ export interface ErrorHandlerOptions {
   readonly allowedMethods: (path: string) => readonly string[]
 }
 
-/** The error envelope of every response (interface, Errors; decisions, Every response). */
+/** The error envelope of every response. */
 export interface ErrorEnvelope {
   readonly code: number
   readonly message: string

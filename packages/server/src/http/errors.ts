@@ -7,6 +7,11 @@ export const httpErrorTable = {
     message: (problem: string) => problem,
     help: 'A parameter or a member of the body has the wrong form; the message names it and what was expected.',
   },
+  invalidListParameter: {
+    status: 400,
+    message: (name: string, expected: string) => `invalid ${name}${expected === '' ? '' : `; ${expected}`}`,
+    help: 'A parameter of a list or a report has a value that it cannot take; the message says what was expected.',
+  },
   invalidJson: {
     status: 400,
     message: 'invalid JSON body',

@@ -83,7 +83,7 @@ const secondFactorRoutes = /^\/api\/auth\/mfa\/(\w+\/(challenge|verify))$/
 /** Open to a user and to a token whose second factor is due. */
 const eitherRoutes = /^\/api\/auth\/mfa\/factors$/
 
-/** Says more to those who sign in; a token that is not valid is refused. */
+/** Says more to signed-in callers; a token that is not valid is refused. */
 const optionalRoutes = new Set(['/api/openapi.json'])
 
 type Access = 'public' | 'optional' | 'admin' | 'data' | 'stream' | 'account' | 'second factor' | 'either'
@@ -158,7 +158,7 @@ describe('a route for everybody', () => {
           expect([route.url, [302, 426].includes(status) ? 200 : status]).toEqual([route.url, 200])
           continue
         }
-        // Without a body nobody signs in; what is switched off says so. Only this one looks at a token that is sent.
+        // Without a body no sign-in passes; what is switched off says so. Only this one looks at a token that is sent.
         const isLooking = route.url.endsWith('/magic-link/confirm') && headers.authorization === 'Bearer x'
         const isForm = route.url.startsWith('/auth/')
         const answers = isForm ? [415] : isLooking || route.url.endsWith('/auth/login') ? [401] : [400, 404]
@@ -169,7 +169,7 @@ describe('a route for everybody', () => {
   })
 })
 
-/** Data and accounts: whoever may not read the one may not enter the other. */
+/** Data and accounts: a caller that may not read the one may not enter the other. */
 const guardedForUsers = () => [...guarded('data'), ...guarded('account')]
 
 describe('a route for callers', () => {

@@ -1,6 +1,6 @@
 import type { CallerScope } from '../database/user-database.ts'
 
-/** Who makes a request. Derived once, by the kind of token, before anything else happens (design, Identity). */
+/** Who makes a request. Derived once, by the kind of token, before anything else happens. */
 export type Identity = UserIdentity | AdminIdentity | OpenIdentity
 
 /** The app of requests that belong to no other: those of people, of administrators, and of keys without an app. */
@@ -40,7 +40,7 @@ export interface UserIdentity extends Attribution {
   readonly appLimit?: AppLimit | undefined
 }
 
-/** A caller whose first factor has passed and whose second one is due (interface, MFA-pending response). */
+/** A caller whose first factor has passed and whose second one is due. */
 export interface PendingIdentity {
   readonly userId: string
   /** Empty when the user has none. */
@@ -76,7 +76,7 @@ export interface TokenVerifier {
   verify(token: string): Verdict | Promise<Verdict>
 }
 
-/** Without auth the data is open and runs without policies (decisions, Configuration). */
+/** Without auth the data is open and runs without policies. */
 export const openIdentity: OpenIdentity = {
   kind: 'open',
   scope: { kind: 'unrestricted' },

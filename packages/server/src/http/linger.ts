@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** How much and for how long a client may go on sending after the answer. */
+/** How much and for how long a client may keep sending after the answer. */
 const lingerBytes = 16 * 1024 * 1024
 const lingerMs = 2000
 

@@ -88,7 +88,7 @@ describe.each(['json', 'pretty'])('the log, written as %s', (format) => {
   })
 })
 
-/** Every text in an answer that lets somebody in. */
+/** Every text in an answer that signs a caller in. */
 function secretsIn(answer: unknown): string[] {
   const found: string[] = []
   JSON.stringify(answer, (name, value: unknown) => {

@@ -16,8 +16,22 @@ export class Metrics {
   readonly #counters = new Map<string, Counter.Internal>()
   readonly #timers = new Map<string, Histogram.Internal<'operation'>>()
 
+  readonly #dropped = new Map<string, () => number>()
+  #poolStats: (() => PoolStats) | undefined
+
   constructor() {
     collectDefaultMetrics({ register: this.registry })
+    const dropped = this.#dropped
+    new Counter({
+      name: 'basalt_dropped_entries_total',
+      help: 'Entries that were not written because their queue was full or the database refused them, by queue.',
+      labelNames: ['queue'],
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        for (const [queue, count] of dropped) this.inc({ queue }, count())
+      },
+    })
     this.#requests = new Counter({
       name: 'basalt_http_requests_total',
       help: 'Requests answered, by operation and status.',
@@ -33,8 +47,28 @@ export class Metrics {
     })
   }
 
+  /** Connections for data requests. */
+  poolStats(): PoolStats {
+    return this.#poolStats?.() ?? { busy: 0, idle: 0, waiting: 0 }
+  }
+
+  /** Garbage collections since the process started. */
+  async countCollections(): Promise<number> {
+    const found = await this.registry.getSingleMetric('nodejs_gc_duration_seconds')?.get()
+    const counts = found?.values.filter(
+      (value) => 'metricName' in value && /_count$/.test(String(value.metricName)),
+    )
+    return counts?.reduce((total, { value }) => total + value, 0) ?? 0
+  }
+
+  /** Shows what was lost because its queue was full. */
+  watchDropped(queue: string, count: () => number): void {
+    this.#dropped.set(queue, count)
+  }
+
   /** Shows the connections of a pool. */
   watchPool(stats: () => PoolStats): void {
+    this.#poolStats = stats
     new Gauge({
       name: 'basalt_database_connections',
       help: 'Connections for data requests by state, and requests that wait for one.',

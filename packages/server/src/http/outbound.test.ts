@@ -15,7 +15,7 @@ async function receiver(respond: Respond = accept): Promise<Receiver> {
   return started
 }
 
-/** A server that speaks as told as soon as somebody connects. */
+/** A server that sends what is given as soon as a client connects. */
 async function rawServer(speak: (write: (text: string) => void) => void): Promise<string> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -106,7 +106,7 @@ describe('an exchange', () => {
   })
 
   test.each([
-    ['nobody listens', async () => `http://127.0.0.1:${await findFreePort()}/`, 'the connection failed'],
+    ['no server listens', async () => `http://127.0.0.1:${await findFreePort()}/`, 'the connection failed'],
     [
       'something else listens',
       () => rawServer((write) => write('220 mail ready\r\n')),
@@ -118,7 +118,7 @@ describe('an exchange', () => {
       'no secure connection: TLS or certificate refused',
     ],
     ['the name has no address', async () => 'http://nowhere.invalid/', 'the host name was not found'],
-  ])('where %s tells no more than that', async (_what, url, error) => {
+  ])('where %s says no more than that', async (_what, url, error) => {
     const resolve: Resolve = async () => {
       throw Object.assign(new Error('getaddrinfo ENOTFOUND nowhere.invalid'), { code: 'ENOTFOUND' })
     }
@@ -173,7 +173,7 @@ describe('a target that is not allowed', () => {
   test('is not reached by a name that changes its answer', async () => {
     const target = await receiver()
     const { port } = new URL(target.url)
-    // Only the first answer was looked at by anybody who looks before connecting.
+    // Only the first answer is seen by a check before connecting.
     const { resolve, asked } = names(['203.0.113.1'], ['127.0.0.1'])
     const by = createOutbound({ allowsPrivate: () => false, resolve })
     expect(by.refuses(`http://rebinding.example:${port}/`)).toBe(false)

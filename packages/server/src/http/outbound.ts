@@ -27,7 +27,7 @@ export interface OutboundRequest {
   readonly signal?: AbortSignal
 }
 
-/** How an exchange went. Texts say nothing that the network would not tell anybody. */
+/** How an exchange went. Texts disclose nothing about the network. */
 export interface OutboundReply {
   /** Absent when none came. */
   readonly status?: number
@@ -91,7 +91,7 @@ export function createOutbound({ allowsPrivate, resolve = resolveBySystem }: Out
   }
 }
 
-/** Without the brackets of an IPv6 address. URLs bring IPv4 addresses of any spelling into the usual one. */
+/** Without the brackets of an IPv6 address. URLs normalize IPv4 addresses of any spelling. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }

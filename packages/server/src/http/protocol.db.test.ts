@@ -6,7 +6,7 @@ import { exchangeRaw, openRaw, parseRaw, type RawResponse } from '../../test/raw
 import { createTestApp, type TestApp, userToken } from '../../test/test-app.ts'
 
 let app: TestApp
-/** Of no patience with slow clients. */
+/** With short timeouts for slow clients. */
 let hasty: TestApp
 const token = userToken({ sub: alice })
 
@@ -65,7 +65,7 @@ describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
     expectEnvelope(response, 431, 'headers_too_large', 'the request headers are too large')
   })
 
-  test('a body that ends before its length is nobody to answer to', async () => {
+  test('a body that ends before its length gets no answer', async () => {
     const { socket, write, ended } = openRaw(app.url)
     write(`${post}Content-Length: 100\r\n\r\n{`)
     socket.end()
@@ -104,7 +104,7 @@ describe('what is HTTP/1.1 is understood', () => {
       'GET /health HTTP/1.1\r\nHost: x\r\nExpect: cake\r\nConnection: close\r\n\r\n',
     ],
     [
-      'an upgrade nobody offers',
+      'an upgrade that is not offered',
       'GET /health HTTP/1.1\r\nHost: x\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\n\r\n',
     ],
   ])('%s', async (_what, text) => {
@@ -146,7 +146,7 @@ describe('what is HTTP/1.1 is understood', () => {
 })
 
 describe('two Authorization headers', () => {
-  test('are refused: which of them counts is anybody’s guess', async () => {
+  test('are refused: which of them counts is ambiguous', async () => {
     const ask = (headers: string) =>
       exchangeRaw(
         app.url,
@@ -201,9 +201,9 @@ describe('a client that is too slow', () => {
 })
 
 describe('connections', () => {
-  test('beyond server.max_connections are refused, and served again when others have gone', async () => {
+  test('beyond server.max_connections are refused, and served again when others have disconnected', async () => {
     const idle = Array.from({ length: 45 }, () => openRaw(app.url))
-    // Those too many are closed without a word; the others would be told of the header timeout.
+    // Those too many are closed without an answer; the others would receive that of the header timeout.
     expect((await Promise.race(idle.map(({ ended }) => ended))).text).toBe('')
     for (const { socket } of idle) socket.destroy()
     await Promise.all(idle.map(({ ended }) => ended))

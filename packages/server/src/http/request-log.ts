@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config/schema.ts'
+import { pathOf } from './request-observer.ts'
 
 /** One line per request. Never the query string or a header: both can carry secrets. */
 export function addRequestLog(
@@ -47,10 +48,6 @@ function describeRequest(request: FastifyRequest, reply: FastifyReply): string {
     `${Math.round(reply.elapsedTime)} ms`,
     user === undefined ? callerOf(request) : `user ${user}`,
   ].join(' ')
-}
-
-function pathOf({ url }: FastifyRequest): string {
-  return url.split('?', 1)[0] ?? ''
 }
 
 function callerOf({ identity, pending }: FastifyRequest): 'user' | 'admin' | 'anonymous' {

@@ -2,7 +2,7 @@ import { type TSchema, Type } from 'typebox'
 
 /** Shapes that many routes share. */
 
-/** The error envelope (interface, Errors). */
+/** The error envelope. */
 export const errorEnvelopeSchema = Type.Object(
   {
     code: Type.Integer({ description: 'Equals the HTTP status.' }),

@@ -21,6 +21,7 @@ import { compileValidator } from './parameters.ts'
 import { collectApiDocument } from './plugins/api-document.ts'
 import { addProtocolErrors, answerClientError } from './protocol-errors.ts'
 import { addRequestLog } from './request-log.ts'
+import { addRequestObservers, type RequestObserver } from './request-observer.ts'
 import { addResponseHeaders, createHeaderSetter, requestId, securityHeaders } from './response-headers.ts'
 import { indexRoutes } from './route-index.ts'
 import './route-config.ts'
@@ -41,6 +42,10 @@ export interface HttpServerOptions {
   readonly origins: Origins
   readonly metrics: Metrics
   readonly log: Logger
+  /** Gets the lines of requests; without one, `log` does. */
+  readonly requestLog?: Logger
+  /** Learn of every request that was answered. */
+  readonly observers?: readonly RequestObserver[]
   /** Without one, that of the system. */
   readonly clock?: Clock
   /** Where clients reach the server; known for certain only once it listens. */
@@ -104,7 +109,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addProtocolErrors(app, headers, referenceUrl)
   upgrades.route(app)
   addMetrics(app, options.metrics)
-  addRequestLog(app, options.log, options.config.logging)
+  addRequestLog(app, options.requestLog ?? options.log, options.config.logging)
+  addRequestObservers(app, options.observers ?? [], options.clock)
   const failures = new FailureLog(options.log, options.clock)
   addErrorHandling(app, { failures, referenceUrl, bodyLimit: server.body_limit, allowedMethods })
   await collectApiDocument(app, options.version)

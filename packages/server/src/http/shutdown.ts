@@ -6,7 +6,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 const drainMs = 1000
 /** Time the request has to arrive for which a connection was made just before the server closed. */
 const lastRequestMs = 500
-/** Clients that come back for each request are between two connections for less than this. */
+/** Clients that reconnect for each request are between two connections for less than this. */
 const quietMs = 100
 const lookMs = 20
 const idleSweepMs = 100
@@ -37,11 +37,11 @@ export async function drainConnections(server: Server, connections: ReadonlySet<
 }
 
 /**
- * Takes no more connections and lets requests under way finish. Node would wait for connections that have never
+ * Takes no more connections and lets requests in flight finish. Node would wait for connections that have never
  * sent a whole request, such as those that browsers open in advance.
  *
  * @param close closes the server
- * @param timeoutSeconds after which requests under way are cut off
+ * @param timeoutSeconds after which requests in flight are cut off
  */
 export async function closeServer(
   server: Server,
@@ -58,7 +58,7 @@ export async function closeServer(
   clearInterval(sweep)
 }
 
-/** Node keeps the response under way there, and uses it for the same purpose; its types do not list it. */
+/** Node keeps the response in flight there, and uses it for the same purpose; its types do not list it. */
 function isIdle(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   return socket._httpMessage === null || socket._httpMessage === undefined
 }

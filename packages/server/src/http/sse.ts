@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import { noteStream } from './request-observer.ts'
 
 /** How long a client has to take the last words of a stream. */
 const farewellMs = 2000
@@ -21,6 +22,7 @@ export class EventStream {
       // Proxies that collect answers would keep events back.
       'x-accel-buffering': 'no',
     })
+    noteStream(reply.request, this.#response)
   }
 
   onClose(listener: () => void): void {

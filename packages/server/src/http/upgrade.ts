@@ -1,13 +1,14 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { noteStream } from './request-observer.ts'
 
 /** The connection of a request that asks for another protocol. */
 export interface UpgradeOffer {
   readonly socket: Socket
   /** What has come after the request already. */
   readonly head: Buffer
-  /** Ends HTTP on the connection: from now on it belongs to whoever called. */
+  /** Ends HTTP on the connection: from now on it belongs to the caller. */
   take(reply: FastifyReply): void
 }
 
@@ -55,6 +56,7 @@ export class Upgrades {
         take(reply) {
           reply.hijack()
           response.detachSocket(socket)
+          noteStream(reply.request, socket)
         },
       })
       app.routing(request, response)
@@ -62,7 +64,7 @@ export class Upgrades {
   }
 }
 
-/** Node keeps the response under way there; its types do not list it. */
+/** Node keeps the response in flight there; its types do not list it. */
 function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   return socket._httpMessage !== null && socket._httpMessage !== undefined
 }

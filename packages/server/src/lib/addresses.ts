@@ -1,17 +1,22 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 
-/** Whether a host name or address can only be reached from this machine. */
+/**
+ * Reads an IP address; an IPv4-mapped one as the IPv4 address.
+ *
+ * @returns undefined for what the system does not accept either, such as `127.1`, and for deprecated IPv4-compatible
+ * addresses (RFC 4291 §2.5.5.1), which the library takes for IPv4-mapped ones
+ */
+export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  return isIP(text) === 0 || /^::\d+\./.test(text) ? undefined : ipaddr.process(text)
+}
+
+/** Whether a host name or address, however written (`::ffff:127.0.0.1`), can only be reached from this machine. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '').toLowerCase()
   if (bare === 'localhost') return true
-  const version = isIP(bare)
-  return version !== 0 && loopback.check(bare, version === 6 ? 'ipv6' : 'ipv4')
+  return parseAddress(bare)?.range() === 'loopback'
 }
-
-/** However written: `::ffff:127.0.0.1` is one of them, too. */
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-loopback.addAddress('::1', 'ipv6')
 
 /** The origin a server on this host and port is reached at from the same machine. */
 export function httpOrigin(host: string, port: number): string {

@@ -50,6 +50,11 @@ export class AppError extends Error {
   with(extras: ErrorExtras): AppError {
     return new AppError(this.kind, this.status, this.message, { ...this.extras, ...extras })
   }
+
+  /** The same error with the header `Retry-After` (RFC 9110 §10.2.3). */
+  retryAfter(seconds: number): AppError {
+    return this.with({ headers: { ...this.extras.headers, 'retry-after': String(seconds) } })
+  }
 }
 
 type Arguments<Spec extends ErrorSpec> = Spec['message'] extends (...args: infer Args) => string ? Args : []
@@ -92,7 +97,7 @@ export function codeOf(error: unknown): string | undefined {
  */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
-  /** 1 failed, 2 wrong usage (decisions, Command line). */
+  /** 1 failed, 2 wrong usage. */
   readonly exitCode: 1 | 2
 
   constructor(message: string, options: { exitCode?: 1 | 2; cause?: unknown } = {}) {

@@ -20,7 +20,7 @@ describe('a token', () => {
     for (const characters of places) expect(characters.size).toBeGreaterThan(50)
   })
 
-  test('is told from one that was mistyped', () => {
+  test('is distinguished from one that was mistyped', () => {
     const change = fc.record({ at: fc.nat(48), by: fc.constantFrom(...'09AZaz-_ \0') })
     fc.assert(
       fc.property(change, ({ at, by }) => {

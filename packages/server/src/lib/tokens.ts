@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 
 /**
  * Opaque tokens: `<prefix><secret><checksum>`, all base62 behind the prefix. The checksum lets a secret scanner
- * and the server refuse a mistyped token without a query (decisions, Names). Only {@link hashToken} is stored.
+ * and the server refuse a mistyped token without a query. Only {@link hashToken} is stored.
  */
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -110,7 +110,7 @@ describe('when packets get lost without a word', () => {
     const [read, written] = await Promise.all([list(app), create(app, 'on an old connection')])
     expect(performance.now() - startedAt).toBeLessThan(freedWithinMs)
     expect(read.json).toMatchObject(oneAuthor)
-    // An idle connection cannot be told from a dead one before something is sent.
+    // An idle connection cannot be distinguished from a dead one before something is sent.
     if (written.status === 503) expectUnavailable(written)
     else expect(written.status).toBe(201)
     await waitFor('the slots', () => app.app.database.user.stats.busy === 0)

@@ -33,7 +33,7 @@ function start(port: number): Promise<ServerProcess> {
   })
 }
 
-/** Keys in the order in which the stream was told of them. */
+/** Keys in the order in which the stream received them. */
 function createdKeys({ events }: ResumingStream): readonly string[] {
   return events
     .filter(({ name, data }) => name === 'message' && data.action === 'create')
@@ -46,7 +46,7 @@ test('with killed nodes and a restarted Postgres every stream that comes back is
   const urls = () => nodes.map(({ url }) => url).filter((url) => url !== '')
   const streams = await Promise.all(
     Array.from({ length: 8 }, (_, n) =>
-      // Every second one as somebody of its own, so that not all are decided together.
+      // Every second one as a user of its own, so that not all are decided together.
       followStream(
         urls,
         'tables=item',

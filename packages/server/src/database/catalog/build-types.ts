@@ -77,7 +77,7 @@ function hasOperator(
 /** Of PostGIS; GeoJSON in JSON. */
 const spatialTypes: ReadonlySet<string> = new Set(['geometry', 'geography'])
 
-/** Types that JSON shows as something else than a string (facts, Type mapping). */
+/** Types that JSON shows as something else than a string. */
 const jsonTypes: Readonly<Record<string, ColumnType['json']>> = {
   bool: 'boolean',
   int2: 'integer',

@@ -5,7 +5,7 @@ export interface ForeignKeyEdge {
   readonly constraint: string
   readonly from: { readonly collection: string; readonly table: string; readonly columns: readonly string[] }
   readonly to: { readonly collection: string; readonly table: string; readonly columns: readonly string[] }
-  /** A partition's copy of its parent's key: the partition can follow it, but nobody lists rows through it. */
+  /** A partition's copy of its parent's key: the partition can follow it, but no row is listed through it. */
   readonly isInherited: boolean
 }
 

@@ -19,7 +19,7 @@ import { describeTcpAccess, scramVerifier, type TcpAccess } from './tcp-access.t
 
 export interface EmbeddedOptions {
   readonly dataDirectory: string
-  /** What this process is, for whoever finds the directory taken: `basalt start`. */
+  /** What this process is, for a process that finds the directory taken: `basalt start`. */
   readonly purpose: string
   /** Whether to be the only server of this directory, and to restart Postgres when it dies. */
   readonly asServer: boolean
@@ -111,7 +111,7 @@ export class EmbeddedPostgres {
     await this.#keeper.close()
   }
 
-  /** Whether nobody else uses Postgres; nobody can while it is down or recovering. */
+  /** Whether no other process uses Postgres; none can while it is down or recovering. */
   async #isLast(): Promise<boolean> {
     if (!this.#keeper.isOpen) {
       if (!isClusterRunning(this.#cluster)) return false
@@ -230,7 +230,7 @@ async function stopToReconfigure(
   // Who has this lock is the only user, and stays so until Postgres has stopped.
   if (await lock(keeper, 'pg_try_advisory_lock', userLock)) return await stopCluster(cluster)
   const others = (await holdersOf(keeper, userLock)).filter(isAlive)
-  // Postgres has yet to notice that killed ones have gone.
+  // Postgres has yet to notice that killed ones have ended.
   if (others.length === 0) return
   throw new OperatorError(
     `the embedded PostgreSQL was started with another database.embedded_port than ${tcp.port}, and is in use by ` +

@@ -46,7 +46,7 @@ export function isProcessAlive(pid: number): boolean {
 }
 
 /**
- * In a container that starts again, the process id of a killed Postgres soon belongs to somebody else, and the
+ * In a container that starts again, the process id of a killed Postgres soon belongs to another process, and the
  * next Postgres would refuse to start. It takes a lock file that names the parent of pg_ctl, which this process
  * is, as left over, and still makes sure that no backend of the killed one is there; so we sign it.
  */

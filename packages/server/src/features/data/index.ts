@@ -11,7 +11,13 @@ export function wireData(
 ) {
   return {
     features: [
-      collections({ catalog, database: database.user, changes, isDevelopment }),
+      collections({
+        catalog,
+        database: database.user,
+        changes,
+        isAudited: config.audit.tables.length > 0,
+        isDevelopment,
+      }),
       schema(catalog),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
     ],

@@ -39,7 +39,7 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
       overview({ catalog, database, version, isAuthRequired: config.auth.enabled }),
       reference({ catalog, errors, publicBaseUrl }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
-      audit(database, queue),
+      audit({ config: config.audit, database, catalog, queue, log }),
     ],
     throttle: attempts,
     adminTokens,

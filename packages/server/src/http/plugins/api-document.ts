@@ -11,7 +11,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         version,
         description:
           'The REST API over the tables of the database, and the administration of the server. ' +
-          '`GET /api/schema` tells which tables there are. Every error has the same envelope; ' +
+          '`GET /api/schema` lists the tables. Every error has the same envelope; ' +
           'the [error reference](/api/docs/errors) lists its kinds.',
       },
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
@@ -27,6 +27,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'materialized views', description: 'Views that are refreshed.' },
         { name: 'schema', description: 'What the database holds.' },
         { name: 'admin', description: 'The administrator.' },
+        { name: 'usage', description: 'What apps use, and what they may.' },
         { name: 'operations', description: 'Running the server.' },
       ],
     },

@@ -18,6 +18,7 @@ import { explainRefusal } from './refusal.ts'
 import { fill, type SlotValues, type StatementCache } from './statements.ts'
 
 export interface BatchDeps {
+  readonly isAudited: boolean
   readonly statements: StatementCache
   readonly database: UserDatabase
   readonly findCapture: FindCapture
@@ -44,10 +45,11 @@ interface RunStep {
 export function createBatchRunner({
   statements,
   database,
+  isAudited,
   findCapture,
   findDefinitionFault,
 }: BatchDeps): RunBatch {
-  /** Relations whose creates must not be joined, as Postgres told; forgotten with their snapshot. */
+  /** Relations whose creates must not be merged, as Postgres reported; forgotten with their snapshot. */
   const unjoinable = new WeakSet<Relation>()
 
   function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {
@@ -97,6 +99,7 @@ export function createBatchRunner({
       const answers = await database.run(caller.scope, steps, {
         isRead: false,
         isAbandoned: caller.isAbandoned,
+        origin: isAudited ? caller.origin?.() : undefined,
       })
       compiled.find(({ committed }) => committed !== undefined)?.committed?.()
       const results = compiled.flatMap(({ run, isWork }, index) =>
@@ -140,7 +143,7 @@ function slotsOf(run: BatchRun): SlotValues {
   return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
 }
 
-/** One result, or those of a run separated by commas (interface, Batch). */
+/** One result, or those of a run separated by commas. */
 function formatResult(run: BatchRun, answer: Answer | undefined): string {
   const json = answer?.rows[0]?.[0] ?? ''
   if (isJoined(run)) return json

@@ -1,8 +1,10 @@
-import type { CallerScope } from '../../../database/user-database.ts'
+import type { CallerScope, Origin } from '../../../database/user-database.ts'
 
 /** Identity of a request, and whether its client has disconnected. */
 export interface Caller {
   readonly scope: CallerScope
   readonly isAbandoned: () => boolean
   readonly isAdministrator: boolean
+  /** What is recorded with changes of audited tables. */
+  readonly origin?: () => Origin
 }

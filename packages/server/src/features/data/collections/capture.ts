@@ -5,7 +5,7 @@ import { compileWholeRows } from './compile/whole-rows.ts'
 import type { Reader } from './plan/reader.ts'
 import { fill, type SlotValues, type StatementCache } from './statements.ts'
 
-/** Finds what surrounds a write that somebody listens to; undefined when nobody does. */
+/** Finds what surrounds a write that has a listener; undefined without one. */
 export type FindCapture = (write: {
   readonly catalog: Catalog
   readonly relation: Relation

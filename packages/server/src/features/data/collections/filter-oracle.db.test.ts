@@ -21,8 +21,9 @@ import {
 } from '../../../../test/filter-oracle.ts'
 import { alice, bob } from '../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../test/test-app.ts'
+import { arrayLiteral } from '../../../database/array-literal.ts'
 import { render } from '../../../database/sql.ts'
-import { arrayLiteral, compileFilter } from './compile/filter.ts'
+import { compileFilter } from './compile/filter.ts'
 import { parseFilter } from './parse/filter.ts'
 import { planFilter } from './plan/filter.ts'
 

@@ -5,7 +5,7 @@ import { createTestApp, envelope, type TestApp, userToken } from '../../../../te
 import { quoteIdentifier } from '../../../database/sql.ts'
 
 /**
- * Names and values that mean something to somebody on the way: to SQL, JSON, URLs, JavaScript, our own statements.
+ * Names and values that mean something to a part on the way: to SQL, JSON, URLs, JavaScript, our own statements.
  * A single backslash is not among the names: once V8 has seen one as a key, its `JSON.parse` takes other keys of one
  * escaped character for it.
  */

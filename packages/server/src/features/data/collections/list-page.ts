@@ -12,7 +12,7 @@ export function listFragments(plan: ListPlan): readonly Sql[] {
   return total === 'estimated' ? [items, compileEstimate(plan)] : [items]
 }
 
-/** The body of a list, around the items as Postgres wrote them (interface, Collection list response). */
+/** The body of a list, around the items as Postgres wrote them. */
 export function formatPage({ paging, perPage }: ListPlan, [page, estimate]: readonly Answer[]): string {
   const [items = '[]', beside = null] = page?.rows[0] ?? []
   if (paging.kind === 'cursor') {

@@ -17,7 +17,7 @@ let proxy: WireProxy
 let app: TestApp
 const token = userToken({ sub: alice })
 
-/** Whether somebody listens to every change. */
+/** Whether every change has a listener. */
 let isHeard = false
 const changes: ChangeLog = {
   capture: () => (isHeard ? { statement: statement('select 1 as heard'), values: [] } : undefined),
@@ -53,7 +53,7 @@ afterAll(async () => {
 
 type Request = readonly [status: number, method: string, path: string, body?: unknown]
 
-/** What a request, which must end as told, sends to Postgres. */
+/** What a request, which must end as given, sends to Postgres. */
 async function trafficOf(
   status: number,
   method: string,

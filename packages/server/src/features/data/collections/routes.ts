@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/authentication.ts'
 import { acceptJsonText } from '../../../http/body.ts'
+import { addressKey } from '../../../http/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Caller } from './caller.ts'
 import { routeSchemas as schemas } from './schemas.ts'
@@ -8,7 +9,7 @@ import type { CollectionService } from './service.ts'
 
 const json = 'application/json; charset=utf-8'
 
-/** The data API (interface, Collections). Bodies stay text: Postgres reads them. */
+/** The data API. Bodies stay text: Postgres reads them. */
 export function collectionRoutes(app: HttpServer, service: CollectionService): void {
   void app.register(async (scope) => {
     acceptJsonText(scope)
@@ -114,10 +115,11 @@ interface RecordRoute {
 }
 
 function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
-  const { kind, scope } = identityOf(request)
+  const { kind, scope, appId, keyId = '' } = identityOf(request)
   return {
     scope,
     isAdministrator: kind === 'admin',
+    origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
     isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
   }
 }
@@ -128,7 +130,7 @@ function queryOf(request: FastifyRequest): string {
   return start === -1 ? '' : request.url.slice(start + 1)
 }
 
-/** The id as sent, percent-encoded: only so can a comma between values be told from one inside a value. */
+/** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
 function idOf(request: FastifyRequest): string {
   const [path = ''] = request.url.split('?', 1)
   return path.split('/')[4] ?? ''

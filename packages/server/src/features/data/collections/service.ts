@@ -39,6 +39,8 @@ export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
   readonly changes: ChangeLog
+  /** Whether changes of some tables are recorded with the request that made them. */
+  readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
 }
@@ -47,13 +49,20 @@ export function createCollectionService({
   catalog: live,
   database,
   changes,
+  isAudited,
   isDevelopment,
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
   const findCapture = createCaptureFinder(changes, statements)
   const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
-  const runBatch = createBatchRunner({ statements, database, findCapture, findDefinitionFault })
+  const runBatch = createBatchRunner({
+    statements,
+    database,
+    isAudited,
+    findCapture,
+    findDefinitionFault,
+  })
 
   async function read(
     caller: Caller,
@@ -68,7 +77,7 @@ export function createCollectionService({
   }
 
   /**
-   * Runs a write, compiled once per set of columns, and hands it on when somebody listens. Answers no row, or
+   * Runs a write, compiled once per set of columns, and hands it on when there is a listener. Answers no row, or
    * nothing, when it touched none.
    */
   async function write(
@@ -97,6 +106,7 @@ export function createCollectionService({
       const answers = await database.run(caller.scope, steps, {
         isRead: false,
         isAbandoned: caller.isAbandoned,
+        origin: isAudited ? caller.origin?.() : undefined,
       })
       capture?.committed()
       return answers[capture?.before.length ?? 0]

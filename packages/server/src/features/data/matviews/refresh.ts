@@ -4,7 +4,7 @@ import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
 import { inTransaction, type SystemDatabase } from '../../../database/system-database.ts'
 import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'
-import { createTurns } from '../../operations/throttle/index.ts'
+import { createSlots } from '../../operations/throttle/index.ts'
 import { matviewErrors } from './errors.ts'
 import * as queries from './queries.ts'
 
@@ -25,20 +25,20 @@ export interface Refreshed {
   readonly durationMs: number
 }
 
-/** Refreshes views: each at most once at a time on all nodes, to the end even if whoever asked has gone. */
+/** Refreshes views: each at most once at a time on all nodes, to the end even if the caller has disconnected. */
 export interface Refresher {
   /**
    * @param signal cancels the refresh
    * @throws AppError matview_gone, refresh_in_progress, unique_index_missing, matview_not_populated, refresh_failed
    */
   refresh(row: queries.MatviewRow, signal?: AbortSignal): Promise<Refreshed>
-  /** Cancels what is under way and waits for its end. */
+  /** Cancels what is in flight and waits for its end. */
   stop(): Promise<void>
 }
 
 export function createRefresher(deps: RefreshDeps): Refresher {
   const { database, aside, timeoutSeconds } = deps
-  const turns = createTurns()
+  const slots = createSlots()
   const stopping = new AbortController()
   /** What this node works on, or is about to. */
   const underWay = new Map<string, Promise<unknown>>()
@@ -59,7 +59,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   async function attempt(row: queries.MatviewRow, signal: AbortSignal): Promise<Refreshed> {
     let began = performance.now()
     try {
-      return await turns.take('refresh', width, () => {
+      return await slots.take('refresh', width, () => {
         began = performance.now()
         return run(row, signal)
       })

@@ -5,7 +5,7 @@ import type { MatviewService } from './service.ts'
 
 const path = '/api/admin/matviews'
 
-/** Administration of materialized views (interface, Admin: materialized views). */
+/** Administration of materialized views. */
 export function matviewRoutes(app: HttpServer, matviews: MatviewService): void {
   app.get(
     path,

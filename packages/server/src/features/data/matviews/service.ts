@@ -7,7 +7,7 @@ import { matviewErrors } from './errors.ts'
 import * as queries from './queries.ts'
 import type { Refresher } from './refresh.ts'
 
-/** A materialized view that is refreshed through the API (interface, Materialized view registration). */
+/** A materialized view that is refreshed through the API. */
 export interface Registration {
   readonly id: string
   readonly schemaName: string
@@ -114,7 +114,7 @@ export interface RefreshPayload {
   readonly schema?: string
 }
 
-/** Refreshes by schedule; registers the view if nobody has. */
+/** Refreshes by schedule; registers the view if it is not. */
 export function refreshJob(
   database: SystemDatabase,
   refresher: Refresher,

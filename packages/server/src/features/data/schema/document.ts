@@ -8,7 +8,7 @@ import type {
 } from '../../../database/catalog/model.ts'
 import { describeColumn, type Viewer } from './column.ts'
 
-/** The schema document (facts, GET /api/schema; interface, Schema document). */
+/** The schema document. */
 export interface SchemaDocument {
   /** By `schema.table`. */
   readonly tables: Readonly<Record<string, object>>
@@ -60,7 +60,7 @@ export function describeCatalog(
   }
 }
 
-/** What of the catalog somebody sees. What names something unseen is left out with it. */
+/** What of the catalog a caller sees. What names something unseen is left out with it. */
 interface View {
   readonly sees: (relation: Relation) => boolean
   readonly seesColumn: (column: Column) => boolean

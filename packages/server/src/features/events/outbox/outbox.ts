@@ -11,7 +11,7 @@ import { render, type Sql, sql } from '../../../database/sql.ts'
 import type { Interests } from './interests.ts'
 import { outboxTopic } from './log-news.ts'
 
-/** Writes changes that somebody listens to into the log, in the message and transaction of the write. */
+/** Writes changes that have a listener into the log, in the message and transaction of the write. */
 export class OutboxChangeLog implements ChangeLog {
   readonly #interests: Interests
   readonly #notifications: Pick<Notifications, 'announce'>

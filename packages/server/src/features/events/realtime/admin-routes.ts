@@ -20,7 +20,7 @@ export interface RealtimeAdminDeps {
   readonly clock: Clock
 }
 
-/** What is open and what is listened to, over all nodes (facts, Realtime). */
+/** What is open and what is listened to, over all nodes. */
 export function realtimeAdminRoutes(
   app: HttpServer,
   { database, streams, version, clock }: RealtimeAdminDeps,

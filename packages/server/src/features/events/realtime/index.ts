@@ -58,7 +58,7 @@ export interface RealtimeDeps {
   readonly timing?: Partial<WebSocketTiming>
 }
 
-/** Tells clients of changes as they happen (facts, Realtime). */
+/** Tells clients of changes as they happen. */
 export function realtime({
   config,
   database: { system, user, aside },

@@ -24,7 +24,7 @@ export interface RealtimeRoutesDeps {
   readonly openPopup: OpenPopup | undefined
 }
 
-/** Changes as server-sent events (facts, Realtime). */
+/** Changes as server-sent events. */
 export function realtimeRoutes(
   app: HttpServer,
   { streams, planner, log, openPopup }: RealtimeRoutesDeps,
@@ -75,7 +75,7 @@ export function realtimeRoutes(
       if (stream.ending === 'gone') return reply.hijack()
       throw stream.ending === 'session_ended'
         ? httpErrors.invalidToken()
-        : httpErrors.shuttingDown().with({ headers: { 'retry-after': '1' } })
+        : httpErrors.shuttingDown().retryAfter(1)
     },
   )
 }

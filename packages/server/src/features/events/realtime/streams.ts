@@ -190,7 +190,7 @@ export class Streams {
   }
 
   requireOpen(): void {
-    if (this.#isDraining) throw httpErrors.shuttingDown().with({ headers: { 'retry-after': '1' } })
+    if (this.#isDraining) throw httpErrors.shuttingDown().retryAfter(1)
   }
 
   /**
@@ -207,7 +207,7 @@ export class Streams {
       this.#forget(stream.id)
       throw error
     })
-    if (!mayOpen) throw realtimeErrors.connectionLimitExceeded().with({ headers: { 'retry-after': '5' } })
+    if (!mayOpen) throw realtimeErrors.connectionLimitExceeded().retryAfter(5)
     if (!stream.isOpen || this.#isDraining) {
       this.#forget(stream.id)
       this.requireOpen()

@@ -186,7 +186,7 @@ function subset(first: number, last: number): fc.Arbitrary<number[]> {
   return fc.oneof(fc.constant(all), fc.subarray(all, { minLength: 1, maxLength: 6 }))
 }
 
-test('the next run is the one that reading the clock minute by minute finds', () => {
+test('the next run is the one that a watch of the clock minute by minute finds', () => {
   const fields = fc.record({ minutes: subset(0, 59), hours: subset(0, 23), weekdays: subset(0, 6) })
   const property = fc.property(
     fc.constantFrom(...moments),

@@ -6,7 +6,7 @@ import type { CreateSchedule, ScheduleService } from './service.ts'
 
 const path = '/api/admin/schedules'
 
-/** Administration of schedules (interface, Admin: jobs and schedules). */
+/** Administration of schedules. */
 export function scheduleRoutes(app: HttpServer, schedules: ScheduleService, isEnabled: boolean): void {
   void app.register(async (scope: HttpServer) => {
     refuseWhileDisabled(scope, isEnabled)

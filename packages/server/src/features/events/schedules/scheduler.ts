@@ -60,7 +60,7 @@ export class Scheduler {
   /** Whether one was due. */
   async #runNext(): Promise<boolean> {
     const { database, queue, log } = this.#options
-    // Jobs of types that a newer version brought are left to nodes of that version.
+    // Jobs of types that a newer version brought are run by nodes of that version.
     const types = queue.listTypes()
     return await database.transaction(async (transaction) => {
       const due = await claimDueSchedule(transaction, types)

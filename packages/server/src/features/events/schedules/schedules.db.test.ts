@@ -89,9 +89,12 @@ describe('GET /api/admin/schedules', () => {
       ['event_log_prune', 'event_log_prune', '*/10 * * * *', true],
       ['expired_auth_cleanup_daily', 'expired_auth_cleanup', '0 5 * * *', true],
       ['job_retention_daily', 'job_retention', '0 7 * * *', true],
+      ['log_retention_daily', 'log_retention', '0 6 * * *', true],
       ['realtime_cleanup', 'realtime_cleanup', '*/10 * * * *', true],
+      ['request_log_retention_daily', 'request_log_retention', '0 6 * * *', true],
       ['session_cleanup_hourly', 'stale_session_cleanup', '0 * * * *', true],
       ['unfinished_auth_cleanup_hourly', 'unfinished_auth_cleanup', '30 * * * *', true],
+      ['usage_retention_daily', 'usage_retention', '0 7 * * *', true],
       ['webhook_delivery_prune_daily', 'webhook_delivery_prune', '0 3 * * *', true],
     ])
     for (const { enabled, nextRunAt, cronExpr } of json.items as Schedule[]) {
@@ -147,7 +150,7 @@ describe('POST /api/admin/schedules', () => {
     })
   })
 
-  test('works the next run out in the time zone', async () => {
+  test('computes the next run in the time zone', async () => {
     const { nextRunAt } = await create({ timezone: 'Asia/Kathmandu' })
     expect(nextRunAt).toMatch(/-12-31T18:15:00.000Z$/)
   })
@@ -203,7 +206,7 @@ describe('POST /api/admin/schedules', () => {
 })
 
 describe('PUT /api/admin/schedules/{id}', () => {
-  test('changes what is given and works the next run out again', async () => {
+  test('changes what is given and computes the next run again', async () => {
     const schedule = await create()
     await takeAudit()
     const change = { cronExpr: '30 12 24 12 *', timezone: 'Europe/Berlin' }

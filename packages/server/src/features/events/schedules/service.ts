@@ -9,7 +9,7 @@ import { findNextRun } from './next-run.ts'
 import * as queries from './queries.ts'
 import { isTimeZone } from './time-zone.ts'
 
-/** A schedule as the API shows it (interface, Schedule). */
+/** A schedule as the API shows it. */
 export interface Schedule {
   readonly id: string
   readonly name: string

@@ -1,21 +1,18 @@
-/**
- * Readings of clocks are given as the number of milliseconds that UTC would have at that reading.
- */
+/** Offsets are milliseconds: what the clocks show at an instant is the instant plus the offset. */
 export interface TimeZone {
-  /** What the clocks show at the instant. */
-  localTime(instant: number): number
-  /** How a local day passes, given by its midnight. */
-  readDay(midnight: number): LocalDay
+  offsetAt(instant: number): number
+  /** The first change of the clocks after one instant and not after another. */
+  findChange(from: number, to: number): ClockChange | undefined
 }
 
-export interface LocalDay {
-  /** The instants at which the clocks show this: none where they are put forward, two where they are put back. */
-  instantsOf(local: number): number[]
-  /** The first of them, or the one at which the clocks skip it. */
-  firstInstantOf(local: number): number
+export interface ClockChange {
+  /** The first instant with the offset `after`. */
+  readonly at: number
+  readonly before: number
+  readonly after: number
 }
 
-const dayMs = 86_400_000
+const weekMs = 7 * 86_400_000
 const secondMs = 1000
 
 /** Whether the name is in the IANA database; offsets such as `+01:00` are no zones. */
@@ -44,43 +41,35 @@ export function createTimeZone(name: string): TimeZone {
     second: 'numeric',
   })
 
-  function localTime(instant: number): number {
+  function offsetAt(instant: number): number {
     const read: Record<string, number> = {}
     for (const { type, value } of format.formatToParts(instant)) read[type] = Number(value)
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = read
-    return Date.UTC(year, month - 1, day, hour, minute, second)
+    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instant / secondMs) * secondMs
   }
 
-  function offsetAt(instant: number): number {
-    return localTime(instant) - Math.floor(instant / secondMs) * secondMs
-  }
-
-  /** The first instant with another offset. */
-  function findChange(from: number, to: number, offset: number): number {
-    let [before, after] = [from, to]
-    while (after - before > secondMs) {
-      const middle = before + Math.floor((after - before) / 2 / secondMs) * secondMs
-      if (offsetAt(middle) === offset) before = middle
+  /** The first instant with another offset, in whole seconds. */
+  function findFirst(from: number, to: number, offset: number): number {
+    let [before, after] = [Math.floor(from / secondMs), Math.floor(to / secondMs)]
+    while (after - before > 1) {
+      const middle = Math.floor((before + after) / 2)
+      if (offsetAt(middle * secondMs) === offset) before = middle
       else after = middle
     }
-    return after
+    return after * secondMs
   }
 
   return {
-    localTime,
-    readDay(midnight) {
-      // Far enough for every offset there is; within three days clocks are not changed twice.
-      const [from, to] = [midnight - dayMs, midnight + 2 * dayMs]
-      const [offset, nextOffset] = [offsetAt(from), offsetAt(to)]
-      if (offset === nextOffset) {
-        return { instantsOf: (local) => [local - offset], firstInstantOf: (local) => local - offset }
+    offsetAt,
+    findChange(from, to) {
+      const before = offsetAt(from)
+      // Week by week, within which clocks are not changed twice.
+      for (let start = from; start < to; start += weekMs) {
+        const end = Math.min(start + weekMs, to)
+        const after = offsetAt(end)
+        if (after !== before) return { at: findFirst(start, end, before), before, after }
       }
-      const change = findChange(from, to, offset)
-      const instantsOf = (local: number) => [
-        ...(local - offset < change ? [local - offset] : []),
-        ...(local - nextOffset >= change ? [local - nextOffset] : []),
-      ]
-      return { instantsOf, firstInstantOf: (local) => instantsOf(local)[0] ?? change }
+      return undefined
     },
   }
 }

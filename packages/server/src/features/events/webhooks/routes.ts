@@ -6,7 +6,7 @@ import type { WebhookService } from './service.ts'
 
 const path = '/api/webhooks'
 
-/** Outbound webhooks and their deliveries (interface, Outbound webhook management). */
+/** Outbound webhooks and their deliveries. */
 export function webhookRoutes(app: HttpServer, service: WebhookService): void {
   app.get(
     path,

@@ -10,7 +10,7 @@ import { readEvents, readSecret, readTables, readUrl, type WebhookInput } from '
 import * as queries from './queries.ts'
 import { type Send, secretContext } from './send.ts'
 
-/** A webhook as the administration sees it (interface, Outbound webhook). */
+/** A webhook as the administration sees it. */
 export interface Webhook {
   readonly id: string
   readonly url: string
@@ -24,7 +24,7 @@ export interface Webhook {
   readonly updatedAt: string
 }
 
-/** One attempt (decisions, Events). */
+/** One attempt. */
 export interface Delivery {
   readonly id: string
   readonly webhookId: string

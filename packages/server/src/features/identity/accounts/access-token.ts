@@ -4,7 +4,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { Lru } from '../../../lib/lru.ts'
 
 /**
- * Access tokens: JWT, HS256 (interface, Access token claims; facts-auth, JWT claims). Verified by hand because
+ * Access tokens: JWT, HS256. Verified by hand because
  * it is on the path of every request; each guard below names the attack of RFC 8725 it refuses.
  */
 
@@ -21,7 +21,7 @@ export interface AccessTokenClaims {
   readonly jti?: string
 }
 
-/** Claims of the token for the second factor (facts-auth, JWT claims). */
+/** Claims of the token for the second factor. */
 export interface PendingTokenClaims {
   readonly sub: string
   readonly email: string
@@ -38,7 +38,7 @@ export interface AccessTokenKeys {
   readonly clock: Clock
 }
 
-/** Longest token that is looked at (facts-auth, JWT claims). */
+/** Longest token that is looked at. */
 const lengthLimit = 16_384
 /** Clock difference between nodes that is forgiven for `nbf` and `iat`; never for `exp`. */
 const leewaySeconds = 60
@@ -122,7 +122,7 @@ function isInForce(claims: Readonly<Record<string, unknown>>, now: number): clai
   return iat === undefined || (typeof iat === 'number' && iat <= now + leewaySeconds)
 }
 
-/** Our tokens name neither issuer nor audience; one that names another is meant for somebody else (§3.8, §3.9). */
+/** Our tokens name neither issuer nor audience; one that names another is meant for another service (§3.8, §3.9). */
 function isForUs({ iss, aud }: Readonly<Record<string, unknown>>): boolean {
   return (iss === undefined || iss === 'basalt') && (aud === undefined || [aud].flat().includes('basalt'))
 }

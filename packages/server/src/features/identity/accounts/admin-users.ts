@@ -16,7 +16,7 @@ interface ListedUser extends User {
   readonly total: string
 }
 
-/** The administration of users (decisions, Auth). */
+/** The administration of users. */
 export function adminUserRoutes(app: HttpServer, context: AccountContext): void {
   const { database, endedSessions } = context
 

@@ -3,7 +3,7 @@ import { isCommonPassword } from '../passwords/index.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 
-/** Longest password; hashing more helps nobody. */
+/** Longest password; hashing more is useless. */
 const longestPassword = 1024
 
 /** @throws AppError field_required */

@@ -10,6 +10,7 @@ let accounts: AccountsApp
 beforeAll(async () => {
   receiver = await openReceiver({ delayMs: 250 })
   accounts = await createAccountsApp({
+    hashesAtFullCost: true,
     config: {
       'email.webhook.url': receiver.url,
       'auth.sms_webhook_url': receiver.url,

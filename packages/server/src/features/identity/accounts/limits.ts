@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { httpErrors } from '../../../http/errors.ts'
 import { AppError } from '../../../lib/errors.ts'
-import type { AttemptLimit, Throttle } from '../../operations/throttle/index.ts'
+import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 
@@ -57,9 +56,7 @@ export function knownAddressKey(email: string, address: string): string {
 
 /** Counts an attempt. @throws AppError too_many_requests with Retry-After */
 export async function requireAttempt(throttle: Throttle, limit: AttemptLimit, key: string): Promise<void> {
-  const verdict = await throttle.attempt(limit, key)
-  if (verdict.isAllowed) return
-  throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+  requireAllowed(await throttle.attempt(limit, key))
 }
 
 /** What an attempt counts against, and what a success does to the count. */
@@ -76,7 +73,7 @@ const wrongPasswords: readonly string[] = [
 
 /**
  * Makes an attempt at a password. It is counted before it is made, so that none slips through, and taken back unless the
- * password was wrong: what the server cannot answer, and right passwords that arrive together, lock nobody out.
+ * password was wrong: what the server cannot answer, and right passwords that arrive together, lock no account.
  *
  * @throws AppError too_many_requests, and what the attempt throws
  */

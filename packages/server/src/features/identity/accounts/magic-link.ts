@@ -24,7 +24,7 @@ export async function requestMagicLink(
  * Signs in by a mailed token. The account is made when there is none; an anonymous caller's own account becomes it.
  * Of an account whose address was never verified the password, phone, sessions and tokens end; its factors stay.
  *
- * @param caller who sent the token along, if anybody
+ * @param caller who sent the token along, if any caller did
  * @throws AppError magic_link_disabled, invalid_magic_link_token, email_of_another
  */
 export async function confirmMagicLink(

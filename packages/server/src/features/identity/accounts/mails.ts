@@ -33,7 +33,7 @@ export async function requestMail(
 
 /**
  * Does what a mail to verify the address comes with, and says whether the address may get one more: whoever signs up
- * with an address, deletes the account and signs up again fills nobody's mailbox.
+ * with an address, deletes the account and signs up again fills no mailbox.
  */
 export async function withVerificationMail<Result>(
   context: AccountContext,

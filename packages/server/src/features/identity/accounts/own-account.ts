@@ -64,7 +64,7 @@ export async function changePassword(
   const hash = await passwords.hash(password)
   const ended = await database.transaction(async (transaction) => {
     const current = await lockUser(transaction, user.id)
-    // Meanwhile somebody else may have set another password, or ended this session.
+    // Meanwhile another request may have set another password, or ended this session.
     if (current === undefined || current.disabled_at !== null) throw httpErrors.invalidToken()
     if (current.password_hash !== user.password_hash) throw accountErrors.wrongPassword()
     if (

@@ -56,7 +56,7 @@ export async function confirmPasswordReset(
   const token = requireText(given.token, 'token')
   const password = await requireNewPassword(context, given.password)
   const mailed = await findMailedToken(database, 'password_reset', token)
-  // Before the costly part: nobody can keep the server busy with made-up tokens.
+  // Before the costly part: a client cannot load the server with made-up tokens.
   if (mailed === undefined) throw accountErrors.invalidResetToken()
   const { user_id: userId, email } = mailed
   const hash = await passwords.hash(password)

@@ -18,7 +18,7 @@ afterAll(async () => accounts[Symbol.asyncDispose]())
 const invalidCode = { code: 401, message: 'invalid or expired SMS code', error: 'invalid_sms_code' }
 const asked = { message: 'if valid, a verification code has been sent' }
 let count = 0
-/** A number nobody has used yet. */
+/** A number not used yet. */
 function newPhone(): string {
   count += 1
   return `+1202555${String(count).padStart(4, '0')}`

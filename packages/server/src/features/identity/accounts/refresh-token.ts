@@ -4,7 +4,7 @@ import { openToken, sealToken } from '../../../lib/tokens.ts'
 /**
  * Refresh tokens: the session's id, the number of the rotation, and a MAC of both. Every node can tell a token it never
  * issued without asking the database, knows an old token of a session from a forged one, and makes the same successor
- * that another node made (decisions, Auth). Nothing that could be used as a token is stored.
+ * that another node made. Nothing that could be used as a token is stored.
  */
 export interface RefreshTokenContent {
   readonly sessionId: string

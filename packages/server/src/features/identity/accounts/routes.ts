@@ -23,7 +23,7 @@ import type { Client } from './sessions.ts'
 import { confirmSmsCode, requestSmsCode } from './sms-sign-in.ts'
 import { resendVerification, verifyEmail } from './verify-email.ts'
 
-/** Signing up, in and out, and one's own account (interface, Authentication core; SMS, magic link, anonymous). */
+/** Signing up, in and out, and one's own account. */
 export function accountRoutes(app: HttpServer, context: AccountContext): void {
   const rotations = createRotationQueue(context)
   // What carries tokens is never cached, also where no token was sent.

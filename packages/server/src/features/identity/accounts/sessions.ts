@@ -3,7 +3,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import type { User } from './users.ts'
 
-/** A replay of a refresh token within this time of its rotation answers the same successor (decisions, Auth). */
+/** A replay of a refresh token within this time of its rotation answers the same successor. */
 const graceSeconds = 10
 /** Rotations whose time is kept; more than a client makes within the grace. */
 const rememberedRotations = 16
@@ -73,13 +73,13 @@ export async function insertPendingSignIn(
     returning id`)
 }
 
-/** The user and first factor of a sign-in that still waits; locked, so that whoever ends it ends what comes of it. */
+/** The user and first factor of a sign-in that still waits; locked, so that ending it also ends what comes of it. */
 export async function findPendingSignIn(
   database: Queryable,
   { userId, pendingId }: { userId: string; pendingId: string },
 ): Promise<(User & { readonly method: string; readonly proves_email: boolean }) | undefined> {
   if (!isUuid(userId) || !isUuid(pendingId)) return undefined
-  // The user first: whoever ends the sign-in locks them in this order too.
+  // The user first: the end of a sign-in locks them in this order too.
   const user = await database.maybeOne<User>(
     sql`select * from basalt.users where id = ${userId} and disabled_at is null for share`,
   )

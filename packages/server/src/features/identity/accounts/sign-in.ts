@@ -14,7 +14,7 @@ import {
 } from './sessions.ts'
 import { describeUser, markEmailVerified, type User, type UserObject } from './users.ts'
 
-/** What signs a user in: the first factor, or both (interface, Access token claims). */
+/** What signs a user in: the first factor, or both. */
 export type AuthenticationMethod = 'password' | 'otp' | 'sms' | 'anonymous' | 'webauthn' | 'oauth'
 
 /** The authentication response of the interface. */
@@ -51,13 +51,13 @@ export interface PendingResponse {
   readonly mfa_token: string
 }
 
-/** What verifies a second factor (interface, Access token claims). */
+/** What verifies a second factor. */
 export type SecondMethod = 'totp' | 'email' | 'sms' | 'webauthn' | 'backup_code'
 
 /** The first factor of a sign-in link. */
 const mailMethod: AuthenticationMethod = 'otp'
 
-/** How long a sign-in waits for its second factor (facts-auth, MFA). */
+/** How long a sign-in waits for its second factor. */
 const pendingSeconds = 300
 
 /**

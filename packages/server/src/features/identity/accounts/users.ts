@@ -53,7 +53,7 @@ export async function findUserById(database: Queryable, id: string): Promise<Use
 
 /**
  * The user, locked until the transaction ends. Whoever changes an account takes this lock first and its tokens and
- * sessions after it: in one order nobody waits in a circle.
+ * sessions after it: in one order they cannot deadlock.
  */
 export async function lockUser(database: Queryable, id: string): Promise<User | undefined> {
   if (!isUuid(id)) return undefined
@@ -83,7 +83,7 @@ export interface NewUser {
   readonly isAnonymous?: boolean
 }
 
-/** Undefined when the email or phone already belongs to somebody. Of several at once one succeeds. */
+/** Undefined when the email or phone is already taken. Of several at once one succeeds. */
 export async function insertUser(database: Queryable, user: NewUser): Promise<User | undefined> {
   return await database.maybeOne<User>(sql`
     insert into basalt.users (email, email_verified_at, phone, password_hash, is_anonymous)

@@ -4,7 +4,7 @@ import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 
-/** The ways to sign in that can be switched at run time (interface, PATCH /api/admin/auth-settings). */
+/** The ways to sign in that can be switched at run time. */
 export const toggleNames = [
   'magic_link_enabled',
   'sms_enabled',

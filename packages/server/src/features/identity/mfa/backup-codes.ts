@@ -6,7 +6,7 @@ import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
 import { passSecondFactor } from './second-factor.ts'
 
-/** Ten codes of the form xxxxx-xxxxx, each good once (interface, Limits). No letters that look alike. */
+/** Ten codes of the form xxxxx-xxxxx, each good once. No letters that look alike. */
 const codes = 10
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const half = 5

@@ -1,7 +1,7 @@
-import type { AttemptLimit, Throttle } from '../../operations/throttle/index.ts'
+import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
 import { mfaErrors } from './errors.ts'
 
-/** Fifteen failures within an hour lock all second factors of the user for thirty minutes (interface, Limits). */
+/** Fifteen failures within an hour lock all second factors of the user for thirty minutes. */
 const failures: AttemptLimit = { name: 'mfa.failures', attempts: 15, windowSeconds: 3600, lockSeconds: 1800 }
 
 /**
@@ -10,9 +10,7 @@ const failures: AttemptLimit = { name: 'mfa.failures', attempts: 15, windowSecon
  * @throws AppError too_many_mfa_failures with Retry-After
  */
 export async function requireTry(throttle: Throttle, userId: string): Promise<void> {
-  const verdict = await throttle.attempt(failures, userId)
-  if (verdict.isAllowed) return
-  throw mfaErrors.tooManyMfaFailures().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+  requireAllowed(await throttle.attempt(failures, userId), mfaErrors.tooManyMfaFailures())
 }
 
 /** Takes a try back that was none: an unknown or used challenge. */
@@ -29,7 +27,5 @@ const confirmations: AttemptLimit = { name: 'mfa.confirmations', attempts: 15, w
 
 /** @throws AppError too_many_mfa_failures */
 export async function requireConfirmTry(throttle: Throttle, userId: string): Promise<void> {
-  const verdict = await throttle.attempt(confirmations, userId)
-  if (verdict.isAllowed) return
-  throw mfaErrors.tooManyMfaFailures().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+  requireAllowed(await throttle.attempt(confirmations, userId), mfaErrors.tooManyMfaFailures())
 }

@@ -11,7 +11,7 @@ import * as schemas from './schemas.ts'
 import { challengeSentCode, confirmSentCode, enrollSentCode, verifySentCode } from './sent-codes.ts'
 import { challengeTotp, confirmTotp, enrollTotp, verifyTotp } from './totp.ts'
 
-/** Second factors (interface, MFA). */
+/** Second factors. */
 export function mfaRoutes(app: HttpServer, context: MfaContext): void {
   const base = '/api/auth/mfa'
 

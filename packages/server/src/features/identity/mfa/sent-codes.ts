@@ -4,7 +4,7 @@ import { JobRefused, type JobType } from '../../../job-queue.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { MailRefused } from '../../messaging/mail/index.ts'
 import { isCountryAllowed, parsePhone, parseTestNumbers, SmsRefused } from '../../messaging/sms/index.ts'
-import type { AttemptLimit } from '../../operations/throttle/index.ts'
+import { type AttemptLimit, requireAllowed } from '../../operations/throttle/index.ts'
 import {
   type AuthenticationResponse,
   type Client,
@@ -175,7 +175,7 @@ export async function challengeSentCode(
   return id
 }
 
-/** @param given without a challenge id the latest challenge is meant (facts-auth, SMS) */
+/** @param given without a challenge id the latest challenge is meant */
 export async function verifySentCode(
   context: MfaContext,
   pending: PendingIdentity,
@@ -274,9 +274,7 @@ async function useCode(
 }
 
 async function requireSend(context: MfaContext, channel: Channel, userId: string): Promise<void> {
-  const verdict = await context.accounts.throttle.attempt(channel.limit(context), userId)
-  if (verdict.isAllowed) return
-  throw channel.limited().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+  requireAllowed(await context.accounts.throttle.attempt(channel.limit(context), userId), channel.limited())
 }
 
 function requireEnabled(context: MfaContext, method: SentMethod): Channel {

@@ -20,7 +20,7 @@ import {
 import { requireConfirmTry } from './lockout.ts'
 import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
-/** Time-based one-time codes (RFC 6238): SHA-1, 6 digits, 30 seconds, one step of skew either way (interface). */
+/** Time-based one-time codes (RFC 6238): SHA-1, 6 digits, 30 seconds, one step of skew either way. */
 const period = 30
 const digits = 6
 const skew = 1

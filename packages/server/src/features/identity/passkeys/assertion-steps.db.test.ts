@@ -156,7 +156,7 @@ describe.each(ways)('%s', (name, refusal, assert) => {
   test('by the passkey of somebody else is refused', async () => {
     const passkey = stranger.authenticator.passkeys[0] ?? expect.fail()
     if (name === 'a discoverable sign-in') {
-      // There it is the right one: nobody in particular was asked.
+      // There it is the right one: no user in particular was asked.
       expect((await assert({ passkey })).json.user.id).toBe(stranger.user.id)
     } else {
       await expectRefusal({ passkey }, /there is no such passkey|was not asked for|signature is wrong/)

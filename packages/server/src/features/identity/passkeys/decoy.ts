@@ -11,7 +11,7 @@ const kinds = [
   { bytes: 32, transports: [] },
 ] as const
 
-/** Passkeys that do not exist, always the same for an address: it tells nobody whether there is an account. */
+/** Passkeys that do not exist, always the same for an address: it does not disclose whether there is an account. */
 export function decoyCredentials(keys: AccountKeys, email: string): CredentialDescriptor[] {
   const derive = (detail: string) => hashCode(keys, 'passkey decoy', email, detail)
   const shape = derive('shape')
@@ -24,7 +24,7 @@ export function decoyCredentials(keys: AccountKeys, email: string): CredentialDe
 }
 
 /**
- * A key (ES256) whose other half nobody has: an assertion for a passkey that is not there is verified against it, and
+ * A key (ES256) whose private half does not exist: an assertion for a passkey that is not there is verified against it, and
  * refused after the same work.
  */
 export const decoyKey = {

@@ -18,7 +18,7 @@ import { insertPasskey, listPasskeys } from './queries.ts'
 import { requireRelyingParty } from './relying-party.ts'
 import { hasTwoFactors } from './two-factors.ts'
 
-/** More than anybody uses; each one travels with every challenge of its user. */
+/** More than anyone uses; each one travels with every challenge of its user. */
 export const mostPasskeys = 50
 
 const notWaiting = 'no enrolment of the user waits for this challenge'

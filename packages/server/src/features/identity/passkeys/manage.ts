@@ -9,7 +9,7 @@ import { deletePasskey, listPasskeys, type Passkey, renamePasskey } from './quer
 import { requireRelyingParty } from './relying-party.ts'
 import { requireTwoFactors } from './two-factors.ts'
 
-/** Passkey metadata (interface, MFA objects). */
+/** Passkey metadata. */
 export interface PasskeyObject {
   /** Base64url. */
   readonly credential_id: string

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { User } from '../accounts/index.ts'
 import type { RelyingParty } from './relying-party.ts'
 
-/** How long a challenge lasts (facts-auth, MFA). */
+/** How long a challenge lasts. */
 export const challengeSeconds = 300
 
 /** EdDSA, ES256, RS256: what WebAuthn L3 §5.4 advises to offer, in its order. */
 export const algorithms: readonly number[] = [-8, -7, -257]
 
-/** A passkey as the browser is told of it. */
+/** A passkey as the browser receives it. */
 export interface CredentialDescriptor {
   readonly credential_id: string
   readonly transports: readonly string[]
@@ -18,7 +18,7 @@ export function createChallenge(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** What a passkey remembers of its user: the bytes of the id as text, the same for good (facts-auth, WebAuthn). */
+/** What a passkey remembers of its user: the bytes of the id as text, the same for good. */
 export function userHandleOf(userId: string): string {
   return Buffer.from(userId, 'utf8').toString('base64url')
 }

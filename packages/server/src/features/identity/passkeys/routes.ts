@@ -9,7 +9,7 @@ import * as schemas from './schemas.ts'
 import { challengePasskey, verifyPasskey } from './second-factor.ts'
 import { beginDiscoverableSignIn, beginSignInByEmail, finishSignIn, type GivenAssertion } from './sign-in.ts'
 
-/** Passkeys (interface, WebAuthn). */
+/** Passkeys. */
 export function passkeyRoutes(app: HttpServer, context: PasskeyContext): void {
   const factor = '/api/auth/mfa/webauthn'
   const signIn = '/api/auth/webauthn/login'
@@ -117,7 +117,7 @@ export function passkeyRoutes(app: HttpServer, context: PasskeyContext): void {
   )
 }
 
-/** The names of the interface, or those of its older documentation (facts-auth, Divergences). */
+/** Names of both forms of the request, the older one included. */
 function readGiven(body: {
   readonly challenge_id?: string
   readonly challengeId?: string

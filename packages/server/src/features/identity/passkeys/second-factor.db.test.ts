@@ -69,7 +69,7 @@ describe('a passkey as second factor', () => {
 
   test('completes a sign-in by mailed link too', async () => {
     const link = await mailedLinkToken(accounts, user.user.email)
-    // The mail verifies the address; whoever registered it unverified would lose the passkey.
+    // The mail verifies the address; the account that registered it unverified would lose the passkey.
     await accounts.app.sql('update basalt.users set email_verified_at = now() where id = $1', [user.user.id])
     const { mfa_token: token } = (await accounts.post('magic-link/confirm', { token: link })).json
     const { challenge_id, options } = (await challenge(token)).json
@@ -234,7 +234,7 @@ describe('failures', () => {
     expect(envelope(refused)).toEqual(locked)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(1700)
     expect(envelope(await accounts.post('mfa/backup/verify', { code: 'x' }, token))).toEqual(locked)
-    // A passkey by itself is no second factor; nor is anybody else locked.
+    // A passkey by itself is no second factor; nor is another user locked.
     expect((await signInByEmail(accounts, who.user.email, who.authenticator, { signCount: 61 })).status).toBe(
       200,
     )

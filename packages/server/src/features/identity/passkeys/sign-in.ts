@@ -1,6 +1,5 @@
-import { httpErrors } from '../../../http/errors.ts'
 import { AppError } from '../../../lib/errors.ts'
-import type { AttemptLimit } from '../../operations/throttle/index.ts'
+import { type AttemptLimit, requireAllowed } from '../../operations/throttle/index.ts'
 import {
   type AuthenticationResponse,
   accountLimits,
@@ -76,7 +75,7 @@ export async function beginDiscoverableSignIn(
 
 /**
  * Signs in by a passkey. It has verified its user, so no other factor is asked for; the session is of level aal1, with
- * `amr` saying how it came about (facts-auth, WebAuthn).
+ * `amr` saying how it came about.
  *
  * @throws AppError webauthn_disabled, field_required, invalid_assertion_response, invalid_passkey, challenge_used,
  * cloned_authenticator, too_many_requests
@@ -93,8 +92,7 @@ export async function finishSignIn(
   if (given.assertion_response == null) throw fieldRequired('assertion_response')
   const { accounts } = context.mfa
   const { failed } = limitsOf(context)
-  const verdict = await accounts.throttle.check(failed, address)
-  if (!verdict.isAllowed) throw tooManyRequests(verdict.retryAfterSeconds)
+  requireAllowed(await accounts.throttle.check(failed, address))
   const use: ChallengeUse = { kind }
   try {
     const assertion = parseAssertion(given.assertion_response)
@@ -124,10 +122,5 @@ function limitsOf({ mfa }: PasskeyContext) {
 }
 
 async function requireAttempt({ mfa }: PasskeyContext, limit: AttemptLimit, key: string): Promise<void> {
-  const verdict = await mfa.accounts.throttle.attempt(limit, key)
-  if (!verdict.isAllowed) throw tooManyRequests(verdict.retryAfterSeconds)
-}
-
-function tooManyRequests(seconds: number): AppError {
-  return httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(seconds) } })
+  requireAllowed(await mfa.accounts.throttle.attempt(limit, key))
 }

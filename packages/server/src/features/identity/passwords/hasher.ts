@@ -1,6 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { defineErrors } from '../../../lib/errors.ts'
-import { hashPassword, isOutdated, isPasswordHash, verifyPassword } from './password-hash.ts'
+import {
+  type Argon2Cost,
+  defaultCost,
+  hashPassword,
+  isOutdated,
+  isPasswordHash,
+  verifyPassword,
+} from './password-hash.ts'
 
 export const passwordErrorTable = {
   tooManySignIns: {
@@ -18,7 +25,7 @@ export interface PasswordHasher {
   hash(password: string): Promise<string>
   /**
    * Checks a password against a stored hash. Without a hash, and with one of an unknown kind, it takes as long and
-   * answers false, so that nobody learns from the time whether there is one.
+   * answers false, so that the time does not disclose whether there is one.
    *
    * @throws AppError too_many_sign_ins
    */
@@ -27,20 +34,20 @@ export interface PasswordHasher {
   isOutdated(hash: string): boolean
 }
 
-/** Waiting longer than this many hashes take, about two seconds per core, helps nobody. */
+/** Waiting longer than this many hashes take, about two seconds per core, is useless. */
 const queueLimitPerCore = 64
 
-export function createPasswordHasher(): PasswordHasher {
+export function createPasswordHasher(cost: Argon2Cost = defaultCost): PasswordHasher {
   const concurrency = Math.max(1, availableParallelism() - 1)
   const waiting: (() => void)[] = []
   let running = 0
-  /** A hash of nobody's password. */
+  /** A hash of no password. */
   let decoy: Promise<string> | undefined
 
   async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     if (running >= concurrency) {
       if (waiting.length >= concurrency * queueLimitPerCore) {
-        throw passwordErrors.tooManySignIns().with({ headers: { 'retry-after': '2' } })
+        throw passwordErrors.tooManySignIns().retryAfter(2)
       }
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else {
@@ -57,14 +64,14 @@ export function createPasswordHasher(): PasswordHasher {
   }
 
   return {
-    hash: (password) => inTurn(() => hashPassword(password)),
+    hash: (password) => inTurn(() => hashPassword(password, cost)),
     async verify(password, hash) {
-      decoy ??= hashPassword('')
+      decoy ??= hashPassword('', cost)
       const isKnown = hash !== undefined && isPasswordHash(hash)
       const stored = isKnown ? hash : await decoy
       const isRight = await inTurn(() => verifyPassword(password, stored))
       return isRight && isKnown
     },
-    isOutdated,
+    isOutdated: (hash) => isOutdated(hash, cost),
   }
 }

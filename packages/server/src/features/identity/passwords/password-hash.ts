@@ -35,10 +35,10 @@ export function isPasswordHash(hash: string): boolean {
   return bcryptForm.test(hash) || phc.test(hash)
 }
 
-/** Whether the hash is of another algorithm or cheaper than today's. */
-export function isOutdated(hash: string): boolean {
+/** Whether the hash is of another algorithm or cheaper. */
+export function isOutdated(hash: string, cost: Argon2Cost = defaultCost): boolean {
   const [, memory = '0', passes = '0'] = phc.exec(hash) ?? []
-  return Number(memory) < defaultCost.memoryKib || Number(passes) < defaultCost.passes
+  return Number(memory) < cost.memoryKib || Number(passes) < cost.passes
 }
 
 /** Argon2id, or bcrypt of accounts that came from elsewhere. @throws Error when the stored hash is neither */

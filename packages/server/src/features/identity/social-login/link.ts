@@ -102,7 +102,7 @@ export async function linkArrival(
   })
 }
 
-/** An unproven identity is free to whoever proves it. @throws AppError identity_of_another, identity_already_linked */
+/** An unproven identity is free to the person who proves it. @throws AppError identity_of_another, identity_already_linked */
 async function requireFree(
   database: Queryable,
   provider: string,

@@ -48,7 +48,7 @@ describe('social login › start', () => {
   })
 
   test('answers 404 for a provider that is not configured', async () => {
-    for (const name of ['google', 'nobody', '__proto__']) {
+    for (const name of ['google', 'unknown', '__proto__']) {
       const response = await accounts.app.request('GET', `/api/auth/oauth/${name}`)
       expect(response.status).toBe(404)
       expect(envelope(response)).toMatchObject({ message: `OAuth provider "${name}" not configured` })
@@ -231,7 +231,7 @@ function unsigned(token: string, header: object, signature: string): string {
 function forged(token: string): string {
   const [header, payload = '', signature] = token.split('.')
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
-  const changed = Buffer.from(JSON.stringify({ ...claims, sub: 'somebody else' })).toString('base64url')
+  const changed = Buffer.from(JSON.stringify({ ...claims, sub: 'another person' })).toString('base64url')
   return [header, changed, signature].join('.')
 }
 
@@ -271,7 +271,7 @@ describe('social login › accounts', () => {
     expect(again.user.id).not.toBe(stranger.user.id)
   })
 
-  test('an unproven identity signs nobody in and goes to the person who proves it', async () => {
+  test('an unproven identity signs in no account and goes to the person who proves it', async () => {
     const { sub } = newPerson({ email: undefined })
     const { user } = await accounts.register()
     await accounts.app.sql(

@@ -28,7 +28,7 @@ export interface PopupsDeps {
 
 /**
  * Streams that wait for the tokens of a sign-in in another window of the same browser, perhaps on another node. A stream is
- * bound to its browser by a cookie: tokens never reach a stream that somebody else has opened.
+ * bound to its browser by a cookie: tokens never reach a stream of another browser.
  */
 export class Popups {
   readonly #deps: PopupsDeps

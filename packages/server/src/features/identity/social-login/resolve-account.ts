@@ -81,7 +81,7 @@ export function verifiedEmail({ email, isEmailVerified }: Profile): string | und
   return isEmailVerified && email !== undefined ? normalizeEmail(email) : undefined
 }
 
-/** An identity that was linked by an access token of unknown audience signs nobody in. */
+/** An identity that was linked by an access token of unknown audience opens no account. */
 async function findProvenUser(
   database: Queryable,
   { provider, profile }: Pick<Arrival, 'provider' | 'profile'>,

@@ -19,23 +19,23 @@ export interface MailBackendDeps {
 /** The backend that `email.backend` names. */
 export function createMailBackend(deps: MailBackendDeps): MailBackend {
   const backend = backends[deps.config.backend](deps)
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   let isClosed = false
   return {
     async send(message, options) {
       if (isClosed) throw new Error('the server is stopping')
       if (!isEmailAddress(message.to)) throw new MailRefused('not an email address')
       const sending = backend.send(message, options)
-      underWay.add(sending)
+      inFlight.add(sending)
       try {
         await sending
       } finally {
-        underWay.delete(sending)
+        inFlight.delete(sending)
       }
     },
     async close() {
       isClosed = true
-      await Promise.allSettled(underWay)
+      await Promise.allSettled(inFlight)
       await backend.close()
     },
   }

@@ -3,7 +3,7 @@ import type { MailBackend } from './backend.ts'
 
 const notice = 'mail, not sent: email.backend is log'
 
-/** Writes mail to the log instead of sending it. Links and codes let whoever reads them in, so they show only in development. */
+/** Writes mail to the log instead of sending it. Links and codes sign their reader in, so they show only in development. */
 export function createLogBackend(log: Logger, isDevelopment: boolean): MailBackend {
   return {
     async send({ to, subject, text }) {

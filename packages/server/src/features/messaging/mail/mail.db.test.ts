@@ -208,7 +208,7 @@ describe('get', () => {
 })
 
 describe('put', () => {
-  test('creates and replaces, and leaves word of it', async () => {
+  test('creates and replaces, and records it', async () => {
     const created = await send('PUT', `${base}/shop.hello`, source)
     expect(created.status).toBe(200)
     expect(created.json).toEqual({
@@ -335,13 +335,13 @@ describe('put', () => {
       bodies.map((body) => body.subjectTemplate).sort(),
     )
     expect(entries.filter(({ detail }) => detail.isNew)).toHaveLength(1)
-    // The last one told of is the one that is in force.
+    // The last one answered is the one that is in force.
     expect(entries.at(-1)?.detail.subjectTemplate).toBe(subjectTemplate)
   })
 })
 
 describe('patch', () => {
-  test('enables and disables, and leaves word of it', async () => {
+  test('enables and disables, and records it', async () => {
     await put('shop.hello')
     await app.sql('truncate basalt.audit')
     const path = `${base}/shop.hello`
@@ -378,7 +378,7 @@ describe('patch', () => {
 })
 
 describe('delete', () => {
-  test('brings the built-in template back, and leaves word of it', async () => {
+  test('restores the built-in template, and logs it', async () => {
     await put('auth.magic_link')
     await app.sql('truncate basalt.audit')
     const response = await send('DELETE', `${base}/auth.magic_link`)
@@ -458,7 +458,7 @@ describe('send', () => {
   const path = '/api/admin/email/send'
   const mail = { templateKey: 'shop.hello', to: 'alice@example.com', variables: { Name: 'Alice & Bob' } }
 
-  test('sends a mail, and leaves word of it without what it says', async () => {
+  test('sends a mail, and records it without its content', async () => {
     await put('shop.hello')
     await app.sql('truncate basalt.audit')
     const response = await send('POST', path, { ...mail, to: ' Alice@Example.com ' })
@@ -559,7 +559,7 @@ describe('send', () => {
     const lines = app.log.map((line) => JSON.parse(line))
     expect(lines).toContainEqual(
       expect.objectContaining({
-        msg: 'a mail of the administration was not sent',
+        msg: 'failed to send a mail of the administration',
         templateKey: 'shop.hello',
         reason: `the mail webhook answered ${status}: `,
       }),

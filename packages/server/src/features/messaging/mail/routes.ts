@@ -12,10 +12,10 @@ const path = '/api/admin/email/templates'
 /** Room for the largest template with every character escaped. */
 const bodyLimit = 2 * 1024 * 1024
 
-/** Email templates and sending by hand (interface, Admin: email templates). */
+/** Email templates and sending by hand. */
 export function mailRoutes(app: HttpServer, service: MailService): void {
   void app.register(async (scope: HttpServer) => {
-    // Too large is a 400 here, unlike elsewhere (interface, Admin: email templates).
+    // Too large is a 400 here, unlike elsewhere.
     scope.setErrorHandler((error, _request, reply) => {
       const isTooLarge = codeOf(error) === 'FST_ERR_CTP_BODY_TOO_LARGE'
       return reply.send(

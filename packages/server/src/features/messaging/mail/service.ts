@@ -4,7 +4,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { isEmailAddress } from '../../../lib/email-address.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import type { AttemptLimit, Throttle } from '../../operations/throttle/index.ts'
+import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
 import type { MailBackend } from './backend.ts'
 import { builtInTemplates } from './built-in-templates.ts'
 import { mailErrors } from './errors.ts'
@@ -21,7 +21,7 @@ export interface MailServiceDeps {
   readonly log: Logger
 }
 
-/** A template as the administration sees it (interface, Email template). */
+/** A template as the administration sees it. */
 export interface ListedTemplate {
   readonly templateKey: string
   readonly source: 'builtin' | 'custom'
@@ -79,11 +79,7 @@ export function createMailService(deps: MailServiceDeps): MailService {
   }
 
   async function requireSend(): Promise<void> {
-    const verdict = await throttle.attempt(sendLimit, 'admin')
-    if (verdict.isAllowed) return
-    throw mailErrors
-      .mailLimitReached()
-      .with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
+    requireAllowed(await throttle.attempt(sendLimit, 'admin'), mailErrors.mailLimitReached())
   }
 
   return {
@@ -171,7 +167,7 @@ export function createMailService(deps: MailServiceDeps): MailService {
         await backend.send({ to, ...mail }, { id })
       } catch (error) {
         const reason = messageOf(error)
-        log.warn({ templateKey: key, id, reason }, 'a mail of the administration was not sent')
+        log.warn({ templateKey: key, id, reason }, 'failed to send a mail of the administration')
         throw mailErrors.mailNotSent().with({ data: { reason }, cause: error })
       }
     },

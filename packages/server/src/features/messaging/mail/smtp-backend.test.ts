@@ -245,12 +245,15 @@ describe('encryption', () => {
     expect(server.mails.map(({ isEncrypted }) => isEncrypted)).toEqual([true])
   })
 
-  test.each(ways)('by %s refuses a certificate that nobody vouches for', async (security, options) => {
-    const server = await open(options)
-    const backend = backendFor(server.port, { ...credentials, 'email.smtp.security': security })
-    await expectTemporary(backend.send(message), /self-signed certificate/)
-    expect(server.mails).toEqual([])
-  })
+  test.each(ways)(
+    'by %s refuses a certificate that no trusted authority signed',
+    async (security, options) => {
+      const server = await open(options)
+      const backend = backendFor(server.port, { ...credentials, 'email.smtp.security': security })
+      await expectTemporary(backend.send(message), /self-signed certificate/)
+      expect(server.mails).toEqual([])
+    },
+  )
 
   test('by starttls refuses a server that offers none', async () => {
     const server = await open({ hideSTARTTLS: true, disabledCommands: ['STARTTLS'] })
@@ -291,7 +294,7 @@ describe('sign-in', () => {
     expect(server.mails).toEqual([])
   })
 
-  test('that the server asks for and nobody configured is so, too', async () => {
+  test('that the server asks for and the configuration lacks is so, too', async () => {
     const server = await open({ authOptional: false, allowInsecureAuth: true, onAuth })
     await expectTemporary(backendFor(server.port).send(message), /530/)
     expect(server.mails).toEqual([])
@@ -373,7 +376,7 @@ describe('an answer of the server', () => {
 })
 
 describe('a server', () => {
-  /** Takes connections and does with them what it is told. */
+  /** Takes connections and treats them as given. */
   async function openRaw(handle: (socket: Socket) => void): Promise<number> {
     const sockets = new Set<Socket>()
     const server: Server = createServer((socket) => {
@@ -420,7 +423,7 @@ describe('a server', () => {
     await expectTemporary(backend.send(message), /took too long/)
   })
 
-  test('that does not answer to a mail is given up, and one behind it goes out', async () => {
+  test('that does not answer a mail is abandoned, and the mail after it is sent', async () => {
     const stalled = Promise.withResolvers<void>()
     const server = await open({
       judge: (mail) => (mail.content.subject === 'stall' ? stalled.promise : undefined),

@@ -1,6 +1,6 @@
 import { mailErrors } from './errors.ts'
 
-/** Words joined by dots, at least two (facts, Email templates). */
+/** Words joined by dots, at least two. */
 const form = /^[a-z][a-z0-9]*(?:\.[a-z][a-z0-9_]*)+$/
 const limit = 255
 

@@ -78,7 +78,7 @@ test.each([
       level: 40,
       templateKey: 'auth.magic_link',
       reason,
-      msg: 'the custom email template cannot be used: the built-in is sent',
+      msg: 'failed to render the custom email template; sending the built-in',
     },
   ])
 })

@@ -89,7 +89,7 @@ export function createMailTemplates({ database, appName, log }: MailTemplatesDep
         const reason = messageOf(error)
         log.warn(
           { templateKey: key, reason },
-          'the custom email template cannot be used: the built-in is sent',
+          'failed to render the custom email template; sending the built-in',
         )
       }
       return renderTemplate(fallback, variables)

@@ -31,7 +31,7 @@ interface Receiver {
   openConnections(): Promise<number>
 }
 
-/** A real server that answers as it is told. */
+/** A real server that answers as given. */
 async function openReceiver(answer: (response: ServerResponse) => void): Promise<Receiver> {
   const requests: Receiver['requests'] = []
   const server = createServer((request, response) => {
@@ -137,7 +137,7 @@ describe('an answer', () => {
     expect(receiver.requests).toHaveLength(statuses.length)
   })
 
-  test('that fails is told in one line', async () => {
+  test('that fails is reported in one line', async () => {
     const receiver = await openReceiver((response) =>
       response.writeHead(422).end(`{"error":\n "unknown\u0007 recipient${'!'.repeat(10_000)}"}`),
     )

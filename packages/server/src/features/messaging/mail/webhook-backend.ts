@@ -4,7 +4,7 @@ import { messageOf } from '../../../lib/errors.ts'
 import type { MailBackend } from './backend.ts'
 import { MailRefused } from './refusal.ts'
 
-/** Characters shown of an answer that tells of a failure; little more of it is read. */
+/** Characters shown of an answer that reports a failure; little more of it is read. */
 const shownLimit = 200
 
 /** Statuses of the 4xx class after which another attempt may succeed: timeout, too early, too many requests. */

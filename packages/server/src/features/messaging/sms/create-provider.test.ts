@@ -24,7 +24,7 @@ const names = Object.keys(receipts) as VendorName[]
 
 /** Which of the two depends on how far the other side had read. */
 const brokenConnection = /^the connection failed: (UND_ERR_SOCKET|ECONNRESET)$/
-/** Port 2 belongs to a protocol that nobody runs. */
+/** Port 2 belongs to a protocol that is no longer used. */
 const closedAddress = 'http://127.0.0.1:2'
 const withReceipt = names.filter((name) => name !== 'webhook')
 
@@ -65,9 +65,9 @@ async function expectTemporary(name: VendorName, reason: string | RegExp, attemp
   expect(error).not.toBeInstanceOf(SmsRefused)
   const introduction = `${name} did not take the message: `
   expect(error.message.slice(0, introduction.length)).toBe(introduction)
-  const told = error.message.slice(introduction.length)
-  if (typeof reason === 'string') expect(told).toBe(reason)
-  else expect(told).toMatch(reason)
+  const shown = error.message.slice(introduction.length)
+  if (typeof reason === 'string') expect(shown).toBe(reason)
+  else expect(shown).toMatch(reason)
 }
 
 describe.each(names)('%s', (name) => {
@@ -168,7 +168,7 @@ test('an endless reply to the webhook counts by its status', async () => {
   await closed.promise
 })
 
-describe('what failures tell', () => {
+describe('the message of a failure', () => {
   const { log, lines } = recordingLog()
 
   /** Everything of an error that could reach a log. */
@@ -229,8 +229,8 @@ describe('what failures tell', () => {
 
   test('is one line of readable length', async () => {
     standIn.answerWith(json(400, { code: 1, message: `a\r\nb\u2028c\u0000d${'e'.repeat(1000)}` }))
-    const { message: told } = await failure('twilio')
-    expect(told).toBe(`twilio refused the message: HTTP 400: 1 a b c d${'e'.repeat(200 - 19)}`)
+    const { message: shown } = await failure('twilio')
+    expect(shown).toBe(`twilio refused the message: HTTP 400: 1 a b c d${'e'.repeat(200 - 19)}`)
   })
 
   test.each([

@@ -67,7 +67,7 @@ async function prepare(
     return await vendor.request(message, id)
   } catch {
     // What went wrong may quote the message or a key.
-    throw new Error(`${name} cannot be asked: check its keys in the configuration`)
+    throw new Error(`the request to ${name} could not be built: check its keys in the configuration`)
   }
 }
 

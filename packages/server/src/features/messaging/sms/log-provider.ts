@@ -4,7 +4,7 @@ import type { SmsProvider } from './provider.ts'
 
 /**
  * Sends nothing: writes messages to the log while developing. Elsewhere the log is read by people and machines
- * that must not be able to sign in as others, so it only tells that a message was due.
+ * that must not be able to sign in as others, so it only logs that a message was due.
  */
 export function createLogProvider(log: Logger, isDevelopment: boolean): SmsProvider {
   return {

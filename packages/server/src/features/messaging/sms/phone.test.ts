@@ -125,7 +125,7 @@ describe('test numbers', () => {
     expect([...parseTestNumbers([])]).toEqual([])
   })
 
-  test('are read although nobody can have them', () => {
+  test('are read although they cannot exist', () => {
     expect(parsePhone('+1 (555) 123-4567')).toBeUndefined()
     expect(parsePhone('+1 (555) 123-4567', testNumbers)).toEqual({
       number: '+15551234567',

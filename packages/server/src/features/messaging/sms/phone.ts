@@ -26,7 +26,7 @@ const maxLength = 64
 
 /**
  * Reads a number in international form and checks it against the numbering plan of its country. It may hold one
- * leading `+`, ASCII digits and ` -().` only; anything else, and a number that nobody can have, is `undefined`.
+ * leading `+`, ASCII digits and ` -().` only; anything else, and a number that cannot exist, is `undefined`.
  *
  * @param testNumbers numbers that count as valid whatever the plan says
  */

@@ -8,11 +8,11 @@ export type Outcome =
       readonly isAccepted: false
       /** Whether the provider will never take this message. */
       readonly isFinal: boolean
-      /** For the operator; may repeat what the provider said and is cleaned before anybody sees it. */
+      /** For the operator; may repeat what the provider said and is redacted before it is shown. */
       readonly reason: string
     }
 
-/** One provider: its documented request, and how its reply tells success from failure. */
+/** One provider: its documented request, and how its reply distinguishes success from failure. */
 export interface Vendor {
   /** Values that must never show in an error. */
   readonly secrets: readonly string[]
@@ -84,11 +84,43 @@ export function basicAuthorization(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`
 }
 
-export function encodeForm(fields: Readonly<Record<string, string>>): string {
-  return new URLSearchParams(fields).toString()
+type Headers = OutgoingRequest['headers']
+
+export function postForm(
+  url: string,
+  fields: Readonly<Record<string, string>>,
+  headers: Headers = {},
+): OutgoingRequest {
+  return {
+    url,
+    headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(fields).toString(),
+  }
 }
 
-export const formType = 'application/x-www-form-urlencoded'
+export function postJson(url: string, value: object, headers: Headers): OutgoingRequest {
+  return {
+    url,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(value),
+  }
+}
+
+/**
+ * Reads a reply that carries the receipt of an accepted message as a text, else the provider's reasons.
+ *
+ * @param receipt where the receipt stands in the JSON
+ * @param reasons what an error says, in the order in which it is shown
+ */
+export function readReceipt(
+  reply: Reply,
+  receipt: readonly (string | number)[],
+  reasons: readonly (readonly (string | number)[])[],
+): Outcome {
+  const json = jsonOf(reply)
+  if (!isSuccess(reply)) return rejected(reply, joinDetail(...reasons.map((path) => memberAt(json, ...path))))
+  return typeof memberAt(json, ...receipt) === 'string' ? accepted : notUnderstood(reply)
+}
 
 function withDetail(text: string, detail = ''): string {
   return detail === '' ? text : `${text}: ${detail}`

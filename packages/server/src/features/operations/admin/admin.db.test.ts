@@ -28,11 +28,15 @@ afterAll(async () => {
 })
 
 function startNode(config: Record<string, string> = {}, on = database): Promise<TestApp> {
-  return createTestApp({ database: on, config: { 'server.trusted_proxies': '127.0.0.1', ...config } })
+  return createTestApp({
+    hashesAtFullCost: true,
+    database: on,
+    config: { 'server.trusted_proxies': '127.0.0.1', ...config },
+  })
 }
 
 let addresses = 0
-/** An address nobody has signed in from. */
+/** An address without a sign-in. */
 function newAddress(): string {
   addresses += 1
   return `198.51.100.${addresses}`
@@ -69,7 +73,7 @@ async function takeAudit(on = database): Promise<AuditRow[]> {
 }
 
 describe('GET /api/admin/status', () => {
-  test('tells everybody that a password is set', async () => {
+  test('says to every caller that a password is set', async () => {
     const response = await first.request('GET', '/api/admin/status')
     expect([response.status, response.json]).toEqual([200, { auth: true }])
   })
@@ -152,7 +156,7 @@ describe('POST /api/admin/auth', () => {
 })
 
 describe('wrong passwords', () => {
-  test('pause the address on every node, and nobody else', async () => {
+  test('pause the address on every node, and no other', async () => {
     const address = newAddress()
     for (let attempt = 0; attempt < 10; attempt += 1) {
       const node = attempt % 2 === 0 ? first : second
@@ -304,7 +308,7 @@ describe('a new password', () => {
     }
   })
 
-  test('that comes while someone signs in with the old one leaves no session behind', async () => {
+  test('during a sign-in with the old one leaves no session behind', async () => {
     await using own = await createTestDatabase()
     await using node = await startNode({}, own)
     const client = new pg.Client({ connectionString: own.url })
@@ -417,7 +421,7 @@ describe('the audit', () => {
     ])
   })
 
-  test('is written together with what it tells of, or neither is', async () => {
+  test('is written together with what it records, or neither is', async () => {
     const token = await signedIn(first)
     await database.sql('alter table basalt.audit rename to gone')
     try {

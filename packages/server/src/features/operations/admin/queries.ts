@@ -7,7 +7,7 @@ export async function findPasswordHash(database: Queryable): Promise<string | un
 }
 
 /**
- * Whether this is still the password's hash. Until the transaction ends nobody can replace it: a session that
+ * Whether this is still the password's hash. Until the transaction ends it cannot be replaced: a session that
  * begins while the password is being reset is either ended by the reset or never begins.
  */
 export async function holdPasswordHash(transaction: Queryable, hash: string): Promise<boolean> {
@@ -29,7 +29,7 @@ export async function upsertPassword(database: Queryable, hash: string): Promise
     on conflict (is_only) do update set password_hash = excluded.password_hash, updated_at = now()`)
 }
 
-/** Whether anybody has signed in since the password was made, or has replaced it. */
+/** Whether there was a sign-in since the password was made, or it was replaced. */
 export async function wasFirstSignInUsed(database: Queryable): Promise<boolean> {
   const { used } = await database.one<{ used: boolean }>(sql`
     select exists (

@@ -8,7 +8,7 @@ import type { AdminService } from './service.ts'
 import { createSignInPage, signInPath } from './sign-in-page.ts'
 import type { AdminTokenVerifier } from './token-verifier.ts'
 
-/** Signing in and out as administrator (decisions, Admin). */
+/** Signing in and out as administrator. */
 export function adminRoutes(app: HttpServer, service: AdminService, tokens: AdminTokenVerifier): void {
   app.get(
     '/api/admin/status',

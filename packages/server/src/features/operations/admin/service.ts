@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { createToken, hashToken } from '../../../lib/tokens.ts'
 import { type AuditEntry, recordAudit } from '../audit/index.ts'
-import type { AttemptLimit, AttemptVerdict, Throttle } from '../throttle/index.ts'
+import { type AttemptLimit, requireAllowed, type Throttle } from '../throttle/index.ts'
 import { adminErrors } from './errors.ts'
 import * as queries from './queries.ts'
 
 export const adminTokenPrefix = 'basalt_admin_'
 const signInCodePrefix = 'basalt_signin_'
 
-/** Twelve hours (decisions, Admin). */
+/** Twelve hours. */
 const sessionSeconds = 12 * 60 * 60
 const signInCodeSeconds = 60 * 60
 
@@ -59,7 +58,7 @@ export interface AdminService {
   signOut(sessionId: string, address: string): Promise<void>
   /** A new password; every session and link of the old one ends. */
   resetPassword(actor: string): Promise<string>
-  /** A session without a password, for whoever already has the database. */
+  /** A session without a password, for operators who already have access to the database. */
   createSession(actor: string): Promise<AdminSession>
 }
 
@@ -175,12 +174,6 @@ export function createAdminService({
         startSession(transaction, { actor, action: 'admin.create_token' }),
       ),
   }
-}
-
-/** @throws AppError too_many_requests */
-function requireAllowed(verdict: AttemptVerdict): void {
-  if (verdict.isAllowed) return
-  throw httpErrors.tooManyRequests().with({ headers: { 'retry-after': String(verdict.retryAfterSeconds) } })
 }
 
 /** 120 random bits in a form that can be read out. */

@@ -32,7 +32,7 @@ export function createSignInPage(): Page {
 <button id="sign-out" class="plain" type="button">Sign out</button>
 </div>
 <h2>For other programs</h2>
-<p>Send the token as <code>Authorization: Bearer …</code>. It opens all data without policies: give it to nobody.</p>
+<p>Send the token as <code>Authorization: Bearer …</code>. It opens all data without policies: keep it secret.</p>
 <p><label for="token">Admin token</label>
 <input id="token" class="code" type="password" readonly autocomplete="off"></p>
 <div class="row">

@@ -21,7 +21,7 @@ export function createAdminTokenVerifier(database: SystemDatabase): AdminTokenVe
   >(1000)
 
   async function look(token: string): Promise<Verdict> {
-    // From before the question: the session may end while the answer is under way.
+    // From before the question: the session may end while the answer is in flight.
     const at = performance.now()
     const session = await findSession(database, hashToken(token))
     if (session === undefined) {

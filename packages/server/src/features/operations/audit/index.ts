@@ -1,40 +1,37 @@
-import { sql } from '../../../database/sql.ts'
-import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { Logger } from 'pino'
+import type { Config } from '../../../config/schema.ts'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import { AuditedTables } from './audited-tables.ts'
+import { deleteAudit } from './queries.ts'
+import { auditRoutes } from './routes.ts'
 
-/** One thing an administrator did. */
-export interface AuditEntry {
-  /** Who: `admin`, or `command line`. */
-  readonly actor: string
-  /** What, in the operation's name: `admin.sign_in`. */
-  readonly action: string
-  /** On what, if it was on something. */
-  readonly target?: string
-  /** More, without secrets. */
-  readonly detail?: Readonly<Record<string, unknown>>
-  /** Address of the client. */
-  readonly address?: string
+export { listAudit } from './queries.ts'
+export { type AuditEntry, recordAudit } from './record.ts'
+export { readAuditFilter, showAudit } from './routes.ts'
+
+export interface AuditDeps {
+  readonly config: Config['audit']
+  readonly database: SystemDatabase
+  readonly catalog: LiveCatalog
+  readonly queue: JobQueue
+  readonly log: Logger
 }
 
-/** Writes the entry; call it in the transaction of what it tells of. */
-export async function recordAudit(database: Queryable, entry: AuditEntry): Promise<void> {
-  await database.count(sql`
-    insert into basalt.audit (actor, action, target, detail, address)
-    values (${entry.actor}, ${entry.action}, ${entry.target ?? null}, ${JSON.stringify(entry.detail ?? {})}::jsonb,
-      ${entry.address ?? null})`)
-}
-
-/** Days that entries are kept, unless the schedule says otherwise. */
-const retentionDays = 90
-
-/** The record of what administrators did. */
-export function audit(database: SystemDatabase, queue: JobQueue): Feature {
+/** The record of what administrators did, and of what was changed in the tables of `audit.tables`. */
+export function audit({ config, database, catalog, queue, log }: AuditDeps): Feature {
   queue.define(
-    housekeeping('audit_log_retention', async ({ retention_days = retentionDays }) => {
-      await database.count(sql`
-        delete from basalt.audit where happened_at < now() - make_interval(days => ${retention_days}::int)`)
-    }),
+    housekeeping('audit_log_retention', ({ retention_days = config.retention_days }) =>
+      deleteAudit(database, retention_days),
+    ),
   )
-  return { name: 'audit' }
+  const tables = new AuditedTables({ names: config.tables, database, catalog, log })
+  return {
+    name: 'audit',
+    routes: (app) => auditRoutes(app, database),
+    start: () => tables.start(),
+    stop: () => tables.stop(),
+  }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../../test/test-app.ts'
 
-test('GET /health tells that the server runs and the database answers', async () => {
+test('GET /health answers that the server runs and the database answers', async () => {
   await using app = await createTestApp()
   const response = await app.request('GET', '/health')
   expect(response.status).toBe(200)

@@ -13,7 +13,7 @@ const healthSchema = Type.Object({
   database: Type.String({ description: 'ok or unreachable' }),
 })
 
-/** `GET /health`: 200 when the server runs and the database answers; 503 tells a load balancer to go elsewhere. */
+/** `GET /health`: 200 when the server runs and the database answers; 503 takes the node out of a load balancer. */
 export function health({ database, isStopping }: HealthDeps): Feature {
   return {
     name: 'health',

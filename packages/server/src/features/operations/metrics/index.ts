@@ -19,7 +19,7 @@ export function metrics({ registry }: Metrics, token: string): Feature {
             tags: ['operations'],
             summary: 'Metrics in the Prometheus text format',
             description:
-              'For everybody, or for those who send `metrics.token` as bearer token when it is set.',
+              'For everyone, or for callers that send `metrics.token` as bearer token when it is set.',
             response: responses({ 200: { description: 'Metrics.', content: { 'text/plain': text } } }),
           },
         },

@@ -165,7 +165,7 @@ describe('who may read metrics', () => {
     }
   })
 
-  test('is nobody when metrics are off', async () => {
+  test('is not found when metrics are off', async () => {
     await using off = await createTestApp({ database: app.database, config: { 'metrics.enabled': 'false' } })
     const response = await off.request('GET', '/metrics')
     expect([response.status, envelope(response).error]).toEqual([404, 'route_not_found'])

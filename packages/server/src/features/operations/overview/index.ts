@@ -13,7 +13,7 @@ export interface OverviewDeps {
   readonly isAuthRequired: boolean
 }
 
-/** `/`, what a person sees first: what runs here, where to go, and the tables for those who may know them. */
+/** `/`, what a person sees first: what runs here, where to go, and the tables for callers who may see them. */
 export function overview({ catalog, database, version, isAuthRequired }: OverviewDeps): Feature {
   const page = createOverviewPage({ version, isAuthRequired })
   return {

@@ -20,7 +20,7 @@ export function createOverviewPage({ version, isAuthRequired }: OverviewFacts): 
     title: 'Overview',
     body: `<h1>Basalt runs here</h1>
 <p class="soft">Version ${escapeHtml(version)} · <span id="state" role="status">a PostgreSQL database as an application backend</span></p>
-${isAuthRequired ? '' : '<p class="warn">Authentication is off (<code>auth.enabled</code>): whoever reaches this server reads and writes every table.</p>'}
+${isAuthRequired ? '' : '<p class="warn">Authentication is off (<code>auth.enabled</code>): anyone who reaches this server reads and writes every table.</p>'}
 <ul class="cards">
 <li><a href="/api/docs"><b>API</b> <span>Read it, and try it out against this database.</span></a></li>
 <li><a href="/api/docs/guides"><b>Guides</b> <span>Collections, accounts, row-level security, realtime, production.</span></a></li>
@@ -71,7 +71,7 @@ function audience({ kind, isReadable, rlsEnabled, policies }) {
   if (isOpen) return ['Everybody: authentication is off', 'warn']
   if (kind.endsWith('view')) return [people + ', as the view allows', 'soft']
   if (!rlsEnabled) return [people + ': row-level security is off', 'warn']
-  if (policies === 0) return ['Nobody yet: no policy', 'soft']
+  if (policies === 0) return ['No one yet: no policy', 'soft']
   return ['By ' + policies + (policies === 1 ? ' policy' : ' policies'), 'good']
 }
 async function showTables() {

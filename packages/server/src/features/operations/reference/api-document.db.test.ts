@@ -102,7 +102,7 @@ describe('GET /api/openapi.json', () => {
   })
 
   test.each([
-    ['nobody', () => undefined],
+    ['no one', () => undefined],
     ['a user', () => user],
     ['an administrator', () => admin],
   ])('is valid OpenAPI 3.1 for %s, whatever tables are called', async (_who, token) => {

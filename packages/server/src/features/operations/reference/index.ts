@@ -21,7 +21,7 @@ export interface ReferenceDeps {
   readonly publicBaseUrl: () => string
 }
 
-/** What there is to read: the API as a document and as a page, the errors, the guides. */
+/** The reference: the API as a document and as a page, the errors, the guides. */
 export function reference(deps: ReferenceDeps): Feature {
   return {
     name: 'reference',

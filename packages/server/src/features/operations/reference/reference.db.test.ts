@@ -112,7 +112,7 @@ describe('GET /api/docs', () => {
     },
   )
 
-  test('has a policy that lets it reach this server alone, over HTTP too, and be framed by nobody', async () => {
+  test('has a policy that lets it reach this server alone, over HTTP too, and be framed by no page', async () => {
     const response = await app.request('GET', '/api/docs')
     const [style] = inlineParts(response.text, 'style')
     const [script] = inlineParts(response.text, 'script')

@@ -1,9 +1,10 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
-import { createTurns } from './turns.ts'
+import { createSlots } from './slots.ts'
 
-export { createTurns } from './turns.ts'
+export { createSlots } from './slots.ts'
 
 /** So many attempts per key within a window that begins with the first one. */
 export interface AttemptLimit {
@@ -29,12 +30,12 @@ export type AttemptVerdict =
  * failures than the limit have been recorded.
  */
 export interface Throttle {
-  /** Counts one attempt; the verdict tells whether it was still one of those allowed. */
+  /** Counts one attempt; the verdict says whether it was still one of those allowed. */
   attempt(limit: AttemptLimit, key: string): Promise<AttemptVerdict>
   /** Takes one attempt back that turned out to be none. */
   release(limit: AttemptLimit, key: string): Promise<void>
   /**
-   * Runs an attempt when few of the same key are under way on this node. Attempts are counted before they are made:
+   * Runs an attempt when few of the same key are in flight on this node. Attempts are counted before they are made:
    * without this, right ones that arrive together would use up the limit.
    *
    * @throws AppError too_many_requests when too many wait already
@@ -46,30 +47,40 @@ export interface Throttle {
   reset(limit: AttemptLimit, key: string): Promise<void>
 }
 
-/** The share of a limit that may be under way on one node. */
-const shareUnderWay = 0.25
+/** The part of a limit that may be in flight on one node. */
+const inFlightQuota = 0.25
 
 export function createThrottle(database: SystemDatabase): Throttle {
-  const turns = createTurns()
+  const slots = createSlots()
   return {
     inTurn(limit, key, attempt) {
-      const width = Math.max(1, Math.floor(limit.attempts * shareUnderWay))
-      return turns.take(fullKey(limit, key), width, attempt)
+      const width = Math.max(1, Math.floor(limit.attempts * inFlightQuota))
+      return slots.take(fullKey(limit, key), width, attempt)
     },
     async attempt(limit, key) {
-      const { count, retry_after } = await database.one<{ count: number; retry_after: number }>(sql`
-        insert into basalt.attempts as a (key, count, window_ends_at)
-        values (${fullKey(limit, key)}, 1, now() + make_interval(secs => ${limit.windowSeconds}::int))
-        on conflict (key) do update set
-          count = case when a.window_ends_at <= now() then 1 else least(a.count, ${limit.attempts}::int) + 1 end,
-          window_ends_at = case
-            when a.window_ends_at <= now() then excluded.window_ends_at
-            when a.count = ${limit.attempts - 1}::int and ${limit.lockSeconds ?? null}::int is not null
-              then now() + make_interval(secs => ${limit.lockSeconds ?? null}::int)
-            else a.window_ends_at end
-        returning count, ceil(extract(epoch from window_ends_at - now()))::int as retry_after`)
-      if (count <= limit.attempts) return { isAllowed: true }
-      return { isAllowed: false, retryAfterSeconds: Math.max(1, retry_after) }
+      // Attempts beyond the limit are not counted: what is released would not be all that was counted.
+      const refused = await database.maybeOne<{ retry_after: number }>(sql`
+        with counted as (
+          insert into basalt.attempts as a (key, count, window_ends_at)
+          values (${fullKey(limit, key)}, 1, now() + make_interval(secs => ${limit.windowSeconds}::int))
+          on conflict (key) do update set
+            count = case when a.window_ends_at <= now() then 1 else a.count + 1 end,
+            window_ends_at = case
+              when a.window_ends_at <= now() then excluded.window_ends_at
+              when a.count = ${limit.attempts - 1}::int and ${limit.lockSeconds ?? null}::int is not null
+                then now() + make_interval(secs => ${limit.lockSeconds ?? null}::int)
+              else a.window_ends_at end
+          where a.window_ends_at <= now() or a.count < ${limit.attempts}::int
+          returning key
+        )
+        select ceil(extract(epoch from coalesce(
+          (select window_ends_at from basalt.attempts where key = ${fullKey(limit, key)}),
+          -- Begun by another attempt in this moment.
+          now() + make_interval(secs => ${limit.windowSeconds}::int)
+        ) - now()))::int as retry_after
+        where not exists (select from counted)`)
+      if (refused === undefined) return { isAllowed: true }
+      return { isAllowed: false, retryAfterSeconds: Math.max(1, refused.retry_after) }
     },
     async release(limit, key) {
       await database.count(
@@ -88,6 +99,15 @@ export function createThrottle(database: SystemDatabase): Throttle {
       await database.count(sql`delete from basalt.attempts where key = ${fullKey(limit, key)}`)
     },
   }
+}
+
+/**
+ * Rejects an attempt beyond its limit with the seconds until the next one is allowed.
+ *
+ * @throws AppError too_many_requests, or the error given, with Retry-After
+ */
+export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooManyRequests()): void {
+  if (!verdict.isAllowed) throw error.retryAfter(verdict.retryAfterSeconds)
 }
 
 /** Removes windows that have ended; they count for nothing. */

@@ -30,7 +30,7 @@ describe('attempts', () => {
     expect(await allowed(6, 'a', { ...limit, name: 'test.others' })).toBe(5)
   })
 
-  test('that are refused tell how long the window lasts and do not prolong it', async () => {
+  test('that are refused answer how long the window lasts and do not prolong it', async () => {
     await allowed(5, 'a')
     const [before] = await app.sql('select window_ends_at from basalt.attempts')
     const verdict = await throttle().attempt(limit, 'a')
@@ -58,7 +58,7 @@ describe('attempts', () => {
     expect([await allowed(6, 'a'), await allowed(6, 'b')]).toEqual([5, 0])
   })
 
-  test('a moment before the end tell to wait a second, not none', async () => {
+  test('a moment before the end answer to wait a second, not none', async () => {
     await allowed(5, 'a')
     await app.sql(`update basalt.attempts set window_ends_at = now() + '1 s'`)
     expect(await throttle().attempt(limit, 'a')).toEqual({ isAllowed: false, retryAfterSeconds: 1 })
@@ -66,7 +66,7 @@ describe('attempts', () => {
 })
 
 describe('a look at the limit', () => {
-  test('counts nothing and tells when it is reached', async () => {
+  test('counts nothing and answers when it is reached', async () => {
     for (let look = 0; look < 10; look += 1) {
       expect(await throttle().check(limit, 'a')).toEqual({ isAllowed: true })
     }

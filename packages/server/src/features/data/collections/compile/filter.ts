@@ -1,3 +1,4 @@
+import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Literal } from '../parse/filter.ts'
@@ -41,6 +42,8 @@ function compileMembership({ column, values }: FilterPlan & { kind: 'in' }, alia
       sql` or `,
     )})`
   }
+  // One parameter whatever the number of values, so that the statement stays the same.
+  // One parameter whatever the number of values, so that the statement stays the same.
   return compileComparison(column.type, target, '=', sql`any (${arrayLiteral(values)})`)
 }
 
@@ -55,10 +58,4 @@ export function bind(column: Column, value: Literal): Sql {
  */
 function needsCast({ type }: Column): boolean {
   return type.attributes !== undefined || type.base.startsWith('reg')
-}
-
-/** One parameter whatever the number of values, so that the statement stays the same. */
-export function arrayLiteral(values: readonly Literal[]): string {
-  const elements = values.map((value) => (value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`))
-  return `{${elements.join(',')}}`
 }

@@ -31,7 +31,7 @@ function compileColumn({ name, type }: Column, alias: string): Sql {
   return shown === undefined ? source : sql`${shown} as ${sql.id(name)}`
 }
 
-/** `{"album": {…}, "invoice_line": […]}`; a relation without records has no key (facts, Sort and expand). */
+/** `{"album": {…}, "invoice_line": […]}`; a relation without records has no key. */
 function compileExpand(relation: Relation, expand: readonly ExpandPlan[], alias: string): Sql {
   if (expand.length === 0) return sql`'{}'::json`
   const entries = expand.map(

@@ -117,7 +117,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
   return compileAnswer({ ...written, write, record: sql`w.record`, oldRecord: sql`w.old_record` }, options)
 }
 
-/** Answers nothing but the number of rows, unless somebody wants to know what was deleted. */
+/** Answers nothing but the number of rows, unless the deleted rows are wanted. */
 function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
   const remove = sql`
     delete from ${relationName(record.relation)} as ${sql.id(row)}
@@ -149,7 +149,7 @@ export function compileInsert(record: RecordPlan, columns: readonly Column[], so
     returning ${compileSelectList(record, row)}`
 }
 
-/** Column beside those of the collection; a name nobody gives one. */
+/** Column beside those of the collection; a name that columns do not have. */
 const oldRecord = 'basalt old record'
 
 /**

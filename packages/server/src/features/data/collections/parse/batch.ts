@@ -19,7 +19,7 @@ const operationLimit = 1000
 export type FindRelation = (table: unknown) => Relation
 
 /**
- * Reads `{operations: [{method, id?, body?, table?}]}` (interface, Batch).
+ * Reads `{operations: [{method, id?, body?, table?}]}`.
  *
  * @throws AppError with `operation` where one is to blame
  */

@@ -30,7 +30,7 @@ export function parseCursor(token: string): Cursor | undefined {
 }
 
 /**
- * Unpadded base64url of `{"v": […], "k": […]}`: values and keys (facts, List).
+ * Unpadded base64url of `{"v": […], "k": […]}`: values and keys.
  *
  * @throws AppError invalid_parameter when the values are too long to travel in a URL
  */

@@ -41,7 +41,7 @@ const featureParameters = [
 ]
 
 /**
- * Reads the query string of a list (interface, Collections; decisions, Collections).
+ * Reads the query string of a list.
  *
  * @throws AppError naming the parameter and what was expected
  */

@@ -1,6 +1,6 @@
 import { filterFault } from './filter-fault.ts'
 
-/** Tokens of the filter language (interface, Filter syntax; facts, Filter grammar). */
+/** Tokens of the filter language. */
 export type Token = {
   /** Where it starts, in characters from 0. */
   readonly position: number

@@ -75,7 +75,7 @@ function planExpand(
     const target = catalog.relations.get(relationship.target)
     if (target === undefined) return []
     const record = planRecord(catalog, target, { fields: undefined, expand: inner }, reader)
-    // A relation the caller has no right to follow is left out, like one without records (facts, Sort and expand).
+    // A relation the caller has no right to follow is left out, like one without records.
     if (reader === 'caller' && !mayFollow(relation, relationship, target)) return []
     requireRls(target, reader)
     const order = target.rowKey.filter((column) => reader === 'unrestricted' || column.callersMaySelect)

@@ -1,3 +1,4 @@
+import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import { compileComparison, findTextFault } from '../../../data/collections/index.ts'
@@ -54,10 +55,6 @@ function applies(operator: FilterOperator, { type }: Column): boolean {
   // An array of arrays is one array of more dimensions, and one of boxes is written with semicolons.
   if (operator === 'in') return type.hasEquality && type.element === undefined && type.base !== 'box'
   return type.hasOrder
-}
-
-function arrayLiteral(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
 }
 
 const operators = { eq: '=', neq: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const

@@ -22,7 +22,7 @@ const bareValue = /[^,]*/y
 const quotedValue = /"((?:[^"]|"")*)"(?=,|$)/y
 
 /**
- * Reads `column=operator.value`, joined by commas (facts, Realtime). A name or value with a comma goes in double
+ * Reads `column=operator.value`, joined by commas. A name or value with a comma goes in double
  * quotes; values of `in` are separated by `|`.
  *
  * @throws AppError invalid_stream_filter

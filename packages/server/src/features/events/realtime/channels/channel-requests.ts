@@ -33,7 +33,7 @@ interface Sending {
   underWay: number
 }
 
-/** What clients ask of channels (facts, Realtime). */
+/** What clients ask of channels. */
 export class ChannelRequests {
   readonly #deps: ChannelRequestsDeps
   readonly #sending = new WeakMap<Stream, Sending>()

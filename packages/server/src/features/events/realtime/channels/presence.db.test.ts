@@ -240,7 +240,7 @@ test('after a crash that took messages and presences everybody knows the truth a
   const ghost = await leaveBehind(channel)
   await there.ask({ type: 'presence_sync', channel })
   await waitFor('both', () => Object.keys(stateOf(there, channel)).length === 2)
-  // A read that is under way breaks, and afterwards the tables are empty.
+  // A read that is in flight breaks, and afterwards the tables are empty.
   await app.sql(`
     begin;
     lock table basalt.realtime_messages in access exclusive mode;

@@ -15,7 +15,7 @@ const types = [
   'presence_sync',
 ] as const
 
-/** What a client of a WebSocket asks for (facts, Realtime). */
+/** What a client of a WebSocket asks for. */
 export interface ClientMessage {
   readonly type: (typeof types)[number]
   /** Sent back with the reply. */
@@ -43,7 +43,7 @@ export function parseMessage(text: string): ClientMessage {
   return { type, ref: isRef ? ref : undefined, members, payload: payloadOf(type, text) }
 }
 
-/** Some clients send a presence as `state` (facts, Realtime). */
+/** Some clients send a presence as `state`. */
 function payloadOf(type: ClientMessage['type'], text: string): string | undefined {
   if (type === 'broadcast') return sliceObject(text).get('payload')
   if (type !== 'presence_track') return undefined

@@ -18,7 +18,7 @@ export interface WebSocketRouteDeps {
   readonly origins: Origins
 }
 
-/** Changes, broadcasts and presence over a WebSocket (facts, Realtime). */
+/** Changes, broadcasts and presence over a WebSocket. */
 export function websocketRoute(
   app: HttpServer,
   { streams, sockets, handshake, origins }: WebSocketRouteDeps,

@@ -1,4 +1,4 @@
-/** How long WebSockets wait for their clients (facts, Realtime), in milliseconds. */
+/** How long WebSockets wait for their clients, in milliseconds. */
 export interface WebSocketTiming {
   /** A client has so long to say who it is. */
   readonly authenticationMs: number

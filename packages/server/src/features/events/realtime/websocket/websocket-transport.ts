@@ -5,7 +5,7 @@ import type { Ending, Transport } from '../stream.ts'
 /** How long a client has to answer the end of the conversation. */
 const farewellMs = 2000
 
-/** Frames to the client of a WebSocket; each is a JSON text (facts, Realtime). */
+/** Frames to the client of a WebSocket; each is a JSON text. */
 export class WebSocketTransport implements Transport {
   readonly name = 'ws'
   readonly #socket: WebSocket
@@ -76,7 +76,7 @@ export class WebSocketTransport implements Transport {
   }
 }
 
-/** Codes from 4000 on are ours (facts, Realtime), the others RFC 6455 §7.4.1's. */
+/** Codes from 4000 on are ours, the others RFC 6455 §7.4.1's. */
 const endings: Readonly<Record<Ending, { readonly code: number; readonly reason: string }>> = {
   slow_client: { code: 1013, reason: 'the client reads too slowly' },
   session_ended: { code: 4401, reason: 'the token has expired or its session has ended' },

@@ -7,6 +7,7 @@ import {
   jsonOf,
   memberAt,
   notUnderstood,
+  postJson,
   rejected,
   rejectedBy,
   type Vendor,
@@ -20,15 +21,12 @@ export function msg91(config: Config['auth']): Vendor {
   const { msg91_auth_key: key, msg91_template_id: template } = config
   return {
     secrets: [key],
-    request: ({ to, body }) => ({
-      url: addressOf('https://control.msg91.com', config.sms_api_base_url, '/api/v5/flow'),
-      headers: { authkey: key, accept: 'application/json', 'content-type': 'application/json' },
-      body: JSON.stringify({
-        template_id: template,
-        short_url: '0',
-        recipients: [{ mobiles: to.replace('+', ''), VAR1: body, ...codeIn(body) }],
-      }),
-    }),
+    request({ to, body }) {
+      const url = addressOf('https://control.msg91.com', config.sms_api_base_url, '/api/v5/flow')
+      const recipients = [{ mobiles: to.replace('+', ''), VAR1: body, ...codeIn(body) }]
+      const flow = { template_id: template, short_url: '0', recipients }
+      return postJson(url, flow, { authkey: key, accept: 'application/json' })
+    },
     read(reply) {
       const json = jsonOf(reply)
       const detail = joinDetail(memberAt(json, 'code'), memberAt(json, 'message'))

@@ -5,11 +5,10 @@ import type { Reply } from '../exchange.ts'
 import {
   accepted,
   addressOf,
-  encodeForm,
-  formType,
   isSuccess,
   joinDetail,
   notUnderstood,
+  postForm,
   rejected,
   rejectedBy,
   type Vendor,
@@ -26,20 +25,19 @@ export function sns(config: Config['auth'], clock: Clock): Vendor {
   return {
     secrets: [accessKeyId, secretAccessKey],
     async request({ to, body }) {
+      const publish = postForm(addressOf(`https://sns.${region}.${domain}`, config.sms_api_base_url, '/'), {
+        Action: 'Publish',
+        Version: '2010-03-31',
+        PhoneNumber: to,
+        Message: body,
+        // Codes must arrive at once; the default kind, Promotional, is sent as cheaply as possible.
+        'MessageAttributes.entry.1.Name': 'AWS.SNS.SMS.SMSType',
+        'MessageAttributes.entry.1.Value.DataType': 'String',
+        'MessageAttributes.entry.1.Value.StringValue': 'Transactional',
+      })
       const signer = new AwsV4Signer({
+        ...publish,
         method: 'POST',
-        url: addressOf(`https://sns.${region}.${domain}`, config.sms_api_base_url, '/'),
-        headers: { 'content-type': formType },
-        body: encodeForm({
-          Action: 'Publish',
-          Version: '2010-03-31',
-          PhoneNumber: to,
-          Message: body,
-          // Codes must arrive at once; the default kind, Promotional, is sent as cheaply as possible.
-          'MessageAttributes.entry.1.Name': 'AWS.SNS.SMS.SMSType',
-          'MessageAttributes.entry.1.Value.DataType': 'String',
-          'MessageAttributes.entry.1.Value.StringValue': 'Transactional',
-        }),
         accessKeyId,
         secretAccessKey,
         region,

@@ -79,7 +79,7 @@ function form({ body }: ReceivedRequest): [string, string][] {
 
 const formType = 'application/x-www-form-urlencoded'
 
-test('every request tells who sends it', async () => {
+test('every request names its sender', async () => {
   const { headers } = await send('twilio', json(201, { sid: 'SM1' }))
   expect(headers['user-agent']).toBe('Basalt')
 })
@@ -306,7 +306,7 @@ describe('sns', () => {
   })
 })
 
-/** Signature Version 4 as the documentation of AWS tells it, step by step. */
+/** Signature Version 4 as the documentation of AWS describes it, step by step. */
 function signatureV4({ body, headers }: ReceivedRequest, date: string): string {
   const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest()
   const hash = (data: string) => createHash('sha256').update(data).digest('hex')

@@ -2,13 +2,12 @@ import type { Config } from '../../../../config/schema.ts'
 import {
   accepted,
   addressOf,
-  encodeForm,
-  formType,
   isSuccess,
   joinDetail,
   jsonOf,
   memberAt,
   notUnderstood,
+  postForm,
   rejected,
   rejectedBy,
   type Vendor,
@@ -22,10 +21,8 @@ export function vonage(config: Config['auth']): Vendor {
   const { vonage_api_key: key, vonage_api_secret: secret, vonage_from: from } = config
   return {
     secrets: [key, secret],
-    request: ({ to, body }) => ({
-      url: addressOf('https://rest.nexmo.com', config.sms_api_base_url, '/sms/json'),
-      headers: { 'content-type': formType },
-      body: encodeForm({
+    request: ({ to, body }) =>
+      postForm(addressOf('https://rest.nexmo.com', config.sms_api_base_url, '/sms/json'), {
         api_key: key,
         api_secret: secret,
         from,
@@ -34,7 +31,6 @@ export function vonage(config: Config['auth']): Vendor {
         // Characters outside the alphabet of GSM arrive as question marks unless announced.
         type: /^[\n\r\x20-\x5f\x61-\x7e]*$/.test(body) ? 'text' : 'unicode',
       }),
-    }),
     read(reply) {
       const json = jsonOf(reply)
       if (!isSuccess(reply)) return rejected(reply, joinDetail(memberAt(json, 'title')))

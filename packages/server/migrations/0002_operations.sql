@@ -1,0 +1,153 @@
+-- What operators use: the administrator, limits of attempts, the audit log, the log, requests, usage.
+
+-- The administrator: one row.
+create table basalt.admin (
+  is_only bool primary key default true check (is_only),
+  password_hash text not null,
+  updated_at timestamptz not null default now()
+);
+
+create table basalt.admin_sessions (
+  id uuid primary key default gen_random_uuid(),
+  token_hash bytea not null unique,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null
+);
+create index admin_sessions_expires_at on basalt.admin_sessions (expires_at);
+
+-- Codes of one-time sign-in links.
+create table basalt.admin_sign_in_codes (
+  code_hash bytea primary key,
+  expires_at timestamptz not null
+);
+
+-- Attempts per key within a window, counted by one conditional statement (see features/throttle).
+create table basalt.attempts (
+  key text primary key,
+  count int not null,
+  window_ends_at timestamptz not null
+);
+create index attempts_window_ends_at on basalt.attempts (window_ends_at);
+
+-- What administrators did, and changes of rows in the tables of `audit.tables`.
+create table basalt.audit (
+  id bigint generated always as identity primary key,
+  happened_at timestamptz not null default now(),
+  actor text not null,
+  action text not null,
+  target text,
+  detail jsonb not null default '{}',
+  address text,
+  request_id text,
+  app_id uuid,
+  api_key_id text,
+  user_id text,
+  operation text check (operation in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')),
+  table_name text,
+  record_id text,
+  old_values jsonb,
+  new_values jsonb
+);
+create index audit_happened_at on basalt.audit (happened_at);
+create index audit_table_name on basalt.audit (table_name, happened_at) where table_name is not null;
+create index audit_user_id on basalt.audit (user_id, happened_at) where user_id is not null;
+create index audit_request_id on basalt.audit (request_id) where request_id is not null;
+
+-- Arguments: the collection's name, then the columns of its primary key. Works as the owner of basalt.audit, because a
+-- caller has no privilege on it.
+create function basalt.audit_row() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
+declare
+  before jsonb := case when tg_op in ('UPDATE', 'DELETE') then to_jsonb(old) end;
+  after jsonb := case when tg_op in ('INSERT', 'UPDATE') then to_jsonb(new) end;
+  caller text := nullif(current_setting('basalt.user_id', true), '');
+begin
+  insert into basalt.audit (actor, action, operation, table_name, record_id, old_values, new_values, user_id,
+    api_key_id, app_id, address, request_id)
+  values (
+    coalesce(nullif(current_setting('basalt.actor', true), ''), case when caller is null then 'sql' else 'user' end),
+    'rows.' || lower(tg_op), tg_op, tg_argv[0],
+    (select string_agg(coalesce(after, before) ->> tg_argv[n], ',' order by n) from generate_series(1, tg_nargs - 1) n),
+    before, after, caller,
+    nullif(current_setting('basalt.api_key_id', true), ''),
+    nullif(current_setting('basalt.app_id', true), '')::uuid,
+    nullif(current_setting('basalt.address', true), ''),
+    nullif(current_setting('basalt.request_id', true), ''));
+  return null;
+end $$;
+revoke all on function basalt.audit_row() from public;
+
+-- The log of all nodes.
+create table basalt.logs (
+  id bigint generated always as identity,
+  -- What a live tail has read already is known from its snapshot, whatever order transactions commit in.
+  transaction_id xid8 not null default pg_current_xact_id(),
+  logged_at timestamptz not null,
+  -- 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal.
+  level int not null,
+  message text not null,
+  attrs jsonb not null default '{}',
+  node text not null,
+  request_id text
+);
+create index logs_logged_at on basalt.logs (logged_at, id);
+create index logs_transaction_id on basalt.logs (transaction_id);
+create index logs_request_id on basalt.logs (request_id) where request_id is not null;
+
+-- The requests that all nodes answered.
+create table basalt.requests (
+  id bigint generated always as identity,
+  happened_at timestamptz not null,
+  method text not null,
+  path text not null,
+  operation text,
+  status int not null,
+  duration_ms real not null,
+  user_id text,
+  api_key_id uuid,
+  app_id uuid not null,
+  -- Bytes on the connection, headers included.
+  request_size bigint not null,
+  response_size bigint not null,
+  address text,
+  request_id text not null,
+  node text not null
+);
+create index requests_happened_at on basalt.requests (happened_at, id);
+create index requests_request_id on basalt.requests (request_id);
+
+-- What was used, by app and hour (UTC). Added up from the counters of all nodes.
+create table basalt.usage_hours (
+  app_id uuid not null,
+  hour timestamptz not null,
+  requests bigint not null default 0,
+  bytes_in bigint not null default 0,
+  bytes_out bigint not null default 0,
+  procedure_calls bigint not null default 0,
+  job_runs bigint not null default 0,
+  -- Most streams open at once, over all nodes.
+  realtime_peak int not null default 0,
+  -- A stock: bytes stored when last measured; null while not measured.
+  storage_bytes bigint,
+  primary key (app_id, hour)
+);
+create index usage_hours_hour on basalt.usage_hours (hour);
+
+-- Requests by endpoint and status. An endpoint is a method and the pattern of a route: their number is bounded.
+create table basalt.usage_endpoints (
+  app_id uuid not null,
+  day date not null,
+  endpoint text not null,
+  status int not null,
+  requests bigint not null,
+  primary key (app_id, day, endpoint, status)
+);
+create index usage_endpoints_day on basalt.usage_endpoints (day);
+
+-- The last batch of counters that each node has added, so that a batch whose answer was lost is not added twice.
+create table basalt.usage_nodes (
+  node uuid primary key,
+  batch bigint not null,
+  -- Open streams by app.
+  connections jsonb not null default '{}',
+  seen_at timestamptz not null default now()
+);

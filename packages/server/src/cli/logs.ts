@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Command } from 'commander'
+import type { SystemDatabase } from '../database/system-database.ts'
+import {
+  type LogFilter,
+  type LogRow,
+  listLogs,
+  listLogsSince,
+  readLogFilter,
+  showEntry,
+  takeSnapshot,
+} from '../features/operations/logs/index.ts'
+import { readLimit, readTimeRange } from '../http/filters.ts'
+import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { readDatabase } from './read-database.ts'
+import { showControls } from './table.ts'
+
+interface LogsOptions {
+  readonly follow?: boolean
+  readonly level?: string
+  readonly query?: string
+  readonly requestId?: string
+  readonly since?: string
+  readonly until?: string
+  readonly limit?: string
+  readonly json?: boolean
+}
+
+const pollMs = 500
+
+export function logsCommand(terminal: Terminal): Command {
+  const command = new Command('logs')
+    .description('print the log of all nodes, the oldest entry first')
+    .option('-f, --follow', 'go on with what is logged from now on')
+    .option('--level <name>', 'this level and those above it: debug, info, warn, error')
+    .option('-q, --query <text>', 'a text in the message or the attributes')
+    .option('--request-id <id>', 'entries of one request, the request itself among them')
+    .option('--since <time>', 'RFC 3339 or YYYY-MM-DD')
+    .option('--until <time>', 'RFC 3339 or YYYY-MM-DD, which is included')
+    .option('-n, --limit <number>', 'the last so many entries, at most 1000', '100')
+    .option('--json', 'print a JSON object per line')
+  return withConfigFlags(command).action(async (options: LogsOptions) => {
+    const { config } = loadCommandConfig(terminal, command)
+    await readDatabase(config, 'basalt logs', async (database) => {
+      const show = (rows: readonly LogRow[]) =>
+        print(terminal, rows.map((row) => formatEntry(row, options.json === true)).join(''))
+      const filter = readLogFilter({ ...options, q: options.query })
+      const range = readTimeRange({ from: options.since, to: options.until }, ['since', 'until'])
+      const limit = readLimit(options.limit, 100, 1000)
+      const snapshot = await takeSnapshot(database)
+      show((await listLogs(database, { ...filter, ...range }, undefined, limit)).toReversed())
+      if (options.follow === true) await follow(terminal, database, filter, snapshot, show)
+    })
+  })
+}
+
+/** Until Ctrl-C. */
+async function follow(
+  terminal: Terminal,
+  database: SystemDatabase,
+  filter: LogFilter,
+  snapshot: string,
+  show: (rows: readonly LogRow[]) => void,
+): Promise<void> {
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => stopping.abort())
+  let position = snapshot
+  while (!stopping.signal.aborted) {
+    const found = await listLogsSince(database, filter, position)
+    position = found.snapshot
+    show(found.rows)
+    await delay(pollMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+  }
+}
+
+/** `2026-01-02T03:04:05.678Z WARN  web-1/17 failed to look for jobs {"reason":"…"} (request 1f0c…)` */
+function formatEntry(row: LogRow, isJson: boolean): string {
+  const entry = showEntry(row)
+  if (isJson) return `${JSON.stringify(entry)}\n`
+  const { time, level, message, attrs, node, requestId } = entry
+  const parts = [
+    time,
+    level.toUpperCase().padEnd(5),
+    node,
+    message,
+    ...(Object.keys(attrs).length === 0 ? [] : [JSON.stringify(attrs)]),
+    ...(requestId === null ? [] : [`(request ${requestId})`]),
+  ]
+  return `${showControls(parts.join(' '))}\n`
+}

@@ -1,0 +1,53 @@
+import { Command } from 'commander'
+import { listAppUsage, readSpan } from '../features/operations/usage/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { readDatabase } from './read-database.ts'
+import { formatTable } from './table.ts'
+
+interface UsageOptions {
+  readonly period?: string
+  readonly from?: string
+  readonly to?: string
+  readonly json?: boolean
+}
+
+const mostApps = 500
+
+export function usageCommand(terminal: Terminal): Command {
+  const command = new Command('usage')
+    .description('print what apps have used')
+    .option('--period <name>', 'day, week or month (the calendar month, UTC)')
+    .option('--from <date>', 'first day, YYYY-MM-DD, with --to instead of --period')
+    .option('--to <date>', 'last day')
+    .option('--json', 'print a JSON array of objects')
+  return withConfigFlags(command).action(async ({ json, ...span }: UsageOptions) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const { rows } = await readDatabase(config, 'basalt usage', (database) =>
+      listAppUsage(
+        database,
+        readSpan(span, systemClock.now()),
+        { key: 'api_requests', isDescending: true },
+        { limit: mostApps, offset: 0 },
+      ),
+    )
+    if (json === true) {
+      print(terminal, `${JSON.stringify(rows, undefined, 2)}\n`)
+      return
+    }
+    const heads = ['app', 'requests', 'bytes in', 'bytes out', 'stored', 'calls', 'streams', 'job runs']
+    const lines = rows.map((row) =>
+      [
+        row.name,
+        row.api_requests,
+        row.bytes_in,
+        row.bytes_out,
+        row.storage_bytes,
+        row.function_invocations,
+        row.realtime_peak_connections,
+        row.job_runs,
+      ].map(String),
+    )
+    print(terminal, formatTable(heads, lines))
+  })
+}

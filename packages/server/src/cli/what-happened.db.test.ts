@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CommandResult } from '../../test/command.ts'
+import { basaltHere } from '../../test/terminal.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/test-app.ts'
+import { testSecret } from '../../test/test-config.ts'
+
+const alice = 'a11ce000-0000-4000-8000-000000000001'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql(`
+    insert into basalt.usage_hours (app_id, hour, requests, bytes_in, bytes_out)
+    values ('00000000-0000-0000-0000-000000000000', '2026-03-04T05:00:00Z', 7, 70, 700);
+    insert into basalt.logs (logged_at, level, message, attrs, node, request_id) values
+      ('2026-03-04T05:06:07Z', 30, 'listening', '{}', 'web/1', null),
+      ('2026-03-04T05:06:08Z', 40, E'request\\x1b failed', '{"reason":"full"}', 'web/1', 'request-0001');
+    insert into basalt.audit (happened_at, actor, action, operation, table_name, record_id, user_id, request_id) values
+      ('2026-03-04T05:06:08Z', 'user', 'rows.update', 'UPDATE', 'note', '4', '${alice}', 'request-0001');`)
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+function run(...args: string[]): Promise<CommandResult> {
+  return basaltHere(args, {
+    env: { BASALT_DATABASE_URL: database.url, BASALT_AUTH_JWT_SECRET: testSecret },
+  })
+}
+
+describe('basalt usage', () => {
+  test('prints what apps have used within a span', async () => {
+    const { code, stdout } = await run('usage', '--from', '2026-03-01', '--to', '2026-03-31')
+    expect(code).toBe(0)
+    expect(stdout.split('\n')[2]).toMatch(/^default +7 +70 +700 +0 +0 +0 +0$/)
+    const json = await run('usage', '--from', '2026-03-01', '--to', '2026-03-31', '--json')
+    expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'default', api_requests: 7 }])
+  })
+
+  test('exits with 2 for a span that is none', async () => {
+    expect(await run('usage', '--period', 'year')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'basalt: invalid period or date range\n',
+    })
+  })
+})
+
+describe('basalt logs', () => {
+  test('prints entries, the oldest first, without controls', async () => {
+    const { stdout } = await run('logs')
+    expect(stdout).toBe(
+      '2026-03-04T05:06:07.000Z INFO  web/1 listening\n' +
+        '2026-03-04T05:06:08.000Z WARN  web/1 request\\x1b failed {"reason":"full"} (request request-0001)\n',
+    )
+  })
+
+  test('filters, and prints a JSON object per line', async () => {
+    const { stdout } = await run('logs', '--request-id', 'request-0001', '--level', 'warn', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ level: 'warn', node: 'web/1', requestId: 'request-0001' })
+    expect((await run('logs', '--query', 'nothing')).stdout).toBe('')
+    expect((await run('logs', '--level', 'loud')).code).toBe(2)
+  })
+})
+
+describe('basalt audit', () => {
+  test('prints acts and changes', async () => {
+    const { stdout } = await run('audit', '--table', 'note')
+    expect(stdout.split('\n')[2]).toMatch(
+      /^2026-03-04T05:06:08.000Z +user +rows.update +note 4 +a11ce000\S+ +request-0001$/,
+    )
+    const json = await run('audit', '--request-id', 'request-0001', '--user', alice, '--json')
+    expect(JSON.parse(json.stdout)).toMatchObject([{ table_name: 'note', record_id: '4' }])
+    expect((await run('audit', '--operation', 'update')).code).toBe(2)
+  })
+})

@@ -1,0 +1,16 @@
+import { Type } from 'typebox'
+import { integer, list } from '../../../config/keys.ts'
+
+/** `audit`: which changes are recorded. */
+export const auditConfig = Type.Object({
+  tables: list([], 'Collections of which every change of a row is recorded; "*" means all.', {
+    pattern: '^[^\\u0000]{1,127}$',
+    expects: 'a list of collections such as note or shop.order, or "*"',
+  }),
+  retention_days: integer(
+    90,
+    'Days the record of acts and changes is kept, once its schedule audit_retention_daily is enabled.',
+    1,
+    36_500,
+  ),
+})

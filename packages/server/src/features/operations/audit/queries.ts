@@ -1,0 +1,72 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+
+export interface AuditFilter {
+  readonly table?: string | undefined
+  readonly recordId?: string | undefined
+  readonly userId?: string | undefined
+  readonly keyId?: string | undefined
+  readonly appId?: string | undefined
+  readonly operation?: string | undefined
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  readonly requestId?: string | undefined
+  readonly from?: Date | undefined
+  /** Exclusive. */
+  readonly to?: Date | undefined
+}
+
+export interface AuditRow {
+  readonly id: string
+  readonly happened_at: Date
+  readonly actor: string
+  readonly action: string
+  readonly target: string | null
+  readonly detail: unknown
+  readonly user_id: string | null
+  readonly api_key_id: string | null
+  readonly app_id: string | null
+  readonly table_name: string | null
+  readonly record_id: string | null
+  readonly operation: string | null
+  readonly old_values: unknown
+  readonly new_values: unknown
+  readonly address: string | null
+  readonly request_id: string | null
+}
+
+/** Newest first. */
+export async function listAudit(
+  database: Queryable,
+  filter: AuditFilter,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<readonly AuditRow[]> {
+  const { table, recordId, userId, keyId, appId, operation, actor, action, requestId, from, to } = filter
+  const conditions = [
+    sql`true`,
+    ...(table === undefined ? [] : [sql`table_name = ${table}`]),
+    ...(recordId === undefined ? [] : [sql`record_id = ${recordId}`]),
+    ...(userId === undefined ? [] : [sql`user_id = ${userId}`]),
+    ...(keyId === undefined ? [] : [sql`api_key_id = ${keyId}`]),
+    ...(appId === undefined ? [] : [sql`app_id = ${appId}::uuid`]),
+    ...(operation === undefined ? [] : [sql`operation = ${operation}`]),
+    ...(actor === undefined ? [] : [sql`actor = ${actor}`]),
+    ...(action === undefined ? [] : [sql`action = ${action}`]),
+    ...(requestId === undefined ? [] : [sql`request_id = ${requestId}`]),
+    ...(from === undefined ? [] : [sql`happened_at >= ${from}::timestamptz`]),
+    ...(to === undefined ? [] : [sql`happened_at < ${to}::timestamptz`]),
+  ]
+  return await database.many<AuditRow & Record<string, unknown>>(sql`
+    select id::text, happened_at, actor, action, target, detail, user_id, api_key_id, app_id, table_name, record_id,
+      operation, old_values, new_values, address, request_id
+    from basalt.audit
+    where ${sql.join(conditions, sql` and `)}
+    order by happened_at desc, id desc
+    limit ${limit}::int offset ${offset}::bigint`)
+}
+
+export async function deleteAudit(database: Queryable, days: number): Promise<void> {
+  await database.count(
+    sql`delete from basalt.audit where happened_at < now() - make_interval(days => ${days}::int)`,
+  )
+}

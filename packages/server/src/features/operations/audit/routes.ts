@@ -1,0 +1,60 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { readChoice, readLimit, readOffset, readTimeRange, readUuid } from '../../../http/filters.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import { type AuditFilter, type AuditRow, listAudit } from './queries.ts'
+import { listAuditSchema } from './schemas.ts'
+
+const operations = ['INSERT', 'UPDATE', 'DELETE']
+
+export function auditRoutes(app: HttpServer, database: SystemDatabase): void {
+  app.get(
+    '/api/admin/audit',
+    { config: { guard: 'admin', operation: 'audit.list' }, schema: listAuditSchema },
+    async (request, reply) => {
+      const { query } = request
+      const page = { limit: readLimit(query.limit, 100, 500), offset: readOffset(query.offset) }
+      const items = (await listAudit(database, readAuditFilter(query), page)).map(showAudit)
+      return reply.send({ items, count: items.length, ...page })
+    },
+  )
+}
+
+export type AuditParameters = {
+  readonly [name in
+    | 'table'
+    | 'record_id'
+    | 'user_id'
+    | 'api_key_id'
+    | 'app_id'
+    | 'operation'
+    | 'actor'
+    | 'action'
+    | 'request_id'
+    | 'from'
+    | 'to']?: string | undefined
+}
+
+/** @throws AppError invalid_list_parameter */
+export function readAuditFilter(query: AuditParameters): AuditFilter {
+  for (const name of ['user_id', 'api_key_id', 'app_id'] as const) {
+    if (query[name] !== undefined) readUuid(`${name} filter`, query[name])
+  }
+  if (query.operation !== undefined) readChoice('operation filter', query.operation, operations)
+  return {
+    ...readTimeRange({ from: query.from, to: query.to }),
+    table: query.table,
+    recordId: query.record_id,
+    userId: query.user_id,
+    keyId: query.api_key_id,
+    appId: query.app_id,
+    operation: query.operation,
+    actor: query.actor,
+    action: query.action,
+    requestId: query.request_id,
+  }
+}
+
+/** An entry as clients see it. */
+export function showAudit({ id, happened_at, address, ...row }: AuditRow) {
+  return { id, timestamp: happened_at.toISOString(), ...row, ip_address: address }
+}

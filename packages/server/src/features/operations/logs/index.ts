@@ -1,0 +1,53 @@
+import type { Logger } from 'pino'
+import type { Config } from '../../../config/schema.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import type { Metrics } from '../../../http/metrics.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import { deleteLogs, deleteRequests } from './queries.ts'
+import { logRoutes, showEntry } from './routes.ts'
+import type { LogStore } from './store.ts'
+import { LogTails } from './tail.ts'
+
+export { logErrorTable } from './errors.ts'
+export { type LogFilter, type LogRow, listLogs, listLogsSince, takeSnapshot } from './queries.ts'
+export { readLogFilter, showEntry } from './routes.ts'
+export { LogStore } from './store.ts'
+
+export interface LogsDeps {
+  readonly config: Config
+  readonly database: SystemDatabase
+  readonly store: LogStore
+  readonly queue: JobQueue
+  readonly metrics: Metrics
+  readonly log: Logger
+}
+
+/** What happened on all nodes: log, requests, statements. */
+export function logs({ config, database, store, queue, metrics, log }: LogsDeps): Feature {
+  const { retention_days: days } = config.logging
+  queue.define(
+    housekeeping('log_retention', ({ retention_days = days }) => deleteLogs(database, retention_days)),
+  )
+  queue.define(
+    housekeeping('request_log_retention', ({ retention_days = days }) =>
+      deleteRequests(database, retention_days),
+    ),
+  )
+  const tails = new LogTails({ database, log, show: showEntry })
+  return {
+    name: 'logs',
+    routes: (app) =>
+      logRoutes(app, {
+        database,
+        tails,
+        metrics,
+        node: store.node,
+        schemas: config.database.schemas,
+        poolSize: config.database.max_conns,
+      }),
+    start: () => store.start(),
+    drain: () => tails.drain(),
+    stop: () => store.stop(),
+  }
+}

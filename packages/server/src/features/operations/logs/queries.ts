@@ -1,0 +1,236 @@
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import type { AnsweredRequest } from '../../../http/request-observer.ts'
+import { type LogEntry, storable, storableJson } from './entry.ts'
+
+export async function insertLogs(
+  database: Queryable,
+  node: string,
+  entries: readonly LogEntry[],
+): Promise<void> {
+  const rows = entries.map(({ time, level, message, attrs, requestId }) => ({
+    logged_at: time.toISOString(),
+    level,
+    message,
+    attrs,
+    request_id: requestId ?? null,
+  }))
+  await database.count(sql`
+    insert into basalt.logs (logged_at, level, message, attrs, node, request_id)
+    select logged_at, level, message, attrs, ${node}, request_id
+    from json_to_recordset(${storableJson(rows)}::json) as r (
+      logged_at timestamptz, level int, message text, attrs jsonb, request_id text
+    )`)
+}
+
+/** Characters of a path that are kept. */
+const longestPath = 2048
+
+export async function insertRequests(
+  database: Queryable,
+  node: string,
+  requests: readonly AnsweredRequest[],
+): Promise<void> {
+  const column = <Value>(read: (request: AnsweredRequest) => Value) => requests.map(read)
+  await database.count(sql`
+    insert into basalt.requests (happened_at, method, path, operation, status, duration_ms, user_id, api_key_id, app_id,
+      request_size, response_size, address, request_id, node)
+    select r.*, ${node}
+    from unnest(
+      ${column(({ at }) => at.toISOString())}::timestamptz[],
+      ${column(({ method }) => method)}::text[],
+      ${column(({ path }) => storable(path).slice(0, longestPath))}::text[],
+      ${column(({ operation }) => operation ?? null)}::text[],
+      ${column(({ status }) => status)}::int[],
+      ${column(({ durationMs }) => durationMs)}::real[],
+      ${column(({ userId }) => userId ?? null)}::text[],
+      ${column(({ keyId }) => keyId ?? null)}::uuid[],
+      ${column(({ appId }) => appId)}::uuid[],
+      ${column(({ bytesIn }) => bytesIn)}::bigint[],
+      ${column(({ bytesOut }) => bytesOut)}::bigint[],
+      ${column(({ address }) => address ?? null)}::text[],
+      ${column(({ requestId }) => requestId)}::text[]
+    ) r`)
+}
+
+export interface LogFilter {
+  /** This level and those above it. */
+  readonly level?: number | undefined
+  /** In the message or the attributes, in any case. */
+  readonly text?: string | undefined
+  readonly requestId?: string | undefined
+  readonly from?: Date | undefined
+  /** Exclusive. */
+  readonly to?: Date | undefined
+}
+
+export interface LogRow {
+  readonly id: string
+  readonly time: Date
+  readonly level: number
+  readonly message: string
+  readonly attrs: Readonly<Record<string, unknown>>
+  readonly node: string
+  readonly request_id: string | null
+}
+
+/** Where a page ends: what follows is older. */
+export interface LogPosition {
+  readonly time: Date
+  readonly id: string
+}
+
+function matches({ level, text, requestId, from, to }: LogFilter): Sql {
+  return sql.join(
+    [
+      sql`true`,
+      ...(level === undefined ? [] : [sql`level >= ${level}::int`]),
+      ...(requestId === undefined ? [] : [sql`request_id = ${requestId}`]),
+      ...(from === undefined ? [] : [sql`time >= ${from}::timestamptz`]),
+      ...(to === undefined ? [] : [sql`time < ${to}::timestamptz`]),
+      ...(text === undefined ? [] : [sql`strpos(lower(message || ' ' || attrs::text), lower(${text})) > 0`]),
+    ],
+    sql` and `,
+  )
+}
+
+/** Entries, as `log (id, time, …)`. */
+const entries: Sql = sql`select id, logged_at as time, level, message, attrs, node, request_id from basalt.logs`
+
+/** The request itself, as the entry that its node would have logged; its id is below those of the log. */
+function requestEntry(requestId: string): Sql {
+  return sql`
+    select -id, happened_at, case when status >= 500 then 50 else 30 end, 'request',
+      jsonb_build_object('method', method, 'path', path, 'operation', operation, 'status', status,
+        'durationMs', round(duration_ms::numeric, 1), 'address', address, 'userId', user_id),
+      node, request_id
+    from basalt.requests
+    where request_id = ${requestId}`
+}
+
+/** Newest first. */
+export async function listLogs(
+  database: Queryable,
+  filter: LogFilter,
+  before: LogPosition | undefined,
+  limit: number,
+): Promise<readonly LogRow[]> {
+  const { requestId } = filter
+  const source = requestId === undefined ? entries : sql`${entries} union all ${requestEntry(requestId)}`
+  return await database.many<LogRow & Record<string, unknown>>(sql`
+    select id::text, time, level, message, attrs, node, request_id
+    from (${source}) log
+    where ${matches(filter)}
+      ${before === undefined ? sql.empty : sql`and (time, id) < (${before.time}::timestamptz, ${before.id}::bigint)`}
+    order by time desc, id desc
+    limit ${limit}::int`)
+}
+
+/** Where a live tail begins: what is not visible in the snapshot is yet to come. */
+export async function takeSnapshot(database: Queryable): Promise<string> {
+  const { snapshot } = await database.one<{ snapshot: string }>(
+    sql`select pg_current_snapshot()::text as snapshot`,
+  )
+  return snapshot
+}
+
+/** What was committed since a snapshot, oldest first, and the next snapshot. */
+export async function listLogsSince(
+  database: Queryable,
+  filter: LogFilter,
+  snapshot: string,
+): Promise<{ readonly snapshot: string; readonly rows: readonly LogRow[] }> {
+  const rows = await database.many<{ snapshot: string; row: Omit<LogRow, 'time'> & { time: string } }>(sql`
+    select pg_current_snapshot()::text as snapshot, row_to_json(log) as row
+    from (select) one
+    left join lateral (
+      select id::text, time, level, message, attrs, node, request_id
+      from (
+        ${entries}
+        where transaction_id >= pg_snapshot_xmin(${snapshot}::pg_snapshot)
+          and not pg_visible_in_snapshot(transaction_id, ${snapshot}::pg_snapshot)
+      ) log
+      where ${matches(filter)}
+      order by time, id
+    ) log on true`)
+  return {
+    snapshot: rows[0]?.snapshot ?? snapshot,
+    rows: rows.flatMap(({ row }) => (row?.id == null ? [] : [{ ...row, time: new Date(row.time) }])),
+  }
+}
+
+export interface RequestFilter {
+  readonly method?: string | undefined
+  /** A `*` stands for anything. */
+  readonly path?: string | undefined
+  readonly status?: number | undefined
+  readonly userId?: string | undefined
+  readonly keyId?: string | undefined
+  readonly appId?: string | undefined
+  readonly requestId?: string | undefined
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+}
+
+export interface RequestRow {
+  readonly id: string
+  readonly happened_at: Date
+  readonly method: string
+  readonly path: string
+  readonly operation: string | null
+  readonly status: number
+  readonly duration_ms: number
+  readonly user_id: string | null
+  readonly api_key_id: string | null
+  readonly app_id: string
+  readonly request_size: number
+  readonly response_size: number
+  readonly address: string | null
+  readonly request_id: string
+  readonly node: string
+}
+
+/** Newest first. */
+export async function listRequests(
+  database: Queryable,
+  filter: RequestFilter,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<readonly RequestRow[]> {
+  const { method, path, status, userId, keyId, appId, requestId, from, to } = filter
+  const conditions = [
+    sql`true`,
+    ...(method === undefined ? [] : [sql`method = ${method.toUpperCase()}`]),
+    ...(path === undefined ? [] : [sql`path like ${toPattern(path)}`]),
+    ...(status === undefined ? [] : [sql`status = ${status}::int`]),
+    ...(userId === undefined ? [] : [sql`user_id = ${userId}`]),
+    ...(keyId === undefined ? [] : [sql`api_key_id = ${keyId}::uuid`]),
+    ...(appId === undefined ? [] : [sql`app_id = ${appId}::uuid`]),
+    ...(requestId === undefined ? [] : [sql`request_id = ${requestId}`]),
+    ...(from === undefined ? [] : [sql`happened_at >= ${from}::timestamptz`]),
+    ...(to === undefined ? [] : [sql`happened_at < ${to}::timestamptz`]),
+  ]
+  return await database.many<RequestRow & Record<string, unknown>>(sql`
+    select id::text, happened_at, method, path, operation, status, duration_ms, user_id, api_key_id, app_id,
+      request_size::float8, response_size::float8, address, request_id, node
+    from basalt.requests
+    where ${sql.join(conditions, sql` and `)}
+    order by happened_at desc, id desc
+    limit ${limit}::int offset ${offset}::bigint`)
+}
+
+/** As `like` writes it: of the pattern's own signs only `*` means more than itself. */
+function toPattern(path: string): string {
+  return path.replace(/[\\%_]/g, (sign) => `\\${sign}`).replaceAll('*', '%')
+}
+
+export async function deleteLogs(database: Queryable, days: number): Promise<void> {
+  await database.count(
+    sql`delete from basalt.logs where logged_at < now() - make_interval(days => ${days}::int)`,
+  )
+}
+
+export async function deleteRequests(database: Queryable, days: number): Promise<void> {
+  await database.count(
+    sql`delete from basalt.requests where happened_at < now() - make_interval(days => ${days}::int)`,
+  )
+}

@@ -1,0 +1,76 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { codeOf } from '../../../lib/errors.ts'
+import { logErrors } from './errors.ts'
+
+export const statementOrders = ['total_time', 'calls', 'mean_time'] as const
+export type StatementOrder = (typeof statementOrders)[number]
+
+const columns = {
+  total_time: sql`s.total_exec_time`,
+  calls: sql`s.calls`,
+  mean_time: sql`s.mean_exec_time`,
+} as const
+
+export interface StatementRow {
+  readonly query: string
+  readonly calls: number
+  readonly total_time_ms: number
+  readonly mean_time_ms: number
+  readonly rows: number
+  readonly cache_hit_ratio: number | null
+}
+
+/**
+ * Statistics of the statements of this database.
+ *
+ * @throws AppError query_statistics_unavailable
+ */
+export async function listStatements(
+  database: Queryable,
+  order: StatementOrder,
+  limit: number,
+): Promise<readonly StatementRow[]> {
+  const found = await database.maybeOne<{ schema: string }>(sql`
+    select n.nspname as schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+    where e.extname = 'pg_stat_statements'`)
+  if (found === undefined) throw logErrors.queryStatisticsUnavailable()
+  try {
+    return await database.many<StatementRow & Record<string, unknown>>(sql`
+      select s.query, s.calls::float8, s.total_exec_time as total_time_ms, s.mean_exec_time as mean_time_ms,
+        s.rows::float8, s.shared_blks_hit::float8 / nullif(s.shared_blks_hit + s.shared_blks_read, 0) as cache_hit_ratio
+      from ${sql.id(found.schema, 'pg_stat_statements')} s
+      where s.dbid = (select oid from pg_database where datname = current_database())
+      order by ${columns[order]} desc, s.queryid
+      limit ${limit}::int`)
+  } catch (cause) {
+    // 55000: created, but not in shared_preload_libraries.
+    if (codeOf(cause) === '55000') throw logErrors.queryStatisticsUnavailable()
+    throw cause
+  }
+}
+
+/** A scan of fewer rows is as quick as an index. */
+const scannedRows = 10_000
+const scans = 50
+
+export interface IndexSuggestion {
+  readonly table: string
+  readonly scans: number
+  readonly rows_per_scan: number
+}
+
+/** Tables of the exposed schemas that are often read from one end to the other. */
+export async function listIndexSuggestions(
+  database: Queryable,
+  schemas: readonly string[],
+): Promise<readonly IndexSuggestion[]> {
+  return await database.many<IndexSuggestion & Record<string, unknown>>(sql`
+    select case when schemaname = 'public' then relname else schemaname || '.' || relname end as table,
+      seq_scan::float8 as scans, round(seq_tup_read::numeric / seq_scan)::float8 as rows_per_scan
+    from pg_stat_user_tables
+    where schemaname = any (${schemas}::text[]) and seq_scan >= ${scans}::int
+      and seq_tup_read / seq_scan >= ${scannedRows}::int
+    order by seq_tup_read desc
+    limit 20`)
+}

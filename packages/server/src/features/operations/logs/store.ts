@@ -1,0 +1,92 @@
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import type { Config } from '../../../config/schema.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { type Lane, WriteBehind } from '../../../database/write-behind.ts'
+import type { Metrics } from '../../../http/metrics.ts'
+import type { AnsweredRequest, RequestObserver } from '../../../http/request-observer.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import { createDrains, type LogDrain } from './drains.ts'
+import { type LogEntry, parseLine } from './entry.ts'
+import { insertLogs, insertRequests } from './queries.ts'
+import { tapLog } from './tap.ts'
+
+const logsEveryMs = 1000
+const requestsEveryMs = 2000
+const batchSize = 1000
+/** Entries of each kind that wait while the database is unavailable. */
+const capacity = 10_000
+
+export interface LogStoreOptions {
+  readonly config: Config['logging']
+  readonly database: SystemDatabase
+  readonly lane: Lane
+  readonly metrics: Metrics
+  readonly log: Logger
+  /** Names the service to receivers of the log. */
+  readonly serviceName: string
+}
+
+/** Keeps the log and the requests in the database, behind the work that they describe. */
+export class LogStore implements RequestObserver {
+  /** Names this process in entries. */
+  readonly node = `${hostname()}/${process.pid}`
+  /** What it is given is written as before, and kept. */
+  readonly log: Logger
+  readonly #logs: WriteBehind<LogEntry> | undefined
+  readonly #requests: WriteBehind<AnsweredRequest> | undefined
+  readonly #drains: readonly LogDrain[]
+
+  constructor({ config, database, lane, metrics, log, serviceName }: LogStoreOptions) {
+    const queue = <Entry>(
+      what: string,
+      everyMs: number,
+      write: (entries: readonly Entry[]) => Promise<void>,
+    ): WriteBehind<Entry> =>
+      new WriteBehind({
+        write,
+        lane,
+        everyMs,
+        batchSize,
+        capacity,
+        // To the output alone: in the queue it would only take the place of what waits.
+        onFailure: (error) =>
+          log.warn(
+            { reason: messageOf(error) },
+            `failed to store ${what}; retrying every ${everyMs / 1000} s`,
+          ),
+      })
+    this.#logs = config.store
+      ? queue('the log', logsEveryMs, (entries) => insertLogs(database, this.node, entries))
+      : undefined
+    this.#requests = config.store_requests
+      ? queue('the requests', requestsEveryMs, (requests) => insertRequests(database, this.node, requests))
+      : undefined
+    this.#drains = createDrains({ drains: config.drains, serviceName, node: this.node, metrics, log })
+    const isTapped = this.#logs !== undefined || this.#drains.length > 0
+    this.log = isTapped ? tapLog(log, (line) => this.#keep(line)) : log
+    metrics.watchDropped('log', () => this.#logs?.dropped ?? 0)
+    metrics.watchDropped('requests', () => this.#requests?.dropped ?? 0)
+  }
+
+  onAnswer(request: AnsweredRequest): void {
+    this.#requests?.add(request)
+  }
+
+  start(): void {
+    this.#logs?.start()
+    this.#requests?.start()
+    for (const drain of this.#drains) drain.start()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#logs, this.#requests, ...this.#drains].map((queue) => queue?.stop()))
+  }
+
+  #keep(line: string): void {
+    const entry = parseLine(line)
+    if (entry === undefined) return
+    this.#logs?.add(entry)
+    for (const drain of this.#drains) drain.add(entry)
+  }
+}

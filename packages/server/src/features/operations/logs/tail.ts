@@ -1,0 +1,80 @@
+import type { FastifyReply } from 'fastify'
+import type { Logger } from 'pino'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { EventStream, formatEvent } from '../../../http/sse.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import { type LogFilter, type LogRow, listLogsSince } from './queries.ts'
+
+/** How often a tail looks for entries of all nodes. */
+const pollMs = 500
+/** A quiet stream shows that it is alive. */
+const heartbeatMs = 20_000
+
+export interface TailOptions {
+  readonly database: SystemDatabase
+  readonly log: Logger
+  /** An entry as clients see it. */
+  readonly show: (row: LogRow) => object
+}
+
+/** Entries as they are written, by any node, as server-sent events. */
+export class LogTails {
+  readonly #options: TailOptions
+  readonly #open = new Set<() => void>()
+
+  constructor(options: TailOptions) {
+    this.#options = options
+  }
+
+  /** @param snapshot where it begins; the id of every event continues there */
+  open(reply: FastifyReply, filter: LogFilter, snapshot: string): void {
+    const { database, log, show } = this.#options
+    const stream = new EventStream(reply)
+    let position = snapshot
+    let timer: NodeJS.Timeout | undefined
+    let isOpen = true
+    let quietSince = performance.now()
+    const close = () => {
+      isOpen = false
+      clearTimeout(timer)
+      this.#open.delete(end)
+    }
+    const end = () => {
+      close()
+      stream.end('')
+    }
+    const send = (text: string) => {
+      stream.write(text)
+      quietSince = performance.now()
+    }
+    const poll = async () => {
+      try {
+        const { rows, snapshot: next } = await listLogsSince(database, filter, position)
+        if (!isOpen) return
+        const events = rows.map((row, index) =>
+          // Reconnecting in the middle repeats entries rather than losing some.
+          formatEvent({
+            id: index === rows.length - 1 ? next : position,
+            name: 'log',
+            data: JSON.stringify(show(row)),
+          }),
+        )
+        position = next
+        if (events.length > 0) send(events.join(''))
+        else if (performance.now() - quietSince > heartbeatMs) send(': alive\n\n')
+        await stream.drained()
+      } catch (error) {
+        log.debug({ reason: messageOf(error) }, 'failed to read the log for a tail; retrying')
+      }
+      if (isOpen) timer = setTimeout(() => void poll(), pollMs).unref()
+    }
+    stream.onClose(close)
+    this.#open.add(end)
+    send(`id: ${snapshot}\nevent: ready\ndata: {}\n\n`)
+    void poll()
+  }
+
+  drain(): void {
+    for (const end of [...this.#open]) end()
+  }
+}

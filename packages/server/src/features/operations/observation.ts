@@ -1,0 +1,67 @@
+import type { Logger } from 'pino'
+import { createLane } from '../../database/write-behind.ts'
+import type { Feature } from '../../feature.ts'
+import type { RequestObserver } from '../../http/request-observer.ts'
+import type { JobQueue } from '../../job-queue.ts'
+import type { Platform } from '../../platform.ts'
+import { LogStore, logs } from './logs/index.ts'
+import { countJobRuns, Meter, Quotas, usage } from './usage/index.ts'
+
+/** What is recorded of requests, statements and jobs: the log, usage, traces. */
+export interface Observation {
+  /** Writes to the process's output and, if configured, to the database. */
+  readonly log: Logger
+  readonly observers: readonly RequestObserver[]
+  /** @returns the same queue, whose runs count as usage */
+  observeJobs(queue: JobQueue): JobQueue
+  /** Started before all other features and stopped after them, so that what these do meanwhile is recorded. */
+  features(queue: JobQueue): readonly Feature[]
+}
+
+/** @param output the log of the process */
+export async function openObservation(
+  {
+    config,
+    database,
+    metrics,
+    clock,
+    version,
+  }: Pick<Platform, 'config' | 'database' | 'metrics' | 'clock' | 'version'>,
+  output: Logger,
+): Promise<Observation> {
+  const { system, user } = database
+  const lane = createLane()
+  const store = new LogStore({
+    config: config.logging,
+    database: system,
+    lane,
+    metrics,
+    log: output,
+    serviceName: config.telemetry.service_name,
+  })
+  const { log, node } = store
+  const meter = new Meter({ database: system, lane, clock, log })
+  const { plans, enforce } = config.usage
+  const quotas = enforce ? new Quotas({ database: system, plans, clock, log }) : undefined
+  const telemetry = await openTelemetry()
+  return {
+    log,
+    observers: [store, meter, ...(quotas === undefined ? [] : [quotas])],
+    observeJobs: (queue) => countJobRuns(queue, meter),
+    features: (queue) => [
+      ...(telemetry === undefined ? [] : [telemetry]),
+      logs({ config, database: system, store, queue, metrics, log }),
+      usage({ config: config.usage, database: system, meter, quotas, queue, clock, log }),
+    ],
+  }
+
+  /** Loaded only when there is a receiver of traces. */
+  async function openTelemetry(): Promise<Feature | undefined> {
+    if (config.telemetry.otlp_endpoint === '') return undefined
+    const { createTelemetry } = await import('./telemetry/index.ts')
+    const { tracer, feature } = createTelemetry({ config: config.telemetry, node, version, metrics, log })
+    system.observe(tracer.observeStatements)
+    user.observe(tracer.observeStatements)
+    return feature
+  }
+}

@@ -1,0 +1,150 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { StatementObserver } from '../../../database/statement-observer.ts'
+import { codeOf } from '../../../lib/errors.ts'
+import { type OtlpAttribute, toOtlpAttributes, toOtlpTime } from '../../../lib/otlp.ts'
+
+/** A finished span (OpenTelemetry Protocol, Traces). */
+export interface OtlpSpan {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly name: string
+  readonly kind: number
+  readonly startTimeUnixNano: string
+  readonly endTimeUnixNano: string
+  readonly attributes: readonly OtlpAttribute[]
+  readonly status: { readonly code?: number }
+}
+
+const kinds = { server: 2, client: 3 } as const
+const failed = { code: 2 } as const
+
+/** Where statements of a request belong. */
+interface ActiveSpan {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId: string | undefined
+  readonly startedAt: number
+}
+
+/** Characters of a statement that a span shows. */
+const longestStatement = 4096
+
+export interface TracerOptions {
+  readonly export: (span: OtlpSpan) => void
+  readonly samplePercent: number
+}
+
+/** Spans of requests and of the statements they send. */
+export class Tracer {
+  readonly #options: TracerOptions
+  readonly #active = new AsyncLocalStorage<ActiveSpan>()
+  readonly #spans = new WeakMap<FastifyRequest, ActiveSpan>()
+
+  constructor(options: TracerOptions) {
+    this.#options = options
+  }
+
+  /** Traces the requests of the server; before its routes are added. */
+  traceRequests(app: FastifyInstance): void {
+    app.addHook('onRequest', (request, _reply, done) => {
+      const span = this.#begin(request)
+      if (span === undefined) return done()
+      this.#spans.set(request, span)
+      this.#active.run(span, done)
+    })
+    // A body is read outside of what the hook before began.
+    app.addHook('preHandler', (request, _reply, done) => {
+      const span = this.#spans.get(request)
+      if (span === undefined) done()
+      else this.#active.run(span, done)
+    })
+    app.addHook('onResponse', (request, reply, done) => {
+      const span = this.#spans.get(request)
+      if (span !== undefined) {
+        const { url, config } = request.routeOptions
+        this.#end(
+          span,
+          kinds.server,
+          request.is404 ? request.method : `${request.method} ${url}`,
+          reply.statusCode >= 500,
+          {
+            'http.request.method': request.method,
+            'http.route': request.is404 ? undefined : url,
+            'url.path': request.url.split('?', 1)[0],
+            'http.response.status_code': reply.statusCode,
+            'client.address': request.ip,
+            'basalt.operation': config.operation,
+            'basalt.request_id': request.id,
+          },
+        )
+      }
+      done()
+    })
+  }
+
+  readonly observeStatements: StatementObserver = (text) => {
+    const parent = this.#active.getStore()
+    if (parent === undefined) return undefined
+    const span = {
+      traceId: parent.traceId,
+      spanId: newId(8),
+      parentSpanId: parent.spanId,
+      startedAt: now(),
+    }
+    return (error) => {
+      const statement = text().slice(0, longestStatement)
+      this.#end(span, kinds.client, /\w+/.exec(statement)?.[0] ?? 'statement', error !== undefined, {
+        'db.system.name': 'postgresql',
+        'db.query.text': statement,
+        'db.response.status_code': error instanceof Error ? codeOf(error.cause ?? error) : undefined,
+      })
+    }
+  }
+
+  #begin({ headers: { traceparent } }: FastifyRequest): ActiveSpan | undefined {
+    // W3C Trace Context §3.2: version, trace, parent, flags, of which the lowest bit says "sampled".
+    const given = typeof traceparent === 'string' ? traceparentForm.exec(traceparent) : null
+    const [, traceId, parentSpanId, flags = ''] = given ?? []
+    const isSampled =
+      given === null
+        ? Math.random() * 100 < this.#options.samplePercent
+        : (Number.parseInt(flags, 16) & 1) === 1
+    if (!isSampled) return undefined
+    return { traceId: traceId ?? newId(16), spanId: newId(8), parentSpanId, startedAt: now() }
+  }
+
+  #end(
+    { traceId, spanId, parentSpanId, startedAt }: ActiveSpan,
+    kind: number,
+    name: string,
+    isFailed: boolean,
+    attributes: Readonly<Record<string, unknown>>,
+  ): void {
+    this.#options.export({
+      traceId,
+      spanId,
+      ...(parentSpanId === undefined ? {} : { parentSpanId }),
+      name,
+      kind,
+      startTimeUnixNano: toOtlpTime(startedAt),
+      endTimeUnixNano: toOtlpTime(now()),
+      attributes: toOtlpAttributes(attributes),
+      status: isFailed ? failed : {},
+    })
+  }
+}
+
+/** Ids of zeros are none. */
+const traceparentForm = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
+
+function newId(bytes: number): string {
+  return randomBytes(bytes).toString('hex')
+}
+
+/** Milliseconds since 1970, with fractions. */
+function now(): number {
+  return performance.timeOrigin + performance.now()
+}

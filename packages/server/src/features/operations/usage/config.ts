@@ -1,0 +1,26 @@
+import { Type } from 'typebox'
+import { flag, integer, table } from '../../../config/keys.ts'
+
+const planLimit = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
+/** `usage`: what apps may use. */
+export const usageConfig = Type.Object({
+  plans: table(
+    Type.Object(
+      {
+        api_requests: Type.Optional(planLimit),
+        storage_bytes: Type.Optional(planLimit),
+        bandwidth_bytes: Type.Optional(planLimit),
+        function_invocations: Type.Optional(planLimit),
+      },
+      { additionalProperties: false },
+    ),
+    'What apps may use in a calendar month (UTC), by the name of their plan; 0 or absent: unlimited.',
+    { expects: 'tables such as {free = {api_requests = 50000, bandwidth_bytes = 5368709120}}' },
+  ),
+  enforce: flag(
+    false,
+    "Whether requests of an app beyond its plan's limits are refused until the month ends.",
+  ),
+  retention_days: integer(400, 'Days for which usage is kept.', 32, 36_500),
+})

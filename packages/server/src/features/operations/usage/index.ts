@@ -1,0 +1,57 @@
+import type { Logger } from 'pino'
+import type { Config } from '../../../config/schema.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Meter } from './meter.ts'
+import { deleteUsage } from './queries.ts'
+import type { Quotas } from './quotas.ts'
+import { usageRoutes } from './routes.ts'
+
+export { usageErrorTable } from './errors.ts'
+export { countJobRuns, type MeasureStorage, Meter } from './meter.ts'
+export { listAppUsage } from './queries.ts'
+export { Quotas } from './quotas.ts'
+export { readSpan } from './span.ts'
+
+export interface UsageDeps {
+  readonly config: Config['usage']
+  readonly database: SystemDatabase
+  readonly meter: Meter
+  /** Undefined where plans are not enforced. */
+  readonly quotas: Quotas | undefined
+  readonly queue: JobQueue
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What apps use: counted on every node, added up in the database, reported and, if configured, limited. */
+export function usage({ config, database, meter, quotas, queue, clock }: UsageDeps): Feature {
+  queue.define(
+    housekeeping('usage_retention', ({ retention_days = config.retention_days }) =>
+      deleteUsage(database, retention_days),
+    ),
+  )
+  return {
+    name: 'usage',
+    routes(app) {
+      // After the guard, which knows the caller, and before the body is read.
+      if (quotas !== undefined) {
+        app.addHook('preParsing', (request, _reply, payload, done) => {
+          const { identity } = request
+          done(identity?.kind === 'user' ? quotas.refuse(identity.appId) : undefined, payload)
+        })
+      }
+      usageRoutes(app, { database, plans: config.plans, clock })
+    },
+    async start() {
+      meter.start()
+      await quotas?.start()
+    },
+    async stop() {
+      quotas?.stop()
+      await meter.stop()
+    },
+  }
+}

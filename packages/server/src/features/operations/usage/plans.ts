@@ -1,0 +1,32 @@
+import type { Config } from '../../../config/schema.ts'
+
+/** Metrics that plans limit. */
+export const limitedMetrics = [
+  'api_requests',
+  'storage_bytes',
+  'bandwidth_bytes',
+  'function_invocations',
+] as const
+export type LimitedMetric = (typeof limitedMetrics)[number]
+
+/** 0: unlimited. */
+export type PlanLimits = Readonly<Record<LimitedMetric, number>>
+
+export type Plans = Config['usage']['plans']
+
+/** Of a plan that the configuration does not name nothing is limited. */
+export function limitsOf(plans: Plans, name: string): PlanLimits {
+  const limits = Object.hasOwn(plans, name) ? plans[name] : undefined
+  return {
+    api_requests: limits?.api_requests ?? 0,
+    storage_bytes: limits?.storage_bytes ?? 0,
+    bandwidth_bytes: limits?.bandwidth_bytes ?? 0,
+    function_invocations: limits?.function_invocations ?? 0,
+  }
+}
+
+export const defaultPlan = 'default'
+
+export function isPlan(plans: Plans, name: string): boolean {
+  return name === defaultPlan || Object.hasOwn(plans, name)
+}

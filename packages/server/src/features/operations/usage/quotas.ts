@@ -1,0 +1,103 @@
+import type { Logger } from 'pino'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { AnsweredRequest, RequestObserver } from '../../../http/request-observer.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { type AppError, messageOf } from '../../../lib/errors.ts'
+import { usageErrors } from './errors.ts'
+import { type LimitedMetric, limitsOf, type PlanLimits, type Plans } from './plans.ts'
+import { listUsed } from './queries.ts'
+import { monthAfter, monthOf } from './span.ts'
+
+/** How often a node reads what apps have used on all nodes: what is used meanwhile elsewhere is noticed late by so much. */
+const pollMs = 5000
+
+/** Limits that the requests of an app count towards; storing files counts towards the other where it happens. */
+const enforced = [
+  'api_requests',
+  'bandwidth_bytes',
+  'function_invocations',
+] as const satisfies LimitedMetric[]
+
+interface Quota {
+  readonly limits: PlanLimits
+  readonly used: Record<(typeof enforced)[number], number>
+}
+
+export interface QuotasOptions {
+  readonly database: SystemDatabase
+  readonly plans: Plans
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What apps of limited plans have used in this month, as far as this node knows. */
+export class Quotas implements RequestObserver {
+  readonly #options: QuotasOptions
+  #timer: NodeJS.Timeout | undefined
+  #quotas = new Map<string, Quota>()
+  /** To which month the quotas belong. */
+  #month = 0
+
+  constructor(options: QuotasOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    await this.read()
+    this.#timer = setInterval(() => {
+      this.read().catch((error) =>
+        this.#options.log.warn(
+          { reason: messageOf(error) },
+          `failed to read the usage of apps; retrying every ${pollMs / 1000} s`,
+        ),
+      )
+    }, pollMs).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  onAnswer({ appId, bytesIn, bytesOut }: AnsweredRequest): void {
+    const quota = this.#quotas.get(appId)
+    if (quota === undefined) return
+    quota.used.api_requests += 1
+    quota.used.bandwidth_bytes += bytesIn + bytesOut
+  }
+
+  /** Why a request of the app is refused, if it is. */
+  refuse(appId: string): AppError | undefined {
+    const quota = this.#quotas.get(appId)
+    if (quota === undefined) return undefined
+    const now = this.#options.clock.now()
+    if (monthOf(now).getTime() !== this.#month) return undefined
+    const metric = enforced.find((name) => quota.limits[name] > 0 && quota.used[name] >= quota.limits[name])
+    if (metric === undefined) return undefined
+    const seconds = Math.ceil((monthAfter(now).getTime() - now.getTime()) / 1000)
+    return usageErrors.usageLimitExceeded(metric).with({ headers: { 'retry-after': String(seconds) } })
+  }
+
+  /** Reads what was used on all nodes; also done every few seconds. */
+  async read(): Promise<void> {
+    const { database, plans, clock } = this.#options
+    const month = monthOf(clock.now())
+    const limited = Object.keys(plans).filter((name) =>
+      enforced.some((metric) => limitsOf(plans, name)[metric] > 0),
+    )
+    const rows = limited.length === 0 ? [] : await listUsed(database, limited, month)
+    const before = this.#month === month.getTime() ? this.#quotas : new Map<string, Quota>()
+    this.#quotas = new Map(
+      rows.map((row) => {
+        const known = before.get(row.app_id)?.used
+        // What this node has counted may not have been added up yet.
+        const used = {
+          api_requests: Math.max(row.api_requests, known?.api_requests ?? 0),
+          bandwidth_bytes: Math.max(row.bandwidth_bytes, known?.bandwidth_bytes ?? 0),
+          function_invocations: Math.max(row.function_invocations, known?.function_invocations ?? 0),
+        }
+        return [row.app_id, { limits: limitsOf(plans, row.name), used }]
+      }),
+    )
+    this.#month = month.getTime()
+  }
+}

@@ -1,0 +1,76 @@
+import { isUuid } from '../lib/uuid.ts'
+import { httpErrors } from './errors.ts'
+
+/** Parameters of lists and reports. They are read by hand, for the messages. */
+
+/** @throws AppError invalid_list_parameter */
+export function readLimit(text: string | undefined, fallback: number, most: number): number {
+  if (text === undefined) return fallback
+  if (!/^\d{1,15}$/.test(text) || Number(text) === 0) throw httpErrors.invalidListParameter('limit', '')
+  return Math.min(Number(text), most)
+}
+
+/** @throws AppError invalid_list_parameter */
+export function readOffset(text = '0'): number {
+  if (!/^\d{1,15}$/.test(text)) throw httpErrors.invalidListParameter('offset', '')
+  return Number(text)
+}
+
+/** One of the options. @throws AppError invalid_list_parameter */
+export function readChoice<const Option extends string>(
+  name: string,
+  text: string,
+  options: readonly Option[],
+): Option {
+  const found = options.find((option) => option === text)
+  if (found === undefined)
+    throw httpErrors.invalidListParameter(name, `must be one of: ${options.join(', ')}`)
+  return found
+}
+
+/** @throws AppError invalid_list_parameter */
+export function readUuid(name: string, text: string): string {
+  if (!isUuid(text)) throw httpErrors.invalidListParameter(name, 'must be a UUID')
+  return text
+}
+
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+const dayForm = /^\d{4}-\d\d-\d\d$/
+
+const dayMs = 24 * 3600 * 1000
+
+export interface TimeRange {
+  readonly from: Date | undefined
+  /** Exclusive. */
+  readonly to: Date | undefined
+}
+
+/**
+ * A range of time: RFC 3339, or dates in UTC, of which the last one is included.
+ *
+ * @throws AppError invalid_list_parameter
+ */
+export function readTimeRange(
+  range: { readonly from: string | undefined; readonly to: string | undefined },
+  names: readonly [from: string, to: string] = ['from', 'to'],
+): TimeRange {
+  const from = range.from === undefined ? undefined : readInstant(names[0], range.from)
+  const to = range.to === undefined ? undefined : readInstant(names[1], range.to)
+  if (from !== undefined && to !== undefined && to.getTime() < from.getTime())
+    throw httpErrors.invalidListParameter(
+      `${names[1]} filter`,
+      `must be greater than or equal to ${names[0]} filter`,
+    )
+  const isDay = range.to !== undefined && dayForm.test(range.to)
+  // A moment itself is included too: what is stored is exact to the microsecond.
+  return { from, to: to === undefined ? undefined : new Date(to.getTime() + (isDay ? dayMs : 1)) }
+}
+
+function readInstant(name: string, text: string): Date {
+  const instant = dayForm.test(text) || instantForm.test(text) ? new Date(text) : undefined
+  // A date that no calendar has, such as 31 February, becomes another one or none.
+  const isReal = instant !== undefined && !Number.isNaN(instant.getTime())
+  if (!isReal || (dayForm.test(text) && instant.toISOString().slice(0, 10) !== text))
+    throw httpErrors.invalidListParameter(`${name} filter`, 'expected RFC3339 or YYYY-MM-DD')
+  return instant
+}

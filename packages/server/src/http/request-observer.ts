@@ -1,0 +1,109 @@
+import type { EventEmitter } from 'node:events'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { unattributed } from './identity.ts'
+
+/** A request that was answered. Never the query string or a header: both can carry secrets. */
+export interface AnsweredRequest {
+  readonly at: Date
+  readonly requestId: string
+  readonly method: string
+  readonly path: string
+  /** Pattern of the route, `/api/collections/:table`; undefined when no route matched. */
+  readonly route: string | undefined
+  readonly operation: string | undefined
+  readonly status: number
+  readonly durationMs: number
+  readonly appId: string
+  readonly keyId: string | undefined
+  readonly userId: string | undefined
+  readonly address: string | undefined
+  /** Bytes of the connection since its request before. */
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+/** A connection that has become a stream. */
+export interface OpenedStream {
+  readonly appId: string
+  readonly operation: string | undefined
+  /** Bytes since this was called before. */
+  takeTraffic(): Traffic
+  onClose(listener: () => void): void
+}
+
+export interface Traffic {
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+/** Learns what was served. Called on the path of every request: it must neither wait nor throw. */
+export interface RequestObserver {
+  onAnswer?(request: AnsweredRequest): void
+  onStream?(stream: OpenedStream): void
+}
+
+const observersOf = new WeakMap<Server, readonly RequestObserver[]>()
+
+/** What of a connection was counted already. */
+const counted = new WeakMap<Socket, { in: number; out: number }>()
+
+function takeTraffic(socket: Socket): Traffic {
+  const before = counted.get(socket) ?? { in: 0, out: 0 }
+  const now = { in: socket.bytesRead, out: socket.bytesWritten }
+  counted.set(socket, now)
+  return { bytesIn: now.in - before.in, bytesOut: now.out - before.out }
+}
+
+/** Hands every answered request to the observers. */
+export function addRequestObservers(
+  app: FastifyInstance,
+  observers: readonly RequestObserver[],
+  clock: Clock = systemClock,
+): void {
+  if (observers.length === 0) return
+  observersOf.set(app.server, observers)
+  app.addHook('onResponse', (request, reply, done) => {
+    const { appId, keyId } = request.identity ?? unattributed
+    const answered = {
+      at: clock.now(),
+      requestId: request.id,
+      method: request.method,
+      path: pathOf(request),
+      route: request.is404 ? undefined : request.routeOptions.url,
+      operation: request.routeOptions.config.operation,
+      status: reply.statusCode,
+      durationMs: reply.elapsedTime,
+      appId,
+      keyId,
+      userId: request.identity?.kind === 'user' ? request.identity.userId : request.pending?.userId,
+      address: request.ip,
+      ...takeTraffic(request.raw.socket),
+    }
+    for (const observer of observers) observer.onAnswer?.(answered)
+    done()
+  })
+}
+
+/**
+ * To be called when a request's connection has become a stream.
+ *
+ * @param carrier closes when the stream does
+ */
+export function noteStream(request: FastifyRequest, carrier: EventEmitter): void {
+  const { raw } = request
+  const observers = observersOf.get(request.server.server) ?? []
+  const stream: OpenedStream = {
+    appId: (request.identity ?? unattributed).appId,
+    operation: request.routeOptions.config.operation,
+    takeTraffic: () => takeTraffic(raw.socket),
+    onClose: (listener) => carrier.once('close', listener),
+  }
+  for (const observer of observers) observer.onStream?.(stream)
+}
+
+export function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] ?? ''
+}
