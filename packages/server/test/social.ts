@@ -42,6 +42,13 @@ export async function jsonOf(response: Response | Promise<Response>): Promise<an
   return await (await response).json()
 }
 
+/** Where the page leads that says what is about to happen. */
+export function continueLink(page: string): string {
+  const [, href] = /id="continue" href="([^"]+)"/.exec(page) ?? []
+  if (href === undefined) throw new Error(`no link in ${page}`)
+  return href.replaceAll('&#38;', '&')
+}
+
 /** A browser: keeps cookies and follows nothing by itself. */
 export class Browser {
   readonly cookies = new Map<string, string>()

@@ -270,6 +270,8 @@ export class ProviderClient {
       if (!isToken || response.status !== 200) return response
       const answer = await readJson(response.clone())
       if (answer === undefined) return response
+      // GitHub reports errors with status 200.
+      if (typeof answer.error === 'string') return Response.json(answer, { status: 400 })
       answers.push(answer)
       return Response.json(toStandard(answer, keepsIdToken))
     }
