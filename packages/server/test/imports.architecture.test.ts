@@ -39,7 +39,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   reference: ['admin'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
-  'social-login': ['accounts', 'audit', 'auth-settings', 'throttle'],
+  'social-login': ['accounts', 'audit'],
   usage: ['audit'],
 }
 

@@ -286,11 +286,12 @@ export class ProviderClient {
     const authorization = `Bearer ${accessToken}`
     const fetchJson = async (url: string, headers: Readonly<Record<string, string>> = {}) => {
       const response = await transport(url, { headers: { authorization, ...headers } })
-      if (response.status !== 200) throw new ProviderFailure(`GET ${url}: status ${response.status}`)
+      const [address = ''] = url.split('?', 1)
+      if (response.status !== 200) throw new ProviderFailure(`GET ${address}: status ${response.status}`)
       try {
         return (await response.json()) as unknown
       } catch {
-        throw new ProviderFailure(`GET ${url}: the answer is not JSON`)
+        throw new ProviderFailure(`GET ${address}: the answer is not JSON`)
       }
     }
     return {

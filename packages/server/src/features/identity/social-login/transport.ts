@@ -3,7 +3,7 @@ import { ProviderFailure } from './providers/provider.ts'
 
 /** Bytes of an answer; what is longer is no answer of a provider. */
 const answerLimit = 256 * 1024
-const timeoutMs = 10_000
+const standardTimeoutMs = 10_000
 
 export interface Sending {
   readonly method?: string | undefined
@@ -18,6 +18,7 @@ export type Transport = (url: string, sending?: Sending) => Promise<Response>
 export function createTransport(
   outbound: Outbound,
   reach: (url: string) => string = (url) => url,
+  timeoutMs = standardTimeoutMs,
 ): Transport {
   return async (url, { method = 'GET', headers = {}, body = '' } = {}) => {
     const reply = await outbound.post({
