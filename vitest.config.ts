@@ -12,7 +12,7 @@ const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 const sharedModules = { isolate: false }
 
 /** Generous: a test that waits for a condition ends with it, and machines may be busy. */
-const ofProcesses = { testTimeout: 120_000, hookTimeout: 60_000 }
+const ofProcesses = { testTimeout: 120_000, hookTimeout: 60_000, expect: { poll: { timeout: 15_000 } } }
 
 /**
  * Three kinds of tests, by name: pure (`.test.ts`), with a database (`.db.test.ts`), and those that start whole

@@ -81,6 +81,7 @@ export class Notifications {
   #cancelLook: (() => void) | undefined
   #state: 'new' | 'running' | 'stopped' = 'new'
   #hasFailed = false
+  #interruptions = 0
 
   constructor(options: NotificationsOptions) {
     const { database, openListener, log, timer = systemTimer } = options
@@ -93,7 +94,10 @@ export class Notifications {
       onNotification: (topic) => this.#mark(topic),
       // What was announced before this connection has to be looked for.
       onConnect: () => this.#markAll(),
-      onLoss: () => this.#schedule(),
+      onLoss: () => {
+        this.#interruptions += 1
+        this.#schedule()
+      },
       log,
       timer,
     })
@@ -102,6 +106,11 @@ export class Notifications {
   /** Whether notifications arrive; else the loop polls. */
   get isListening(): boolean {
     return this.#listener?.connection !== undefined
+  }
+
+  /** How often a connection was lost or a look has failed: in between Postgres may have crashed, with unlogged tables. */
+  get interruptions(): number {
+    return this.#interruptions
   }
 
   /** Before {@link start}. */
@@ -226,6 +235,7 @@ export class Notifications {
       for (const [index, topic] of topics.entries())
         this.#compare(topic, versions[index] ?? null, begunAt, waiting.get(topic) ?? [])
     } catch (error) {
+      this.#interruptions += 1
       for (const each of waiting.values()) for (const waiter of each) waiter.reject(error)
       // One expression that fails must not blind the node to the others.
       if (topics.length > 1 && !(error instanceof ConnectionLost) && codeOf(error)?.startsWith('42') === true)
@@ -317,6 +327,7 @@ export class Notifications {
     } catch (error) {
       // The statement's own fault; anything else is that of the connection, or of a backend that ends.
       if (error instanceof pg.DatabaseError && error.code?.startsWith('57P') !== true) throw error
+      this.#interruptions += 1
       connection.destroy()
       return await database.one<Row>(statement)
     }

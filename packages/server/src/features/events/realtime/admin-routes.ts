@@ -6,7 +6,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { countPresences } from './channels/presence-queries.ts'
-import { disown, listConnections, sumCounters } from './connections.ts'
+import { listConnections, requestDisconnect, sumCounters } from './connections.ts'
 import { realtimeErrors } from './errors.ts'
 import * as schemas from './schemas.ts'
 import type { Streams } from './streams.ts'
@@ -20,7 +20,7 @@ export interface RealtimeAdminDeps {
   readonly clock: Clock
 }
 
-/** What is open and what is listened to, over all nodes. */
+/** Open streams and their subscriptions, over all nodes. */
 export function realtimeAdminRoutes(
   app: HttpServer,
   { database, streams, version, clock }: RealtimeAdminDeps,
@@ -84,7 +84,8 @@ export function realtimeAdminRoutes(
       adminOf(request)
       const { id } = request.params
       await database.transaction(async (transaction) => {
-        if (!isUuid(id) || !(await disown(transaction, id))) throw realtimeErrors.connectionNotFound()
+        if (!isUuid(id) || !(await requestDisconnect(transaction, id)))
+          throw realtimeErrors.connectionNotFound()
         await recordAudit(transaction, {
           actor: 'admin',
           action: 'realtime.disconnect',

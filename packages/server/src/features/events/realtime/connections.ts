@@ -2,7 +2,7 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { Stream } from './stream.ts'
 
-/** A node that has not been heard of for so long is gone, and so are its streams. */
+/** A node that was not seen for so long is dead, and so are its streams. */
 export const nodeLifeSeconds = 10
 
 export interface ConnectionRow {
@@ -16,7 +16,7 @@ export interface ConnectionRow {
   readonly connectedAt: Date
 }
 
-/** Opens a stream unless its user has as many as may be, over all nodes. @returns whether it may */
+/** Inserts a stream unless its user has reached the limit, over all nodes. @returns whether it was inserted */
 export async function insertConnection(
   database: Queryable,
   node: string,
@@ -30,7 +30,7 @@ export async function insertConnection(
   return is_open
 }
 
-/** Says what streams of this node listen to, also those whose rows were lost. */
+/** Saves the subscriptions of streams of this node, also of those whose rows were lost. */
 export async function saveConnections(
   database: Queryable,
   node: string,
@@ -96,7 +96,7 @@ export function listConnections(database: SystemDatabase): Promise<ConnectionRow
 }
 
 /** Asks the stream's node to end it. @returns whether there is such a stream */
-export async function disown(database: Queryable, id: string): Promise<boolean> {
+export async function requestDisconnect(database: Queryable, id: string): Promise<boolean> {
   const count = await database.count(sql`
     update basalt.realtime_connections c set is_unwanted = true
     from basalt.realtime_nodes n
@@ -105,13 +105,13 @@ export async function disown(database: Queryable, id: string): Promise<boolean> 
   return count === 1
 }
 
-export async function findUnwanted(database: Queryable, node: string): Promise<readonly string[]> {
+export async function findDisconnectRequests(database: Queryable, node: string): Promise<readonly string[]> {
   const rows = await database.many<{ id: string }>(sql`
     select id from basalt.realtime_connections where node = ${node}::uuid and is_unwanted`)
   return rows.map(({ id }) => id)
 }
 
-/** What nodes that are alive have counted. */
+/** The sums of the counters of live nodes. */
 export async function sumCounters(
   database: Queryable,
 ): Promise<{ droppedMessages: number; heartbeatFailures: number }> {

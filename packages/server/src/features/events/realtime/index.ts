@@ -136,7 +136,7 @@ export function realtime({
     log,
     timing,
   })
-  streams.accompany(sockets)
+  streams.attach(sockets)
   queue.define(housekeeping('realtime_cleanup', () => forgetUnlistened(system)))
   return {
     name: 'realtime',

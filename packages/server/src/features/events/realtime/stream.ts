@@ -40,8 +40,6 @@ export const pendingLimitBytes = 1024 * 1024
 /** A client reads its tables again after a gap: it is not asked to more often than this. */
 const gapIntervalMs = 1000
 
-const noTables: ReadonlyMap<string, string> = new Map()
-
 /** An open stream of one client. */
 export class Stream {
   readonly id: string
@@ -50,12 +48,10 @@ export class Stream {
   readonly address: string
   listener: Listener
   subscriptions: Subscriptions = new Map()
-  /** By table, the snapshot whose events were sent before the stream joined the others for it. */
-  sentBefore: ReadonlyMap<string, string> = noTables
   /** Some tables are being caught up with: where the stream stands as a whole cannot be said. */
   isCatchingUp = false
-  /** Batches on their way. */
-  underWay = 0
+  /** Batches in flight. */
+  inFlight = 0
   lastSentAt = performance.now()
   #ending: Ending | 'gone' | undefined
   #gapAt = Number.NEGATIVE_INFINITY
@@ -133,9 +129,9 @@ export class Stream {
     return !this.isCatchingUp && this.#laterGap === undefined
   }
 
-  /** Whether it has been told everything up to the place that the log has been read to. */
+  /** Whether it has been sent everything up to the position that the log has been read to. */
   get isUpToDate(): boolean {
-    return this.underWay === 0 && this.sentBefore.size === 0 && this.isCertain
+    return this.inFlight === 0 && this.isCertain
   }
 
   /** Ends it from our side. */

@@ -14,7 +14,6 @@ import type { Subscriptions } from './changes/audience.ts'
 import { type Batch, readEnd } from './changes/batch.ts'
 import { catchUp, isHeld } from './changes/catch-up.ts'
 import { readsRelations } from './changes/decision-statements.ts'
-import { DefinitionWatch } from './changes/definitions.ts'
 import { type LogEvent, readLog } from './changes/event.ts'
 import { Follower } from './changes/follower.ts'
 import { HeldSnapshots } from './changes/held-snapshots.ts'
@@ -26,16 +25,14 @@ import * as connections from './connections.ts'
 import { realtimeErrors } from './errors.ts'
 import type { Ending, Stream } from './stream.ts'
 
-/** How often streams are looked at: their tokens, heartbeats and what others want of them. */
+/** How often the tokens and heartbeats of streams are due to be looked at. */
 const lookMs = 500
-/** How often other nodes hear of this one and its streams. */
+/** How often this node shows in the database that it is alive, with its streams. */
 const saveMs = 1000
-/** Streams that end within so long are forgotten by one statement. */
-const forgetMs = 20
+/** Streams that end within so long are deleted by one statement. */
+const deleteMs = 20
 /** Events read at once. */
 const batchSize = 500
-
-const noTables: ReadonlySet<string> = new Set()
 
 export interface StreamsDeps {
   readonly config: Config['realtime']
@@ -46,27 +43,27 @@ export interface StreamsDeps {
   readonly notifications: Pick<Notifications, 'watch'>
   readonly selector: EventSelector
   readonly listened: ListenedTables
-  /** What the token is worth now. */
+  /** Whether the token is still valid. */
   readonly verify: (token: string) => Verdict | Promise<Verdict>
   readonly log: Logger
 }
 
-/** A kind of stream may have work of its own when one ends or is looked at. */
-export interface StreamCompanion {
+/** What WebSockets add to the life of a stream. */
+export interface StreamHooks {
   channelsOf(stream: Stream): readonly string[]
   onLook(stream: Stream, now: number): void
   onEnd(stream: Stream): void
 }
 
 export interface Beginning {
-  /** Whether the client comes back; who cannot be sent what it missed is told so. */
+  /** Whether the client resumes: it receives a gap when it cannot be sent what it missed. */
   readonly isResuming: boolean
-  /** Those of the subscriptions that come back, when it listens to others already. */
+  /** Those of the subscriptions that it resumes, when it has others already. */
   readonly only?: Subscriptions
   /**
    * Runs when it is certain where the stream begins, before the first event.
    *
-   * @param position what to come back with; undefined while more is on its way to the stream
+   * @param position where to resume; undefined while earlier events are in flight to the stream
    */
   readonly begin: (position: string | undefined, hasGap: boolean) => void
 }
@@ -78,32 +75,24 @@ export class Streams {
   readonly #deps: StreamsDeps
   readonly #hub: Hub
   readonly #follower: Follower<LogEvent>
-  readonly #watch: DefinitionWatch
   readonly #snapshots: HeldSnapshots
-  /** Streams that are about to listen to tables whose policies read others. */
+  /** Streams that are about to join tables whose policies read others. */
   #joining = 0
   readonly #streams = new Map<string, Stream>()
   readonly #changed = new Set<Stream>()
-  readonly #gone = new Set<string>()
-  #companion: StreamCompanion | undefined
+  readonly #ended = new Set<string>()
+  #hooks: StreamHooks | undefined
   #isNodeKnown = false
   #isDraining = false
   #looking: NodeJS.Timeout | undefined
-  #forgetting: NodeJS.Timeout | undefined
+  #deleting: NodeJS.Timeout | undefined
   #saving: NodeJS.Timeout | undefined
   #saved: Promise<void> = Promise.resolve()
 
   constructor(deps: StreamsDeps) {
     this.#deps = deps
     this.#hub = new Hub(deps.selector, deps.log)
-    this.#watch = new DefinitionWatch(deps.live, deps.database)
     this.#snapshots = new HeldSnapshots(deps.openAside, deps.log)
-    deps.listened.onMiss((tables) => {
-      this.#follower
-        .between((position) => this.#hub.tellGap(tables, position))
-        // Without a place to go on from, better cut off than left with a hole.
-        .catch(() => this.#endAll('server_error'))
-    })
     this.#follower = new Follower({
       database: deps.database,
       notifications: deps.notifications,
@@ -112,13 +101,9 @@ export class Streams {
       what: 'the log of changes',
       begin: () => this.#begin(),
       read: (from) => this.#read(from),
-      isHeld: () => this.#joining > 0 || this.#needSnapshots(this.#hub.tables),
-      deliver: async (batch) => {
-        await this.#hub.deliver(batch, await this.#findSuspects(batch), this.#snapshots)
-        // Behind the last page of the batch, the state at its end is the one before the next.
-        if (batch.isComplete) this.#snapshots.keepOnly(this.#snapshots.at(batch.target))
-      },
-      onBreak: () => this.#tellGap(),
+      isHeld: () => this.#isHeld(this.#hub.tables),
+      deliver: (batch) => this.#deliver(batch),
+      onBreak: () => this.#sendGap(),
       log: deps.log,
     })
   }
@@ -137,14 +122,26 @@ export class Streams {
       this.#snapshots.keepOnly()
       return undefined
     }
-    const isHeld = this.#joining > 0 || this.#needSnapshots(tables)
-    if (from.within !== undefined || !isHeld) return readLog(database, from, tables, batchSize)
+    if (from.within !== undefined || !this.#isHeld(tables)) return readLog(database, from, tables, batchSize)
     return this.#snapshots
       .take()
       .then((snapshot) => readLog(database, from, tables, batchSize, snapshot?.text))
   }
 
-  #needSnapshots(tables: readonly string[]): boolean {
+  async #deliver(batch: Batch<LogEvent>): Promise<void> {
+    const { listened } = this.#deps
+    const changed = await listened.lookAfter(batch.events, this.#hub.tables)
+    await this.#hub.deliver(batch, changed, (event) => listened.isOutdated(event), this.#snapshots)
+    // After the last page of the batch, the state at its end is the one before the next.
+    if (batch.isComplete) this.#snapshots.keepOnly(this.#snapshots.at(batch.target))
+  }
+
+  #isHeld(tables: readonly string[]): boolean {
+    return this.#joining > 0 || this.#readRelations(tables)
+  }
+
+  /** Whether policies of one of the tables read others. */
+  #readRelations(tables: readonly string[]): boolean {
     const { relations } = this.#deps.live.current
     return tables.some((table) => {
       const relation = relations.get(table)
@@ -153,29 +150,28 @@ export class Streams {
   }
 
   /**
-   * Runs the work between two steps.
+   * Runs the work between two steps of the follower, at a position from after this call.
    *
-   * @param work receives the present, from which a stream may begin with these tables; where their policies read other
-   *   tables it is a snapshot that is held, as the state before the first event must be readable
+   * @param tables those that a stream joins with; where their policies read others, the position is a snapshot that is
+   *   held, as the state before the first event must be readable
    */
-  async #joinWith(
-    tables: readonly string[],
-    work: (present: Position, position: Position) => Promise<void>,
-  ): Promise<void> {
-    const isHeld = this.#needSnapshots(tables)
+  async #join(tables: readonly string[], work: (position: Position) => void): Promise<void> {
+    const { listened } = this.#deps
+    const isHeld = this.#readRelations(tables)
     if (isHeld) this.#joining += 1
     try {
-      await this.#follower.between(
-        async (position) => work(isHeld ? position : await readEnd(this.#deps.database), position),
-        isHeld,
-      )
+      await this.#follower.between((position) => {
+        // A change from before concerns the streams of before.
+        this.#hub.sendGap(listened.takeChanged(), position)
+        work(position)
+      }, true)
     } finally {
       if (isHeld) this.#joining -= 1
     }
   }
 
-  accompany(companion: StreamCompanion): void {
-    this.#companion = companion
+  attach(hooks: StreamHooks): void {
+    this.#hooks = hooks
   }
 
   get(id: string): Stream | undefined {
@@ -204,12 +200,12 @@ export class Streams {
     if (!this.#isNodeKnown) await this.#appear()
     const mayOpen = await this.#insert(stream, config.max_connections_per_user).catch((error) => {
       // The answer may have been lost, and the row not.
-      this.#forget(stream.id)
+      this.#deleteSoon(stream.id)
       throw error
     })
     if (!mayOpen) throw realtimeErrors.connectionLimitExceeded().retryAfter(5)
     if (!stream.isOpen || this.#isDraining) {
-      this.#forget(stream.id)
+      this.#deleteSoon(stream.id)
       this.requireOpen()
       return
     }
@@ -222,25 +218,25 @@ export class Streams {
     try {
       return await connections.insertConnection(database, this.node, stream, limit)
     } catch (error) {
-      // 23503: others took this node for dead.
+      // 23503: the node was deleted as dead.
       if (codeOf(error) !== '23503') throw error
       await this.#appear()
       return await connections.insertConnection(database, this.node, stream, limit)
     }
   }
 
-  /** To be told when a stream has ended, whatever ended it. */
+  /** To be called when a stream has ended, whatever ended it. */
   onEnd(stream: Stream, ending: Ending | 'gone'): void {
     this.#hub.leave(stream)
     if (ending === 'slow_client') this.counters.droppedMessages += 1
     this.#changed.delete(stream)
     if (!this.#streams.delete(stream.id)) return
-    this.#forget(stream.id)
-    this.#companion?.onEnd(stream)
+    this.#deleteSoon(stream.id)
+    this.#hooks?.onEnd(stream)
   }
 
   /**
-   * Lets the stream listen to these tables and no others, from now on or from where it was.
+   * Subscribes the stream to these tables and no others, from now on or from a position.
    *
    * @param from undefined: from now on
    */
@@ -250,62 +246,50 @@ export class Streams {
     from: Position | undefined,
     { isResuming, begin, only }: Beginning,
   ): Promise<void> {
-    const { database, listened, selector, live } = this.#deps
+    const { database, listened, selector } = this.#deps
     const tables = [...subscriptions.keys()]
-    const watch = new DefinitionWatch(live, database)
-    if (from !== undefined) await watch.look(tables)
-    const loggedSince = await listened.listen(tables, from !== undefined)
-    if (from !== undefined && (await isHeld(database, from, loggedSince))) {
-      const missed = only ?? subscriptions
-      // Meanwhile the stream goes on with the others, if there are any.
-      stream.subscriptions = new Map([...subscriptions].filter(([table]) => !missed.has(table)))
-      stream.isCatchingUp = true
-      this.#hub.join(stream)
-      begin(stream.subscriptions.size === 0 ? formatPosition(from) : undefined, false)
-      const join = (work: (position: Position) => Promise<void>) => this.#joinWith(tables, work)
-      const deps = { live, database, selector, hub: this.#hub, join }
-      await catchUp(deps, stream, subscriptions, { from, tables: missed, watch })
-      this.noteChange(stream)
-      return
+    await listened.listen(tables)
+    const fresh = tables.filter((table) => !stream.subscriptions.has(table))
+    // Before the stream has its position, so that a client that resumes from there is past what changed before.
+    const loggedSince = await listened.look(from === undefined ? fresh : tables)
+    if (from !== undefined) {
+      if (await isHeld(database, from, loggedSince)) {
+        const missed = only ?? subscriptions
+        // Meanwhile the stream goes on with its other tables, if there are any.
+        stream.subscriptions = new Map([...subscriptions].filter(([table]) => !missed.has(table)))
+        stream.isCatchingUp = true
+        this.#hub.join(stream)
+        begin(stream.subscriptions.size === 0 ? formatPosition(from) : undefined, false)
+        const join = (work: (position: Position) => void) => this.#join(tables, work)
+        const deps = { database, listened, selector, hub: this.#hub, join }
+        await catchUp(deps, stream, subscriptions, { from, tables: missed, loggedSince })
+        this.noteChange(stream)
+        return
+      }
     }
-    await this.#joinWith(tables, async (present, position) => {
-      const fresh = tables.filter((table) => !stream.subscriptions.has(table))
-      if (fresh.length > 0) {
-        // How they look now is how the first event of them is expected to look.
-        await this.#watch.look(fresh)
-        const sent = fresh.map((table) => [table, present.passed] as const)
-        stream.sentBefore = new Map([...stream.sentBefore, ...sent])
-        begin(this.#placeOf(stream, present, position), isResuming)
-      } else begin(this.#placeOf(stream, position, position), isResuming)
+    const join = (position: Position) => {
+      // A stream with other subscriptions may still have to be sent what precedes the position.
+      const isCertain = stream.subscriptions.size === 0 || (stream.inFlight === 0 && stream.isCertain)
+      begin(isCertain ? formatPosition(position) : undefined, isResuming)
       stream.subscriptions = subscriptions
       this.noteChange(stream)
       this.#hub.join(stream)
-    })
+    }
+    if (fresh.length > 0) await this.#join(fresh, join)
+    else await this.#follower.between(join)
   }
 
-  /** Where a stream stands that is about to join; one that listens to others already is where they are. */
-  #placeOf(stream: Stream, own: Position, others: Position): string | undefined {
-    if (stream.subscriptions.size === 0) return formatPosition(own)
-    return stream.underWay === 0 && stream.isCertain ? formatPosition(others) : undefined
-  }
-
-  async #findSuspects({ events }: Batch<LogEvent>): Promise<ReadonlySet<string>> {
-    return events.length === 0
-      ? noTables
-      : await this.#watch.look([...new Set(events.map(({ table }) => table))])
-  }
-
-  /** What the stream listens to has changed. */
+  /** The subscriptions of the stream have changed. */
   noteChange(stream: Stream): void {
     if (this.#streams.has(stream.id)) this.#changed.add(stream)
   }
 
-  /** Puts the stream in its place after its listener has changed. */
+  /** Regroups the stream after its listener has changed. */
   async rejoin(stream: Stream): Promise<void> {
     await this.#follower.between(() => this.#hub.join(stream))
   }
 
-  /** Takes no more streams and ends those there are. */
+  /** Admits no more streams and ends those that are open. */
   drain(): void {
     this.#isDraining = true
     this.#endAll('server_shutdown')
@@ -315,7 +299,7 @@ export class Streams {
     this.drain()
     clearInterval(this.#looking)
     clearInterval(this.#saving)
-    clearTimeout(this.#forgetting)
+    clearTimeout(this.#deleting)
     await this.#follower.stop()
     await this.#snapshots.close()
     await this.#saved
@@ -326,7 +310,7 @@ export class Streams {
     for (const stream of [...this.#streams.values()]) stream.end(ending)
   }
 
-  #tellGap(): void {
+  #sendGap(): void {
     const { position } = this.#follower
     if (position === undefined) return
     for (const stream of this.#streams.values()) stream.gap(position)
@@ -337,20 +321,20 @@ export class Streams {
     this.#isNodeKnown = true
   }
 
-  /** Soon, so that its user may open another one; those that end together go together. */
-  #forget(id: string): void {
-    this.#gone.add(id)
-    this.#forgetting ??= setTimeout(() => {
-      this.#forgetting = undefined
-      this.#saved = this.#saved.then(() => this.#deleteGone()).catch(() => undefined)
-    }, forgetMs)
+  /** Soon, so that its user may open another one; those that end together are deleted together. */
+  #deleteSoon(id: string): void {
+    this.#ended.add(id)
+    this.#deleting ??= setTimeout(() => {
+      this.#deleting = undefined
+      this.#saved = this.#saved.then(() => this.#deleteEnded()).catch(() => undefined)
+    }, deleteMs)
   }
 
-  /** What fails is tried again when the node is heard of next. */
-  async #deleteGone(): Promise<void> {
-    const gone = [...this.#gone]
-    if (gone.length > 0) await connections.deleteConnections(this.#deps.database, gone)
-    for (const id of gone) this.#gone.delete(id)
+  /** What fails is retried with the next save. */
+  async #deleteEnded(): Promise<void> {
+    const ended = [...this.#ended]
+    if (ended.length > 0) await connections.deleteConnections(this.#deps.database, ended)
+    for (const id of ended) this.#ended.delete(id)
   }
 
   #beginLooking(): void {
@@ -360,7 +344,7 @@ export class Streams {
     }, saveMs).unref()
   }
 
-  /** Ends streams whose token is worth nothing any more, and keeps the others alive. */
+  /** Ends streams whose token is no longer valid, and keeps the others alive. */
   async #look(): Promise<void> {
     const now = performance.now()
     const verdicts = new Map<string, Verdict | Promise<Verdict>>()
@@ -370,16 +354,16 @@ export class Streams {
       if (token !== undefined) {
         const verdict = verdicts.get(token) ?? this.#deps.verify(token)
         verdicts.set(token, verdict)
-        // Without the database nobody can say; nothing is told meanwhile, either.
+        // Without the database it is unknown; nothing is delivered meanwhile, either.
         if (verdict instanceof Promise)
           verdict.then(
             // A WebSocket may have brought another one meanwhile.
-            (known) => stream.listener.token === token && endUnlessGood(stream, known),
+            (known) => stream.listener.token === token && endUnlessValid(stream, known),
             () => undefined,
           )
-        else endUnlessGood(stream, verdict)
+        else endUnlessValid(stream, verdict)
       }
-      this.#companion?.onLook(stream, now)
+      this.#hooks?.onLook(stream, now)
       if (stream.isOpen && now - stream.lastSentAt >= intervalMs) stream.heartbeat(this.#follower.position)
     }
   }
@@ -387,31 +371,31 @@ export class Streams {
   async #save(): Promise<void> {
     const { database, listened, log } = this.#deps
     try {
-      if (this.#streams.size === 0 && this.#gone.size === 0 && !this.#isNodeKnown) return
+      if (this.#streams.size === 0 && this.#ended.size === 0 && !this.#isNodeKnown) return
       const isKnown = await connections.touchNode(database, this.node, this.counters)
-      // Others took this node for dead, or the table was lost with the database's memory of it.
+      // Deleted as dead, or lost in a crash of the database.
       if (!isKnown) await this.#appear()
       const changed = isKnown ? [...this.#changed] : [...this.#streams.values()]
       this.#changed.clear()
       if (changed.length > 0) {
         const rows = changed.map((stream) => ({
           stream,
-          channels: this.#companion?.channelsOf(stream) ?? [],
+          channels: this.#hooks?.channelsOf(stream) ?? [],
         }))
         await connections.saveConnections(database, this.node, rows)
       }
-      await this.#deleteGone()
-      for (const id of await connections.findUnwanted(database, this.node)) {
+      await this.#deleteEnded()
+      for (const id of await connections.findDisconnectRequests(database, this.node)) {
         this.#streams.get(id)?.end('disconnected')
       }
       await listened.renew(this.#hub.tables)
     } catch (error) {
       for (const stream of this.#streams.values()) this.#changed.add(stream)
-      log.warn({ reason: messageOf(error) }, 'cannot note the open streams')
+      log.warn({ reason: messageOf(error) }, 'failed to save the open streams; retrying in 1 s')
     }
   }
 }
 
-function endUnlessGood(stream: Stream, verdict: Verdict): void {
+function endUnlessValid(stream: Stream, verdict: Verdict): void {
   if (!('identity' in verdict) || verdict.identity.kind !== 'user') stream.end('session_ended')
 }

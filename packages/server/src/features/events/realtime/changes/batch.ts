@@ -15,15 +15,15 @@ export interface Batch<Event extends { readonly id: string }> {
 
 type AnyBatch = Batch<{ readonly id: string }>
 
-/** The place after an event of the batch. */
+/** The position after an event of the batch. */
 export function positionAfter({ from, events, target, isComplete }: AnyBatch, index: number): Position {
   const isLast = index === events.length - 1
   if (isLast && isComplete) return { passed: target }
   return { passed: from.passed, within: { target, id: events[index]?.id ?? '0' } }
 }
 
-/** The place after the batch. */
-export function positionBehind(batch: AnyBatch): Position {
+/** The position after the whole batch. */
+export function positionAfterBatch(batch: AnyBatch): Position {
   return batch.events.length === 0 ? { passed: batch.target } : positionAfter(batch, batch.events.length - 1)
 }
 
@@ -38,7 +38,7 @@ export async function readEnd(database: Queryable): Promise<Position> {
 /** A table with the columns `id` and `transaction_id`, each row of which is written once. */
 export interface LogQuestion {
   readonly table: Sql
-  /** Which rows `o` of it are wanted. */
+  /** A condition on rows `o` of it. */
   readonly where: Sql
   /** What is read of a row `o`, beside its id. */
   readonly columns: Sql
@@ -72,12 +72,12 @@ export async function readBatch<Event extends { readonly id: string }>(
     target === undefined
       ? where
       : sql`${where} and pg_visible_in_snapshot(o.transaction_id, ${target}::pg_snapshot)`
-  // One more than wanted tells whether there are more.
+  // One more than the limit shows whether there are more.
   const page = sql`limit ${limit + 1}::int`
   const rows = await database.many<Row>(sql`
     with news as materialized (${within === undefined || within.id === '0' ? first() : further(within.id)}),
     next as (
-      select o.*, row_number() over (order by o.id) as place,
+      select o.*, row_number() over (order by o.id) as ordinal,
         sum(${size}) over (order by o.id rows between unbounded preceding and 1 preceding) as bytes_before
       from ${table} o
       where o.id in (select id from news)
@@ -87,7 +87,7 @@ export async function readBatch<Event extends { readonly id: string }>(
     left join (
       select o.id::text as id, ${columns}
       from next o
-      where o.place <= ${limit}::int and coalesce(o.bytes_before, 0) < ${batchBytes}::int
+      where o.ordinal <= ${limit}::int and coalesce(o.bytes_before, 0) < ${batchBytes}::int
     ) e on true
     order by e.id::bigint`)
   // The columns are those of the event, by what was asked.
@@ -114,7 +114,7 @@ export async function readBatch<Event extends { readonly id: string }>(
       order by id ${page}`
   }
 
-  /** By id, which goes on where the page before has ended, however much there is. */
+  /** By id, which resumes where the page before ended, however much there is. */
   function further(after: string): Sql {
     return sql`
       select o.id from ${table} o

@@ -1,22 +1,21 @@
-import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import type { Stream } from '../stream.ts'
 import type { Subscriptions } from './audience.ts'
-import { type Batch, positionBehind } from './batch.ts'
-import type { DefinitionWatch } from './definitions.ts'
+import { type Batch, positionAfterBatch } from './batch.ts'
 import { type LogEvent, readLog, readLogBounds } from './event.ts'
 import { type Hub, render } from './hub.ts'
+import type { ListenedTables } from './listened-tables.ts'
 import { beginningOf, covers, endOf, type Position } from './position.ts'
 import type { EventSelector } from './select-events.ts'
 
 const batchSize = 500
-/** So little is left that the stream may join the others. */
+/** With no more than this left the stream may join the others. */
 const littleLeft = 50
 
 /**
  * Whether the log still holds every event of the tables after the position.
  *
- * @param loggedSince the first transaction from which on the tables are in the log, and look as they do now
+ * @param loggedSince the first transaction from which on the log is complete for the tables
  */
 export async function isHeld(
   database: Queryable,
@@ -30,16 +29,16 @@ export async function isHeld(
 }
 
 export interface CatchUpDeps {
-  readonly live: LiveCatalog
   readonly database: SystemDatabase
   readonly selector: EventSelector
+  readonly listened: ListenedTables
   readonly hub: Hub
   /**
    * Runs the work between two steps of the follower.
    *
    * @param work receives a position from which the stream may go on with the others
    */
-  readonly join: (work: (position: Position) => Promise<void>) => Promise<void>
+  readonly join: (work: (position: Position) => void) => Promise<void>
 }
 
 /** What a stream is to be sent before it joins the others. */
@@ -47,13 +46,13 @@ export interface Missed {
   readonly from: Position
   /** Those of the subscriptions for which it has not joined yet. */
   readonly tables: Subscriptions
-  /** Has looked at the tables before it was found that the log holds what was missed. */
-  readonly watch: DefinitionWatch
+  /** The first transaction from which on the log is complete for them. */
+  readonly loggedSince: bigint
 }
 
 /**
- * Sends the stream what has happened in these tables since the position, at the client's own pace, and then lets it
- * join the others with everything it listens to.
+ * Sends the stream the events of these tables since the position, at the client's own pace, and then lets it join the
+ * others with all its subscriptions.
  */
 export async function catchUp(
   deps: CatchUpDeps,
@@ -61,15 +60,15 @@ export async function catchUp(
   subscriptions: Subscriptions,
   missed: Missed,
 ): Promise<void> {
-  // Only of a stream that listens to nothing else is it known that nothing before an event is missing.
+  // Only of a stream without other subscriptions is it known that nothing before an event is missing.
   const isAlone = stream.subscriptions.size === 0
   let position = missed.from
-  // Sent once, at the end: until then no event has an id, so that a client that breaks off does not miss it.
+  // Sent once, at the end: until then no event has an id, so that a client that disconnects does not miss it.
   let hasGap = false
   const advance = async (from: Position) => {
     const { batch, isWhole } = await sendNext(deps, stream, { ...missed, from }, isAlone && !hasGap)
     hasGap ||= !isWhole
-    position = positionBehind(batch)
+    position = positionAfterBatch(batch)
     return batch
   }
   for (;;) {
@@ -79,14 +78,11 @@ export async function catchUp(
     if (batch.isComplete && batch.events.length <= littleLeft) break
   }
   let rest: Promise<void> = Promise.resolve()
-  await deps.join(async ({ passed: target }) => {
-    // Newer than the place the others are at: what lies between comes once more, and is passed over.
-    const sent = [...missed.tables.keys()].map((table) => [table, target] as const)
-    stream.sentBefore = new Map([...stream.sentBefore, ...sent])
+  await deps.join(({ passed: target }) => {
     stream.subscriptions = subscriptions
     deps.hub.join(stream)
-    // In the stream's own time: whoever else listens does not wait for it.
-    rest = deps.hub.inTurn(stream, async () => {
+    // In the queue of the stream: other identities do not wait for it.
+    rest = deps.hub.inOrder(stream, async () => {
       position = { passed: position.passed, within: { target, id: '0' } }
       while (stream.isOpen && !(await advance(position)).isComplete);
       stream.isCatchingUp = false
@@ -99,19 +95,21 @@ export async function catchUp(
 
 /** @returns whether all of it could be decided */
 async function sendNext(
-  { database, selector }: CatchUpDeps,
+  { database, selector, listened }: CatchUpDeps,
   stream: Stream,
-  { from, tables, watch }: Missed,
+  { from, tables, loggedSince }: Missed,
   isCertain: boolean,
 ): Promise<{ readonly batch: Batch<LogEvent>; readonly isWhole: boolean }> {
-  const batch = await readLog(database, from, [...tables.keys()], batchSize)
-  if (batch.events.length === 0) return { batch, isWhole: true }
-  const suspects = await watch.look([...new Set(batch.events.map(({ table }) => table))])
+  const read = await readLog(database, from, [...tables.keys()], batchSize)
+  if (read.events.length === 0) return { batch: read, isWhole: true }
+  const since = await listened.look([...new Set(read.events.map(({ table }) => table))])
+  const events = read.events.filter((event) => !listened.isOutdated(event))
   const audience = { scope: stream.listener.scope, subscriptions: tables }
-  const passing = selector.findPassing(batch.events, [audience])
-  // The state before these events is long past.
-  const chosen = await selector.select(batch.events, audience.scope, [audience], passing, suspects, undefined)
-  const { messages = [], hasGap = false } = chosen.get(audience) ?? {}
-  stream.send(render(stream, batch, messages, isCertain && !hasGap))
-  return { batch, isWhole: !hasGap }
+  const passing = selector.findPassing(events, [audience])
+  // The state before these events can no longer be read.
+  const selections = await selector.select(events, [audience], passing, undefined)
+  const { messages = [], hasGap = false } = selections.get(audience) ?? {}
+  const isWhole = !hasGap && since <= loggedSince
+  stream.send(render(stream, { ...read, events }, messages, isCertain && isWhole))
+  return { batch: read, isWhole }
 }

@@ -5,7 +5,8 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { hasRowsBeyond } from '../../outbox/index.ts'
-import { type Batch, positionBehind, readEnd } from './batch.ts'
+import { TaskQueue } from '../task-queue.ts'
+import { type Batch, positionAfterBatch, readEnd } from './batch.ts'
 import { endOf, type Position } from './position.ts'
 
 export interface FollowerOptions<Event extends { readonly id: string }> {
@@ -15,7 +16,7 @@ export interface FollowerOptions<Event extends { readonly id: string }> {
   readonly topic: string
   /** The log, with the columns `id` and `transaction_id`. */
   readonly table: Sql
-  /** What is read, for the log: `the log of changes`. */
+  /** What is read, for messages to the operator: `the log of changes`. */
   readonly what: string
   /** Where to begin: the end of the log, unless given. */
   readonly begin?: () => Promise<Position>
@@ -23,9 +24,9 @@ export interface FollowerOptions<Event extends { readonly id: string }> {
   readonly read: (from: Position) => Promise<Batch<Event>> | undefined
   /** Whether the position must keep up with the log although nothing is appended: what it sees is held. */
   readonly isHeld?: () => boolean
-  /** Hands a batch to the streams. Resolves when the next one may come. */
+  /** Hands a batch to the streams. Resolves when the next one may follow. */
   readonly deliver: (batch: Batch<Event>) => Promise<void>
-  /** The log is not the one that was read before: what lies between cannot be told. */
+  /** The log is not the one that was read before, so that events in between are unknown. */
   readonly onBreak: () => void
   readonly log: Logger
 }
@@ -39,14 +40,14 @@ const idleMs = 1000
 const retryMs = 250
 
 /**
- * Reads a log for the streams of this node, each node for itself: the place it has reached is a snapshot in memory,
- * as a stream that is cut off goes on by the place it was sent.
+ * Reads a log for the streams of this node, each node for itself: the position it has reached is a snapshot in memory, as
+ * a stream that is disconnected resumes from the position it was sent.
  */
 export class Follower<Event extends { readonly id: string }> {
   readonly #options: FollowerOptions<Event>
   #position: Position | undefined
-  /** Steps and what must not happen in the middle of one, in order. */
-  #turns: Promise<void> = Promise.resolve()
+  /** Steps, and what must not happen in the middle of one. */
+  readonly #queue = new TaskQueue()
   #loop: Promise<void> | undefined
   #isStopped = false
   readonly #handle: WatchHandle
@@ -83,7 +84,7 @@ export class Follower<Event extends { readonly id: string }> {
     })
   }
 
-  /** How far every stream has been sent what it is to be sent, or will be before anything later. */
+  /** Every stream has been sent what precedes it, or will be before anything later. */
   get position(): Position | undefined {
     return this.#position
   }
@@ -96,7 +97,7 @@ export class Follower<Event extends { readonly id: string }> {
    */
   between<Result>(work: (position: Position) => Promise<Result> | Result, isFresh = false): Promise<Result> {
     const calledAt = performance.now()
-    const turn = this.#turns.then(async () => {
+    return this.#queue.add(async () => {
       // Calls that come together share a step.
       while (isFresh && this.#position !== undefined && !this.#isFresh(calledAt)) await this.#step()
       this.#position ??= await this.#begin()
@@ -110,11 +111,6 @@ export class Follower<Event extends { readonly id: string }> {
         }
       }
     })
-    this.#turns = turn.then(
-      () => undefined,
-      () => undefined,
-    )
-    return turn
   }
 
   async stop(): Promise<void> {
@@ -124,11 +120,13 @@ export class Follower<Event extends { readonly id: string }> {
   }
 
   async #follow(): Promise<void> {
+    // The position is fresh, and the look that was asked for ends the wait if there is more.
+    await this.#idle()
     while (!this.#isStopped) {
       let waitMs = idleMs
       this.#isWoken = false
       try {
-        const batch = await this.#turn()
+        const batch = await this.#queue.add(() => this.#step())
         if (batch === undefined) break
         if (batch.events.length > 0) waitMs = batch.isComplete ? busyMs : 0
       } catch (error) {
@@ -140,33 +138,23 @@ export class Follower<Event extends { readonly id: string }> {
       else if (waitMs > 0) await delay(waitMs)
     }
     this.#loop = undefined
-    this.#settle()
+    this.#endQuiet()
   }
 
-  #settle(): void {
+  #endQuiet(): void {
     this.#quiet?.resolve()
     this.#quiet = undefined
   }
 
   async #idle(): Promise<void> {
     if (this.#isWoken || this.#isStopped) return
-    this.#settle()
+    this.#endQuiet()
     const woken = Promise.withResolvers<void>()
     const timeout = setTimeout(woken.resolve, this.#options.isHeld?.() === true ? listenedMs : idleMs)
     this.#wake = woken.resolve
     await woken.promise
     this.#wake = undefined
     clearTimeout(timeout)
-  }
-
-  /** @returns what came; undefined when there are no listeners any more */
-  #turn(): Promise<Batch<Event> | undefined> {
-    const turn = this.#turns.then(() => this.#step())
-    this.#turns = turn.then(
-      () => undefined,
-      () => undefined,
-    )
-    return turn
   }
 
   #isFresh(since: number): boolean {
@@ -180,6 +168,7 @@ export class Follower<Event extends { readonly id: string }> {
     return position
   }
 
+  /** @returns what was read; undefined when there are no listeners any more */
   async #step(): Promise<Batch<Event> | undefined> {
     const { read, deliver, onBreak } = this.#options
     if (this.#position?.within === undefined) this.#targetAt = performance.now()
@@ -196,7 +185,7 @@ export class Follower<Event extends { readonly id: string }> {
       return batch
     }
     await deliver(batch)
-    this.#position = positionBehind(batch)
+    this.#position = positionAfterBatch(batch)
     if (batch.isComplete) this.#passedAt = this.#targetAt
     return batch
   }

@@ -2,215 +2,191 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { messageOf } from '../../../../lib/errors.ts'
 import type { Stream } from '../stream.ts'
+import { TaskQueue } from '../task-queue.ts'
 import { type Audience, identityKey, subscriptionKey } from './audience.ts'
-import { type Batch, positionAfter, positionBehind } from './batch.ts'
+import { type Batch, positionAfter, positionAfterBatch } from './batch.ts'
 import type { LogEvent } from './event.ts'
 import type { HeldSnapshots } from './held-snapshots.ts'
-import { covers, formatPosition, type Position, sees } from './position.ts'
+import { formatPosition, type Position } from './position.ts'
 import type { EventSelector, Message, Selection } from './select-events.ts'
-import { persist } from './verdict-failures.ts'
+import { retryWhileUnavailable } from './verdict-failures.ts'
 
-/** The next batch is read when this one has been told, or after so long: one slow policy holds up its own streams. */
-const patienceMs = 500
-/** Batches that may wait for one identity to be decided. */
-const underWayLimit = 40
+/** The next batch is read when this one is delivered, or after so long: one slow policy delays its own streams only. */
+const deliveryWaitMs = 500
+/** Batches in flight for one identity. */
+const inFlightLimit = 40
 
-/** The streams of one identity; what they are told comes in order, whatever the others wait for. */
+/** The streams of one identity, to which everything is sent in order. */
 interface Group {
   readonly audiences: Map<string, { readonly audience: Audience; readonly streams: Set<Stream> }>
-  /** Ends when everything so far has been told. */
-  told: Promise<void>
+  readonly queue: TaskQueue
 }
 
-/** Keys of the group and the audience of a stream. */
-interface Place {
-  readonly group: string
-  readonly audience: string
-}
-
-/** The open streams of this node that listen to tables, by what they have in common. */
+/** The streams of this node that listen to tables, grouped by what they have in common. */
 export class Hub {
   readonly #selector: EventSelector
   readonly #log: Logger
   readonly #groups = new Map<string, Group>()
-  /** Asked for with every look at the log; undefined when audiences have come or gone. */
+  /** Keys of the group and the audience of each stream. */
+  readonly #keys = new Map<Stream, { readonly group: string; readonly audience: string }>()
+  /** Needed for every look at the log; undefined when audiences were added or removed. */
   #tables: readonly string[] | undefined
-  readonly #places = new Map<Stream, Place>()
 
   constructor(selector: EventSelector, log: Logger) {
     this.#selector = selector
     this.#log = log
   }
 
-  /** What is listened to. */
+  /** The tables that have streams. */
   get tables(): readonly string[] {
-    if (this.#tables === undefined) {
-      const tables = new Set<string>()
-      for (const { audience } of this.#audiences())
-        for (const table of audience.subscriptions.keys()) tables.add(table)
-      this.#tables = [...tables]
-    }
+    this.#tables ??= [
+      ...new Set([...this.#audiences()].flatMap(({ subscriptions }) => [...subscriptions.keys()])),
+    ]
     return this.#tables
   }
 
-  /** Puts the stream where it belongs by its listener and subscriptions; to be called again when they change. */
+  /** Adds the stream by its listener and subscriptions; to be called again when they change. */
   join(stream: Stream): void {
-    if (!stream.isOpen || stream.subscriptions.size === 0) {
-      this.leave(stream)
-      return
-    }
-    const { scope } = stream.listener
-    const place = { group: identityKey(scope), audience: subscriptionKey(stream.subscriptions) }
-    const group = this.#groups.get(place.group) ?? { audiences: new Map(), told: Promise.resolve() }
-    this.#groups.set(place.group, group)
-    const found = group.audiences.get(place.audience)
-    if (found === undefined) {
-      const audience = { scope, subscriptions: stream.subscriptions }
-      group.audiences.set(place.audience, { audience, streams: new Set([stream]) })
-      this.#tables = undefined
-    } else {
-      found.streams.add(stream)
-    }
-    const before = this.#places.get(stream)
-    this.#places.set(stream, place)
-    if (before !== undefined && before.group !== place.group) {
-      // As somebody else, too, the stream is told things in their order.
-      const first = this.#groups.get(before.group)?.told
-      group.told = Promise.all([group.told, first]).then(() => undefined)
-    }
-    // Only now: a group that is left by its last stream forgets what is on its way to it.
-    if (before !== undefined && (before.group !== place.group || before.audience !== place.audience)) {
-      this.#vacate(stream, before)
-    }
+    const before = this.#groupOf(stream)
+    this.leave(stream)
+    if (!stream.isOpen || stream.subscriptions.size === 0) return
+    const { subscriptions, listener } = stream
+    const { scope } = listener
+    const keys = { group: identityKey(scope), audience: subscriptionKey(subscriptions) }
+    // A group that was left by its last stream keeps its queue for the stream.
+    const kept = before?.key === keys.group ? before.group : undefined
+    const group = this.#groups.get(keys.group) ?? kept ?? { audiences: new Map(), queue: new TaskQueue() }
+    this.#groups.set(keys.group, group)
+    // As another identity, too, the stream is sent everything in order.
+    if (before !== undefined && before.group !== group) group.queue.follow(before.group.queue)
+    const found = group.audiences.get(keys.audience)
+    if (found !== undefined) found.streams.add(stream)
+    else
+      group.audiences.set(keys.audience, { audience: { scope, subscriptions }, streams: new Set([stream]) })
+    this.#keys.set(stream, keys)
+    this.#tables = undefined
   }
 
   leave(stream: Stream): void {
-    const place = this.#places.get(stream)
-    if (place === undefined) return
-    this.#places.delete(stream)
-    this.#vacate(stream, place)
-  }
-
-  #vacate(stream: Stream, place: Place): void {
-    const group = this.#groups.get(place.group)
-    const found = group?.audiences.get(place.audience)
-    found?.streams.delete(stream)
-    if (found?.streams.size === 0) {
-      group?.audiences.delete(place.audience)
-      this.#tables = undefined
-    }
-    if (group?.audiences.size === 0) this.#groups.delete(place.group)
+    const keys = this.#keys.get(stream)
+    const group = this.#groups.get(keys?.group ?? '')
+    if (keys === undefined || group === undefined) return
+    this.#keys.delete(stream)
+    const streams = group.audiences.get(keys.audience)?.streams
+    streams?.delete(stream)
+    if (streams?.size !== 0) return
+    group.audiences.delete(keys.audience)
+    this.#tables = undefined
+    if (group.audiences.size === 0) this.#groups.delete(keys.group)
   }
 
   /**
-   * Tells every stream what it is to be told, each identity by itself.
+   * Delivers to every stream what it may receive, each identity by itself.
    *
-   * @param suspects tables whose events are left out, because they may mean something else by now
+   * @param changed tables whose log is incomplete: their streams receive a gap
+   * @param isOutdated events that are left out, because they may mean something else by now
    * @param snapshots holds the state before the events, if it could be held
    */
   async deliver(
     batch: Batch<LogEvent>,
-    suspects: ReadonlySet<string>,
+    changed: ReadonlySet<string>,
+    isOutdated: (event: LogEvent) => boolean,
     snapshots: HeldSnapshots,
   ): Promise<void> {
-    const groups = [...this.#groups.values()]
-    if (batch.events.length === 0) {
-      for (const stream of this.#places.keys()) if (stream.underWay === 0) forgetPast(stream, batch)
-      return
-    }
-    const audiences = [...this.#audiences()].map(({ audience }) => audience)
+    const position = positionAfterBatch(batch)
+    this.sendGap(changed, position)
+    const events = changed.size === 0 ? batch.events : batch.events.filter((event) => !isOutdated(event))
+    if (events.length === 0) return
     const before = snapshots.at(batch.from.passed)
     const begunAt = performance.now()
-    const passing = this.#selector.findPassing(batch.events, audiences)
-    const told = groups.map((group) => {
-      // Those who listen now: who joins later has been sent this already, or is about to be.
+    const passing = this.#selector.findPassing(events, [...this.#audiences()])
+    const delivered = [...this.#groups.values()].map((group) => {
+      // The streams of now: one that joins later has been sent this already.
       const targets = [...group.audiences.values()].map(({ audience, streams }) => ({
         audience,
         streams: [...streams],
       }))
-      const streams = targets.flatMap((target) => target.streams)
-      return this.#enqueue(group, streams, async () => {
-        const [first] = targets
-        if (first === undefined) return
-        const chosen = await persist(begunAt, () =>
-          this.#selector.select(
-            batch.events,
-            first.audience.scope,
-            targets.map(({ audience }) => audience),
-            passing,
-            suspects,
-            before,
-          ),
-        )
-        for (const target of targets) {
-          const selection = chosen.get(target.audience)
-          if (selection !== undefined) sendAll(target.streams, batch, selection)
-        }
-        for (const stream of streams) forgetPast(stream, batch)
-      })
+      const audiences = targets.map(({ audience }) => audience)
+      return this.#enqueue(
+        group,
+        targets.flatMap(({ streams }) => streams),
+        async () => {
+          const selections = await retryWhileUnavailable(begunAt, () =>
+            this.#selector.select(events, audiences, passing, before),
+          )
+          for (const { audience, streams } of targets) {
+            const selection = selections.get(audience)
+            if (selection !== undefined) sendAll(streams, { ...batch, events }, selection, position)
+          }
+        },
+      )
     })
-    const all = Promise.all(told)
+    const all = Promise.all(delivered)
     void snapshots.during(before, all)
-    await Promise.race([all, delay(patienceMs, undefined, { ref: false })])
+    await Promise.race([all, delay(deliveryWaitMs, undefined, { ref: false })])
   }
 
-  /** Does the work in the stream's turn: after what is on its way to it, before what comes. */
-  inTurn(stream: Stream, work: () => Promise<void>): Promise<void> {
-    const group = this.#groups.get(this.#places.get(stream)?.group ?? '')
-    return group === undefined ? Promise.resolve() : this.#enqueue(group, [stream], work)
+  /** Runs the task after what is in flight to the stream, and before what follows. */
+  async inOrder(stream: Stream, task: () => Promise<void> | void): Promise<void> {
+    const group = this.#groupOf(stream)?.group
+    if (group !== undefined) await this.#enqueue(group, [stream], task)
   }
 
-  /** Tells those who listen to one of the tables that something may be missing. @param position where it goes on */
-  tellGap(tables: readonly string[], position: Position): void {
-    for (const [stream] of this.#places) {
-      if (!tables.some((table) => stream.subscriptions.has(table))) continue
-      void this.inTurn(stream, async () => stream.gap(position))
+  /** Tells the streams of the tables that events may be missing. @param position where it goes on */
+  sendGap(tables: ReadonlySet<string>, position: Position): void {
+    if (tables.size === 0) return
+    for (const stream of this.#keys.keys()) {
+      const isConcerned = [...stream.subscriptions.keys()].some((table) => tables.has(table))
+      if (isConcerned) void this.inOrder(stream, () => stream.gap(position))
     }
   }
 
-  #enqueue(group: Group, streams: readonly Stream[], work: () => Promise<void>): Promise<void> {
+  async #enqueue(group: Group, streams: readonly Stream[], task: () => Promise<void> | void): Promise<void> {
     for (const stream of streams) {
-      stream.underWay += 1
-      if (stream.underWay > underWayLimit) stream.end('server_error')
+      stream.inFlight += 1
+      if (stream.inFlight > inFlightLimit) stream.end('server_error')
     }
-    group.told = group.told.then(work).then(
-      () => {
-        for (const stream of streams) stream.underWay -= 1
-      },
-      (error) => {
-        // Better cut off than left with a hole: who comes back is sent what is missing.
-        this.#log.warn({ reason: messageOf(error) }, 'cannot decide who may see changes; their streams end')
-        for (const stream of streams) {
-          stream.underWay -= 1
-          stream.end('server_error')
-        }
-      },
-    )
-    return group.told
+    try {
+      await group.queue.add(task)
+    } catch (error) {
+      // Better disconnected than left with a hole: a client that resumes is sent what is missing.
+      this.#log.warn(
+        { reason: messageOf(error) },
+        'failed to decide who may receive changes; ending their streams',
+      )
+      for (const stream of streams) stream.end('server_error')
+    } finally {
+      for (const stream of streams) stream.inFlight -= 1
+    }
   }
 
-  *#audiences() {
-    for (const { audiences } of this.#groups.values()) yield* audiences.values()
+  #groupOf(stream: Stream): { readonly key: string; readonly group: Group } | undefined {
+    const key = this.#keys.get(stream)?.group
+    const group = key === undefined ? undefined : this.#groups.get(key)
+    return key === undefined || group === undefined ? undefined : { key, group }
+  }
+
+  *#audiences(): Iterable<Audience> {
+    for (const { audiences } of this.#groups.values())
+      for (const { audience } of audiences.values()) yield audience
   }
 }
 
-/** The frames are the same for all streams of one kind. */
-function sendAll(streams: readonly Stream[], batch: Batch<LogEvent>, { messages, hasGap }: Selection): void {
-  if (hasGap) for (const stream of streams) stream.gap(positionBehind(batch))
+/** The frames are the same for all streams of one transport. */
+function sendAll(
+  streams: readonly Stream[],
+  batch: Batch<LogEvent>,
+  { messages, hasGap }: Selection,
+  position: Position,
+): void {
+  if (hasGap) for (const stream of streams) stream.gap(position)
   if (messages.length === 0) return
   const frames = new Map<string, readonly string[]>()
   for (const stream of streams) {
     if (!stream.isOpen) continue
-    if (stream.sentBefore.size > 0 || !stream.isCertain) {
-      const left = messages.filter(({ index }) => !wasSent(stream, batch, index))
-      stream.send(render(stream, batch, left, stream.isCertain))
-      continue
-    }
-    let rendered = frames.get(stream.transport.name)
-    if (rendered === undefined) {
-      rendered = render(stream, batch, messages)
-      frames.set(stream.transport.name, rendered)
-    }
+    const key = `${stream.transport.name} ${stream.isCertain}`
+    const rendered = frames.get(key) ?? render(stream, batch, messages, stream.isCertain)
+    frames.set(key, rendered)
     stream.send(rendered)
   }
 }
@@ -218,28 +194,16 @@ function sendAll(streams: readonly Stream[], batch: Batch<LogEvent>, { messages,
 /**
  * Messages as the stream's client reads them.
  *
- * @param isCertain whether whoever comes back to their places misses nothing
+ * @param isCertain whether a client that resumes from them misses nothing
  */
 export function render(
   stream: Stream,
   batch: Batch<LogEvent>,
   messages: readonly Message[],
-  isCertain = true,
+  isCertain: boolean,
 ): string[] {
   return messages.map(({ index, body }) => {
     const id = isCertain ? formatPosition(positionAfter(batch, index)) : undefined
     return stream.transport.frame(id, body)
   })
-}
-
-function wasSent({ sentBefore }: Stream, { events }: Batch<LogEvent>, index: number): boolean {
-  const event = events[index]
-  const sent = event && sentBefore.get(event.table)
-  return sent !== undefined && sees(sent, event?.transactionId ?? '0')
-}
-
-/** After a step that has reached the end of a newer snapshot nothing comes that was sent before. */
-function forgetPast(stream: Stream, { isComplete, target }: Batch<LogEvent>): void {
-  if (!isComplete || stream.sentBefore.size === 0) return
-  stream.sentBefore = new Map([...stream.sentBefore].filter(([, sent]) => !covers(target, sent)))
 }

@@ -1,16 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
+import type { Catalog } from '../../../../database/catalog/model.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { definitionsOf } from './definitions.ts'
+import type { LogEvent } from './event.ts'
 
-/** A table that is listened to is noted again after so long, and again. */
+/** The interest in a table is renewed after so long. */
 const renewSeconds = 10
-/** Longer than a node may take to note it again, whatever the database does meanwhile. */
+/** Longer than a node may take to renew it, whatever the database does meanwhile. */
 const marginSeconds = 60
-/** How often it is asked whether writes of before have ended. */
+/** How often to look whether earlier writes have ended. */
 const writersMs = 250
 
 export interface ListenedTablesOptions {
@@ -19,129 +21,174 @@ export interface ListenedTablesOptions {
   readonly log: Logger
   /** Seconds for which a table stays in the log after its last stream. */
   readonly resumeSeconds: number
-  /** Resolves when every node has heard of what was noted before. */
+  /** Resolves when the interest that was committed before is in force on every node. */
   readonly settled: () => Promise<void>
 }
 
+/** What this node knows of a table. */
+interface Known {
+  /** The first transaction from which on the log is complete, and fits the definition of the table. */
+  readonly loggedSince: bigint
+  /** Whether that has moved since this node knows the table. */
+  readonly hasMoved: boolean
+}
+
 /**
- * Which tables streams listen to, in the database: every node must know, as any of them may write. A table stays
- * listened to for a while after its last stream, so that a client that comes back finds what it missed.
+ * The tables that streams listen to, in the database: every node must know them, as any of them may write. A table stays
+ * in the log for a while after its last stream, for clients that reconnect.
+ *
+ * The row of a table holds its definition and since when the log is complete for it. Whatever breaks the log moves that
+ * on: any DDL on the table, a time without interest, a write from before the interest. Each node that notices the move
+ * sends its streams a gap, and a client that resumes from before it receives one.
  */
 export class ListenedTables {
   readonly #options: ListenedTablesOptions
-  readonly #known = new Map<string, { readonly loggedSince: bigint; readonly notedAt: number }>()
-  #onMiss: (tables: readonly string[]) => void = () => undefined
+  readonly #notedAt = new Map<string, number>()
+  readonly #known = new Map<string, Known>()
+  readonly #changed = new Set<string>()
   #isStopped = false
+  #mayHaveChanged = false
+  /** When all tables were looked at last. */
+  #catalog: Catalog | undefined
 
   constructor(options: ListenedTablesOptions) {
     this.#options = options
-  }
-
-  /** @param listener is told of tables whose open streams may have missed something */
-  onMiss(listener: (tables: readonly string[]) => void): void {
-    this.#onMiss = listener
   }
 
   stop(): void {
     this.#isStopped = true
   }
 
-  /**
-   * Notes that the tables are listened to.
-   *
-   * @param isResuming whether what was logged before matters
-   * @returns the first transaction from which on all of them are in the log, and look as they do now
-   */
-  async listen(tables: readonly string[], isResuming: boolean): Promise<bigint> {
-    const now = performance.now()
-    const missing = tables.filter((table) => !this.#isFresh(table, now))
-    if (missing.length > 0) await this.#note(missing)
-    if (isResuming) await this.#compareShapes(tables)
-    return tables.reduce((latest, table) => {
-      const since = this.#known.get(table)?.loggedSince ?? 0n
-      return since > latest ? since : latest
-    }, 0n)
+  /** Resolves when every node logs the tables. */
+  async listen(tables: readonly string[]): Promise<void> {
+    const due = this.#due(tables)
+    if (due.length > 0) await this.#note(due)
   }
 
-  /** Notes again those that are still listened to; to be called now and then. */
+  /** Renews the interest in tables that have streams. To be called every second or so. */
   async renew(tables: readonly string[]): Promise<void> {
-    const now = performance.now()
-    const due = tables.filter((table) => !this.#isFresh(table, now))
+    const due = this.#due(tables)
     if (due.length === 0) return
-    const lapsed = await this.#note(due)
-    if (lapsed.length > 0) this.#onMiss(lapsed)
+    await this.#note(due)
+    // Another node may have noticed a change.
+    this.#mayHaveChanged = true
   }
 
-  #isFresh(table: string, now: number): boolean {
-    const notedAt = this.#known.get(table)?.notedAt
-    return notedAt !== undefined && now - notedAt < renewSeconds * 1000
+  /**
+   * Looks whether tables with events have changed, or all when there is a reason. After the events were read and before
+   * they are decided: the catalog is then as new as they are.
+   *
+   * @param tables those that have streams
+   * @returns the tables of which streams may have missed something
+   */
+  async lookAfter(events: readonly LogEvent[], tables: readonly string[]): Promise<ReadonlySet<string>> {
+    const { live } = this.#options
+    const catalog = live.current
+    const isDue = this.#mayHaveChanged || this.#catalog !== catalog
+    this.#mayHaveChanged = false
+    try {
+      await this.look(isDue ? tables : [...new Set(events.map(({ table }) => table))])
+    } catch (error) {
+      this.#mayHaveChanged = isDue
+      throw error
+    }
+    this.#catalog = catalog
+    const outdated = events.filter((event) => this.isOutdated(event)).map(({ table }) => table)
+    return new Set([...this.takeChanged(), ...outdated])
   }
 
-  /** @returns those that were not listened to before, or no longer */
-  async #note(tables: readonly string[]): Promise<readonly string[]> {
+  /** @returns the first transaction from which on the log is complete for all of the tables */
+  async look(tables: readonly string[]): Promise<bigint> {
+    if (tables.length === 0) return 0n
+    const { database, live } = this.#options
+    const catalog = live.current
+    const rows = await database.many<{ name: string; since: string }>(
+      sql.prepared(sql`
+        with found as (${definitionsOf(catalog, tables)}),
+        moved as (
+          update basalt.realtime_tables t
+          set shape = f.version, logged_since = pg_snapshot_xmax(pg_current_snapshot())
+          from found f
+          where t.table_name = f.name and t.logged_since is not null and t.shape is distinct from f.version
+        )
+        select f.name, coalesce(
+          case when t.shape is not distinct from f.version then t.logged_since end,
+          pg_snapshot_xmax(pg_current_snapshot())
+        )::text as since
+        from found f
+        left join basalt.realtime_tables t on t.table_name = f.name`),
+    )
+    let latest = 0n
+    let isOutdated = false
+    for (const { name, since } of rows) {
+      const loggedSince = BigInt(since)
+      if (loggedSince > latest) latest = loggedSince
+      const known = this.#known.get(name)
+      if (known?.loggedSince === loggedSince) continue
+      isOutdated = true
+      if (known !== undefined) this.#changed.add(name)
+      this.#known.set(name, { loggedSince, hasMoved: known !== undefined })
+    }
+    if (isOutdated) await live.refresh(catalog)
+    return latest
+  }
+
+  /** The tables whose log was found to have moved since the last call. */
+  takeChanged(): ReadonlySet<string> {
+    const changed = new Set(this.#changed)
+    this.#changed.clear()
+    return changed
+  }
+
+  /** Whether the event may be from before a change of its table, and so mean something else by now. */
+  isOutdated({ table, transactionId }: LogEvent): boolean {
+    const known = this.#known.get(table)
+    return known?.hasMoved === true && BigInt(transactionId) < known.loggedSince
+  }
+
+  #due(tables: readonly string[]): readonly string[] {
+    const dueBefore = performance.now() - renewSeconds * 1000
+    return tables.filter((table) => (this.#notedAt.get(table) ?? Number.NEGATIVE_INFINITY) < dueBefore)
+  }
+
+  async #note(tables: readonly string[]): Promise<void> {
     const { database, live, resumeSeconds, settled } = this.#options
     const notedAt = performance.now()
     const seconds = resumeSeconds + renewSeconds + marginSeconds
-    // In one order everywhere, so that nodes do not wait for each other in a ring.
+    // In one order everywhere, so that nodes do not deadlock.
     const names = [...new Set(tables)].sort()
-    const noted = await database.many<{ name: string; since: string | null; at: string }>(sql`
+    const noted = await database.many<{ name: string; is_new: boolean; at: string }>(sql`
       insert into basalt.realtime_tables as t (table_name, wanted_until)
       select name, now() + make_interval(secs => ${seconds}::int) from unnest(${names}::text[]) name
       on conflict (table_name) do update set
         -- What has run out was not logged for a time.
         logged_since = case when t.wanted_until < now() then null else t.logged_since end,
         wanted_until = greatest(t.wanted_until, excluded.wanted_until)
-      returning table_name as name, logged_since::text as since, now()::text as at`)
-    for (const { name, since } of noted) this.#remember(name, since, notedAt)
-    const unheard = noted.filter(({ since }) => since === null).map(({ name }) => name)
-    if (unheard.length === 0) return []
-    await settled()
-    const heard = await database.many<{ name: string; since: string }>(sql`
-      update basalt.realtime_tables t
-      set logged_since = coalesce(t.logged_since, pg_snapshot_xmax(pg_current_snapshot())),
-        -- Of another node that was quicker, it belongs to what that one has noted.
-        shape = case when t.logged_since is null then d.shape else t.shape end
-      from (${definitionsOf(live, unheard)}) d
-      where t.table_name = d."table"
-      returning t.table_name as name, t.logged_since::text as since`)
-    for (const { name, since } of heard) this.#remember(name, since, notedAt)
-    void this.#awaitWriters(unheard, noted[0]?.at ?? '')
-    return unheard
-  }
-
-  /** What a table held before its shape changed is not to be told by how it looks now, whichever node saw the change. */
-  async #compareShapes(tables: readonly string[]): Promise<void> {
-    const { database, live } = this.#options
-    const shapes = definitionsOf(live, tables)
-    const found = await database.many<{ name: string; since: string; is_changed: boolean }>(sql`
-      select t.table_name as name, t.logged_since::text as since, t.shape is distinct from d.shape as is_changed
-      from basalt.realtime_tables t
-      join (${shapes}) d on d."table" = t.table_name
-      where t.logged_since is not null`)
-    const changed = found.some(({ is_changed }) => is_changed)
-      ? await database.many<{ name: string; since: string }>(sql`
-          update basalt.realtime_tables t
-          set shape = d.shape, logged_since = pg_snapshot_xmax(pg_current_snapshot())
-          from (${shapes}) d
-          where t.table_name = d."table" and t.shape is distinct from d.shape and t.logged_since is not null
-          returning t.table_name as name, t.logged_since::text as since`)
-      : []
-    for (const { name, since } of [...found, ...changed]) {
-      const known = this.#known.get(name)
-      if (known !== undefined && BigInt(since) > known.loggedSince)
-        this.#known.set(name, { ...known, loggedSince: BigInt(since) })
+      returning table_name as name, logged_since is null as is_new, now()::text as at`)
+    const unlogged = noted.filter(({ is_new }) => is_new).map(({ name }) => name)
+    if (unlogged.length > 0) {
+      await settled()
+      await database.count(sql`
+        update basalt.realtime_tables t
+        set logged_since = pg_snapshot_xmax(pg_current_snapshot()), shape = d.version
+        from (${definitionsOf(live.current, unlogged)}) d
+        -- Another node may have been quicker.
+        where t.table_name = d.name and t.logged_since is null`)
+      void this.#awaitWriters(unlogged, noted[0]?.at ?? '')
     }
+    for (const name of names) this.#notedAt.set(name, notedAt)
   }
 
   /**
-   * A write that had begun before anybody listened is not logged, and may wait for a lock until long after. Once those
-   * have ended, streams are told that they may have missed something.
+   * A write that began before the interest is not logged, and may wait for a lock until long after. The log is complete
+   * only when those have ended.
    *
    * @param notedAt time of the database
    */
   async #awaitWriters(tables: readonly string[], notedAt: string): Promise<void> {
     const { database, live, log } = this.#options
     const relations = tables.flatMap((table) => live.current.relations.get(table) ?? [])
+    let written = tables
     try {
       const writers = await database.many<{ transaction: string; name: string }>(sql`
         select distinct l.virtualtransaction as transaction, known.table_name as name
@@ -157,6 +204,7 @@ export class ListenedTables {
         left join pg_stat_activity a on a.pid = l.pid
         where a.xact_start is null or a.xact_start < ${notedAt}::timestamptz`)
       if (writers.length === 0) return
+      written = [...new Set(writers.map(({ name }) => name))]
       const transactions = writers.map(({ transaction }) => transaction)
       while (!this.#isStopped) {
         const open = await database.count(
@@ -165,23 +213,28 @@ export class ListenedTables {
         if (open === 0) break
         await delay(writersMs, undefined, { ref: false })
       }
-      if (!this.#isStopped) this.#onMiss([...new Set(writers.map(({ name }) => name))])
     } catch (error) {
-      log.warn(
-        { reason: messageOf(error) },
-        'cannot see which writes were under way; streams may have missed some',
-      )
-      this.#onMiss(tables)
+      const reason = messageOf(error)
+      log.warn({ reason }, 'failed to wait for earlier writes; streams receive a gap')
     }
+    if (!this.#isStopped) await this.#move(written)
   }
 
-  #remember(name: string, since: string | null, notedAt: number): void {
-    if (since === null) this.#known.delete(name)
-    else this.#known.set(name, { loggedSince: BigInt(since), notedAt })
+  async #move(tables: readonly string[]): Promise<void> {
+    const { database, log } = this.#options
+    try {
+      await database.count(sql`
+        update basalt.realtime_tables set logged_since = pg_snapshot_xmax(pg_current_snapshot())
+        where table_name = any (${tables})`)
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, 'failed to note a gap in the log of changes; streams receive it')
+      for (const table of tables) this.#changed.add(table)
+    }
+    this.#mayHaveChanged = true
   }
 }
 
-/** Forgets tables that nobody has listened to for long, and nodes that have not been heard of. */
+/** Deletes tables without streams, and nodes that have ended. */
 export async function forgetUnlistened(database: SystemDatabase): Promise<void> {
   await database.count(sql`delete from basalt.realtime_nodes where seen_at < now() - interval '1 hour'`)
   await database.count(sql`delete from basalt.realtime_tables where wanted_until < now() - interval '1 hour'`)

@@ -3,12 +3,13 @@ import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
+import { TaskQueue } from '../task-queue.ts'
 import type { Audience } from './audience.ts'
 import { compilePassing } from './decision-statements.ts'
 import type { LogEvent } from './event.ts'
 import { type Row, type RowName, rowsOf, toJsonArray } from './event-rows.ts'
 import type { Filter } from './filter.ts'
-import { isUndecidable, persist, Undecidable } from './verdict-failures.ts'
+import { isUndecidable, retryWhileUnavailable, Undecidable } from './verdict-failures.ts'
 
 /** Which rows of a batch pass a filter; undefined when that cannot be said. */
 export type Passing = (table: string, filter: Filter) => Promise<ReadonlySet<RowName> | undefined>
@@ -26,8 +27,8 @@ interface FilterGroup {
 }
 
 /**
- * Finds which filters the rows pass, for whomever: one statement per table and shape of filter, one after the other.
- * Whoever has no filter waits for none of them.
+ * Finds which filters the rows pass, whatever the identity: one statement per table and shape of filter, one after the
+ * other. Audiences without a filter wait for none of them.
  */
 export function findPassing(
   deps: PassingDeps,
@@ -36,34 +37,30 @@ export function findPassing(
 ): Passing {
   const begunAt = performance.now()
   const found = new Map<string, Promise<ReadonlyMap<Filter['key'], ReadonlySet<RowName>> | undefined>>()
-  let before: Promise<unknown> = Promise.resolve()
+  const queue = new TaskQueue()
   for (const [key, group] of groupFilters(events, audiences)) {
     const rows = rowsOf(events, ({ table }) => table === group.table)
-    const finding = before
-      .then(() => persist(begunAt, () => decide(deps, group, rows)))
-      .catch((error) => {
-        if (!isUndecidable(error)) throw error
-        deps.log.warn({ table: group.table, reason: messageOf(error) }, 'a filter of streams cannot be asked')
-        return undefined
-      })
-    before = finding.catch(() => undefined)
-    found.set(key, finding)
+    const finding = queue.add(() => retryWhileUnavailable(begunAt, () => evaluate(deps, group, rows)))
+    const settled = finding.catch((error) => {
+      if (!isUndecidable(error)) throw error
+      deps.log.warn(
+        { table: group.table, reason: messageOf(error) },
+        'failed to evaluate a filter of streams',
+      )
+      return undefined
+    })
+    // What fails concerns only those that await it.
+    settled.catch(() => undefined)
+    found.set(key, settled)
   }
   return async (table, filter) => (await found.get(groupKey(table, filter)))?.get(filter.key)
 }
 
-/** Names may be new to the catalog, or have gone from it. */
-async function decide(deps: PassingDeps, group: FilterGroup, rows: readonly Row[]) {
-  const catalog = deps.live.current
-  try {
-    return await ask(deps, group, rows)
-  } catch (error) {
-    if (!isUndecidable(error) || !(await deps.live.refresh(catalog))) throw error
-    return await ask(deps, group, rows)
-  }
-}
-
-async function ask({ live, database }: PassingDeps, { table, filters }: FilterGroup, rows: readonly Row[]) {
+async function evaluate(
+  { live, database }: PassingDeps,
+  { table, filters }: FilterGroup,
+  rows: readonly Row[],
+) {
   const relation = live.current.relations.get(table)
   const list = [...filters.values()]
   const [first] = list

@@ -51,12 +51,6 @@ export function beginningOf(passed: string): bigint {
   return BigInt(passed.split(':')[0] ?? '')
 }
 
-/** Whether the snapshot sees the transaction, which has been committed. */
-export function sees(passed: string, transactionId: string): boolean {
-  const [, end = '', running = ''] = passed.split(':')
-  return BigInt(transactionId) < BigInt(end) && !running.split(',').includes(transactionId)
-}
-
 /** Whether the snapshot sees everything that the other one sees. */
 export function covers(newer: string, older: string): boolean {
   const [, , running = ''] = newer.split(':')

@@ -89,29 +89,26 @@ export class EventSelector {
   }
 
   /**
-   * What audiences of one identity are told, in the order of the events.
+   * What audiences of one identity receive, in the order of the events.
    *
-   * @param suspects tables whose events cannot be decided about
    * @param before the state before the events; undefined when it cannot be read
    * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot say
    */
   async select(
     events: readonly LogEvent[],
-    scope: CallerScope,
     audiences: readonly Audience[],
     passing: Passing,
-    suspects: ReadonlySet<string>,
     before: HeldSnapshot | undefined,
   ): Promise<ReadonlyMap<Audience, Selection>> {
+    const scope = audiences[0]?.scope
+    if (scope === undefined) return new Map()
     const catalog = this.#deps.live.current
-    const taken = await Promise.all(
-      audiences.map((audience) => takenBy(audience, catalog, events, passing, suspects)),
-    )
+    const taken = await Promise.all(audiences.map((audience) => takenBy(audience, catalog, events, passing)))
     const readable = await this.#findReadable({ catalog, scope, events, before }, taken)
     const bodies = await this.#describe(catalog, scope, events, readable.rows)
     return new Map(
       audiences.map((audience, index) => {
-        const { rows, undecided } = taken[index] ?? { rows: new Set(), undecided: new Set() }
+        const { rows, undecided } = taken[index] ?? { rows: new Set(), undecided: [] }
         const tables = new Set([...undecided, ...readable.undecided])
         const hasGap = [...tables].some((table) => audience.subscriptions.has(table))
         return [audience, { messages: choose(events, rows, readable.rows, bodies), hasGap }]
@@ -321,16 +318,11 @@ async function takenBy(
   catalog: Catalog,
   events: readonly LogEvent[],
   passing: Passing,
-  suspects: ReadonlySet<string>,
 ): Promise<Taken> {
   const rows: RowName[] = []
   const undecided = new Set<string>()
   for (const [table, indexes] of Map.groupBy(events.keys(), (index) => events[index]?.table ?? '')) {
     if (!subscriptions.has(table)) continue
-    if (suspects.has(table)) {
-      undecided.add(table)
-      continue
-    }
     const filter = subscriptions.get(table)
     const among = new Set(indexes)
     const names = rowsOf(events, (_, index) => among.has(index)).map(({ name }) => name)

@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { StatementFailed } from '../../../../database/message.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 
-/** What is not decided after this time ends the streams concerned; their clients come back to where they were. */
+/** What is not decided after this time ends the streams concerned; their clients resume. */
 const overdueMs = 10_000
-/** Between two tries while the database is away. */
+/** Between two attempts while the database is unavailable. */
 const retryMs = 200
 
 /**
- * Classes of SQLSTATE that blame what was asked: a value, a name, a type, a right, a function's own error. Asked again it
- * fails again. All others (locks, timeouts, a database that is away or full) say nothing about the question.
+ * Classes of SQLSTATE that blame the statement: a value, a name, a type, a privilege, a function's own error. It fails
+ * again when it is repeated. All others (locks, timeouts, a database that is unavailable or full) say nothing about it.
  */
 const faultyClasses = new Set(['0A', '20', '21', '22', '23', '2F', '38', '39', '3F', '42', '44', 'P0', 'XX'])
 
@@ -24,11 +24,14 @@ export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof StatementFailed ? error.error.code : codeOf(error)
 }
 
-/** A filter or policy asks for what is no longer there. */
+/** A filter names what no longer exists. */
 export class Undecidable extends Error {}
 
-/** Tries again while the database cannot say. @throws what is at fault itself, or fails for too long */
-export async function persist<Result>(begunAt: number, work: () => Promise<Result>): Promise<Result> {
+/** Retries while the database is unavailable. @throws what is at fault itself, or fails for too long */
+export async function retryWhileUnavailable<Result>(
+  begunAt: number,
+  work: () => Promise<Result>,
+): Promise<Result> {
   for (;;) {
     try {
       return await work()

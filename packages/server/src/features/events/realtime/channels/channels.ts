@@ -34,7 +34,7 @@ export interface Membership {
 
 export interface ChannelsDeps {
   readonly database: SystemDatabase
-  readonly notifications: Pick<Notifications, 'watch' | 'announce'>
+  readonly notifications: Pick<Notifications, 'watch' | 'announce' | 'interruptions'>
   readonly node: string
   readonly presences: Presences
   readonly access: ChannelAccess
@@ -69,6 +69,8 @@ export class Channels {
   #readAt = Number.NEGATIVE_INFINITY
   /** The presences that members know may not be those of the database. */
   #isInDoubt = false
+  /** Of the notifications, when the messages were read last. */
+  #interruptions = 0
 
   constructor(deps: ChannelsDeps) {
     const { database, notifications, node, log } = deps
@@ -179,7 +181,10 @@ export class Channels {
     const membership = { stream, channel, permittedAt: now, maySendAt: Number.NEGATIVE_INFINITY }
     own.set(channel, membership)
     const members = this.#members.get(channel) ?? new Set()
-    if (this.#members.size === 0) this.#readAt = now
+    if (this.#members.size === 0) {
+      this.#readAt = now
+      this.#interruptions = this.#deps.notifications.interruptions
+    }
     this.#members.set(channel, members.add(membership))
     this.#deps.noteChange(stream)
   }
@@ -202,7 +207,9 @@ export class Channels {
   }
 
   async #read(from: Parameters<typeof messages.readMessages>[1]) {
-    const { database, node } = this.#deps
+    const { database, node, notifications } = this.#deps
+    if (this.#interruptions !== notifications.interruptions) this.#isInDoubt = true
+    this.#interruptions = notifications.interruptions
     try {
       const channels = [...this.#members.keys()]
       const batch = await messages.readMessages(database, from, node, channels, readAtOnce)

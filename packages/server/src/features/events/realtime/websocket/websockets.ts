@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws'
 import type { Config } from '../../../../config/schema.ts'
 import type { Channels } from '../channels/channels.ts'
 import type { Stream } from '../stream.ts'
-import type { StreamCompanion, Streams } from '../streams.ts'
+import type { StreamHooks, Streams } from '../streams.ts'
 import { MessageQueue } from './message-queue.ts'
 import { WebSocketPulse } from './websocket-pulse.ts'
 import { type Offered, type SessionDeps, WebSocketSession } from './websocket-session.ts'
@@ -21,7 +21,7 @@ export interface WebSocketsDeps extends Omit<SessionDeps, 'authenticationMs' | '
 }
 
 /** Every open WebSocket of this node. */
-export class WebSockets implements StreamCompanion {
+export class WebSockets implements StreamHooks {
   readonly #deps: WebSocketsDeps
   readonly #sessions = new Map<string, WebSocketSession>()
   /** Those that came without a token; some may have been admitted since. */
