@@ -16,6 +16,7 @@ import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
 import { wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
+import { countClientSecretsByKey } from './features/identity/social-login/index.ts'
 import { wireMessaging } from './features/messaging/index.ts'
 import type { FirstSignIn } from './features/operations/admin/index.ts'
 import { wireOperations } from './features/operations/index.ts'
@@ -149,6 +150,7 @@ async function wire(
   requireKeysOf(config, [
     { kind: 'TOTP', countByKey: await countTotpSecretsByKey(system) },
     { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
+    { kind: 'sign-in providers', countByKey: await countClientSecretsByKey(system) },
   ])
 
   const operations = wireOperations(platform, { passwords, errors: listErrors() })

@@ -18,7 +18,7 @@ export type { AccountContext, SecondFactors } from './context.ts'
 export { requireEmail, requireText } from './credentials.ts'
 export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'
 export { accountErrorTable } from './errors.ts'
-export const { fieldRequired, userNotFound, onlyAnonymous, alreadyLinked, emailOfAnother } = accountErrors
+export const { fieldRequired, userNotFound, onlyAnonymous, alreadyLinked } = accountErrors
 export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
 export { accountLimits, requireAttempt } from './limits.ts'
 export { requirePassedFactor } from './own-account.ts'

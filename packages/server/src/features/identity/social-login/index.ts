@@ -17,6 +17,7 @@ import { socialLoginRoutes } from './routes.ts'
 import { createTransport } from './transport.ts'
 
 export { socialLoginErrorTable } from './errors.ts'
+export { countClientSecretsByKey } from './queries.ts'
 
 export interface SocialLoginDeps {
   readonly accounts: AccountContext

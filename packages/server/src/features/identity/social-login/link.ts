@@ -6,7 +6,6 @@ import {
   type AuthenticationResponse,
   alreadyLinked,
   type Client,
-  emailOfAnother,
   fieldRequired,
   findSessionOwner,
   linkEmail,

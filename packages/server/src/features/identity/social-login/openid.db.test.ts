@@ -315,6 +315,31 @@ describe('social login › accounts', () => {
   })
 })
 
+describe('social login › cookies', () => {
+  test('belong to this host alone over https', async () => {
+    const config = { ...oidcConfig(peer.issuer), 'server.public_base_url': 'https://api.example.com' }
+    await using secure = await createAccountsApp({ config })
+    const response = await new Browser().open(`${secure.app.url}/api/auth/oauth/peer`)
+    expect(response.headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^__Host-basalt_sign_in=[\w-]{43}; Path=\/; HttpOnly; Max-Age=600; SameSite=Lax; Secure$/,
+      ),
+    ])
+    const url = new URL(response.headers.get('location') ?? '')
+    expect(url.searchParams.get('redirect_uri')).toBe('https://api.example.com/api/auth/oauth/peer/callback')
+  })
+
+  test('of which two have the same name are not believed', async () => {
+    newPerson()
+    const browser = new Browser()
+    const callback = await browser.consent(await browser.start(accounts.app, 'peer'))
+    const [own = ''] = [...browser.cookies.values()]
+    const cookie = `basalt_sign_in=${own}; basalt_sign_in=${'x'.repeat(43)}`
+    const refused = await fetch(callback, { headers: { cookie }, redirect: 'manual' })
+    expect(refused.status).toBe(400)
+  })
+})
+
 describe('social login › redirect', () => {
   test('carries the tokens, or the pending sign-in, in the fragment', async () => {
     newPerson()

@@ -67,6 +67,17 @@ describe('admin › sign-in providers', () => {
     expect((await startAt(accounts.app.url)).status).toBe(404)
   })
 
+  test('a node without the key of a stored secret does not start', async () => {
+    await ask('PUT', '/discord', { client_secret: 'a secret of discord' })
+    // As an earlier key has sealed it.
+    await accounts.app.sql(`
+      update basalt.settings set value = jsonb_set(value, '{discord,sealed_secret}', '"otherkey.AAAA"')
+      where key = 'social_providers'`)
+    const starting = accounts.secondNode()
+    await expect(starting).rejects.toThrow('sign-in providers 1')
+    await ask('DELETE', '/discord')
+  })
+
   test('two updates at once of different providers both stay', async () => {
     await Promise.all([
       ask('PUT', '/zoom', { client_id: 'of zoom' }),

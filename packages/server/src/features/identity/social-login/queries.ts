@@ -114,3 +114,13 @@ export async function deleteExpiredSignIns(database: Queryable): Promise<void> {
   await database.count(sql`delete from basalt.social_sign_ins where expires_at < now()`)
   await database.count(sql`delete from basalt.social_popups where expires_at < now()`)
 }
+
+/** How many secrets of clients, set by administrators, each key has sealed. */
+export async function countClientSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.many<{ key: string; count: number }>(sql`
+    select split_part(change ->> 'sealed_secret', '.', 1) as key, count(*)::int as count
+    from basalt.settings, jsonb_each(value) as changes (provider, change)
+    where settings.key = 'social_providers' and change ? 'sealed_secret'
+    group by 1`)
+  return new Map(rows.map(({ key, count }) => [key, count]))
+}

@@ -22,7 +22,13 @@ export const startSchema = {
     link: text('What `POST /api/auth/link/oauth/begin` has answered.'),
     confirm: text('What the page leads to.'),
   }),
-  response: responses({ 307: Type.Null({ description: 'To the provider.' }) }),
+  response: responses({
+    200: {
+      description: 'A page that says what is about to happen.',
+      content: { 'text/html': { schema: Type.String() } },
+    },
+    307: Type.Null({ description: 'To the provider.' }),
+  }),
 }
 
 export const callbackSchema = {
