@@ -116,6 +116,19 @@ describe('social login › callback', () => {
     expect((await owner.open(callback.href)).status).toBe(200)
   })
 
+  test('refuses the state of another provider (RFC 9700 §4.4)', async () => {
+    newPerson()
+    const two = { issuer_url: peer.issuer, client_id: 'basalt', client_secret: 'a secret' }
+    await using mixed = await createAccountsApp({
+      config: { 'auth.oidc': JSON.stringify({ honest: two, evil: two }) },
+    })
+    const browser = new Browser()
+    const callback = await browser.consent(await browser.start(mixed.app, 'honest'))
+    const refused = await browser.open(callback.href.replace('/honest/', '/evil/'))
+    expect([refused.status, (await jsonOf(refused)).error]).toEqual([400, 'invalid_state'])
+    expect((await browser.open(callback.href)).status).toBe(200)
+  })
+
   test('refuses a state after ten minutes', async () => {
     newPerson()
     const browser = new Browser()
@@ -269,6 +282,22 @@ describe('social login › accounts', () => {
     peer.person = { sub: `stranger ${email}` }
     const again = await jsonOf(new Browser().signIn(accounts.app, 'peer'))
     expect(again.user.id).not.toBe(stranger.user.id)
+  })
+
+  test('of an unverified account with a factor of a stranger the address is verified after the factor only', async () => {
+    const { email } = newPerson()
+    const stranger = await accounts.register(email)
+    await accounts.app.sql(
+      "insert into basalt.mfa_factors (user_id, method, secret, confirmed_at) values ($1, 'totp', 'x', now())",
+      [stranger.user.id],
+    )
+    expect(await jsonOf(new Browser().signIn(accounts.app, 'peer'))).toMatchObject({ mfa_pending: true })
+    const [user] = await accounts.app.sql(
+      `select u.email_verified_at, u.password_hash, p.proves_email
+      from basalt.users u join basalt.pending_sign_ins p on p.user_id = u.id where u.id = $1`,
+      [stranger.user.id],
+    )
+    expect(user).toEqual({ email_verified_at: null, password_hash: null, proves_email: true })
   })
 
   test('an unproven identity signs in no account and goes to the person who proves it', async () => {
