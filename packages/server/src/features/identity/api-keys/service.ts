@@ -1,4 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isUuid } from '../../../lib/uuid.ts'
@@ -21,7 +22,7 @@ export interface ApiKeyInput {
 /** Whose keys are administered, and by whom. */
 export type Administrator =
   /** Of all users; what happens goes to the audit. */
-  | { readonly actor: string; readonly address?: string; readonly userId?: undefined }
+  | { readonly actor: string; readonly origin?: RequestOrigin; readonly userId?: undefined }
   /** A user's own. */
   | { readonly userId: string; readonly actor?: undefined }
 
@@ -153,9 +154,9 @@ export class ApiKeyService {
   ): Promise<Result> {
     const result = await this.#database.transaction(async (transaction) => {
       const { id, detail = {}, result } = await work(transaction)
-      const address = 'address' in by && by.address !== undefined ? { address: by.address } : {}
+      const origin = 'origin' in by && by.origin !== undefined ? { origin: by.origin } : {}
       if (actor !== undefined)
-        await recordAudit(transaction, { actor, action, target: id, detail, ...address })
+        await recordAudit(transaction, { actor, action, target: id, detail, ...origin })
       return result
     })
     this.#onChange()
