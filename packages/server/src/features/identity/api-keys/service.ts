@@ -2,6 +2,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import { parseInstant } from '../../../lib/instant.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { apiKeyErrors } from './errors.ts'
@@ -165,15 +166,13 @@ export class ApiKeyService {
 
   #readEnd(text: string | null | undefined): Date | undefined {
     if (text == null) return undefined
-    const at = rfc3339.test(text) ? new Date(text) : undefined
-    if (at === undefined || Number.isNaN(at.getTime()) || at <= this.#clock.now()) {
+    const at = parseInstant(text)
+    if (at === undefined || at <= this.#clock.now()) {
       throw apiKeyErrors.invalidApiKey('expiresAt: expected an RFC 3339 timestamp in the future')
     }
     return at
   }
 }
-
-const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 
 export function describeApiKey(key: ApiKeyRow) {
   return {

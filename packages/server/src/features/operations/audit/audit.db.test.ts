@@ -158,6 +158,7 @@ describe('audit › rows', () => {
     expect((await list(`user_id=${bob}&operation=DELETE`)).count).toBe(0)
     const inserts = await list(`user_id=${alice}&operation=INSERT`)
     expect(inserts.items.every(({ operation }: { operation: string }) => operation === 'INSERT')).toBe(true)
+    expect((await list(`user_id=${alice.toUpperCase()}&operation=INSERT`)).items).toEqual(inserts.items)
     const [newest, second] = inserts.items
     expect((await list(`user_id=${alice}&operation=INSERT&limit=1&offset=1`)).items).toEqual([second])
     expect(
@@ -214,6 +215,7 @@ describe('audit › rows', () => {
     ['limit=x', 'invalid limit'],
     ['offset=-1', 'invalid offset'],
     ['from=x', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
+    ['from=2026-02-31T00:00:00Z', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
     ['from=2026-01-02&to=2026-01-01', 'invalid to filter; must be greater than or equal to from filter'],
   ])('%s is 400', async (query, message) => {
     const response = await app.request('GET', `/api/admin/audit?${query}`, { token: admin })
