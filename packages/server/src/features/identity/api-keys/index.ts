@@ -54,7 +54,7 @@ function adminRoutes(app: HttpServer, service: ApiKeyService): void {
     `${path}/:id/rotate`,
     { config: { guard: 'admin', operation: 'apiKeys.rotate' }, schema: adminSchemas.rotate },
     async (request, reply) => {
-      const { graceSeconds = defaultGraceSeconds } = request.body
+      const { graceSeconds = defaultGraceSeconds } = request.body ?? {}
       const by = { actor: 'admin', origin: originOf(request) }
       return reply.send(await service.rotate(request.params.id, graceSeconds, by))
     },
@@ -94,7 +94,7 @@ function ownRoutes(app: HttpServer, service: ApiKeyService): void {
     `${path}/:id/rotate`,
     { config: { guard: 'bearer', operation: 'apiKeys.rotateOwn' }, schema: ownSchemas.rotate },
     async (request, reply) => {
-      const { graceSeconds = defaultGraceSeconds } = request.body
+      const { graceSeconds = defaultGraceSeconds } = request.body ?? {}
       const { userId } = userOf(request)
       return reply.send(await service.rotate(request.params.id, graceSeconds, { userId }))
     },
