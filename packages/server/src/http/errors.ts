@@ -7,6 +7,11 @@ export const httpErrorTable = {
     message: (problem: string) => problem,
     help: 'A parameter or a member of the body has the wrong form; the message names it and what was expected.',
   },
+  unknownParameter: {
+    status: 400,
+    message: (name: string, suggestion: string) => `unknown parameter "${name}"${suggestion}`,
+    help: 'The endpoint has no such query parameter; the message names the nearest one. Names that begin with `_` are ignored.',
+  },
   invalidListParameter: {
     status: 400,
     message: (name: string, expected: string) => `invalid ${name}${expected === '' ? '' : `; ${expected}`}`,

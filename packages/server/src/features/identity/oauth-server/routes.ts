@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { userOf } from '../../../http/authentication.ts'
 import { acceptForms } from '../../../http/body.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { answerAuthorize, answerConsent } from './authorize/json.ts'
 import type { ClientAdministration } from './clients/administration.ts'
@@ -115,7 +115,7 @@ export function metadataRoutes(app: HttpServer, context: OAuthContext): void {
 
 export function adminRoutes(app: HttpServer, context: OAuthContext, clients: ClientAdministration): void {
   const path = '/api/admin/oauth/clients'
-  const by = (request: FastifyRequest) => ({ actor: 'admin', address: addressKey(request) })
+  const by = (request: FastifyRequest) => ({ actor: 'admin', origin: originOf(request) })
   app.get(
     path,
     { config: { guard: 'admin', operation: 'oauthClients.list' }, schema: schemas.clientSchemas.list },

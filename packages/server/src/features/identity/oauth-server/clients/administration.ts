@@ -1,4 +1,5 @@
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../../http/schemas.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import { createToken, hashToken } from '../../../../lib/tokens.ts'
@@ -22,7 +23,7 @@ export interface ClientInput {
 /** Who acts, for the audit. */
 export interface Actor {
   readonly actor: string
-  readonly address: string
+  readonly origin: RequestOrigin
 }
 
 const nameLimit = 200
@@ -126,7 +127,7 @@ export class ClientAdministration {
 
   /** Makes a change and its audit row in one transaction. */
   async #change<Result>(
-    { actor, address }: Actor,
+    { actor, origin }: Actor,
     action: string,
     work: (transaction: Queryable) => Promise<{
       readonly target: string
@@ -136,7 +137,7 @@ export class ClientAdministration {
   ): Promise<Result> {
     return await this.#database.transaction(async (transaction) => {
       const { target, detail = {}, result } = await work(transaction)
-      await recordAudit(transaction, { actor, action, target, detail, address })
+      await recordAudit(transaction, { actor, action, target, detail, origin })
       return result
     })
   }
