@@ -12,7 +12,7 @@ export const realtimeConfig = Type.Object({
   ),
   resume_seconds: integer(
     300,
-    'Seconds for which a table stays in the log of changes after its last stream, for clients that come back.',
+    'Seconds for which a table stays in the log of changes after its last stream, for clients that resume.',
     0,
     86_400,
   ),
@@ -25,7 +25,7 @@ export const realtimeConfig = Type.Object({
   broadcast_max_message_bytes: integer(262_144, 'Largest payload of a broadcast.', 16, 4_194_304),
   presence_leave_timeout_seconds: integer(
     10,
-    'Seconds after which a presence whose connection has gone is taken away.',
+    'Seconds after which a presence is removed when its connection has ended.',
     0,
     300,
   ),

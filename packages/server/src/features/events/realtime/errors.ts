@@ -49,17 +49,17 @@ export const realtimeErrorTable = {
   invalidMessage: {
     status: 400,
     message: (problem: string) => `invalid JSON: ${problem}`,
-    help: 'A message of a WebSocket is a text frame with one JSON object. Told in an `error` message.',
+    help: 'A message of a WebSocket is a text frame with one JSON object. Sent in an `error` message.',
   },
   missingMessageType: {
     status: 400,
     message: 'missing message type',
-    help: 'A message of a WebSocket names its `type`. Told in an `error` message.',
+    help: 'A message of a WebSocket names its `type`. Sent in an `error` message.',
   },
   unknownMessageType: {
     status: 400,
     message: (type: string) => `unknown message type: ${type}`,
-    help: 'There is no such message. Told in an `error` message.',
+    help: 'There is no such message. Sent in an `error` message.',
   },
   messageTooLarge: {
     status: 413,

@@ -30,9 +30,9 @@ import { WebSockets } from './websocket/websockets.ts'
 export { forgetUnlistened } from './changes/listened-tables.ts'
 export { realtimeErrorTable } from './errors.ts'
 
-/** What a broadcast takes beside its payload; one that exceeds its limit by less is told so. */
+/** What a broadcast takes beside its payload; one that exceeds its limit by less receives an error. */
 const frameOverheadBytes = 16 * 1024
-const everybody: Listener = { scope: openIdentity.scope, userId: undefined, token: undefined }
+const anonymous: Listener = { scope: openIdentity.scope, userId: undefined, token: undefined }
 
 export interface RealtimeDeps {
   readonly config: Config['realtime']
@@ -55,7 +55,7 @@ export interface RealtimeDeps {
   readonly timing?: Partial<WebSocketTiming>
 }
 
-/** Tells clients of changes as they happen. */
+/** Sends clients changes as they happen. */
 export function realtime({
   config,
   database: { system, user, aside },
@@ -128,7 +128,7 @@ export function realtime({
       if (refusal !== undefined) throw refusal
       return { scope, userId, token }
     },
-    everybody: isAuthRequired ? undefined : everybody,
+    anonymous: isAuthRequired ? undefined : anonymous,
     log,
     timing,
   })

@@ -27,7 +27,7 @@ export function realtimeRoutes(app: HttpServer, { streams, planner, log }: Realt
     {
       config: { guard: 'stream', programs: 'read', operation: 'realtime.stream' },
       schema: streamSchema,
-      // A HEAD request would open a stream that nobody reads.
+      // A HEAD request would open a stream without a reader.
       exposeHeadRoute: false,
     },
     async (request, reply) => {
@@ -59,11 +59,11 @@ export function realtimeRoutes(app: HttpServer, { streams, planner, log }: Realt
           stream.leave()
           throw error
         }
-        log.warn({ reason: messageOf(error) }, 'a stream cannot go on')
+        log.warn({ reason: messageOf(error) }, 'failed to continue a stream; ending it')
         stream.end('server_error')
       }
       if (transport.hasBegun) return reply
-      // Ended before it had begun: nobody is there, or the client still waits for an answer.
+      // Ended before it had begun: the client has disconnected, or still waits for an answer.
       if (stream.ending === 'gone') return reply.hijack()
       throw stream.ending === 'session_ended'
         ? httpErrors.invalidToken()
@@ -78,7 +78,7 @@ function listenerOf(request: FastifyRequest): Listener {
   return { scope: identity.scope, userId: identity.userId, token: request.token }
 }
 
-/** Browsers send the header when they come back; who begins anew can name the event as a parameter. */
+/** Browsers send the header when they reconnect; another client can name the event as a parameter. */
 function lastEventIdOf({ headers, query }: FastifyRequest): string | undefined {
   const header = headers['last-event-id']
   const { lastEventId } = query as { lastEventId?: string }

@@ -11,7 +11,7 @@ export const streamSchema = {
   description:
     'Server-sent events. First `connected` with `{"clientId"}`; then for each change an event without a name, ' +
     '`{"action","table","record"}`: the whole record after a create or update, the primary key as texts after a ' +
-    'delete. A record that changes so that the caller may no longer read it is told as deleted. `gap` says that ' +
+    'delete. A record that changes so that the caller may no longer read it is delivered as deleted. `gap` says that ' +
     'events are missing, `close` why the stream ends. Every event has an id: sent back as `Last-Event-ID` it ' +
     'resumes the stream after that event.',
   querystring: Type.Object({
@@ -43,10 +43,10 @@ export const websocketSchema = {
   summary: 'Open a WebSocket',
   description:
     'Changes of tables, broadcasts and presence (RFC 6455). The token comes with the request or in a first message ' +
-    '`auth` within 10 seconds. Messages are JSON objects with a `type`, and a `ref` that comes back in the `reply`. ' +
+    '`auth` within 10 seconds. Messages are JSON objects with a `type`, and a `ref` that is repeated in the `reply`. ' +
     'Clients send auth, subscribe, unsubscribe, channel_subscribe, channel_unsubscribe, broadcast, presence_track, ' +
     'presence_untrack and presence_sync; they are sent connected, reply, event, broadcast, presence, error and ' +
-    'system. `event` carries the `id` to come back with as `last_event_id` of `subscribe`. Closed with 4401 when the ' +
+    'system. `event` carries the `id` to resume with as `last_event_id` of `subscribe`. Closed with 4401 when the ' +
     'token is not good or its session ends, 4008 beyond `realtime.max_connections_per_user`, 4000 by an ' +
     'administrator, 1013 when the client reads too slowly, 1001 when the server stops or nothing is subscribed to.',
   querystring: Type.Object({
@@ -101,7 +101,7 @@ export const connectionsSchema = {
 export const subscriptionsSchema = {
   tags,
   security: bearerSecurity,
-  summary: 'List what is listened to',
+  summary: 'List subscriptions',
   response: responses({
     200: Type.Object({
       items: Type.Array(

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { EventStream, formatEvent } from '../../../http/sse.ts'
-import type { Ending, Transport } from './stream.ts'
+import { type Ending, gapMessage, type Transport } from './stream.ts'
 
 /** What a browser waits before it connects again. */
 const reconnectMs = 1000
@@ -40,8 +40,7 @@ export class SseTransport implements Transport {
   }
 
   gap(id: string | undefined): void {
-    const message = 'events before this one may be missing; read the tables again'
-    this.#events?.write(formatEvent({ id, name: 'gap', data: JSON.stringify({ message }) }))
+    this.#events?.write(formatEvent({ id, name: 'gap', data: JSON.stringify({ message: gapMessage }) }))
   }
 
   /** An event without data is not dispatched, but its id counts (HTML Standard, Server-sent events). */
@@ -64,9 +63,9 @@ export class SseTransport implements Transport {
 }
 
 const messages: Readonly<Record<Ending, string>> = {
-  slow_client: 'the client reads too slowly; connect again to go on after the last event',
+  slow_client: 'the client reads too slowly; reconnect with Last-Event-ID to resume',
   session_ended: 'the token has expired or its session has ended',
-  server_shutdown: 'the server is shutting down; connect again',
-  server_error: 'the server cannot go on; connect again to go on after the last event',
+  server_shutdown: 'the server is shutting down; reconnect',
+  server_error: 'internal error; reconnect with Last-Event-ID to resume',
   disconnected: 'disconnected by an administrator',
 }

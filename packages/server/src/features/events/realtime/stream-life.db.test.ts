@@ -306,7 +306,7 @@ describe('a stream', () => {
     })
     expect((await stream.named('close')).data).toEqual({
       reason: 'server_shutdown',
-      message: 'the server is shutting down; connect again',
+      message: 'the server is shutting down; reconnect',
     })
     await stream.ended()
     await stopped

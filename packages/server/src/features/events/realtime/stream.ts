@@ -9,11 +9,11 @@ export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'serv
 /** How a stream's frames reach its client: server-sent events or a WebSocket. */
 export interface Transport {
   readonly name: 'sse' | 'ws'
-  /** The frame of an event. @param id what to come back with as `Last-Event-ID`, when that is certain */
+  /** The frame of an event. @param id what to resume with as `Last-Event-ID`, when that is certain */
   frame(id: string | undefined, body: string): string
   /** Sends frames, as many as were joined. */
   send(frames: readonly string[]): void
-  /** Says that events are missing. @param id where it goes on, when that is certain */
+  /** Says that events are missing. @param id where it resumes, when that is certain */
   gap(id: string | undefined): void
   /** Shows that the stream is alive. @param id where it stands, when that is certain */
   heartbeat(id: string | undefined): void
@@ -21,23 +21,26 @@ export interface Transport {
   readonly pendingBytes: number
   /** Resolves when the client has taken what was sent, or the stream has ended. */
   drained(): Promise<void>
-  /** Tells the client why, and closes. */
+  /** Sends the client the reason, and closes. */
   end(ending: Ending): void
 }
 
-/** Who listens, as far as streams need to know. */
+/** The caller, as far as streams need to know. */
 export interface Listener {
   readonly scope: CallerScope
   /** Undefined while auth is off. */
   readonly userId: string | undefined
-  /** Asked again and again: the stream ends when it no longer holds. */
+  /** Verified twice a second: the stream ends when it is no longer valid. */
   readonly token: string | undefined
 }
 
-/** What a slow client may be behind by before it is cut off; it comes back to where it was. */
+/** What may be pending for a slow client before it is disconnected; it resumes where it was. */
 export const pendingLimitBytes = 1024 * 1024
 
-/** A client reads its tables again after a gap: it is not asked to more often than this. */
+/** What every transport says of a gap. */
+export const gapMessage = 'events before this one may be missing; read the tables again'
+
+/** A client reads its tables again after a gap: it receives none more often than this. */
 const gapIntervalMs = 1000
 
 /** An open stream of one client. */
@@ -89,7 +92,7 @@ export class Stream {
   /** Sends frames, or gives up a client that does not take them. */
   send(frames: readonly string[]): void {
     if (!this.isOpen || frames.length === 0) return
-    // Asked before: what is sent now may be large, and a client that is not behind may have it.
+    // Before these: they may be large, and a client that reads in time may have them.
     if (this.transport.pendingBytes > pendingLimitBytes) {
       this.end('slow_client')
       return
@@ -98,7 +101,7 @@ export class Stream {
     this.transport.send(frames)
   }
 
-  /** @param position how far the log has been read for everybody */
+  /** @param position how far the log has been read for all streams */
   heartbeat(position: Position | undefined): void {
     this.lastSentAt = performance.now()
     const isCertain = this.isUpToDate && position !== undefined
@@ -124,7 +127,7 @@ export class Stream {
     this.transport.gap(position === undefined || this.isCatchingUp ? undefined : formatPosition(position))
   }
 
-  /** Whether a client that resumes from the next event misses nothing: neither tables behind others nor a gap. */
+  /** Whether a client that resumes from the next event misses nothing: neither events of tables that are catching up nor a gap. */
   get isCertain(): boolean {
     return !this.isCatchingUp && this.#laterGap === undefined
   }
@@ -142,7 +145,7 @@ export class Stream {
     this.#onEnd(this)
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   leave(): void {
     if (!this.isOpen) return
     this.#ending = 'gone'

@@ -255,7 +255,7 @@ export class Streams {
     if (from !== undefined) {
       if (await isHeld(database, from, loggedSince)) {
         const missed = only ?? subscriptions
-        // Meanwhile the stream goes on with its other tables, if there are any.
+        // Meanwhile the stream continues with its other tables, if there are any.
         stream.subscriptions = new Map([...subscriptions].filter(([table]) => !missed.has(table)))
         stream.isCatchingUp = true
         this.#hub.join(stream)

@@ -21,16 +21,21 @@ export { accountErrorTable } from './errors.ts'
 export const { fieldRequired, userNotFound } = accountErrors
 export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
 export { accountLimits } from './limits.ts'
+export { logIn } from './log-in.ts'
+export { confirmMagicLink, requestMagicLink } from './magic-link.ts'
+export { createRefreshToken, type RefreshTokenContent, readRefreshToken } from './refresh-token.ts'
 export { clientOf } from './routes.ts'
 export { authentication as authenticationSchema, message as messageSchema } from './schemas.ts'
-export { type Client, findSessionOwner } from './sessions.ts'
+export { type Client, endSession, findSessionOwner } from './sessions.ts'
 export {
   type AuthenticationResponse,
   finishFirstFactor,
   finishSecondFactor,
+  type PendingResponse,
   type SecondMethod,
   startSession,
 } from './sign-in.ts'
+export { confirmSmsCode, requestSmsCode } from './sms-sign-in.ts'
 export { findUserByEmail, findUserById, lockUser, markEmailVerified, type User } from './users.ts'
 
 /** People: how they sign up, sign in and stay signed in. */

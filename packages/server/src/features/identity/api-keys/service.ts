@@ -5,8 +5,9 @@ import type { Clock } from '../../../lib/clock.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
+import type { Scope } from '../opaque-tokens/index.ts'
 import { apiKeyErrors } from './errors.ts'
-import type { ApiKeyRow, ApiKeyScope } from './queries.ts'
+import type { ApiKeyRow } from './queries.ts'
 import * as queries from './queries.ts'
 import { createSecret } from './token.ts'
 
@@ -203,12 +204,12 @@ function readName(given = ''): string {
   return name
 }
 
-function readScope(scope = '*'): ApiKeyScope {
+function readScope(scope = '*'): Scope {
   if (!isScope(scope)) throw apiKeyErrors.invalidApiKey('invalid scope: must be *, readonly, or readwrite')
   return scope
 }
 
-function isScope(text: string): text is ApiKeyScope {
+function isScope(text: string): text is Scope {
   return scopes.includes(text)
 }
 

@@ -1,16 +1,16 @@
 import type { CallerScope } from '../../../../database/user-database.ts'
 import type { Filter } from './filter.ts'
 
-/** What a stream listens to: tables, each with a filter or whole. */
+/** The tables that a stream subscribes to, each with a filter or whole. */
 export type Subscriptions = ReadonlyMap<string, Filter | undefined>
 
-/** Streams of one identity that listen to the same, and so are sent the same. */
+/** Streams of one identity with the same subscriptions, which are sent the same. */
 export interface Audience {
   readonly scope: CallerScope
   readonly subscriptions: Subscriptions
 }
 
-/** The same for callers whom policies cannot tell apart. */
+/** The same for callers between whom policies cannot distinguish. */
 export function identityKey(scope: CallerScope): string {
   return scope.kind === 'unrestricted' ? '' : JSON.stringify(scope)
 }

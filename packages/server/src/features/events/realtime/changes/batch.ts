@@ -90,7 +90,7 @@ export async function readBatch<Event extends { readonly id: string }>(
       where o.ordinal <= ${limit}::int and coalesce(o.bytes_before, 0) < ${batchBytes}::int
     ) e on true
     order by e.id::bigint`)
-  // The columns are those of the event, by what was asked.
+  // The columns are those of the event, by the query.
   const events = rows.flatMap(({ snapshot: _snapshot, count: _count, ...event }) =>
     event.id === null ? [] : [event as unknown as Event],
   )

@@ -36,7 +36,7 @@ export interface CatchUpDeps {
   /**
    * Runs the work between two steps of the follower.
    *
-   * @param work receives a position from which the stream may go on with the others
+   * @param work receives a position from which the stream may continue with the others
    */
   readonly join: (work: (position: Position) => void) => Promise<void>
 }

@@ -101,6 +101,45 @@ describe('records of before', () => {
   })
 })
 
+describe('DDL on a listened table', () => {
+  test.each([
+    ['a new column', 'alter table T add column more int default 1'],
+    ['a policy', 'create policy all_rows on T using (true)'],
+    ['a privilege', 'revoke insert on T from basalt_authenticated'],
+    ['truncate', 'truncate T'],
+    ['drop', 'drop table T'],
+  ])('is a gap without an event, on every node: %s', async (_what, change) => {
+    await app.sql(`create table ${table} (id int primary key, s text)`)
+    await using other = await createTestApp({ database: app.database })
+    await using here = await open(`tables=${table},marker`)
+    await using there = await openEventStream(other.url, `tables=${table}`, { token })
+    await using unconcerned = await open('tables=marker')
+    await app.sql(change.replaceAll(/\bT\b/g, table))
+    await here.named('gap', 30_000)
+    await there.named('gap', 30_000)
+    expect(unconcerned.events.map(({ name }) => name)).toEqual(['connected'])
+  })
+
+  test('is no gap to a stream that is opened after it, nor to one that resumes from there on any node', async () => {
+    await app.sql(`create table ${table} (id int primary key)`)
+    await using other = await createTestApp({ database: app.database })
+    await using before = await open(`tables=${table}`)
+    await using elsewhere = await openEventStream(other.url, `tables=${table}`, { token })
+    await app.sql(`alter table ${table} add column s text`)
+    await using after = await open(`tables=${table}`)
+    await write(table, { id: 1, s: 'a' })
+    await after.next(1)
+    await before.named('gap')
+    await elsewhere.named('gap', 30_000)
+    await using resumed = await openEventStream(other.url, `tables=${table}`, {
+      token,
+      lastEventId: after.events[0]?.id,
+    })
+    expect(await resumed.next(1)).toEqual([{ action: 'create', table, record: { id: 1, s: 'a' } }])
+    for (const stream of [after, resumed]) expect(stream.events.map(({ name }) => name)).not.toContain('gap')
+  })
+})
+
 describe('what is forbidden before a write', () => {
   test('is forbidden for its event: by policies', async () => {
     await app.sql(`create table ${table} (id int primary key, s text)`)
@@ -214,6 +253,22 @@ test('a write that began before anybody listened is a gap to who opened a stream
   await held.commit()
   expect((await change).status).toBe(200)
   if (stream.messages.length === 0) await stream.named('gap')
+})
+
+test('a write that began before the first subscription is a gap to who resumes from before its end', async () => {
+  await app.sql(`create table ${table} (id int primary key, v int); insert into ${table} values (1, 1)`)
+  await using held = await openTransaction(app.database)
+  await held.sql(`update ${table} set v = 2`)
+  await using stream = await open(`tables=${table}`)
+  await stream[Symbol.asyncDispose]()
+  await held.commit()
+  await waitFor('the log to be incomplete until then', async () => {
+    const position = stream.lastEventId?.split(':')[1]
+    const moved = `select from basalt.realtime_tables where table_name = '${table}' and logged_since > '${position}'`
+    return (await app.sql(moved)).length > 0
+  })
+  await using back = await open(`tables=${table}`, stream.lastEventId)
+  await back.named('gap')
 })
 
 test('a table that was not listened to for a while is a gap to its streams', async () => {

@@ -4,7 +4,7 @@ import { compileBodyTypes, compileBodyValue } from '../../../data/collections/in
 import { compileConditions, type Filter } from './filter.ts'
 
 /**
- * Statements that decide about rows as they stood in the log, without their table: a deleted row can be asked for as
+ * Statements that decide about rows as they stood in the log, without their table: a deleted row can be decided as
  * well as one that has changed again. Rows come in as a JSON array, answers are places in it, from 1.
  */
 

@@ -120,7 +120,7 @@ export class Follower<Event extends { readonly id: string }> {
   }
 
   async #follow(): Promise<void> {
-    // The position is fresh, and the look that was asked for ends the wait if there is more.
+    // The position is fresh, and the look that was requested ends the wait if there is more.
     await this.#idle()
     while (!this.#isStopped) {
       let waitMs = idleMs

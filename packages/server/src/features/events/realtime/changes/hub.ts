@@ -132,7 +132,7 @@ export class Hub {
     if (group !== undefined) await this.#enqueue(group, [stream], task)
   }
 
-  /** Tells the streams of the tables that events may be missing. @param position where it goes on */
+  /** Sends the streams of the tables a gap. @param position where they resume */
   sendGap(tables: ReadonlySet<string>, position: Position): void {
     if (tables.size === 0) return
     for (const stream of this.#keys.keys()) {

@@ -26,7 +26,7 @@ import type { HeldSnapshot } from './held-snapshots.ts'
 import { findPassing, type Passing } from './passing.ts'
 import { isUndecidable, sqlStateOf } from './verdict-failures.ts'
 
-/** What an audience is told of one event. */
+/** What an audience receives of one event. */
 export interface Message {
   /** Of the event in its batch. */
   readonly index: number
@@ -34,7 +34,7 @@ export interface Message {
   readonly body: string
 }
 
-/** What an audience is told of a batch. */
+/** What an audience receives of a batch. */
 export interface Selection {
   readonly messages: readonly Message[]
   /** Something could not be decided, and was left out. */
@@ -48,31 +48,25 @@ export interface EventSelectorDeps {
   readonly user: UserDatabase
 }
 
-/** What is known of the rows of a batch for one identity. */
-interface Readable {
+/** The rows of a batch that pass a test. */
+interface Decision {
   readonly rows: ReadonlySet<RowName>
   /** Tables of which some row could not be decided about. */
   readonly undecided: ReadonlySet<string>
 }
 
-/** The rows that an audience listens to. */
-interface Taken {
-  readonly rows: ReadonlySet<RowName>
-  readonly undecided: ReadonlySet<string>
-}
-
 /**
- * Decides who is told what. A row is an audience's if the policies let its identity read it, as it stood in the event,
- * and the filter of the audience takes it. Told are:
- * - a new row that is theirs,
- * - a change of a row they may read, when the filter takes the row as it is or, if they could read it, as it was,
- * - the removal of a row that was theirs, and with it a change after which they may no longer read it.
+ * Decides who receives what. A row belongs to an audience if the policies let its identity read it, as it stood in the
+ * event, and the filter of the audience takes it. Delivered are:
+ * - a new row that belongs to it,
+ * - a change of a row it may read, when the filter takes the row as it is or, if it could read it, as it was,
+ * - the removal of a row that belonged to it, and with it a change after which it may no longer read it.
  *
  * A policy that reads other tables is evaluated in two states of them for a row as it was: now, and as they were at the
  * snapshot before the events, as what made the row visible may have been deleted with it or after it.
  *
- * What a filter or policy fails on is not told, nor what only the state before could decide when it can no longer be
- * read; the audience is told that something is missing.
+ * What a filter or policy fails on is not delivered, nor what only the state before could decide when it can no longer
+ * be read; the audience receives a gap.
  */
 export class EventSelector {
   readonly #deps: EventSelectorDeps
@@ -117,7 +111,7 @@ export class EventSelector {
   }
 
   /** Of the rows that any of them takes, those the identity may read; and the other side of a change. */
-  async #findReadable(circumstances: Circumstances, taken: readonly Taken[]): Promise<Readable> {
+  async #findReadable(circumstances: Circumstances, taken: readonly Decision[]): Promise<Decision> {
     const { events } = circumstances
     const isTaken = (index: number) =>
       taken.some(({ rows }) => rows.has(`new ${index}`) || rows.has(`old ${index}`))
@@ -149,8 +143,8 @@ export class EventSelector {
     if (visible === undefined) return []
     const { user } = this.#deps
     const question = { visible, table, onUndecided }
-    const ask = async (step: Step) => (await user.run(scope, [step], { isRead: true }))[0]
-    const found = await this.#askPolicies({ ...question, ask }, rows)
+    const run = async (step: Step) => (await user.run(scope, [step], { isRead: true }))[0]
+    const found = await this.#evaluatePolicies({ ...question, run }, rows)
     if (!readsRelations(relation)) return found
     const names = new Set(found.map(({ name }) => name))
     const columns = columnsOfPolicies(relation)
@@ -161,15 +155,15 @@ export class EventSelector {
       return found
     }
     const snapshot = await before.exported().catch(() => '')
-    const askBefore = async (step: Step) => (await user.runAt(snapshot, scope, [step]))[0]
-    return [...found, ...(await this.#askPolicies({ ...question, ask: askBefore }, hidden))]
+    const runBefore = async (step: Step) => (await user.runAt(snapshot, scope, [step]))[0]
+    return [...found, ...(await this.#evaluatePolicies({ ...question, run: runBefore }, hidden))]
   }
 
   /** A policy that fails on a row says no to it, and to no other. */
-  async #askPolicies(question: Question, rows: readonly Row[]): Promise<readonly Row[]> {
+  async #evaluatePolicies(question: Question, rows: readonly Row[]): Promise<readonly Row[]> {
     try {
       const step = { statement: question.visible, values: [toJsonArray(rows)] }
-      const answer = await question.ask(step)
+      const answer = await question.run(step)
       return (answer?.rows ?? []).flatMap(([place]) => rows[Number(place) - 1] ?? [])
     } catch (error) {
       if (error instanceof SnapshotUnavailable) {
@@ -184,13 +178,13 @@ export class EventSelector {
         return []
       }
       const middle = Math.ceil(rows.length / 2)
-      const first = await this.#askPolicies(question, rows.slice(0, middle))
-      // One that cannot be asked about anything need not be asked about everything.
+      const first = await this.#evaluatePolicies(question, rows.slice(0, middle))
+      // One that fails whatever the row need not be evaluated for every row.
       if (first.length === 0 && !isAboutValue(error)) {
         question.onUndecided()
         return []
       }
-      return [...first, ...(await this.#askPolicies(question, rows.slice(middle)))]
+      return [...first, ...(await this.#evaluatePolicies(question, rows.slice(middle)))]
     }
   }
 
@@ -203,14 +197,14 @@ export class EventSelector {
     return this.#visible.get(relation)
   }
 
-  /** What is told of each event: of its row, and should it be gone for the audience. */
+  /** The body of each event: with its row, and should it be deleted for the audience. */
   async #describe(
     catalog: Catalog,
     scope: CallerScope,
     events: readonly LogEvent[],
     readable: ReadonlySet<RowName>,
   ): Promise<Bodies> {
-    const told = new Map<number, string>()
+    const whole = new Map<number, string>()
     const removed = new Map<number, string>()
     for (const [table, indexes] of Map.groupBy(events.keys(), (index) => events[index]?.table ?? '')) {
       const relation = catalog.relations.get(table)
@@ -219,12 +213,12 @@ export class EventSelector {
         ({ callersMaySelect }) => scope.kind === 'unrestricted' || callersMaySelect,
       )
       const shown = indexes.filter((index) => readable.has(`new ${index}`))
-      const whole = shown.map((index) => events[index]?.record ?? '')
-      const records =
-        columns.length === relation.columns.length ? whole : await this.#restrict(whole, columns)
+      const records = shown.map((index) => events[index]?.record ?? '')
+      const visible =
+        columns.length === relation.columns.length ? records : await this.#restrict(records, columns)
       shown.forEach((index, place) => {
         const event = events[index]
-        if (event !== undefined) told.set(index, bodyOf(event.action, table, records[place] ?? '{}'))
+        if (event !== undefined) whole.set(index, bodyOf(event.action, table, visible[place] ?? '{}'))
       })
       for (const index of indexes) {
         const event = events[index]
@@ -237,7 +231,7 @@ export class EventSelector {
         removed.set(index, bodyOf('delete', table, JSON.stringify(Object.fromEntries(members))))
       }
     }
-    return { told, removed }
+    return { whole, removed }
   }
 
   async #restrict(records: readonly string[], columns: readonly { name: string }[]): Promise<string[]> {
@@ -259,7 +253,7 @@ interface Circumstances {
 }
 
 /**
- * Whether it is the event that may have taken the row from those who could see it: a delete, or an update of a column
+ * Whether it is the event that may have hidden the row: a delete, or an update of a column
  * that policies look at. After any other update the row is as visible as before it in every state of other tables, whose
  * own changes are not events of this one.
  */
@@ -275,16 +269,16 @@ function isOwnLoss(
   return columns.some((column) => before.get(column) !== after.get(column))
 }
 
-/** What is asked of the policies of one table. */
+/** What the policies of one table are evaluated by. */
 interface Question {
-  readonly ask: (step: Step) => Promise<Answer | undefined>
+  readonly run: (step: Step) => Promise<Answer | undefined>
   readonly visible: Statement
   readonly table: string
   readonly onUndecided: () => void
 }
 
 interface Bodies {
-  readonly told: ReadonlyMap<number, string>
+  readonly whole: ReadonlyMap<number, string>
   readonly removed: ReadonlyMap<number, string>
 }
 
@@ -297,17 +291,17 @@ function choose(
   events: readonly LogEvent[],
   taken: ReadonlySet<RowName>,
   readable: ReadonlySet<RowName>,
-  { told, removed }: Bodies,
+  { whole, removed }: Bodies,
 ): Message[] {
   return events.flatMap((_, index) => {
     const isNew = readable.has(`new ${index}`)
-    const wasTheirs = readable.has(`old ${index}`) && taken.has(`old ${index}`)
-    if (isNew && (taken.has(`new ${index}`) || wasTheirs)) return toldOf(index, told)
-    return !isNew && wasTheirs ? toldOf(index, removed) : []
+    const wasTaken = readable.has(`old ${index}`) && taken.has(`old ${index}`)
+    if (isNew && (taken.has(`new ${index}`) || wasTaken)) return messageOfEvent(index, whole)
+    return !isNew && wasTaken ? messageOfEvent(index, removed) : []
   })
 }
 
-function toldOf(index: number, bodies: ReadonlyMap<number, string>): Message | [] {
+function messageOfEvent(index: number, bodies: ReadonlyMap<number, string>): Message | [] {
   const body = bodies.get(index)
   return body === undefined ? [] : { index, body }
 }
@@ -318,7 +312,7 @@ async function takenBy(
   catalog: Catalog,
   events: readonly LogEvent[],
   passing: Passing,
-): Promise<Taken> {
+): Promise<Decision> {
   const rows: RowName[] = []
   const undecided = new Set<string>()
   for (const [table, indexes] of Map.groupBy(events.keys(), (index) => events[index]?.table ?? '')) {
@@ -332,7 +326,7 @@ async function takenBy(
   }
   return { rows: new Set(rows), undecided }
 
-  /** A filter on a column that callers may no longer read would still tell what it holds. */
+  /** A filter on a column that callers may no longer read would still reveal what it holds. */
   async function passingRows(table: string, filter: Filter): Promise<Iterable<RowName> | undefined> {
     const relation = catalog.relations.get(table)
     const isAllowed = filter.conditions.every(

@@ -7,14 +7,14 @@ import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { CallerScope, UserDatabase } from '../../../../database/user-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 
-/** What one may do with a channel, and the command whose policies decide it. */
+/** What a caller may do with a channel. */
 export type ChannelUse = 'subscribe' | 'send'
 
-/** What the policies are is read again after so long. */
+/** Policies are read again after so long. */
 const rulesMs = 1000
 
 interface Rules {
-  /** Undefined: anybody may. */
+  /** Undefined: every caller may. */
   readonly statements: Readonly<Record<ChannelUse, Statement | undefined>> | undefined
 }
 
@@ -26,8 +26,8 @@ interface PolicyRow {
 }
 
 /**
- * Who may use which channel: anybody signed in, until row level security is enabled on `basalt.realtime_channels`. From
- * then on its policies decide, asked as the caller about a row with the channel's name.
+ * Who may use which channel: every signed-in caller, until row level security is enabled on `basalt.realtime_channels`.
+ * From then on its policies decide, evaluated as the caller for a row with the channel's name.
  */
 export class ChannelAccess {
   readonly #system: SystemDatabase
@@ -41,7 +41,7 @@ export class ChannelAccess {
     this.#log = log
   }
 
-  /** Those of the channels that may be used. @throws AppError, ConnectionLost, PoolExhausted */
+  /** The channels among these that may be used. @throws AppError, ConnectionLost, PoolExhausted */
   async permitted(
     scope: CallerScope,
     channels: readonly string[],
@@ -50,18 +50,18 @@ export class ChannelAccess {
     if (scope.kind === 'unrestricted') return new Set(channels)
     const { statements } = await this.#readRules()
     if (statements === undefined) return new Set(channels)
-    const asked = statements[use]
-    return asked === undefined ? new Set() : await this.#ask(scope, asked, channels)
+    const condition = statements[use]
+    return condition === undefined ? new Set() : await this.#evaluate(scope, condition, channels)
   }
 
   /** A policy that fails on a channel says no to it, and to no other. */
-  async #ask(
+  async #evaluate(
     scope: CallerScope,
-    asked: Statement,
+    condition: Statement,
     channels: readonly string[],
   ): Promise<ReadonlySet<string>> {
     try {
-      const step = { statement: asked, values: [JSON.stringify(channels)] }
+      const step = { statement: condition, values: [JSON.stringify(channels)] }
       const [answer] = await this.#user.run(scope, [step], { isRead: true })
       return new Set((answer?.rows ?? []).flatMap(([channel]) => channel ?? []))
     } catch (error) {
@@ -69,7 +69,7 @@ export class ChannelAccess {
         error instanceof StatementFailed && (translateDatabaseFailure(error)?.status ?? 400) < 500
       if (!isFaultOfPolicy) throw error
       if (channels.length > 1) {
-        const each = await Promise.all(channels.map((channel) => this.#ask(scope, asked, [channel])))
+        const each = await Promise.all(channels.map((channel) => this.#evaluate(scope, condition, [channel])))
         return new Set(each.flatMap((permitted) => [...permitted]))
       }
       this.#log.warn({ reason: messageOf(error) }, 'a policy failed on a channel')

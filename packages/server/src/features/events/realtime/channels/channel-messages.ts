@@ -3,7 +3,7 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { type Batch, readBatch } from '../changes/batch.ts'
 import type { Position } from '../changes/position.ts'
 
-/** What is said on a channel. */
+/** A message on a channel. */
 export interface ChannelMessage {
   /** Of `basalt.realtime_messages`. */
   readonly id: string
@@ -27,7 +27,7 @@ export interface Broadcast {
 /** Announced after a commit that has added messages. */
 export const channelTopic = 'realtime_messages'
 
-/** Messages stay for so long; who does not read them by then has missed them. */
+/** Retention of messages; a node that does not read them by then has missed them. */
 export const messageLifeSeconds = 60
 
 /** A batch ends with the message that fills it. */
@@ -55,8 +55,8 @@ export async function insertBroadcasts(
 }
 
 /**
- * Reads messages of these channels beyond a position, except what was broadcast from this node: whoever is here has
- * been told.
+ * Reads messages of these channels beyond a position, except what was broadcast from this node: its members have been
+ * sent that.
  */
 export function readMessages(
   database: Queryable,

@@ -11,7 +11,7 @@ import { RateWindow } from './rate-window.ts'
 
 const channelLimit = 100
 /** Broadcasts of one connection that wait for the database; with more, its next message waits too. */
-const underWayBytes = 1024 * 1024
+const inFlightLimitBytes = 1024 * 1024
 
 export interface Answers {
   reply(): void
@@ -23,17 +23,17 @@ export interface ChannelRequestsDeps {
   readonly presences: Presences
   readonly access: ChannelAccess
   readonly config: Config['realtime']
-  /** Milliseconds after which the policies are asked again about a sender. */
+  /** Milliseconds after which the policies are evaluated again for a sender. */
   readonly accessMs: number
 }
 
 /** What a connection has broadcast lately. */
 interface Sending {
   readonly rate: RateWindow
-  underWay: number
+  inFlightBytes: number
 }
 
-/** What clients ask of channels. */
+/** Handles requests of clients that concern channels. */
 export class ChannelRequests {
   readonly #deps: ChannelRequestsDeps
   readonly #sending = new WeakMap<Stream, Sending>()
@@ -47,11 +47,11 @@ export class ChannelRequests {
   }
 
   /** Another token came for the stream. */
-  doubt(stream: Stream): void {
-    this.#deps.channels.doubt(stream)
+  invalidate(stream: Stream): void {
+    this.#deps.channels.invalidate(stream)
   }
 
-  /** @throws AppError that the client is to be told of */
+  /** @throws AppError to be sent to the client */
   async handle(stream: Stream, message: ClientMessage, answers: Answers): Promise<void> {
     const { channels, presences } = this.#deps
     const channel = channelOf(message)
@@ -116,21 +116,21 @@ export class ChannelRequests {
     await this.#requireSender(membership)
     const { payload = 'null' } = message
     const isEchoed = message.members.self === true
-    sending.underWay += payload.length
+    sending.inFlightBytes += payload.length
     const written = this.#deps.channels
       .broadcast({ channel, event, payload, connectionId: stream.id }, isEchoed)
       .then(answers.reply, answers.refuse)
       .finally(() => {
-        sending.underWay -= payload.length
+        sending.inFlightBytes -= payload.length
       })
-    if (sending.underWay > underWayBytes) await written
+    if (sending.inFlightBytes > inFlightLimitBytes) await written
   }
 
   #sendingOf(stream: Stream): Sending {
     const known = this.#sending.get(stream)
     if (known !== undefined) return known
     const limit = this.#deps.config.broadcast_rate_limit_per_second
-    const sending = { rate: new RateWindow(limit), underWay: 0 }
+    const sending = { rate: new RateWindow(limit), inFlightBytes: 0 }
     this.#sending.set(stream, sending)
     return sending
   }

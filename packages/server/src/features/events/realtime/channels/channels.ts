@@ -19,8 +19,8 @@ const writeAtOnce = 100
 /** How often presences are looked after. */
 const lookMs = 1000
 const pruneMs = 10_000
-/** Whoever has not read for so long may have missed messages that were pruned. */
-const patienceMs = (messages.messageLifeSeconds - 15) * 1000
+/** A node that has not read for so long may have missed messages that were pruned. */
+const missedMs = (messages.messageLifeSeconds - 15) * 1000
 
 /** A stream on a channel. */
 export interface Membership {
@@ -38,7 +38,7 @@ export interface ChannelsDeps {
   readonly node: string
   readonly presences: Presences
   readonly access: ChannelAccess
-  /** Milliseconds after which the policies are asked again about a member. */
+  /** Milliseconds after which the policies are evaluated again for a member. */
   readonly accessMs: number
   /** What a stream is on has changed. */
   readonly noteChange: (stream: Stream) => void
@@ -51,8 +51,8 @@ interface SyncRequest {
 }
 
 /**
- * Who on this node is on which channel. What is broadcast here is told to members here at once and written for the
- * other nodes; everything else comes from what they and we have written.
+ * The members of channels on this node. A broadcast of this node is sent to its members at once and written for the other
+ * nodes; everything else is read from the messages of all nodes.
  */
 export class Channels {
   readonly #deps: ChannelsDeps
@@ -68,7 +68,7 @@ export class Channels {
   #prunedAt = Number.NEGATIVE_INFINITY
   #readAt = Number.NEGATIVE_INFINITY
   /** The presences that members know may not be those of the database. */
-  #isInDoubt = false
+  #mayBeWrong = false
   /** Of the notifications, when the messages were read last. */
   #interruptions = 0
 
@@ -88,7 +88,7 @@ export class Channels {
       read: (from) => (this.#members.size === 0 ? undefined : this.#read(from)),
       deliver: ({ events }) => this.#deliver(events),
       onBreak: () => {
-        this.#isInDoubt = true
+        this.#mayBeWrong = true
       },
       log,
     })
@@ -116,7 +116,7 @@ export class Channels {
     this.#look()
   }
 
-  /** Hands over who is there, between what has been told and what will be. */
+  /** Hands over the presences, between what has been sent and what will be. */
   sync(channel: string, take: (frame: string) => void): Promise<void> {
     this.#requests.push({ channel, take })
     // Those that come while others wait for their turn are answered in it.
@@ -140,8 +140,8 @@ export class Channels {
     await this.#deps.presences.untrack(stream, channel)
   }
 
-  /** Another token came for the stream: what it may is asked anew. */
-  doubt(stream: Stream): void {
+  /** The stream has a new token: its permissions are evaluated anew. */
+  invalidate(stream: Stream): void {
     for (const membership of this.#memberships.get(stream)?.values() ?? []) {
       membership.permittedAt = Number.NEGATIVE_INFINITY
       membership.maySendAt = Number.NEGATIVE_INFINITY
@@ -154,10 +154,10 @@ export class Channels {
     this.#deps.presences.leave(stream)
   }
 
-  /** Tells members here, and resolves when the other nodes will hear of it. */
+  /** Sends it to members on this node, and resolves when it is written for the others. */
   broadcast(broadcast: messages.Broadcast, toSelf: boolean): Promise<void> {
     const { channel, event, payload, connectionId } = broadcast
-    this.#tell(channel, broadcastFrame(channel, event, payload), toSelf ? undefined : connectionId)
+    this.#send(channel, broadcastFrame(channel, event, payload), toSelf ? undefined : connectionId)
     return this.#broadcasts.add(broadcast)
   }
 
@@ -201,21 +201,21 @@ export class Channels {
     this.#deps.noteChange(stream)
   }
 
-  #tell(channel: string, frame: string, except?: string): void {
+  #send(channel: string, frame: string, except?: string): void {
     const frames = [frame]
     for (const { stream } of this.#members.get(channel) ?? []) if (stream.id !== except) stream.send(frames)
   }
 
   async #read(from: Parameters<typeof messages.readMessages>[1]) {
     const { database, node, notifications } = this.#deps
-    if (this.#interruptions !== notifications.interruptions) this.#isInDoubt = true
+    if (this.#interruptions !== notifications.interruptions) this.#mayBeWrong = true
     this.#interruptions = notifications.interruptions
     try {
       const channels = [...this.#members.keys()]
       const batch = await messages.readMessages(database, from, node, channels, readAtOnce)
       const now = performance.now()
-      if (now - this.#readAt > patienceMs) {
-        this.#isInDoubt = true
+      if (now - this.#readAt > missedMs) {
+        this.#mayBeWrong = true
         const message = 'messages of channels may be missing'
         for (const stream of this.#memberships.keys())
           stream.send([JSON.stringify({ type: 'system', message })])
@@ -224,16 +224,16 @@ export class Channels {
       return batch
     } catch (error) {
       // If it has crashed, it has forgotten messages, and presences until their nodes put them back.
-      this.#isInDoubt = true
+      this.#mayBeWrong = true
       throw error
     }
   }
 
   async #deliver(events: readonly messages.ChannelMessage[]): Promise<void> {
-    for (const event of events) this.#tell(event.channel, messageFrame(event))
-    if (!this.#isInDoubt) return
-    // What has been told must not be told again because this fails.
-    this.#isInDoubt = await this.#syncAll().then(
+    for (const event of events) this.#send(event.channel, messageFrame(event))
+    if (!this.#mayBeWrong) return
+    // What has been sent must not be sent again because this fails.
+    this.#mayBeWrong = await this.#syncAll().then(
       () => false,
       () => true,
     )
@@ -242,7 +242,7 @@ export class Channels {
   async #syncAll(): Promise<void> {
     const channels = [...this.#members.keys()]
     const presences = await listPresences(this.#deps.database, channels)
-    for (const channel of channels) this.#tell(channel, syncFrame(channel, presences.get(channel) ?? []))
+    for (const channel of channels) this.#send(channel, syncFrame(channel, presences.get(channel) ?? []))
   }
 
   /** Looks after presences and memberships from now on, until there is nothing left. */
@@ -260,14 +260,14 @@ export class Channels {
     const { database, presences, log } = this.#deps
     const isNeeded = await presences.maintain()
     try {
-      await this.#askAgain()
+      await this.#evaluateAgain()
       if (performance.now() - this.#prunedAt > pruneMs) {
         const isDone = await messages.pruneMessages(database)
-        // Else it goes on with the next look.
+        // Else it continues with the next look.
         if (isDone) this.#prunedAt = performance.now()
       }
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'cannot look after channels')
+      log.warn({ reason: messageOf(error) }, 'failed to maintain channels; retrying in 1 s')
       return
     }
     if (isNeeded || this.#members.size > 0) return
@@ -276,7 +276,7 @@ export class Channels {
   }
 
   /** Takes members off channels that they may no longer read. */
-  async #askAgain(): Promise<void> {
+  async #evaluateAgain(): Promise<void> {
     const dueBefore = performance.now() - this.#deps.accessMs
     const due = [...this.#memberships.values()]
       .flatMap((own) => [...own.values()])

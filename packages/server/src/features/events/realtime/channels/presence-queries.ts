@@ -15,7 +15,7 @@ export interface OwnPresence extends Presence {
 }
 
 /*
- * Each change and the message that tells of it are one statement: whoever changes the row tells. The number of the
+ * Each change and its message are one statement, so that each change has exactly one message. The number of the
  * message is handed out while the row is locked, so that changes of one presence are read in their order.
  */
 
@@ -53,7 +53,7 @@ export async function deletePresence(
     select 'leave', node, channel, connection_id, presence from gone`)
 }
 
-/** The connections have gone; they leave when their time is up. */
+/** The connections have ended; their presences leave when the timeout has passed. */
 export async function markLeft(database: Queryable, connectionIds: readonly string[]): Promise<void> {
   await database.count(sql`
     update basalt.realtime_presence set left_at = now()
@@ -104,7 +104,7 @@ export async function deleteLeft(
       ))
       returning node, channel, connection_id, presence
     ),
-    told as (
+    left_messages as (
       insert into basalt.realtime_messages (kind, node, channel, connection_id, payload)
       select 'leave', node, channel, connection_id, presence from gone
     )

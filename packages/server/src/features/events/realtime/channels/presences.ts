@@ -15,7 +15,7 @@ export interface PresencesDeps {
   readonly database: SystemDatabase
   readonly notifications: Pick<Notifications, 'announce'>
   readonly node: string
-  /** Seconds for which a connection that has gone is still shown. */
+  /** Seconds for which a connection that has ended is still shown. */
   readonly leaveSeconds: number
   readonly log: Logger
 }
@@ -63,7 +63,7 @@ export class Presences {
     this.#deps.notifications.announce(channelTopic)
   }
 
-  /** The connection has gone. */
+  /** The connection has ended. */
   leave(stream: Stream): void {
     if (!this.#own.delete(stream)) return
     // What fails is noticed by its number.
@@ -83,7 +83,7 @@ export class Presences {
       // Twice in a row: something may just be on its way.
       if (isOff && this.#isOff) await queries.restorePresences(database, node, known)
       this.#isOff = isOff
-      // After the database has been away every node seems dead, until it is heard of again.
+      // After the database was unavailable every node seems dead, until it is seen again.
       const spareNodes = performance.now() - this.#steadySince < nodeLifeSeconds * 1000
       const isLeft = await queries.deleteLeft(database, leaveSeconds, spareNodes)
       if (this.#isBroken) this.#steadySince = performance.now()
@@ -92,7 +92,7 @@ export class Presences {
     } catch (error) {
       this.#isBroken = true
       this.#steadySince = Number.POSITIVE_INFINITY
-      log.warn({ reason: messageOf(error) }, 'cannot look after presences')
+      log.warn({ reason: messageOf(error) }, 'failed to maintain presences; retrying in 1 s')
       return true
     }
   }

@@ -15,7 +15,7 @@ const types = [
   'presence_sync',
 ] as const
 
-/** What a client of a WebSocket asks for. */
+/** A request of the client of a WebSocket. */
 export interface ClientMessage {
   readonly type: (typeof types)[number]
   /** Sent back with the reply. */
@@ -95,7 +95,7 @@ export function eventOf({ members: { event } }: ClientMessage): string {
   return requireName('event', event)
 }
 
-/** A name that comes back from Postgres as it went there. */
+/** A name that Postgres returns as it was stored. */
 function requireName(what: string, name: string): string {
   if (name.length > nameLimit) throw realtimeErrors.invalidName(what, `at most ${nameLimit} characters`)
   if (name.includes('\0') || !name.isWellFormed()) {

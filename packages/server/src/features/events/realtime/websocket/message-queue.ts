@@ -1,19 +1,22 @@
-/** So many messages may wait before no more are read. */
+import { TaskQueue } from '../task-queue.ts'
+
+/** With so many messages waiting no more are read, until so few are left. */
 const fullAt = 64
-const roomyAt = 16
+const resumeAt = 16
 
 export interface MessageQueueOptions {
-  /** Too much waits: to be told when there is room again, read nothing until then. */
+  /** Stops reading until there is capacity again. */
   readonly pause: () => void
   readonly resume: () => void
 }
 
-/** What one socket asks for, one after the other; a client that asks faster than it is answered is read no further. */
+/** The messages of one socket, handled one after the other, with backpressure. */
 export class MessageQueue {
   readonly #options: MessageQueueOptions
-  readonly #waiting: (() => Promise<void>)[] = []
-  #isWorking = false
+  readonly #queue = new TaskQueue()
+  #waiting = 0
   #isPaused = false
+  #isClosed = false
 
   constructor(options: MessageQueueOptions) {
     this.#options = options
@@ -21,28 +24,22 @@ export class MessageQueue {
 
   /** @param task must not reject */
   push(task: () => Promise<void>): void {
-    this.#waiting.push(task)
-    if (!this.#isPaused && this.#waiting.length >= fullAt) {
+    this.#waiting += 1
+    if (!this.#isPaused && this.#waiting > fullAt) {
       this.#isPaused = true
       this.#options.pause()
     }
-    if (!this.#isWorking) void this.#work()
+    void this.#queue.add(async () => {
+      if (!this.#isClosed) await task()
+      this.#waiting -= 1
+      if (!this.#isPaused || this.#waiting > resumeAt) return
+      this.#isPaused = false
+      this.#options.resume()
+    })
   }
 
-  /** What waits is forgotten. */
+  /** Discards what waits. */
   close(): void {
-    this.#waiting.length = 0
-  }
-
-  async #work(): Promise<void> {
-    this.#isWorking = true
-    for (let task = this.#waiting.shift(); task !== undefined; task = this.#waiting.shift()) {
-      await task()
-      if (this.#isPaused && this.#waiting.length <= roomyAt) {
-        this.#isPaused = false
-        this.#options.resume()
-      }
-    }
-    this.#isWorking = false
+    this.#isClosed = true
   }
 }

@@ -23,7 +23,7 @@ export class WebSocketHandshake {
   }
 
   /**
-   * @returns undefined when the client has gone
+   * @returns undefined when the client has disconnected
    * @throws AppError bad_handshake, upgrade_required
    */
   accept({ raw }: FastifyRequest, reply: FastifyReply, offer: UpgradeOffer): WebSocket | undefined {

@@ -26,7 +26,7 @@ export function websocketRoute(
   app.get(
     '/api/realtime/ws',
     {
-      // Who connects may also say later who they are.
+      // The token may also follow in a first message.
       config: { guard: 'public', operation: 'realtime.websocket', upgrade: true },
       schema: websocketSchema,
       exposeHeadRoute: false,

@@ -21,21 +21,21 @@ import {
 import type { MessageQueue } from './message-queue.ts'
 import type { WebSocketTransport } from './websocket-transport.ts'
 
-/** A client that has not said who it is gets no more buffered than this. */
-const strangerPendingBytes = 64 * 1024
+/** What is buffered at most for a client that is not authenticated. */
+const unauthenticatedPendingBytes = 64 * 1024
 
 export interface SessionDeps {
   readonly streams: Streams
   readonly planner: SubscriptionPlanner
   readonly channels: ChannelRequests
-  /** Who the token is of; undefined when it opens no stream. */
+  /** The caller of the token; undefined when it opens no stream. */
   readonly authenticate: (token: string) => Promise<Listener | undefined>
-  /** Who comes without a token; undefined where one is required. */
-  readonly everybody: Listener | undefined
+  /** The caller without a token; undefined where one is required. */
+  readonly anonymous: Listener | undefined
   readonly log: Logger
   /** What the payload of a broadcast may take. */
   readonly broadcastLimitBytes: number
-  /** Milliseconds a client has to say who it is. */
+  /** Milliseconds a client has to authenticate. */
   readonly authenticationMs: number
 }
 
@@ -60,7 +60,7 @@ export class WebSocketSession {
     this.address = address
   }
 
-  /** Whether it is known who the client is. */
+  /** Whether the client is authenticated and counted. */
   get isAdmitted(): boolean {
     return this.#stream !== undefined
   }
@@ -101,15 +101,15 @@ export class WebSocketSession {
   }
 
   async #begin(offered: Offered): Promise<void> {
-    const { everybody, authenticate, authenticationMs } = this.#deps
-    if (everybody === undefined && offered === 'nothing') {
+    const { anonymous, authenticate, authenticationMs } = this.#deps
+    if (anonymous === undefined && offered === 'nothing') {
       this.#send({ type: 'connected', client_id: this.id })
       this.#authentication = setTimeout(() => this.close(4401, 'auth timeout'), authenticationMs).unref()
       return
     }
     try {
       const listener =
-        everybody ?? (typeof offered === 'string' ? undefined : await authenticate(offered.token))
+        anonymous ?? (typeof offered === 'string' ? undefined : await authenticate(offered.token))
       if (listener === undefined) {
         this.close(4401, 'invalid or expired token')
         return
@@ -157,9 +157,9 @@ export class WebSocketSession {
   }
 
   async #authenticate(message: ClientMessage): Promise<void> {
-    const { everybody, authenticate, streams, channels } = this.#deps
+    const { anonymous, authenticate, streams, channels } = this.#deps
     const { token } = message.members
-    if (everybody === undefined) {
+    if (anonymous === undefined) {
       if (typeof token !== 'string' || token === '') throw realtimeErrors.missingToken()
       const listener = await authenticate(token)
       if (listener === undefined) throw realtimeErrors.authenticationFailed()
@@ -171,9 +171,9 @@ export class WebSocketSession {
       if (stream.listener.userId !== listener.userId) throw realtimeErrors.authenticationFailed()
       for (const table of stream.subscriptions.keys()) requireTable(listener.scope, table)
       stream.listener = listener
-      // The policies may see somebody else in it: another session, a second factor.
+      // To the policies it may be another identity: another session, a second factor.
       if (stream.subscriptions.size > 0) await streams.rejoin(stream)
-      channels.doubt(stream)
+      channels.invalidate(stream)
     }
     this.#reply(message)
   }
@@ -210,7 +210,7 @@ export class WebSocketSession {
     else if (kind === 'shutting_down') this.close(1001, messageOf(error))
     else {
       this.#describe(error)
-      this.close(1011, 'the server cannot go on')
+      this.close(1011, 'internal error; reconnect with last_event_id to resume')
     }
   }
 
@@ -235,7 +235,7 @@ export class WebSocketSession {
       })
     } catch (error) {
       if (!isInForce) throw error
-      log.warn({ reason: messageOf(error) }, 'a stream cannot go on')
+      log.warn({ reason: messageOf(error) }, 'failed to continue a stream; ending it')
       stream.end('server_error')
     }
   }
@@ -264,10 +264,10 @@ export class WebSocketSession {
       return
     }
     this.#transport.send([text])
-    if (this.#transport.pendingBytes > strangerPendingBytes) this.#transport.cutOff()
+    if (this.#transport.pendingBytes > unauthenticatedPendingBytes) this.#transport.cutOff()
   }
 
-  /** What the client is told of a failure; a fault of ours goes to the log. */
+  /** The message of a failure for the client; the cause of an internal error goes to the log. */
   #describe(error: unknown): string {
     const known = error instanceof AppError ? error : translateDatabaseFailure(error)
     if (known !== undefined) return known.message

@@ -1,12 +1,12 @@
 /** How long WebSockets wait for their clients, in milliseconds. */
 export interface WebSocketTiming {
-  /** A client has so long to say who it is. */
+  /** A client has so long to authenticate. */
   readonly authenticationMs: number
   /** A ping must be answered in this time. */
   readonly pongMs: number
   /** A client may listen to nothing for so long. */
   readonly idleMs: number
-  /** What the policies of channels have permitted is asked again after so long. */
+  /** The policies of channels are evaluated again after so long. */
   readonly accessMs: number
 }
 

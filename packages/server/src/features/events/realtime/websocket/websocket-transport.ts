@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
-import type { Ending, Transport } from '../stream.ts'
+import { type Ending, gapMessage, type Transport } from '../stream.ts'
 
 /** How long a client has to answer the end of the conversation. */
-const farewellMs = 2000
+const closeTimeoutMs = 2000
 
 /** Frames to the client of a WebSocket; each is a JSON text. */
 export class WebSocketTransport implements Transport {
@@ -33,8 +33,7 @@ export class WebSocketTransport implements Transport {
   }
 
   gap(id: string | undefined): void {
-    const message = 'events before this one may be missing; read the tables again'
-    this.send([JSON.stringify({ type: 'system', message, id })])
+    this.send([JSON.stringify({ type: 'system', message: gapMessage, id })])
   }
 
   /** Pings have a rhythm of their own. */
@@ -67,7 +66,7 @@ export class WebSocketTransport implements Transport {
   close(code: number, reason: string): void {
     if (!this.isOpen) return
     this.#socket.close(code, reason)
-    const timer = setTimeout(() => this.#socket.terminate(), farewellMs).unref()
+    const timer = setTimeout(() => this.#socket.terminate(), closeTimeoutMs).unref()
     this.#socket.once('close', () => clearTimeout(timer))
   }
 
@@ -81,6 +80,6 @@ const endings: Readonly<Record<Ending, { readonly code: number; readonly reason:
   slow_client: { code: 1013, reason: 'the client reads too slowly' },
   session_ended: { code: 4401, reason: 'the token has expired or its session has ended' },
   server_shutdown: { code: 1001, reason: 'server is shutting down' },
-  server_error: { code: 1011, reason: 'the server cannot go on' },
+  server_error: { code: 1011, reason: 'internal error; reconnect with last_event_id to resume' },
   disconnected: { code: 4000, reason: 'disconnected by an administrator' },
 }

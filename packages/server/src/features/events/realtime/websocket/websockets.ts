@@ -10,8 +10,8 @@ import { type Offered, type SessionDeps, WebSocketSession } from './websocket-se
 import type { WebSocketTiming } from './websocket-timing.ts'
 import { WebSocketTransport } from './websocket-transport.ts'
 
-/** WebSockets from one address that have not said who they are. */
-export const strangersPerAddress = 100
+/** Unauthenticated WebSockets from one address at most. */
+export const unauthenticatedPerAddress = 100
 
 export interface WebSocketsDeps extends Omit<SessionDeps, 'authenticationMs' | 'broadcastLimitBytes'> {
   readonly config: Config['realtime']
@@ -25,14 +25,14 @@ export class WebSockets implements StreamHooks {
   readonly #deps: WebSocketsDeps
   readonly #sessions = new Map<string, WebSocketSession>()
   /** Those that came without a token; some may have been admitted since. */
-  readonly #strangers = new Set<WebSocketSession>()
+  readonly #unauthenticated = new Set<WebSocketSession>()
 
   constructor(deps: WebSocketsDeps) {
     this.#deps = deps
   }
 
   open(socket: WebSocket, connection: Socket, address: string, offered: Offered): void {
-    const { config, streams, timing, everybody } = this.#deps
+    const { config, streams, timing, anonymous } = this.#deps
     const transport = new WebSocketTransport(socket, connection)
     const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() })
     const deps = {
@@ -45,15 +45,15 @@ export class WebSockets implements StreamHooks {
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#sessions.delete(session.id)
-      this.#strangers.delete(session)
+      this.#unauthenticated.delete(session)
       session.leave()
     })
-    if (everybody === undefined && offered === 'nothing') {
-      if (this.#countStrangers(address) >= strangersPerAddress) {
+    if (anonymous === undefined && offered === 'nothing') {
+      if (this.#countUnauthenticated(address) >= unauthenticatedPerAddress) {
         session.close(4008, 'connection limit exceeded')
         return
       }
-      this.#strangers.add(session)
+      this.#unauthenticated.add(session)
     }
     this.#sessions.set(session.id, session)
     // Without `binaryType` a message is one buffer.
@@ -84,10 +84,10 @@ export class WebSockets implements StreamHooks {
     this.#deps.members.leave(stream)
   }
 
-  #countStrangers(address: string): number {
+  #countUnauthenticated(address: string): number {
     let count = 0
-    for (const session of this.#strangers) {
-      if (session.isAdmitted) this.#strangers.delete(session)
+    for (const session of this.#unauthenticated) {
+      if (session.isAdmitted) this.#unauthenticated.delete(session)
       else if (session.address === address) count += 1
     }
     return count
