@@ -20,7 +20,7 @@ export const compileValidator: Compile = (route) => {
       : validate
   }
   const integers = integersOf(route.schema)
-  const known = route.httpPart === 'querystring' ? Object.keys(propertiesOf(route.schema)) : undefined
+  const known = route.httpPart === 'querystring' ? namesOf(route.schema) : undefined
   return (parameters) => {
     if (known !== undefined) {
       const unknown = Object.keys(parameters).find((name) => !known.includes(name) && !name.startsWith('_'))
@@ -29,6 +29,12 @@ export const compileValidator: Compile = (route) => {
     }
     return validate(integers.length === 0 ? parameters : readIntegers(parameters, integers))
   }
+}
+
+/** Names of parameters; undefined where the schema allows any. */
+function namesOf(schema: TSchema): readonly string[] | undefined {
+  const { additionalProperties } = schema as { additionalProperties?: unknown }
+  return additionalProperties === true ? undefined : Object.keys(propertiesOf(schema))
 }
 
 function propertiesOf(schema: TSchema): Readonly<Record<string, { type?: unknown }>> {

@@ -113,6 +113,10 @@ describe('oauth server › authorization', () => {
     }
   })
 
+  test('ignores parameters it does not know, as RFC 6749 says', async () => {
+    expect((await authorize(askWith(client, proof, { nonce: 'x', prompt: 'login' }))).status).toBe(200)
+  })
+
   test.each(['client_id', 'redirect_uri', 'scope', 'state'])('refuses a repeated %s', async (name) => {
     const query = new URLSearchParams(askWith(client, proof))
     query.append(name, query.get(name) ?? '')

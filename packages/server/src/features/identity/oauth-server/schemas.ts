@@ -111,13 +111,17 @@ export const authorizeSchema = {
   summary: 'Ask for authorization as the signed-in user',
   description: 'For people there is the page `/oauth/authorize`, which takes the same parameters.',
   security: bearerSecurity,
-  querystring: Type.Object({
-    ...asked,
-    allowed_tables: Type.Optional(
-      Type.Union([Type.String(), texts], { description: 'Collections; none: all.' }),
-    ),
-    resource: Type.Optional(Type.Union([Type.String(), texts], { description: 'RFC 8707; this server.' })),
-  }),
+  querystring: Type.Object(
+    {
+      ...asked,
+      allowed_tables: Type.Optional(
+        Type.Union([Type.String(), texts], { description: 'Collections; none: all.' }),
+      ),
+      resource: Type.Optional(Type.Union([Type.String(), texts], { description: 'RFC 8707; this server.' })),
+      // Parameters that are not recognized are ignored (RFC 6749 §3.1).
+    },
+    { additionalProperties: true },
+  ),
   response: responses({
     200: Type.Union([
       Type.Object({
