@@ -9,6 +9,7 @@ import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
 import { appErrorTable } from './features/identity/apps/index.ts'
 import { mfaErrorTable } from './features/identity/mfa/index.ts'
+import { oauthServerErrorTable } from './features/identity/oauth-server/index.ts'
 import { passkeyErrorTable } from './features/identity/passkeys/index.ts'
 import { passwordErrorTable } from './features/identity/passwords/index.ts'
 import { socialLoginErrorTable } from './features/identity/social-login/index.ts'
@@ -43,6 +44,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Sign-in providers': socialLoginErrorTable,
   Apps: appErrorTable,
   'API keys': apiKeyErrorTable,
+  'OAuth server': oauthServerErrorTable,
   Mail: mailErrorTable,
   Realtime: realtimeErrorTable,
   Webhooks: webhookErrorTable,

@@ -26,7 +26,7 @@ const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', '
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
   accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'throttle'],
-  'api-keys': ['audit'],
+  'api-keys': ['audit', 'opaque-tokens'],
   apps: ['audit'],
   'auth-settings': ['audit'],
   jobs: ['audit', 'queue'],
@@ -34,6 +34,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   matviews: ['audit', 'throttle'],
   mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
   overview: ['admin'],
+  'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys'],
   passkeys: ['accounts', 'mfa', 'throttle'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],

@@ -6,7 +6,9 @@ import { forgetUnlistened } from '../features/events/realtime/index.ts'
 import { pruneDeliveries } from '../features/events/webhooks/index.ts'
 import { deleteExpired } from '../features/identity/accounts/index.ts'
 import { cleanUp } from '../features/identity/mfa/index.ts'
+import { deleteLogs, deleteRequests } from '../features/operations/logs/index.ts'
 import { deleteEndedWindows } from '../features/operations/throttle/index.ts'
+import { deleteUsage } from '../features/operations/usage/index.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
 
 export function cleanUpCommand(terminal: Terminal): Command {
@@ -27,6 +29,9 @@ export function cleanUpCommand(terminal: Terminal): Command {
       await deleteExpired(system)
       await deleteEndedWindows(system)
       await forgetUnlistened(system)
+      await deleteLogs(system, config.logging.retention_days)
+      await deleteRequests(system, config.logging.retention_days)
+      await deleteUsage(system, config.usage.retention_days)
       const jobs = await deleteFinishedJobRows(system, config.jobs.retention_days)
       const deliveries = await pruneDeliveries(system, config.webhooks.retention_days * 24)
       const { removed } = await pruneOutbox(system, config.events.retention_hours)

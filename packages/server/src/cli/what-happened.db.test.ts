@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CommandResult } from '../../test/command.ts'
-import { basaltHere } from '../../test/terminal.ts'
+import { basaltHere, createTerminal } from '../../test/terminal.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-app.ts'
 import { testSecret } from '../../test/test-config.ts'
+import { waitFor } from '../../test/wait-for.ts'
+import { main } from '../main.ts'
 
 const alice = 'a11ce000-0000-4000-8000-000000000001'
 
@@ -21,10 +23,12 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
+function environment() {
+  return { BASALT_DATABASE_URL: database.url, BASALT_AUTH_JWT_SECRET: testSecret }
+}
+
 function run(...args: string[]): Promise<CommandResult> {
-  return basaltHere(args, {
-    env: { BASALT_DATABASE_URL: database.url, BASALT_AUTH_JWT_SECRET: testSecret },
-  })
+  return basaltHere(args, { env: environment() })
 }
 
 describe('basalt usage', () => {
@@ -59,6 +63,42 @@ describe('basalt logs', () => {
     expect(JSON.parse(stdout)).toMatchObject({ level: 'warn', node: 'web/1', requestId: 'request-0001' })
     expect((await run('logs', '--query', 'nothing')).stdout).toBe('')
     expect((await run('logs', '--level', 'loud')).code).toBe(2)
+  })
+})
+
+describe('basalt logs --follow', () => {
+  test('prints what is logged from then on, filtered, until it is interrupted', async () => {
+    const listeners = new Map<string, () => void>()
+    const terminal = {
+      ...createTerminal(['logs', '--follow', '--level', 'warn', '--limit', '1', '--json'], {
+        env: environment(),
+      }),
+      on: (signal: string, listener: () => void) => void listeners.set(signal, listener),
+    }
+    const lines = () =>
+      terminal.output.stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line).message)
+    const ended = main(terminal)
+    await waitFor('what was logged before', () => lines().length === 1)
+    await database.sql(`
+      insert into basalt.logs (logged_at, level, message, attrs, node) values
+        (now(), 30, 'quiet', '{}', 'web/1'), (now(), 50, 'loud', '{}', 'web/2')`)
+    await waitFor('the entry', () => lines().length === 2)
+    // By a clock that is behind.
+    await database.sql(`
+      insert into basalt.logs (logged_at, level, message, attrs, node) values
+        ('2026-03-04T05:06:00Z', 40, 'late', '{}', 'web/3')`)
+    await waitFor('the late entry', () => lines().length === 3)
+    expect(lines()).toEqual(['request\x1b failed', 'loud', 'late'])
+    expect([...listeners.keys()]).toEqual(['SIGINT', 'SIGTERM'])
+    listeners.get('SIGINT')?.()
+    await ended
+    expect([terminal.exitCode ?? 0, terminal.output.stderr]).toEqual([0, ''])
+    await database.sql(
+      "delete from basalt.logs where logged_at = '2026-03-04T05:06:00Z' or logged_at > now() - interval '1 hour'",
+    )
   })
 })
 

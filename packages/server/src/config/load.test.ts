@@ -79,6 +79,12 @@ describe('without anything', () => {
         require_verified_email: false,
         site_url: '',
         magic_link_enabled: false,
+        oauth_provider: {
+          enabled: false,
+          access_token_duration: 3600,
+          refresh_token_duration: 2_592_000,
+          auth_code_duration: 600,
+        },
         magic_link_duration: 600,
         anonymous_auth_enabled: false,
         totp_enabled: false,

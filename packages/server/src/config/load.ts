@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { closest, distance } from 'fastest-levenshtein'
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { Check } from 'typebox/value'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
+import { suggestion } from '../lib/suggestion.ts'
 import { configRules } from './rules.ts'
 import { type Config, listSettings, type Setting } from './schema.ts'
 
@@ -208,12 +208,6 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** Names the nearest known key, unless nothing is near. */
-function suggestion(name: string, known: readonly string[]): string {
-  const nearest = closest(name, known)
-  return distance(name, nearest) <= Math.max(3, name.length / 2) ? `; did you mean ${nearest}?` : ''
 }
 
 function deepFreeze<Value extends object>(value: Value): Value {

@@ -2,17 +2,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApiKey } from '../../test/api-keys.ts'
 import { alice, notes } from '../../test/fixtures.ts'
 import { forgeJwt } from '../../test/jwt.ts'
+import { askToken, createClient, createOAuthApp, obtainTokens } from '../../test/oauth.ts'
 import { examplePath, listRoutes, type ServedRoute } from '../../test/routes.ts'
-import { createTestApp, type TestApp, userToken } from '../../test/test-app.ts'
+import { type TestApp, userToken } from '../../test/test-app.ts'
 
 /** Who may call which route. A new route is missing here: to add its row is to decide that. */
 const rows = {
   public: {
     '/': 'GET',
+    '/.well-known/oauth-authorization-server': 'GET',
+    '/.well-known/oauth-protected-resource': 'GET',
     '/admin/sign-in': 'GET',
     '/api/admin/auth': 'POST',
     '/api/admin/status': 'GET',
     '/api/auth/anonymous': 'POST',
+    '/api/auth/introspect': 'POST',
     '/api/auth/login': 'POST',
     '/api/auth/logout': 'POST',
     '/api/auth/magic-link': 'POST',
@@ -22,8 +26,10 @@ const rows = {
     '/api/auth/password-reset/confirm': 'POST',
     '/api/auth/refresh': 'POST',
     '/api/auth/register': 'POST',
+    '/api/auth/revoke': 'POST',
     '/api/auth/sms': 'POST',
     '/api/auth/sms/confirm': 'POST',
+    '/api/auth/token': 'POST',
     '/api/auth/verify': 'POST',
     '/api/auth/webauthn/login/begin': 'POST',
     '/api/auth/webauthn/login/discover/begin': 'POST',
@@ -44,6 +50,7 @@ const rows = {
     '/favicon.svg': 'GET',
     '/health': 'GET',
     '/metrics': 'GET',
+    '/oauth/authorize': 'GET POST',
   },
   document: {
     '/api/openapi.json': 'GET',
@@ -71,7 +78,11 @@ const rows = {
     '/api/auth/api-keys': 'GET POST',
     '/api/auth/api-keys/:id': 'PATCH DELETE',
     '/api/auth/api-keys/:id/rotate': 'POST',
+    '/api/auth/authorize': 'GET',
+    '/api/auth/authorize/consent': 'POST',
     '/api/auth/change-password': 'POST',
+    '/api/auth/grants': 'GET',
+    '/api/auth/grants/:id': 'DELETE',
     '/api/auth/identities': 'GET',
     '/api/auth/link/email': 'POST',
     '/api/auth/link/oauth': 'POST DELETE',
@@ -140,6 +151,9 @@ const rows = {
     '/api/admin/matviews': 'GET POST',
     '/api/admin/matviews/:id': 'GET PUT DELETE',
     '/api/admin/matviews/:id/refresh': 'POST',
+    '/api/admin/oauth/clients': 'GET POST',
+    '/api/admin/oauth/clients/:clientId': 'GET PUT DELETE',
+    '/api/admin/oauth/clients/:clientId/rotate-secret': 'POST',
     '/api/admin/realtime/connections': 'GET',
     '/api/admin/realtime/connections/:id/disconnect': 'POST',
     '/api/admin/realtime/stats': 'GET',
@@ -227,6 +241,10 @@ const expected = {
   'readwrite key': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
   'key with tables': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
   '* key': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'readonly token of a client': everywhere('insufficient_scope', forPrograms),
+  'token of a client': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'token of a client for itself': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'revoked token of a client': everywhere('invalid_token', forAdmins),
   administrator: everywhere('invalid_token', {
     document: 'in',
     link: 'in',
@@ -244,8 +262,7 @@ let pending: string
 const keys = new Map<Credential, string>()
 
 beforeAll(async () => {
-  app = await createTestApp({ setup: notes })
-  await app.sql('insert into basalt.users (id) values ($1)', [alice])
+  app = await createOAuthApp({ setup: notes })
   const [row] = await app.sql(
     `insert into basalt.pending_sign_ins (user_id, method, expires_at)
     values ($1, 'password', now() + interval '1 hour') returning id`,
@@ -265,6 +282,20 @@ beforeAll(async () => {
   await app.sql('update basalt.api_keys set revoked_at = now() where id = $1', [
     await make('revoked key', {}),
   ])
+  const client = await createClient(app)
+  const obtain = async (credential: Credential, scope: string) => {
+    const { access_token } = await obtainTokens(app, userToken({ sub: alice }), client, { scope })
+    keys.set(credential, access_token)
+  }
+  await obtain('readonly token of a client', 'readonly')
+  await obtain('token of a client', '*')
+  await obtain('revoked token of a client', '*')
+  const body = `token=${keys.get('revoked token of a client')}`
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  await app.request('POST', '/api/auth/revoke', { body, headers })
+  const form = { grant_type: 'client_credentials', scope: '*', client_id: client.clientId }
+  const { access_token } = (await askToken(app, { ...form, client_secret: client.clientSecret })).json
+  keys.set('token of a client for itself', access_token)
   keys.set('mistyped key', `basalt_key_${'0'.repeat(49)}`)
 })
 afterAll(() => app[Symbol.asyncDispose]())

@@ -13,6 +13,24 @@ afterAll(() => app[Symbol.asyncDispose]())
 
 const json = { 'content-type': 'application/json' }
 
+describe('a query parameter that the endpoint does not know', () => {
+  test.each([
+    ['/api/admin/logs?levl=error', 'unknown parameter "levl"; did you mean level?'],
+    ['/api/admin/audit?user=x', 'unknown parameter "user"; did you mean user_id?'],
+    ['/api/admin/apps?sort=name', 'unknown parameter "sort"'],
+    ['/api/admin/usage?constructor=1', 'unknown parameter "constructor"'],
+    ['/api/admin/jobs?page=2&offset=1', 'unknown parameter "page"; did you mean state?'],
+  ])('%s is 400 and names the nearest one', async (path, message) => {
+    const response = await app.request('GET', path, { token: await app.adminToken() })
+    expect(envelope(response)).toEqual({ code: 400, message, error: 'unknown_parameter' })
+  })
+
+  test('is ignored when its name begins with _', async () => {
+    const response = await app.request('GET', '/api/admin/logs?_=1', { token: await app.adminToken() })
+    expect(response.status).toBe(200)
+  })
+})
+
 describe('a path that is none', () => {
   test.each(['/nothing', '/api', '/api/collections', '/api/collections/a/b/c', '/Health', '//health'])(
     '%s is 404 in the envelope',

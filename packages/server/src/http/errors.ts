@@ -7,6 +7,11 @@ export const httpErrorTable = {
     message: (problem: string) => problem,
     help: 'A parameter or a member of the body has the wrong form; the message names it and what was expected.',
   },
+  unknownParameter: {
+    status: 400,
+    message: (name: string, suggestion: string) => `unknown parameter "${name}"${suggestion}`,
+    help: 'The endpoint has no such query parameter; the message names the nearest one. Names that begin with `_` are ignored.',
+  },
   invalidListParameter: {
     status: 400,
     message: (name: string, expected: string) => `invalid ${name}${expected === '' ? '' : `; ${expected}`}`,
@@ -55,7 +60,7 @@ export const httpErrorTable = {
   insufficientScope: {
     status: 403,
     message: (what: string) => `api key scope does not permit ${what}`,
-    help: 'An API key reads and, unless its scope is `readonly`, writes the collections it allows. Accounts, keys and the administration are for people: sign in.',
+    help: 'An API key or a token of an OAuth client reads and, unless its scope is `readonly`, writes the collections it allows. Accounts, keys and the administration are for people: sign in.',
   },
   adminRequired: {
     status: 401,

@@ -1,3 +1,4 @@
+import { parseDay, parseInstant } from '../lib/instant.ts'
 import { isUuid } from '../lib/uuid.ts'
 import { httpErrors } from './errors.ts'
 
@@ -28,14 +29,11 @@ export function readChoice<const Option extends string>(
   return found
 }
 
-/** @throws AppError invalid_list_parameter */
+/** In lower case, as ids are stored. @throws AppError invalid_list_parameter */
 export function readUuid(name: string, text: string): string {
   if (!isUuid(text)) throw httpErrors.invalidListParameter(name, 'must be a UUID')
-  return text
+  return text.toLowerCase()
 }
-
-const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
-const dayForm = /^\d{4}-\d\d-\d\d$/
 
 const dayMs = 24 * 3600 * 1000
 
@@ -61,16 +59,14 @@ export function readTimeRange(
       `${names[1]} filter`,
       `must be greater than or equal to ${names[0]} filter`,
     )
-  const isDay = range.to !== undefined && dayForm.test(range.to)
+  const isDay = range.to !== undefined && parseDay(range.to) !== undefined
   // A moment itself is included too: what is stored is exact to the microsecond.
   return { from, to: to === undefined ? undefined : new Date(to.getTime() + (isDay ? dayMs : 1)) }
 }
 
 function readInstant(name: string, text: string): Date {
-  const instant = dayForm.test(text) || instantForm.test(text) ? new Date(text) : undefined
-  // A date that no calendar has, such as 31 February, becomes another one or none.
-  const isReal = instant !== undefined && !Number.isNaN(instant.getTime())
-  if (!isReal || (dayForm.test(text) && instant.toISOString().slice(0, 10) !== text))
+  const instant = parseDay(text) ?? parseInstant(text)
+  if (instant === undefined)
     throw httpErrors.invalidListParameter(`${name} filter`, 'expected RFC3339 or YYYY-MM-DD')
   return instant
 }

@@ -1,25 +1,45 @@
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
+import { suggestion } from '../lib/suggestion.ts'
+import { httpErrors } from './errors.ts'
 
 type Compile = typeof TypeBoxValidatorCompiler
 
 /**
  * Checks parts of a request against their schemas. Parameters come as texts: only what is written as an integer is
  * read as one, where TypeBox's own conversion makes 1 of `true` and of `1.5`. A parameter given twice is an array,
- * which no schema takes.
+ * which no schema takes. One that the route does not know is refused: a misspelled filter would answer everything.
  */
 export const compileValidator: Compile = (route) => {
   // TypeBox converts everything but bodies.
   const validate = TypeBoxValidatorCompiler({ ...route, httpPart: 'body' })
-  if (route.httpPart === 'body') return validate
+  if (route.httpPart === 'body') {
+    // Fastify hands null on when there is no body.
+    return Type.IsOptional(route.schema)
+      ? (body) => (body === null ? { value: body } : validate(body))
+      : validate
+  }
   const integers = integersOf(route.schema)
-  if (integers.length === 0) return validate
-  return (parameters) => validate(readIntegers(parameters, integers))
+  const known = route.httpPart === 'querystring' ? Object.keys(propertiesOf(route.schema)) : undefined
+  return (parameters) => {
+    if (known !== undefined) {
+      const unknown = Object.keys(parameters).find((name) => !known.includes(name) && !name.startsWith('_'))
+      if (unknown !== undefined)
+        return { error: httpErrors.unknownParameter(unknown, suggestion(unknown, known)) }
+    }
+    return validate(integers.length === 0 ? parameters : readIntegers(parameters, integers))
+  }
+}
+
+function propertiesOf(schema: TSchema): Readonly<Record<string, { type?: unknown }>> {
+  const { properties = {} } = schema as { properties?: Readonly<Record<string, { type?: unknown }>> }
+  return properties
 }
 
 function integersOf(schema: TSchema): readonly string[] {
-  const { properties = {} } = schema as { properties?: Readonly<Record<string, { type?: unknown }>> }
-  return Object.entries(properties).flatMap(([name, { type }]) => (type === 'integer' ? [name] : []))
+  return Object.entries(propertiesOf(schema)).flatMap(([name, { type }]) =>
+    type === 'integer' ? [name] : [],
+  )
 }
 
 function readIntegers(parameters: unknown, names: readonly string[]): unknown {

@@ -25,7 +25,7 @@ export type Guard =
   | 'data'
   | 'stream'
 
-/** What a program, which presents an API key, may call a route for. Without it, routes are for people only. */
+/** What a program, which presents an API key or an OAuth token, may call a route for. Without it, routes are for people only. */
 export type ProgramAccess = 'read' | 'write'
 
 // Every route states its guard and operation; `authentication.ts` refuses to start without. The identity is set

@@ -18,11 +18,13 @@ export interface PageParts {
    * application's mail see that application's name and nothing of the server.
    */
   readonly application?: string
+  /** Origins that forms of the page may lead to, beside its own; browsers look at redirects of a form, too. */
+  readonly formTargets?: readonly string[]
   /** Files of this server that the page loads, before its own script runs. */
   readonly assets?: { readonly styles: readonly string[]; readonly scripts: readonly string[] }
 }
 
-export function createPage({ title, body, script, application, assets }: PageParts): Page {
+export function createPage({ title, body, script, application, formTargets = [], assets }: PageParts): Page {
   const styles = assets?.styles.map((path) => `<link rel="stylesheet" href="${path}">\n`).join('') ?? ''
   const scripts = assets?.scripts.map((path) => `<script src="${path}"></script>\n`).join('') ?? ''
   const scriptTag = script === undefined ? '' : `<script>${script}</script>`
@@ -52,7 +54,7 @@ ${scripts}${scriptTag}
     `script-src ${[...self, ...(script === undefined ? [] : [`'${hashSource(script)}'`])].join(' ') || "'none'"}`,
     `img-src 'self'${assets === undefined ? '' : ' data:'}`,
     "connect-src 'self'",
-    "form-action 'self'",
+    ["form-action 'self'", ...formTargets].join(' '),
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ]

@@ -15,6 +15,7 @@ import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
 import { AppLimiter, apps } from './apps/index.ts'
 import { AuthSettings, authSettings } from './auth-settings/index.ts'
 import { defineUnfinishedHousekeeping, mfa, secondFactors } from './mfa/index.ts'
+import { createOAuthTokens, defineOAuthHousekeeping, oauthServer } from './oauth-server/index.ts'
 import { passkeys } from './passkeys/index.ts'
 import { defineSocialHousekeeping, type SocialLogin, socialLogin } from './social-login/index.ts'
 
@@ -43,6 +44,7 @@ export function wireIdentity(
   const database = platform.database.system
   defineAccountHousekeeping(database, queue, config.auth.clean_up.anonymous_days)
   defineUnfinishedHousekeeping(database, queue, config.auth.clean_up)
+  defineOAuthHousekeeping(database, queue)
   defineSocialHousekeeping(database, queue)
   const limiter = new AppLimiter(database)
   if (!config.auth.enabled) {
@@ -67,7 +69,12 @@ export function wireIdentity(
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
   }
   const apiKeyVerifier = new ApiKeyVerifier(database, clock, notifications, log)
+  const oauthTokens = createOAuthTokens(database, clock, notifications)
   const forgetApiKeys = () => apiKeyVerifier.change()
+  const forgetPrograms = () => {
+    apiKeyVerifier.change()
+    oauthTokens.change()
+  }
   const social = socialLogin({
     accounts: context,
     config: config.auth,
@@ -80,21 +87,32 @@ export function wireIdentity(
     reachProvider,
   })
   const mfaContext = { accounts: context, secrets: platform.secrets() }
+  const passkeyContext = { mfa: mfaContext, publicBaseUrl, log }
+  const sessions = refuseEndedSessions(
+    createAccessTokenVerifier({ secret: keys.access, clock }),
+    endedSessions,
+  )
+  const oauth = {
+    config: config.auth.oauth_provider,
+    database,
+    key: keys.oauth,
+    appName: config.email.app_name,
+    publicBaseUrl,
+    onRevoke: () => oauthTokens.change(),
+  }
   return {
     features: [
-      apps({ database, limiter, onChange: forgetApiKeys }),
+      apps({ database, limiter, onChange: forgetPrograms }),
       apiKeys({ service: new ApiKeyService(database, clock, forgetApiKeys), verifier: apiKeyVerifier }),
       authSettings(settings),
       accounts(context),
       mfa(mfaContext),
-      passkeys({ mfa: mfaContext, publicBaseUrl, log }),
+      passkeys(passkeyContext),
+      oauthServer({ oauth, passkeys: passkeyContext, sessions }),
       social.feature,
     ],
     openPopup: social.openPopup,
-    verifiers: [
-      apiKeyVerifier,
-      refuseEndedSessions(createAccessTokenVerifier({ secret: keys.access, clock }), endedSessions),
-    ],
+    verifiers: [apiKeyVerifier, ...(config.auth.oauth_provider.enabled ? [oauthTokens] : []), sessions],
     limiter,
   }
 }

@@ -20,6 +20,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'accounts', description: 'Signing up, in and out.' },
         { name: 'mfa', description: 'Second factors.' },
         { name: 'passkeys', description: 'Passkeys, as first and second factor.' },
+        { name: 'oauth', description: 'Programs of others, let in by users.' },
         { name: 'mail', description: 'Texts of mail.' },
         { name: 'realtime', description: 'Changes and messages, as they happen.' },
         { name: 'webhooks', description: 'Changes, posted to receivers.' },

@@ -1,4 +1,4 @@
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import * as schemas from './schemas.ts'
 import type { MatviewService } from './service.ts'
@@ -19,8 +19,7 @@ export function matviewRoutes(app: HttpServer, matviews: MatviewService): void {
   app.post(
     path,
     { config: { guard: 'admin', operation: 'matviews.register' }, schema: schemas.registerMatviewSchema },
-    async (request, reply) =>
-      reply.code(201).send(await matviews.register(request.body, addressKey(request))),
+    async (request, reply) => reply.code(201).send(await matviews.register(request.body, originOf(request))),
   )
 
   app.get(
@@ -34,7 +33,7 @@ export function matviewRoutes(app: HttpServer, matviews: MatviewService): void {
     { config: { guard: 'admin', operation: 'matviews.update' }, schema: schemas.updateMatviewSchema },
     async (request, reply) => {
       const { refreshMode } = request.body
-      return reply.send(await matviews.setRefreshMode(request.params.id, refreshMode, addressKey(request)))
+      return reply.send(await matviews.setRefreshMode(request.params.id, refreshMode, originOf(request)))
     },
   )
 
@@ -42,7 +41,7 @@ export function matviewRoutes(app: HttpServer, matviews: MatviewService): void {
     `${path}/:id`,
     { config: { guard: 'admin', operation: 'matviews.unregister' }, schema: schemas.deleteMatviewSchema },
     async (request, reply) => {
-      await matviews.delete(request.params.id, addressKey(request))
+      await matviews.delete(request.params.id, originOf(request))
       return reply.code(204).send()
     },
   )
@@ -50,6 +49,6 @@ export function matviewRoutes(app: HttpServer, matviews: MatviewService): void {
   app.post(
     `${path}/:id/refresh`,
     { config: { guard: 'admin', operation: 'matviews.refresh' }, schema: schemas.refreshMatviewSchema },
-    async (request, reply) => reply.send(await matviews.refresh(request.params.id, addressKey(request))),
+    async (request, reply) => reply.send(await matviews.refresh(request.params.id, originOf(request))),
   )
 }

@@ -1,4 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { JobRefused, type JobType } from '../../../job-queue.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { isUuid } from '../../../lib/uuid.ts'
@@ -31,15 +32,15 @@ export interface RegisterView {
 export interface MatviewService {
   list(): Promise<Registration[]>
   /** @throws AppError invalid_identifier, not_materialized_view, matview_already_registered, … */
-  register(input: RegisterView, address: string): Promise<Registration>
+  register(input: RegisterView, origin: RequestOrigin): Promise<Registration>
   /** @throws AppError matview_not_found */
   get(id: string): Promise<Registration>
   /** @throws AppError invalid_refresh_mode, matview_not_found */
-  setRefreshMode(id: string, mode: string | undefined, address: string): Promise<Registration>
+  setRefreshMode(id: string, mode: string | undefined, origin: RequestOrigin): Promise<Registration>
   /** The view itself stays. @throws AppError matview_not_found */
-  delete(id: string, address: string): Promise<void>
+  delete(id: string, origin: RequestOrigin): Promise<void>
   /** @throws AppError matview_not_found and those of a refresh */
-  refresh(id: string, address: string): Promise<{ registration: Registration; durationMs: number }>
+  refresh(id: string, origin: RequestOrigin): Promise<{ registration: Registration; durationMs: number }>
 }
 
 const defaultSchema = 'public'
@@ -54,7 +55,7 @@ export function createMatviewService(database: SystemDatabase, refresher: Refres
   return {
     list: async () => (await queries.listMatviews(database)).map(showRegistration),
 
-    async register({ viewName = '', schema = defaultSchema, refreshMode = 'standard' }, address) {
+    async register({ viewName = '', schema = defaultSchema, refreshMode = 'standard' }, origin) {
       if (viewName === '') throw matviewErrors.missingMatviewField('viewName')
       const mode = requireMode(refreshMode)
       const names = [requireIdentifier(schema), requireIdentifier(viewName)] as const
@@ -66,14 +67,14 @@ export function createMatviewService(database: SystemDatabase, refresher: Refres
         if (row === undefined) throw matviewErrors.matviewAlreadyRegistered()
         const detail = { view: names.join('.'), refreshMode: mode }
         const action = 'matviews.register'
-        await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, address })
+        await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, origin })
         return showRegistration(row)
       })
     },
 
     get: async (id) => showRegistration(await require(id)),
 
-    async setRefreshMode(id, given, address) {
+    async setRefreshMode(id, given, origin) {
       requireMatviewId(id)
       if (given === undefined) throw matviewErrors.missingMatviewField('refreshMode')
       const mode = requireMode(given)
@@ -82,28 +83,28 @@ export function createMatviewService(database: SystemDatabase, refresher: Refres
         if (row === undefined) throw matviewErrors.matviewNotFound()
         const detail = { view: nameOf(row), refreshMode: mode }
         const action = 'matviews.update'
-        await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, address })
+        await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, origin })
         return showRegistration(row)
       })
     },
 
-    async delete(id, address) {
+    async delete(id, origin) {
       requireMatviewId(id)
       await database.transaction(async (transaction) => {
         const row = await queries.deleteMatview(transaction, id)
         if (row === undefined) throw matviewErrors.matviewNotFound()
         const detail = { view: nameOf(row) }
         const action = 'matviews.unregister'
-        await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, address })
+        await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, origin })
       })
     },
 
-    async refresh(id, address) {
+    async refresh(id, origin) {
       const row = await require(id)
       const { row: refreshed, durationMs } = await refresher.refresh(row)
       const detail = { view: nameOf(row), durationMs }
       const action = 'matviews.refresh'
-      await recordAudit(database, { actor: 'admin', action, target: row.id, detail, address })
+      await recordAudit(database, { actor: 'admin', action, target: row.id, detail, origin })
       return { registration: showRegistration(refreshed), durationMs }
     },
   }

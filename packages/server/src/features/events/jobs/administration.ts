@@ -1,4 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -46,18 +47,18 @@ export interface JobAdministration {
   /** @throws AppError invalid_job_id, job_not_found */
   get(id: string): Promise<Job>
   /** @throws AppError missing_job_field, unknown_job_type, invalid_job_payload, invalid_run_at */
-  enqueue(job: NewJob, address: string): Promise<Job>
+  enqueue(job: NewJob, origin: RequestOrigin): Promise<Job>
   /** @throws AppError invalid_job_id, job_not_found, job_not_failed */
-  retry(id: string, address: string): Promise<Job>
+  retry(id: string, origin: RequestOrigin): Promise<Job>
   /** @throws AppError invalid_job_id, job_not_found, job_not_queued */
-  cancel(id: string, address: string): Promise<Job>
+  cancel(id: string, origin: RequestOrigin): Promise<Job>
 }
 
 export function createJobAdministration(database: SystemDatabase, queue: JobQueue): JobAdministration {
   /** Makes one conditional change with its audit row: 404 for an unknown job, 409 for one in another state. */
   async function change(
     id: string,
-    address: string,
+    origin: RequestOrigin,
     action: string,
     work: typeof rows.requeueJobRow,
     refusal: (id: string) => Error,
@@ -69,7 +70,7 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
         throw (await rows.findJobRow(transaction, id)) === undefined ? jobErrors.jobNotFound() : refusal(id)
       }
       const detail = { type: row.type }
-      await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, address })
+      await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, origin })
       return showJob(row)
     })
   }
@@ -100,7 +101,7 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
       return showJob(row)
     },
 
-    async enqueue({ type, payload = {}, maxAttempts, runAt }, address) {
+    async enqueue({ type, payload = {}, maxAttempts, runAt }, origin) {
       requireJobType(queue, type, payload)
       const options = { maxAttempts, runAt: runAt === undefined ? undefined : parseInstant(runAt) }
       const job = await database.transaction(async (transaction) => {
@@ -111,7 +112,7 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
           action: 'jobs.enqueue',
           target: id,
           detail,
-          address,
+          origin,
         })
         const row = await rows.findJobRow(transaction, id)
         if (row === undefined) throw new Error('the job was not added')
@@ -121,13 +122,13 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
       return job
     },
 
-    async retry(id, address) {
-      const job = await change(id, address, 'jobs.retry', rows.requeueJobRow, jobErrors.jobNotFailed)
+    async retry(id, origin) {
+      const job = await change(id, origin, 'jobs.retry', rows.requeueJobRow, jobErrors.jobNotFailed)
       queue.wake()
       return job
     },
 
-    cancel: (id, address) => change(id, address, 'jobs.cancel', rows.cancelJobRow, jobErrors.jobNotQueued),
+    cancel: (id, origin) => change(id, origin, 'jobs.cancel', rows.cancelJobRow, jobErrors.jobNotQueued),
   }
 }
 

@@ -1,4 +1,4 @@
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { JobAdministration } from './administration.ts'
 import { jobErrors } from './errors.ts'
@@ -38,19 +38,19 @@ export function jobRoutes(app: HttpServer, jobs: JobAdministration, isEnabled: b
     scope.post(
       path,
       { config: { guard: 'admin', operation: 'jobs.enqueue' }, schema: schemas.enqueueJobSchema },
-      async (request, reply) => reply.code(201).send(await jobs.enqueue(request.body, addressKey(request))),
+      async (request, reply) => reply.code(201).send(await jobs.enqueue(request.body, originOf(request))),
     )
 
     scope.post(
       `${path}/:id/retry`,
       { config: { guard: 'admin', operation: 'jobs.retry' }, schema: schemas.retryJobSchema },
-      async (request, reply) => reply.send(await jobs.retry(request.params.id, addressKey(request))),
+      async (request, reply) => reply.send(await jobs.retry(request.params.id, originOf(request))),
     )
 
     scope.post(
       `${path}/:id/cancel`,
       { config: { guard: 'admin', operation: 'jobs.cancel' }, schema: schemas.cancelJobSchema },
-      async (request, reply) => reply.send(await jobs.cancel(request.params.id, addressKey(request))),
+      async (request, reply) => reply.send(await jobs.cancel(request.params.id, originOf(request))),
     )
   })
 }

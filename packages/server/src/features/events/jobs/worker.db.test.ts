@@ -118,6 +118,38 @@ describe('a job', () => {
   })
 })
 
+describe('a job that outlives its time limit', () => {
+  test('loses its lease, which is no longer renewed, so that another worker gets it', async () => {
+    const release = gate()
+    const signals: AbortSignal[] = []
+    const overdue = jobType(
+      'test.overdue',
+      async (_payload, { signal }) => {
+        signals.push(signal)
+        if (signals.length === 1) await release.promise
+      },
+      { timeout: 1 },
+    )
+    const inTime = jobType('test.in_time', () => release.promise)
+    await using queue = await openTestQueue(app, [overdue, inTime])
+    const ids = [await queue.enqueue(overdue.name, {}), await queue.enqueue(inTime.name, {})]
+    await waitFor('the time limit', () => signals[0]?.aborted === true)
+    await waitForState(ids[1] ?? '', 'running')
+    // Both leases are marked: those in time are renewed by one statement every few seconds.
+    await app.sql("update basalt.jobs set leased_until = 'infinity' where id = any ($1::uuid[])", [ids])
+    const isMarked = async (id: string | undefined) =>
+      (await app.sql("select leased_until = 'infinity' as is from basalt.jobs where id = $1", [id]))[0]?.is
+    await waitFor('the renewal', async () => (await isMarked(ids[1])) === false, 60_000)
+    expect(await isMarked(ids[0])).toBe(true)
+
+    await loseLease(ids[0] ?? '')
+    expect(await waitForState(ids[0] ?? '', 'completed', 60_000)).toMatchObject({ attempts: 2 })
+    expect(signals).toHaveLength(2)
+    release.resolve()
+    await waitForState(ids[1] ?? '', 'completed')
+  }, 150_000)
+})
+
 describe('a worker whose lease ran out', () => {
   test('is replaced, and its stale completion is rejected', async () => {
     const [zombie, successor, release] = [gate(), gate(), gate()]

@@ -1,6 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { adminOf } from '../../../http/authentication.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isUuid } from '../../../lib/uuid.ts'
@@ -90,7 +90,7 @@ export function realtimeAdminRoutes(
           actor: 'admin',
           action: 'realtime.disconnect',
           target: id,
-          address: addressKey(request),
+          origin: originOf(request),
         })
       })
       streams.get(id)?.end('disconnected')

@@ -1,4 +1,4 @@
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { refuseWhileDisabled } from '../jobs/index.ts'
 import * as schemas from './schemas.ts'
@@ -24,21 +24,21 @@ export function scheduleRoutes(app: HttpServer, schedules: ScheduleService, isEn
       path,
       { config: { guard: 'admin', operation: 'schedules.create' }, schema: schemas.createScheduleSchema },
       async (request, reply) =>
-        reply.code(201).send(await schedules.create(pickParts(request.body), addressKey(request))),
+        reply.code(201).send(await schedules.create(pickParts(request.body), originOf(request))),
     )
 
     scope.put(
       `${path}/:id`,
       { config: { guard: 'admin', operation: 'schedules.update' }, schema: schemas.changeScheduleSchema },
       async (request, reply) =>
-        reply.send(await schedules.change(request.params.id, pickParts(request.body), addressKey(request))),
+        reply.send(await schedules.change(request.params.id, pickParts(request.body), originOf(request))),
     )
 
     scope.delete(
       `${path}/:id`,
       { config: { guard: 'admin', operation: 'schedules.delete' }, schema: schemas.deleteScheduleSchema },
       async (request, reply) => {
-        await schedules.delete(request.params.id, addressKey(request))
+        await schedules.delete(request.params.id, originOf(request))
         return reply.code(204).send()
       },
     )
@@ -47,14 +47,14 @@ export function scheduleRoutes(app: HttpServer, schedules: ScheduleService, isEn
       `${path}/:id/enable`,
       { config: { guard: 'admin', operation: 'schedules.enable' }, schema: schemas.enableScheduleSchema },
       async (request, reply) =>
-        reply.send(await schedules.setEnabled(request.params.id, true, addressKey(request))),
+        reply.send(await schedules.setEnabled(request.params.id, true, originOf(request))),
     )
 
     scope.post(
       `${path}/:id/disable`,
       { config: { guard: 'admin', operation: 'schedules.disable' }, schema: schemas.disableScheduleSchema },
       async (request, reply) =>
-        reply.send(await schedules.setEnabled(request.params.id, false, addressKey(request))),
+        reply.send(await schedules.setEnabled(request.params.id, false, originOf(request))),
     )
   })
 }

@@ -88,6 +88,7 @@ describe('GET /api/admin/schedules', () => {
       ['audit_retention_daily', 'audit_log_retention', '0 2 * * *', false],
       ['event_log_prune', 'event_log_prune', '*/10 * * * *', true],
       ['expired_auth_cleanup_daily', 'expired_auth_cleanup', '0 5 * * *', true],
+      ['expired_oauth_cleanup_daily', 'expired_oauth_cleanup', '0 4 * * *', true],
       ['job_retention_daily', 'job_retention', '0 7 * * *', true],
       ['log_retention_daily', 'log_retention', '0 6 * * *', true],
       ['realtime_cleanup', 'realtime_cleanup', '*/10 * * * *', true],

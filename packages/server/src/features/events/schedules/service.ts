@@ -1,4 +1,5 @@
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -44,13 +45,13 @@ export type FixedParts = Pick<CreateSchedule, 'name' | 'jobType' | 'maxAttempts'
 export interface ScheduleService {
   list(): Promise<Schedule[]>
   /** @throws AppError of a member that is missing or wrong, schedule_name_taken */
-  create(input: CreateSchedule, address: string): Promise<Schedule>
+  create(input: CreateSchedule, origin: RequestOrigin): Promise<Schedule>
   /** Changes what is given. @throws AppError of a member that is wrong or fixed, schedule_not_found */
-  change(id: string, change: ChangeSchedule & FixedParts, address: string): Promise<Schedule>
+  change(id: string, change: ChangeSchedule & FixedParts, origin: RequestOrigin): Promise<Schedule>
   /** @throws AppError schedule_not_found */
-  setEnabled(id: string, enabled: boolean, address: string): Promise<Schedule>
+  setEnabled(id: string, enabled: boolean, origin: RequestOrigin): Promise<Schedule>
   /** @throws AppError schedule_not_found */
-  delete(id: string, address: string): Promise<void>
+  delete(id: string, origin: RequestOrigin): Promise<void>
 }
 
 const longestName = 100
@@ -61,7 +62,7 @@ export function createScheduleService(database: SystemDatabase, queue: JobQueue)
     id: string,
     action: string,
     { name, jobType, maxAttempts, ...change }: ChangeSchedule & FixedParts,
-    address: string,
+    origin: RequestOrigin,
   ): Promise<Schedule> {
     requireScheduleId(id)
     return await database.transaction(async (transaction) => {
@@ -86,7 +87,7 @@ export function createScheduleService(database: SystemDatabase, queue: JobQueue)
         next_run_at: next.enabled && isTimeKept ? row.next_run_at : nextRunAt,
       })
       const detail = { name: row.name, ...change }
-      await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, address })
+      await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, origin })
       return showSchedule(updated)
     })
   }
@@ -94,7 +95,7 @@ export function createScheduleService(database: SystemDatabase, queue: JobQueue)
   return {
     list: async () => (await queries.listSchedules(database)).map(showSchedule),
 
-    async create(input, address) {
+    async create(input, origin) {
       const { name = '', jobType, cronExpr = '', timezone = 'UTC', payload = {}, enabled = true } = input
       const { maxAttempts = defaultMaxAttempts } = input
       if (name.trim() === '') throw scheduleErrors.missingScheduleField('name')
@@ -114,23 +115,23 @@ export function createScheduleService(database: SystemDatabase, queue: JobQueue)
         if (row === undefined) throw scheduleErrors.scheduleNameTaken()
         const detail = { name, jobType, cronExpr, timezone, enabled }
         const action = 'schedules.create'
-        await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, address })
+        await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, origin })
         return showSchedule(row)
       })
     },
 
-    change: (id, change, address) => update(id, 'schedules.update', change, address),
+    change: (id, change, origin) => update(id, 'schedules.update', change, origin),
 
-    setEnabled: (id, enabled, address) =>
-      update(id, enabled ? 'schedules.enable' : 'schedules.disable', { enabled }, address),
+    setEnabled: (id, enabled, origin) =>
+      update(id, enabled ? 'schedules.enable' : 'schedules.disable', { enabled }, origin),
 
-    async delete(id, address) {
+    async delete(id, origin) {
       requireScheduleId(id)
       await database.transaction(async (transaction) => {
         const name = await queries.deleteSchedule(transaction, id)
         if (name === undefined) throw scheduleErrors.scheduleNotFound()
         const action = 'schedules.delete'
-        await recordAudit(transaction, { actor: 'admin', action, target: id, detail: { name }, address })
+        await recordAudit(transaction, { actor: 'admin', action, target: id, detail: { name }, origin })
       })
     },
   }

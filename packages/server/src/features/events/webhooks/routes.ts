@@ -1,4 +1,4 @@
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { webhookErrors } from './errors.ts'
 import * as schemas from './schemas.ts'
@@ -17,7 +17,7 @@ export function webhookRoutes(app: HttpServer, service: WebhookService): void {
   app.post(
     path,
     { config: { guard: 'admin', operation: 'webhooks.create' }, schema: schemas.createWebhookSchema },
-    async (request, reply) => reply.code(201).send(await service.create(request.body, addressKey(request))),
+    async (request, reply) => reply.code(201).send(await service.create(request.body, originOf(request))),
   )
 
   app.get(
@@ -30,14 +30,14 @@ export function webhookRoutes(app: HttpServer, service: WebhookService): void {
     `${path}/:id`,
     { config: { guard: 'admin', operation: 'webhooks.update' }, schema: schemas.updateWebhookSchema },
     async (request, reply) =>
-      reply.send(await service.update(request.params.id, request.body, addressKey(request))),
+      reply.send(await service.update(request.params.id, request.body, originOf(request))),
   )
 
   app.delete(
     `${path}/:id`,
     { config: { guard: 'admin', operation: 'webhooks.delete' }, schema: schemas.deleteWebhookSchema },
     async (request, reply) => {
-      await service.delete(request.params.id, addressKey(request))
+      await service.delete(request.params.id, originOf(request))
       return reply.code(204).send()
     },
   )
@@ -45,7 +45,7 @@ export function webhookRoutes(app: HttpServer, service: WebhookService): void {
   app.post(
     `${path}/:id/test`,
     { config: { guard: 'admin', operation: 'webhooks.test' }, schema: schemas.testWebhookSchema },
-    async (request, reply) => reply.send(await service.test(request.params.id, addressKey(request))),
+    async (request, reply) => reply.send(await service.test(request.params.id, originOf(request))),
   )
 
   app.get(
@@ -78,7 +78,7 @@ export function webhookRoutes(app: HttpServer, service: WebhookService): void {
     { config: { guard: 'admin', operation: 'webhooks.replay' }, schema: schemas.replayDeliverySchema },
     async (request, reply) => {
       const { id, deliveryId } = request.params
-      return reply.send(await service.replay(id, deliveryId, addressKey(request)))
+      return reply.send(await service.replay(id, deliveryId, originOf(request)))
     },
   )
 }

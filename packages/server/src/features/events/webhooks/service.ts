@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { Outbound } from '../../../http/outbound.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -56,26 +57,26 @@ export interface TestResult {
   readonly error?: string
 }
 
-/** What the administration does with webhooks. Ids of any form; `address` is the client's. */
+/** What the administration does with webhooks. Ids of any form; `origin` is the request. */
 export interface WebhookService {
   /** Oldest first. */
   list(): Promise<Webhook[]>
   /** Answers when every node knows. @throws AppError invalid_webhook, webhook_target_refused */
-  create(input: WebhookInput, address: string): Promise<Webhook>
+  create(input: WebhookInput, origin: RequestOrigin): Promise<Webhook>
   /** @throws AppError webhook_not_found */
   get(id: string): Promise<Webhook>
   /** As create. @throws AppError webhook_not_found, invalid_webhook, webhook_target_refused */
-  update(id: string, input: WebhookInput, address: string): Promise<Webhook>
+  update(id: string, input: WebhookInput, origin: RequestOrigin): Promise<Webhook>
   /** @throws AppError webhook_not_found */
-  delete(id: string, address: string): Promise<void>
+  delete(id: string, origin: RequestOrigin): Promise<void>
   /** @throws AppError webhook_not_found */
-  test(id: string, address: string): Promise<TestResult>
+  test(id: string, origin: RequestOrigin): Promise<TestResult>
   /** @throws AppError webhook_not_found */
   listDeliveries(id: string, page: queries.DeliveryPage): Promise<DeliveryList>
   /** @throws AppError webhook_not_found, delivery_not_found */
   getDelivery(id: string, deliveryId: string): Promise<Delivery>
   /** @throws AppError webhook_not_found, delivery_not_found */
-  replay(id: string, deliveryId: string, address: string): Promise<Delivery>
+  replay(id: string, deliveryId: string, origin: RequestOrigin): Promise<Delivery>
 }
 
 export interface WebhookServiceDeps {
@@ -109,7 +110,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   return {
     list: async () => (await queries.listWebhooks(database)).map(showWebhook),
 
-    async create(input, address) {
+    async create(input, origin) {
       const id = randomUUID()
       const fields = {
         url: requireAllowed(readUrl(input.url ?? '')),
@@ -125,7 +126,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
           action: 'webhooks.create',
           target: id,
           detail: describe(stored),
-          address,
+          origin,
         })
         return stored
       })
@@ -135,7 +136,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
 
     get: async (id) => showWebhook(await requireWebhook(database, id)),
 
-    async update(id, input, address) {
+    async update(id, input, origin) {
       const changes = {
         // An empty URL means unchanged, as in other implementations of the interface.
         ...(input.url === undefined || input.url === '' ? {} : { url: requireAllowed(readUrl(input.url)) }),
@@ -157,7 +158,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
           action: 'webhooks.update',
           target: id,
           detail: { ...describe(stored), changed: Object.keys(changes) },
-          address,
+          origin,
         })
         return stored
       })
@@ -165,7 +166,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       return showWebhook(row)
     },
 
-    async delete(id, address) {
+    async delete(id, origin) {
       await database.transaction(async (transaction) => {
         const url = isUuid(id) ? await queries.deleteWebhook(transaction, id) : undefined
         if (url === undefined) throw webhookErrors.webhookNotFound()
@@ -174,15 +175,15 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
           action: 'webhooks.delete',
           target: id,
           detail: { url },
-          address,
+          origin,
         })
       })
       await interests.refresh()
     },
 
-    async test(id, address) {
+    async test(id, origin) {
       const { url, secret } = await requireWebhook(database, id)
-      await recordAudit(database, { actor: 'admin', action: 'webhooks.test', target: id, address })
+      await recordAudit(database, { actor: 'admin', action: 'webhooks.test', target: id, origin })
       const message = `Test of webhook ${id}`
       const body = JSON.stringify({ action: 'test', table: '_basalt_test', record: { message } })
       const outcome = await send({ webhookId: id, url, secret, id: randomUUID(), body })
@@ -208,7 +209,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
 
     getDelivery: async (id, deliveryId) => showDelivery(await requireDelivery(id, deliveryId)),
 
-    async replay(id, deliveryId, address) {
+    async replay(id, deliveryId, origin) {
       const delivery = await requireDelivery(id, deliveryId)
       const { url, secret } = await requireWebhook(database, id)
       await recordAudit(database, {
@@ -216,7 +217,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         action: 'webhooks.replay',
         target: id,
         detail: { deliveryId, eventId: delivery.event_id },
-        address,
+        origin,
       })
       const message = { webhookId: id, url, secret, id: delivery.event_id, body: delivery.request_body }
       const row = await queries.insertReplay(database, delivery, await send(message))

@@ -1,5 +1,6 @@
 import { sql } from '../../../database/sql.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -35,7 +36,7 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
   /** Changes the user and ends all sessions, with the audit row, in one transaction. */
   async function changeAndEndSessions(
     id: string,
-    address: string,
+    origin: RequestOrigin,
     action: string,
     change: (transaction: Parameters<typeof endSessionsOf>[0]) => Promise<unknown>,
   ): Promise<void> {
@@ -45,7 +46,7 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
       await lockUser(transaction, id)
       await change(transaction)
       const sessions = await endSessionsOf(transaction, id)
-      await recordAudit(transaction, { actor: 'admin', action, target: id, address })
+      await recordAudit(transaction, { actor: 'admin', action, target: id, origin })
       return sessions
     })
     for (const session of ended) endedSessions.add(session)
@@ -84,8 +85,8 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
     '/api/admin/users/:id/sessions',
     { config: { guard: 'admin', operation: 'users.endSessions' }, schema: schemas.endUserSessionsSchema },
     async (request, reply) => {
-      const address = addressKey(request)
-      await changeAndEndSessions(request.params.id, address, 'users.end_sessions', async () => undefined)
+      const origin = originOf(request)
+      await changeAndEndSessions(request.params.id, origin, 'users.end_sessions', async () => undefined)
       return reply.code(204).send()
     },
   )
@@ -94,7 +95,7 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
     { config: { guard: 'admin', operation: 'users.disable' }, schema: schemas.disableUserSchema },
     async (request, reply) => {
       const { id } = request.params
-      await changeAndEndSessions(id, addressKey(request), 'users.disable', (transaction) =>
+      await changeAndEndSessions(id, originOf(request), 'users.disable', (transaction) =>
         transaction.count(sql`
           update basalt.users set disabled_at = coalesce(disabled_at, now()), updated_at = now() where id = ${id}`),
       )
@@ -111,8 +112,8 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
         await transaction.count(
           sql`update basalt.users set disabled_at = null, updated_at = now() where id = ${id}`,
         )
-        const address = addressKey(request)
-        await recordAudit(transaction, { actor: 'admin', action: 'users.enable', target: id, address })
+        const origin = originOf(request)
+        await recordAudit(transaction, { actor: 'admin', action: 'users.enable', target: id, origin })
       })
       return reply.send(await describe(id))
     },
@@ -127,8 +128,8 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
         await lockUser(transaction, id)
         const sessions = await endSessionsOf(transaction, id)
         if (!(await deleteUser(transaction, id))) throw accountErrors.userNotFound()
-        const address = addressKey(request)
-        await recordAudit(transaction, { actor: 'admin', action: 'users.delete', target: id, address })
+        const origin = originOf(request)
+        await recordAudit(transaction, { actor: 'admin', action: 'users.delete', target: id, origin })
         return sessions
       })
       for (const session of ended) endedSessions.add(session)

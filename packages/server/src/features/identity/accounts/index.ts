@@ -21,15 +21,18 @@ export { accountErrorTable } from './errors.ts'
 export const { fieldRequired, userNotFound, onlyAnonymous, alreadyLinked } = accountErrors
 export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
 export { accountLimits, requireAttempt } from './limits.ts'
+export { logIn } from './log-in.ts'
+export { confirmMagicLink, requestMagicLink } from './magic-link.ts'
 export { requirePassedFactor } from './own-account.ts'
 export { findOrMakeOwner } from './owner.ts'
+export { createRefreshToken, type RefreshTokenContent, readRefreshToken } from './refresh-token.ts'
 export { clientOf } from './routes.ts'
 export {
   authentication as authenticationSchema,
   authenticationOrPending as authenticationOrPendingSchema,
   message as messageSchema,
 } from './schemas.ts'
-export { type Client, findSessionOwner } from './sessions.ts'
+export { type Client, endSession, findSessionOwner } from './sessions.ts'
 export {
   type AuthenticationResponse,
   finishFirstFactor,
@@ -38,6 +41,7 @@ export {
   type SecondMethod,
   startSession,
 } from './sign-in.ts'
+export { confirmSmsCode, requestSmsCode } from './sms-sign-in.ts'
 export { takeTransactionLock } from './transaction-lock.ts'
 export {
   findUserByEmail,

@@ -6,13 +6,20 @@ export interface AccountKeys {
   readonly access: string
   /** Makes refresh tokens. */
   readonly refresh: Buffer
+  /** Makes the tokens of OAuth clients. */
+  readonly oauth: Buffer
   /** Hashes short codes, which a plain hash would not hide. */
   readonly codes: Buffer
 }
 
 export function deriveKeys(secret: string): AccountKeys {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', `basalt ${purpose}`, 32))
-  return { access: secret, refresh: derive('refresh token'), codes: derive('one-time code') }
+  return {
+    access: secret,
+    refresh: derive('refresh token'),
+    oauth: derive('oauth tokens'),
+    codes: derive('one-time code'),
+  }
 }
 
 /** What is stored of a short code, bound to what it is for. */

@@ -116,6 +116,10 @@ describe('api keys › administration', () => {
       { userId: alice, name: 'n', expiresAt: 'tomorrow' },
       'expiresAt: expected an RFC 3339 timestamp in the future',
     ],
+    [
+      { userId: alice, name: 'n', expiresAt: '2099-02-31T00:00:00Z' },
+      'expiresAt: expected an RFC 3339 timestamp in the future',
+    ],
   ])('refuses %j: %s', async (body, message) => {
     expect(envelope(await asAdmin('POST', '', body))).toEqual(invalid(message))
   })
@@ -149,6 +153,23 @@ describe('api keys › administration', () => {
     const renamed = await asAdmin('PATCH', `/${apiKey.id}`, { name: 'other' })
     expect([renamed.status, renamed.json]).toEqual([200, { ...apiKey, name: 'other' }])
     expect(envelope(await asAdmin('PATCH', `/${apiKey.id}`, {}))).toEqual(invalid('name is required'))
+  })
+
+  test('rotates a key without a body, for an hour of grace', async () => {
+    const { key, apiKey } = await createApiKey(app, { userId: alice })
+    const rotated = await asAdmin('POST', `/${apiKey.id}/rotate`)
+    expect([rotated.status, rotated.json.apiKey?.id]).toEqual([200, apiKey.id])
+    for (const each of [key, rotated.json.key])
+      expect((await get('/api/collections/note', each)).status).toBe(200)
+  })
+
+  test('of ten rotations and a revocation at once none leaves a secret in force', async () => {
+    const { key, apiKey } = await createApiKey(app, { userId: alice })
+    const rotations = Array.from({ length: 10 }, () => asAdmin('POST', `/${apiKey.id}/rotate`, {}))
+    const revocation = asAdmin('DELETE', `/${apiKey.id}`)
+    const secrets = (await Promise.all(rotations)).flatMap(({ json }) => json.key ?? [])
+    expect((await revocation).status).toBe(204)
+    for (const each of [key, ...secrets]) expect((await get('/api/collections/note', each)).status).toBe(401)
   })
 
   test('rotates a key: both secrets are valid until the grace period ends', async () => {

@@ -1,6 +1,6 @@
 import type { Feature } from '../../../feature.ts'
 import { userOf } from '../../../http/authentication.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { adminSchemas, ownSchemas } from './schemas.ts'
 import { type ApiKeyService, defaultGraceSeconds } from './service.ts'
@@ -40,15 +40,13 @@ function adminRoutes(app: HttpServer, service: ApiKeyService): void {
     path,
     { config: { guard: 'admin', operation: 'apiKeys.create' }, schema: adminSchemas.create },
     async (request, reply) =>
-      reply
-        .code(201)
-        .send(await service.create(request.body, { actor: 'admin', address: addressKey(request) })),
+      reply.code(201).send(await service.create(request.body, { actor: 'admin', origin: originOf(request) })),
   )
   app.patch(
     `${path}/:id`,
     { config: { guard: 'admin', operation: 'apiKeys.rename' }, schema: adminSchemas.rename },
     async (request, reply) => {
-      const by = { actor: 'admin', address: addressKey(request) }
+      const by = { actor: 'admin', origin: originOf(request) }
       return reply.send(await service.rename(request.params.id, request.body.name, by))
     },
   )
@@ -56,8 +54,8 @@ function adminRoutes(app: HttpServer, service: ApiKeyService): void {
     `${path}/:id/rotate`,
     { config: { guard: 'admin', operation: 'apiKeys.rotate' }, schema: adminSchemas.rotate },
     async (request, reply) => {
-      const { graceSeconds = defaultGraceSeconds } = request.body
-      const by = { actor: 'admin', address: addressKey(request) }
+      const { graceSeconds = defaultGraceSeconds } = request.body ?? {}
+      const by = { actor: 'admin', origin: originOf(request) }
       return reply.send(await service.rotate(request.params.id, graceSeconds, by))
     },
   )
@@ -65,7 +63,7 @@ function adminRoutes(app: HttpServer, service: ApiKeyService): void {
     `${path}/:id`,
     { config: { guard: 'admin', operation: 'apiKeys.revoke' }, schema: adminSchemas.revoke },
     async (request, reply) => {
-      await service.revoke(request.params.id, { actor: 'admin', address: addressKey(request) })
+      await service.revoke(request.params.id, { actor: 'admin', origin: originOf(request) })
       return reply.code(204).send()
     },
   )
@@ -96,7 +94,7 @@ function ownRoutes(app: HttpServer, service: ApiKeyService): void {
     `${path}/:id/rotate`,
     { config: { guard: 'bearer', operation: 'apiKeys.rotateOwn' }, schema: ownSchemas.rotate },
     async (request, reply) => {
-      const { graceSeconds = defaultGraceSeconds } = request.body
+      const { graceSeconds = defaultGraceSeconds } = request.body ?? {}
       const { userId } = userOf(request)
       return reply.send(await service.rotate(request.params.id, graceSeconds, { userId }))
     },

@@ -2,9 +2,8 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { defaultAppId } from '../../../http/identity.ts'
 import { codeOf } from '../../../lib/errors.ts'
+import type { OpenedProgram, Scope } from '../opaque-tokens/index.ts'
 import type { NewSecret } from './token.ts'
-
-export type ApiKeyScope = '*' | 'readonly' | 'readwrite'
 
 /** A row of `basalt.api_keys`. */
 export interface ApiKeyRow {
@@ -13,7 +12,7 @@ export interface ApiKeyRow {
   readonly app_id: string | null
   readonly name: string
   readonly key_prefix: string
-  readonly scope: ApiKeyScope
+  readonly scope: Scope
   readonly allowed_tables: readonly string[]
   readonly last_used_at: Date | null
   readonly expires_at: Date | null
@@ -26,7 +25,7 @@ export interface NewApiKey {
   readonly userId: string
   readonly appId: string | undefined
   readonly name: string
-  readonly scope: ApiKeyScope
+  readonly scope: Scope
   readonly allowedTables: readonly string[]
   readonly expiresAt: Date | undefined
 }
@@ -132,22 +131,8 @@ export async function revokeApiKeysOf(database: Queryable, userId: string): Prom
 }
 
 /** What a secret opens. */
-export interface OpenedKey {
-  /** SHA-256 of the secret, in hexadecimal. */
-  readonly hash: string
+export interface OpenedKey extends OpenedProgram {
   readonly id: string
-  readonly user_id: string
-  readonly app_id: string
-  readonly scope: ApiKeyScope
-  readonly allowed_tables: readonly string[]
-  readonly expires_at_ms: number | null
-  readonly email: string | null
-  readonly is_email_verified: boolean
-  readonly is_anonymous: boolean
-  /** 0: not limited. */
-  readonly rate_limit: number
-  readonly rate_limit_window_seconds: number
-  readonly [column: string]: unknown
 }
 
 /** Keys in force that have these secrets, by one statement. @param hashes in hexadecimal */

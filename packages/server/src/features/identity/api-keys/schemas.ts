@@ -49,9 +49,11 @@ function schemasFor(tags: string[]) {
       summary: 'Give an API key another secret',
       description: 'Secrets before it stay valid for the grace period.',
       params,
-      body: Type.Object({
-        graceSeconds: Type.Optional(Type.Integer({ description: '3600 unless given; at most 30 days.' })),
-      }),
+      body: Type.Optional(
+        Type.Object({
+          graceSeconds: Type.Optional(Type.Integer({ description: '3600 unless given; at most 30 days.' })),
+        }),
+      ),
       response: responses({ 200: created }),
     },
   }

@@ -1,10 +1,13 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import { parseInstant } from '../../../lib/instant.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
+import type { Scope } from '../opaque-tokens/index.ts'
 import { apiKeyErrors } from './errors.ts'
-import type { ApiKeyRow, ApiKeyScope } from './queries.ts'
+import type { ApiKeyRow } from './queries.ts'
 import * as queries from './queries.ts'
 import { createSecret } from './token.ts'
 
@@ -21,7 +24,7 @@ export interface ApiKeyInput {
 /** Whose keys are administered, and by whom. */
 export type Administrator =
   /** Of all users; what happens goes to the audit. */
-  | { readonly actor: string; readonly address?: string; readonly userId?: undefined }
+  | { readonly actor: string; readonly origin?: RequestOrigin; readonly userId?: undefined }
   /** A user's own. */
   | { readonly userId: string; readonly actor?: undefined }
 
@@ -153,9 +156,9 @@ export class ApiKeyService {
   ): Promise<Result> {
     const result = await this.#database.transaction(async (transaction) => {
       const { id, detail = {}, result } = await work(transaction)
-      const address = 'address' in by && by.address !== undefined ? { address: by.address } : {}
+      const origin = 'origin' in by && by.origin !== undefined ? { origin: by.origin } : {}
       if (actor !== undefined)
-        await recordAudit(transaction, { actor, action, target: id, detail, ...address })
+        await recordAudit(transaction, { actor, action, target: id, detail, ...origin })
       return result
     })
     this.#onChange()
@@ -164,15 +167,13 @@ export class ApiKeyService {
 
   #readEnd(text: string | null | undefined): Date | undefined {
     if (text == null) return undefined
-    const at = rfc3339.test(text) ? new Date(text) : undefined
-    if (at === undefined || Number.isNaN(at.getTime()) || at <= this.#clock.now()) {
+    const at = parseInstant(text)
+    if (at === undefined || at <= this.#clock.now()) {
       throw apiKeyErrors.invalidApiKey('expiresAt: expected an RFC 3339 timestamp in the future')
     }
     return at
   }
 }
-
-const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 
 export function describeApiKey(key: ApiKeyRow) {
   return {
@@ -203,12 +204,12 @@ function readName(given = ''): string {
   return name
 }
 
-function readScope(scope = '*'): ApiKeyScope {
+function readScope(scope = '*'): Scope {
   if (!isScope(scope)) throw apiKeyErrors.invalidApiKey('invalid scope: must be *, readonly, or readwrite')
   return scope
 }
 
-function isScope(text: string): text is ApiKeyScope {
+function isScope(text: string): text is Scope {
   return scopes.includes(text)
 }
 

@@ -1,6 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { AppLimiter } from './limiter.ts'
 import * as schemas from './schemas.ts'
 import { AppService } from './service.ts'
@@ -34,7 +34,7 @@ export function apps({ database, limiter, onChange }: AppsDeps): Feature {
         async (request, reply) =>
           reply
             .code(201)
-            .send(await service.create(request.body, { actor: 'admin', address: addressKey(request) })),
+            .send(await service.create(request.body, { actor: 'admin', origin: originOf(request) })),
       )
       app.get(
         '/api/admin/apps/:id',
@@ -45,7 +45,7 @@ export function apps({ database, limiter, onChange }: AppsDeps): Feature {
         '/api/admin/apps/:id',
         { config: { guard: 'admin', operation: 'apps.update' }, schema: schemas.updateAppSchema },
         async (request, reply) => {
-          const actor = { actor: 'admin', address: addressKey(request) }
+          const actor = { actor: 'admin', origin: originOf(request) }
           return reply.send(await service.update(request.params.id, request.body, actor))
         },
       )
@@ -53,7 +53,7 @@ export function apps({ database, limiter, onChange }: AppsDeps): Feature {
         '/api/admin/apps/:id',
         { config: { guard: 'admin', operation: 'apps.delete' }, schema: schemas.deleteAppSchema },
         async (request, reply) => {
-          await service.delete(request.params.id, { actor: 'admin', address: addressKey(request) })
+          await service.delete(request.params.id, { actor: 'admin', origin: originOf(request) })
           return reply.code(204).send()
         },
       )

@@ -1,5 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { defaultAppId } from '../../../http/identity.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -17,7 +18,7 @@ export interface AppInput {
 /** Who acts, for the audit. */
 export interface Actor {
   readonly actor: string
-  readonly address?: string
+  readonly origin?: RequestOrigin
 }
 
 const nameLimit = 200
@@ -49,7 +50,7 @@ export class AppService {
   }
 
   /** @throws AppError invalid_app */
-  async create(input: AppInput, { actor, address }: Actor) {
+  async create(input: AppInput, { actor, origin }: Actor) {
     const name = readName(input.name)
     const { ownerUserId = '' } = input
     if (ownerUserId === '') throw appErrors.invalidApp('ownerUserId is required')
@@ -66,7 +67,7 @@ export class AppService {
         action: 'apps.create',
         target: created.id,
         detail,
-        ...(address === undefined ? {} : { address }),
+        ...(origin === undefined ? {} : { origin }),
       })
       return created
     })
@@ -74,7 +75,7 @@ export class AppService {
   }
 
   /** @throws AppError invalid_app, app_not_found */
-  async update(id: string, input: AppInput, { actor, address }: Actor) {
+  async update(id: string, input: AppInput, { actor, origin }: Actor) {
     requireId(id)
     const values = {
       name: readName(input.name),
@@ -91,7 +92,7 @@ export class AppService {
         action: 'apps.update',
         target: id,
         detail,
-        ...(address === undefined ? {} : { address }),
+        ...(origin === undefined ? {} : { origin }),
       })
       return updated
     })
@@ -100,7 +101,7 @@ export class AppService {
   }
 
   /** @throws AppError app_not_found, default_app_kept */
-  async delete(id: string, { actor, address }: Actor): Promise<void> {
+  async delete(id: string, { actor, origin }: Actor): Promise<void> {
     if (requireId(id).toLowerCase() === defaultAppId) throw appErrors.defaultAppKept()
     await this.#database.transaction(async (transaction) => {
       if (!(await deleteApp(transaction, id))) throw appErrors.appNotFound()
@@ -108,7 +109,7 @@ export class AppService {
         actor,
         action: 'apps.delete',
         target: id,
-        ...(address === undefined ? {} : { address }),
+        ...(origin === undefined ? {} : { origin }),
       })
     })
     this.#onChange()

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Feature } from '../../../feature.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { type AuthSettings, pickToggles, toggleNames } from './settings.ts'
 
@@ -43,7 +43,7 @@ export function authSettings(settings: AuthSettings): Feature {
             const given = request.body as Readonly<Partial<Record<string, boolean>>>
             const replaced = await settings.replace(
               pickToggles((name) => given[name] === true),
-              addressKey(request),
+              originOf(request),
             )
             return reply.send(replaced)
           },

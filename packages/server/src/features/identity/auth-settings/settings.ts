@@ -2,6 +2,7 @@ import type { Config } from '../../../config/schema.ts'
 import type { Notifications } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 
 /** The ways to sign in that can be switched at run time. */
@@ -44,7 +45,7 @@ export class AuthSettings {
   }
 
   /** Replaces all switches. */
-  async replace(toggles: AuthToggles, address: string): Promise<AuthToggles> {
+  async replace(toggles: AuthToggles, origin: RequestOrigin): Promise<AuthToggles> {
     await this.#database.transaction(async (transaction) => {
       await transaction.count(sql`
         insert into basalt.settings (key, value) values (${key}, ${JSON.stringify(toggles)}::jsonb)
@@ -53,7 +54,7 @@ export class AuthSettings {
         actor: 'admin',
         action: 'auth_settings.replace',
         detail: toggles,
-        address,
+        origin,
       })
     })
     this.#current = toggles

@@ -6,10 +6,12 @@ import { isEnrolled } from './factors.ts'
 import { mfaRoutes } from './routes.ts'
 import { sentCodeJob } from './sent-codes.ts'
 
+export { verifyBackupCode } from './backup-codes.ts'
 export { cleanUp, defineUnfinishedHousekeeping } from './clean-up.ts'
 export type { MfaContext } from './context.ts'
 export { mfaErrorTable } from './errors.ts'
 export const { challengeNotFound, challengeUsed } = mfaErrors
+export { describeFactors } from './factor-list.ts'
 export {
   beginFactor,
   confirmFactor,
@@ -18,6 +20,8 @@ export {
   removeFactor,
 } from './factors.ts'
 export { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
+export { challengeSentCode, verifySentCode } from './sent-codes.ts'
+export { challengeTotp, verifyTotp } from './totp.ts'
 
 /** What accounts ask of the second factors. */
 export const secondFactors: SecondFactors = { isEnrolled }

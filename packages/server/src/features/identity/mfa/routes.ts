@@ -1,5 +1,5 @@
 import { pendingOf, userOf } from '../../../http/authentication.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { clientOf, findUserById, lockUser, userNotFound } from '../accounts/index.ts'
@@ -162,8 +162,8 @@ export function mfaRoutes(app: HttpServer, context: MfaContext): void {
       await context.accounts.database.transaction(async (transaction) => {
         await lockUser(transaction, id)
         await removeAllFactors(transaction, id)
-        const address = addressKey(request)
-        await recordAudit(transaction, { actor: 'admin', action: 'users.reset_factors', target: id, address })
+        const origin = originOf(request)
+        await recordAudit(transaction, { actor: 'admin', action: 'users.reset_factors', target: id, origin })
       })
       return reply.code(204).send()
     },

@@ -1,4 +1,4 @@
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -33,7 +33,7 @@ export function socialLoginAdminRoutes(app: HttpServer, context: SocialLoginCont
     async (request, reply) => {
       const { provider } = request.params
       requireProvider(provider)
-      await registry.change(provider, request.body, addressKey(request))
+      await registry.change(provider, request.body, originOf(request))
       return reply.send(registry.list().find(({ name }) => name === provider))
     },
   )
@@ -42,7 +42,7 @@ export function socialLoginAdminRoutes(app: HttpServer, context: SocialLoginCont
     { config: { guard: 'admin', operation: 'socialProviders.reset' }, schema: schemas.resetProviderSchema },
     async (request, reply) => {
       requireProvider(request.params.provider)
-      await registry.reset(request.params.provider, addressKey(request))
+      await registry.reset(request.params.provider, originOf(request))
       return reply.code(204).send()
     },
   )
@@ -68,12 +68,12 @@ export function socialLoginAdminRoutes(app: HttpServer, context: SocialLoginCont
     async (request, reply) => {
       const { id } = request.params
       await requireUser(id)
-      const address = addressKey(request)
+      const origin = originOf(request)
       await recordAudit(database, {
         actor: 'admin',
         action: 'users.read_provider_tokens',
         target: id,
-        address,
+        origin,
       })
       return reply.send(await readTokens(database, context.secrets, id))
     },
@@ -90,13 +90,13 @@ export function socialLoginAdminRoutes(app: HttpServer, context: SocialLoginCont
       await database.transaction(async (transaction) => {
         const count = await forgetTokens(transaction, id, provider)
         if (count === 0) throw socialLoginErrors.identityNotFound()
-        const address = addressKey(request)
+        const origin = originOf(request)
         await recordAudit(transaction, {
           actor: 'admin',
           action: 'users.remove_provider_tokens',
           target: id,
           detail: { provider },
-          address,
+          origin,
         })
       })
       return reply.code(204).send()

@@ -2,6 +2,7 @@ import type { Config } from '../../../config/schema.ts'
 import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { type ClientDeps, ProviderClient } from './provider-client.ts'
@@ -81,7 +82,7 @@ export class ProviderRegistry {
   async change(
     name: string,
     { client_secret: secret, ...change }: ProviderChange,
-    address: string,
+    origin: RequestOrigin,
   ): Promise<void> {
     const stored: StoredChange = {
       ...change,
@@ -92,7 +93,7 @@ export class ProviderRegistry {
     await this.#write(
       'social_providers.update',
       name,
-      address,
+      origin,
       { ...change, secretChanged: secret !== undefined },
       sql`
       insert into basalt.settings as s (key, value)
@@ -103,11 +104,11 @@ export class ProviderRegistry {
   }
 
   /** Puts the configuration back in force. */
-  async reset(name: string, address: string): Promise<void> {
+  async reset(name: string, origin: RequestOrigin): Promise<void> {
     await this.#write(
       'social_providers.reset',
       name,
-      address,
+      origin,
       {},
       sql`
       update basalt.settings set value = value - ${name}::text, updated_at = now() where key = ${key}`,
@@ -117,14 +118,14 @@ export class ProviderRegistry {
   async #write(
     action: string,
     target: string,
-    address: string,
+    origin: RequestOrigin,
     detail: Readonly<Record<string, unknown>>,
     statement: ReturnType<typeof sql>,
   ): Promise<void> {
     const { database, notifications } = this.#deps
     await database.transaction(async (transaction) => {
       await transaction.count(statement)
-      await recordAudit(transaction, { actor: 'admin', action, target, detail, address })
+      await recordAudit(transaction, { actor: 'admin', action, target, detail, origin })
     })
     notifications.announce(topic)
     // Of several changes at once the last one read is not always the last one committed: the loop reads what is in force.

@@ -1,4 +1,4 @@
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { codeOf } from '../../../lib/errors.ts'
 import { mailErrors } from './errors.ts'
@@ -47,7 +47,7 @@ export function mailRoutes(app: HttpServer, service: MailService): void {
       },
       async (request, reply) => {
         const key = requireTemplateKey(request.params.key)
-        return reply.send(await service.put(key, requireSource(request.body), addressKey(request)))
+        return reply.send(await service.put(key, requireSource(request.body), originOf(request)))
       },
     )
 
@@ -58,7 +58,7 @@ export function mailRoutes(app: HttpServer, service: MailService): void {
         const templateKey = requireTemplateKey(request.params.key)
         const { enabled } = request.body
         if (enabled === undefined) throw mailErrors.missingTemplateField('enabled field')
-        await service.setEnabled(templateKey, enabled, addressKey(request))
+        await service.setEnabled(templateKey, enabled, originOf(request))
         return reply.send({ templateKey, enabled })
       },
     )
@@ -67,7 +67,7 @@ export function mailRoutes(app: HttpServer, service: MailService): void {
       `${path}/:key`,
       { config: { guard: 'admin', operation: 'mail.deleteTemplate' }, schema: schemas.deleteTemplateSchema },
       async (request, reply) => {
-        await service.delete(requireTemplateKey(request.params.key), addressKey(request))
+        await service.delete(requireTemplateKey(request.params.key), originOf(request))
         return reply.code(204).send()
       },
     )
@@ -96,7 +96,7 @@ export function mailRoutes(app: HttpServer, service: MailService): void {
         const { templateKey, to, variables = {} } = request.body
         const key = requireTemplateKey(requireText('templateKey', templateKey))
         const recipient = requireText('to', to?.trim())
-        await service.send(key, recipient, variables, addressKey(request))
+        await service.send(key, recipient, variables, originOf(request))
         return reply.send({ status: 'sent' })
       },
     )

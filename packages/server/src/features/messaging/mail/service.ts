@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { isEmailAddress } from '../../../lib/email-address.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -50,15 +51,15 @@ export interface MailService {
   /** @throws AppError template_not_found */
   get(key: string): Promise<EffectiveTemplate>
   /** @throws AppError template_too_large, template_parse_error */
-  put(key: string, source: TemplateSource, address: string): Promise<StoredTemplate>
+  put(key: string, source: TemplateSource, origin: RequestOrigin): Promise<StoredTemplate>
   /** @throws AppError template_not_found when there is no custom one */
-  setEnabled(key: string, isEnabled: boolean, address: string): Promise<void>
+  setEnabled(key: string, isEnabled: boolean, origin: RequestOrigin): Promise<void>
   /** @throws AppError template_not_found when there is no custom one */
-  delete(key: string, address: string): Promise<void>
+  delete(key: string, origin: RequestOrigin): Promise<void>
   /** @throws AppError template_too_large, template_parse_error, template_render_error */
   preview(source: TemplateSource, variables: Variables): RenderedMail
   /** @throws AppError template_not_found, template_render_error, invalid_recipient, mail_limit_reached, mail_not_sent */
-  send(key: string, to: string, variables: Variables, address: string): Promise<void>
+  send(key: string, to: string, variables: Variables, origin: RequestOrigin): Promise<void>
 }
 
 /** Ample for trying out templates and for notices; a stolen token is no mail cannon. */
@@ -97,7 +98,7 @@ export function createMailService(deps: MailServiceDeps): MailService {
 
     get: findEffective,
 
-    async put(key, source, address) {
+    async put(key, source, origin) {
       const { variables } = parseTemplate(source)
       const row = await database.transaction(async (transaction) => {
         const stored = await queries.upsertTemplate(transaction, key, source, variables)
@@ -107,7 +108,7 @@ export function createMailService(deps: MailServiceDeps): MailService {
           action: 'mail.put_template',
           target: key,
           detail,
-          address,
+          origin,
         })
         return stored
       })
@@ -122,25 +123,25 @@ export function createMailService(deps: MailServiceDeps): MailService {
       }
     },
 
-    async setEnabled(key, isEnabled, address) {
+    async setEnabled(key, isEnabled, origin) {
       await database.transaction(async (transaction) => {
         if (!(await queries.setTemplateEnabled(transaction, key, isEnabled))) {
           throw mailErrors.templateNotFound()
         }
         const action = isEnabled ? 'mail.enable_template' : 'mail.disable_template'
-        await recordAudit(transaction, { actor: 'admin', action, target: key, address })
+        await recordAudit(transaction, { actor: 'admin', action, target: key, origin })
       })
       templates.forget(key)
     },
 
-    async delete(key, address) {
+    async delete(key, origin) {
       await database.transaction(async (transaction) => {
         if (!(await queries.deleteTemplate(transaction, key))) throw mailErrors.templateNotFound()
         await recordAudit(transaction, {
           actor: 'admin',
           action: 'mail.delete_template',
           target: key,
-          address,
+          origin,
         })
       })
       templates.forget(key)
@@ -148,7 +149,7 @@ export function createMailService(deps: MailServiceDeps): MailService {
 
     preview: (source, variables) => renderTemplate(parseTemplate(source), variables),
 
-    async send(key, to, variables, address) {
+    async send(key, to, variables, origin) {
       if (!isEmailAddress(to)) throw mailErrors.invalidRecipient()
       const template = await findEffective(key)
       if (!template.enabled) throw mailErrors.templateNotFound()
@@ -161,7 +162,7 @@ export function createMailService(deps: MailServiceDeps): MailService {
         action: 'mail.send',
         target: key,
         detail: { to, id },
-        address,
+        origin,
       })
       try {
         await backend.send({ to, ...mail }, { id })

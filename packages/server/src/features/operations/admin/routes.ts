@@ -1,5 +1,5 @@
 import { adminOf } from '../../../http/authentication.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import { sendPage } from '../../../http/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { adminErrors } from './errors.ts'
@@ -22,11 +22,11 @@ export function adminRoutes(app: HttpServer, service: AdminService, tokens: Admi
     async (request, reply) => {
       const { password, code } = request.body
       if ((password ?? code) === undefined) throw adminErrors.missingCredentials()
-      const address = addressKey(request)
+      const origin = originOf(request)
       const { token, expiresAt } =
         password === undefined
-          ? await service.signInByCode(code ?? '', address)
-          : await service.signIn(password, address)
+          ? await service.signInByCode(code ?? '', origin)
+          : await service.signIn(password, origin)
       return reply.header('cache-control', 'no-store').send({ token, expiresAt: expiresAt.toISOString() })
     },
   )
@@ -36,7 +36,7 @@ export function adminRoutes(app: HttpServer, service: AdminService, tokens: Admi
     { config: { guard: 'admin', operation: 'admin.signOut' }, schema: signOutSchema },
     async (request, reply) => {
       const { sessionId } = adminOf(request)
-      await service.signOut(sessionId, addressKey(request))
+      await service.signOut(sessionId, originOf(request))
       tokens.forget(sessionId)
       return reply.code(204).send()
     },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { createToken, hashToken } from '../../../lib/tokens.ts'
 import { type AuditEntry, recordAudit } from '../audit/index.ts'
@@ -52,10 +53,10 @@ export interface AdminService {
   ensurePassword(configured: string): Promise<FirstSignIn | undefined>
   hasPassword(): Promise<boolean>
   /** @throws AppError invalid_password, too_many_requests */
-  signIn(password: string, address: string): Promise<AdminSession>
+  signIn(password: string, origin: RequestOrigin): Promise<AdminSession>
   /** @throws AppError invalid_sign_in_code, too_many_requests */
-  signInByCode(code: string, address: string): Promise<AdminSession>
-  signOut(sessionId: string, address: string): Promise<void>
+  signInByCode(code: string, origin: RequestOrigin): Promise<AdminSession>
+  signOut(sessionId: string, origin: RequestOrigin): Promise<void>
   /** A new password; every session and link of the old one ends. */
   resetPassword(actor: string): Promise<string>
   /** A session without a password, for operators who already have access to the database. */
@@ -128,39 +129,39 @@ export function createAdminService({
       return (await queries.findPasswordHash(database)) !== undefined
     },
 
-    async signIn(password, address) {
-      await requireAttempts(address)
+    async signIn(password, origin) {
+      await requireAttempts(origin.address)
       const hash = await queries.findPasswordHash(database)
       if (hash === undefined || !(await passwords.verify(password, hash))) {
-        return await failSignIn(address, adminErrors.invalidPassword())
+        return await failSignIn(origin.address, adminErrors.invalidPassword())
       }
       const session = await database.transaction(async (transaction) => {
         if (!(await queries.holdPasswordHash(transaction, hash))) throw adminErrors.invalidPassword()
-        await requireAttempts(address, transaction)
-        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in', address })
+        await requireAttempts(origin.address, transaction)
+        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in', origin })
       })
       forgetFirstSignIn()
-      await throttle.reset(failedSignIns, address)
+      await throttle.reset(failedSignIns, origin.address)
       return session
     },
 
-    async signInByCode(code, address) {
-      await requireAttempts(address)
+    async signInByCode(code, origin) {
+      await requireAttempts(origin.address)
       const session = await database.transaction(async (transaction) => {
         if (!(await queries.consumeSignInCode(transaction, hashToken(code)))) return undefined
-        await requireAttempts(address, transaction)
-        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in_by_link', address })
+        await requireAttempts(origin.address, transaction)
+        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in_by_link', origin })
       })
-      if (session === undefined) return await failSignIn(address, adminErrors.invalidSignInCode())
+      if (session === undefined) return await failSignIn(origin.address, adminErrors.invalidSignInCode())
       forgetFirstSignIn()
-      await throttle.reset(failedSignIns, address)
+      await throttle.reset(failedSignIns, origin.address)
       return session
     },
 
-    signOut: (sessionId, address) =>
+    signOut: (sessionId, origin) =>
       database.transaction(async (transaction) => {
         await queries.deleteSession(transaction, sessionId)
-        await recordAudit(transaction, { actor: 'admin', action: 'admin.sign_out', address })
+        await recordAudit(transaction, { actor: 'admin', action: 'admin.sign_out', origin })
       }),
 
     async resetPassword(actor) {

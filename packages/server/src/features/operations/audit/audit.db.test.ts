@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, bob, notes } from '../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../test/test-app.ts'
+import { testAdminPassword } from '../../../../test/test-config.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
 
 const tables = `${notes}
 create table part (day date, "line ""no""" int, amount numeric, primary key (day, "line ""no""")) partition by range (day);
 create table part_2026 partition of part for values from ('2026-01-01') to ('2027-01-01');
 create table quiet (id int primary key);
+create materialized view note_count as select count(*) from note;
 create schema shop;
 create table shop.sale (id int primary key, note_id int references note on delete cascade);
 `
@@ -156,6 +158,7 @@ describe('audit › rows', () => {
     expect((await list(`user_id=${bob}&operation=DELETE`)).count).toBe(0)
     const inserts = await list(`user_id=${alice}&operation=INSERT`)
     expect(inserts.items.every(({ operation }: { operation: string }) => operation === 'INSERT')).toBe(true)
+    expect((await list(`user_id=${alice.toUpperCase()}&operation=INSERT`)).items).toEqual(inserts.items)
     const [newest, second] = inserts.items
     expect((await list(`user_id=${alice}&operation=INSERT&limit=1&offset=1`)).items).toEqual([second])
     expect(
@@ -169,12 +172,50 @@ describe('audit › rows', () => {
     })
   })
 
+  test('an act of an administrator leaves the address and the request, whatever it is on', async () => {
+    const account = { email: 'ann@example.com', password: 'tangerine-harbour-42' }
+    const { user } = (await app.request('POST', '/api/auth/register', { body: account })).json
+    const acts: [method: string, path: string, body?: object][] = [
+      ['POST', '/apps', { name: 'shop', ownerUserId: user.id }],
+      ['POST', '/api-keys', { name: 'nightly', userId: user.id }],
+      ['PATCH', '/auth-settings', {}],
+      ['PUT', '/usage/00000000-0000-0000-0000-000000000000/plan', { plan: 'default' }],
+      ['POST', '/jobs', { type: 'job_retention' }],
+      ['POST', '/schedules', { name: 'x', jobType: 'job_retention', cronExpr: '0 0 * * *' }],
+      ['PUT', '/email/templates/shop.hello', { subjectTemplate: 'x', htmlTemplate: 'x' }],
+      ['POST', '/matviews', { viewName: 'note_count' }],
+      ['POST', `/users/${user.id}/disable`],
+      ['DELETE', `/users/${user.id}/factors`],
+    ]
+    const send = (method: string, path: string, id: string, body?: object) =>
+      app.request(method, path, { token: admin, body, headers: { 'x-request-id': id } })
+    for (const [index, [method, path, body]] of acts.entries()) {
+      const response = await send(method, `/api/admin${path}`, `admin-act-${index}`, body)
+      expect([path, response.status]).toEqual([path, expect.toSatisfy((status) => status < 300)])
+      expect((await list(`request_id=admin-act-${index}`)).items).toEqual([
+        expect.objectContaining({ actor: 'admin', ip_address: '127.0.0.1' }),
+      ])
+    }
+    await send('POST', '/api/webhooks', 'act-webhooks', { url: 'http://127.0.0.1:9/' })
+    expect((await list('request_id=act-webhooks')).items).toMatchObject([{ action: 'webhooks.create' }])
+    const signIn = {
+      body: { password: testAdminPassword },
+      headers: { 'x-request-id': 'act-sign-in' },
+    }
+    const { token: other } = (await app.request('POST', '/api/admin/auth', signIn)).json
+    const signOut = { token: other, headers: { 'x-request-id': 'act-sign-out' } }
+    expect((await app.request('POST', '/api/admin/auth/logout', signOut)).status).toBeLessThan(300)
+    expect((await list('request_id=act-sign-in')).items).toMatchObject([{ action: 'admin.sign_in' }])
+    expect((await list('request_id=act-sign-out')).items).toMatchObject([{ action: 'admin.sign_out' }])
+  })
+
   test.each([
     ['user_id=x', 'invalid user_id filter; must be a UUID'],
     ['operation=insert', 'invalid operation filter; must be one of: INSERT, UPDATE, DELETE'],
     ['limit=x', 'invalid limit'],
     ['offset=-1', 'invalid offset'],
     ['from=x', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
+    ['from=2026-02-31T00:00:00Z', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
     ['from=2026-01-02&to=2026-01-01', 'invalid to filter; must be greater than or equal to from filter'],
   ])('%s is 400', async (query, message) => {
     const response = await app.request('GET', `/api/admin/audit?${query}`, { token: admin })

@@ -1,5 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 
 /** One thing an administrator did. */
 export interface AuditEntry {
@@ -11,14 +12,17 @@ export interface AuditEntry {
   readonly target?: string
   /** More, without secrets. */
   readonly detail?: Readonly<Record<string, unknown>>
-  /** Address of the client. */
-  readonly address?: string
+  /** By which request, if by one. */
+  readonly origin?: RequestOrigin
 }
 
 /** Writes the entry; call it in the transaction of the act itself. */
-export async function recordAudit(database: Queryable, entry: AuditEntry): Promise<void> {
+export async function recordAudit(
+  database: Queryable,
+  { actor, action, target, detail = {}, origin }: AuditEntry,
+): Promise<void> {
   await database.count(sql`
-    insert into basalt.audit (actor, action, target, detail, address)
-    values (${entry.actor}, ${entry.action}, ${entry.target ?? null}, ${JSON.stringify(entry.detail ?? {})}::jsonb,
-      ${entry.address ?? null})`)
+    insert into basalt.audit (actor, action, target, detail, address, request_id)
+    values (${actor}, ${action}, ${target ?? null}, ${JSON.stringify(detail)}::jsonb,
+      ${origin?.address ?? null}, ${origin?.requestId ?? null})`)
 }

@@ -36,17 +36,16 @@ export type AuditParameters = {
 
 /** @throws AppError invalid_list_parameter */
 export function readAuditFilter(query: AuditParameters): AuditFilter {
-  for (const name of ['user_id', 'api_key_id', 'app_id'] as const) {
-    if (query[name] !== undefined) readUuid(`${name} filter`, query[name])
-  }
+  const readId = (name: 'user_id' | 'api_key_id' | 'app_id') =>
+    query[name] === undefined ? undefined : readUuid(`${name} filter`, query[name])
   if (query.operation !== undefined) readChoice('operation filter', query.operation, operations)
   return {
     ...readTimeRange({ from: query.from, to: query.to }),
     table: query.table,
     recordId: query.record_id,
-    userId: query.user_id,
-    keyId: query.api_key_id,
-    appId: query.app_id,
+    userId: readId('user_id'),
+    keyId: readId('api_key_id'),
+    appId: readId('app_id'),
     operation: query.operation,
     actor: query.actor,
     action: query.action,

@@ -10,7 +10,15 @@ import type { LogStore } from './store.ts'
 import { LogTails } from './tail.ts'
 
 export { logErrorTable } from './errors.ts'
-export { type LogFilter, type LogRow, listLogs, listLogsSince, takeSnapshot } from './queries.ts'
+export {
+  deleteLogs,
+  deleteRequests,
+  type LogFilter,
+  type LogRow,
+  listLogs,
+  listLogsSince,
+  takeSnapshot,
+} from './queries.ts'
 export { readLogFilter, showEntry } from './routes.ts'
 export { LogStore } from './store.ts'
 

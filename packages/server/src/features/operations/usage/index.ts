@@ -11,7 +11,7 @@ import { usageRoutes } from './routes.ts'
 
 export { usageErrorTable } from './errors.ts'
 export { countJobRuns, type MeasureStorage, Meter } from './meter.ts'
-export { listAppUsage } from './queries.ts'
+export { deleteUsage, listAppUsage } from './queries.ts'
 export { Quotas } from './quotas.ts'
 export { readSpan } from './span.ts'
 

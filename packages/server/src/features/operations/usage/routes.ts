@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { addressKey } from '../../../http/client-address.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import { readChoice, readLimit, readOffset } from '../../../http/filters.ts'
 import { defaultAppId } from '../../../http/identity.ts'
+import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isUuid } from '../../../lib/uuid.ts'
@@ -148,7 +148,7 @@ export function usageRoutes(app: HttpServer, { database, plans, clock }: UsageRo
           action: 'usage.set_plan',
           target: tenantId,
           detail: { plan },
-          address: addressKey(request),
+          origin: originOf(request),
         })
       })
       return reply.send(await tenantLimits(tenantId, {}))

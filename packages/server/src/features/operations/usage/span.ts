@@ -1,3 +1,4 @@
+import { parseDay } from '../../../lib/instant.ts'
 import { usageErrors } from './errors.ts'
 import type { Span } from './queries.ts'
 
@@ -54,9 +55,7 @@ export function monthAfter(now: Date): Date {
 }
 
 function readDay(text: string): Date {
-  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(text) : undefined
-  // 31 February becomes another day.
-  if (day === undefined || Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== text)
-    throw usageErrors.invalidPeriod()
+  const day = parseDay(text)
+  if (day === undefined) throw usageErrors.invalidPeriod()
   return day
 }

@@ -1,32 +1,37 @@
-import type { Queryable } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
-import { type OpenedKey, openApiKeys } from './queries.ts'
 
-/** Secrets that one statement looks up. */
+/** Tokens that one statement looks up. */
 const batchSize = 500
-/** Secrets that may wait. With more, callers are sent away: whoever makes secrets up must not fill the memory. */
+/** Tokens that may wait. With more, callers are rejected: made-up tokens must not fill the memory. */
 const waitingLimit = 20_000
 
-interface Waiting {
-  readonly resolve: (key: OpenedKey | undefined) => void
+/** What a token opens. */
+export interface OpenedToken {
+  /** SHA-256 of the token, in hexadecimal. */
+  readonly hash: string
+}
+
+interface Waiting<Opened> {
+  readonly resolve: (opened: Opened | undefined) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
- * Looks secrets up in the database, those that come meanwhile together: however many invalid ones are sent, a node asks one
+ * Looks tokens up in the database, those that come meanwhile together: however many invalid ones are sent, a node asks one
  * statement at a time.
  */
-export class KeyLookups {
-  readonly #database: Pick<Queryable, 'many'>
-  readonly #waiting = new Map<string, Waiting[]>()
+export class TokenLookups<Opened extends OpenedToken> {
+  readonly #open: (hashes: readonly string[]) => Promise<readonly Opened[]>
+  readonly #waiting = new Map<string, Waiting<Opened>[]>()
   #isLooking = false
 
-  constructor(database: Pick<Queryable, 'many'>) {
-    this.#database = database
+  /** @param open answers those of the hashes that are in force, by one statement */
+  constructor(open: (hashes: readonly string[]) => Promise<readonly Opened[]>) {
+    this.#open = open
   }
 
   /** @param hash in hexadecimal @throws AppError too_many_requests */
-  find(hash: string): Promise<OpenedKey | undefined> {
+  find(hash: string): Promise<Opened | undefined> {
     const waiting = this.#waiting.get(hash)
     if (waiting === undefined && this.#waiting.size >= waitingLimit) {
       return Promise.reject(httpErrors.tooManyRequests().with({ headers: { 'retry-after': '1' } }))
@@ -38,8 +43,8 @@ export class KeyLookups {
     })
   }
 
-  #takeBatch(): (readonly [string, Waiting[]])[] {
-    const batch: (readonly [string, Waiting[]])[] = []
+  #takeBatch(): (readonly [string, Waiting<Opened>[]])[] {
+    const batch: (readonly [string, Waiting<Opened>[]])[] = []
     for (const entry of this.#waiting) {
       if (batch.length === batchSize) break
       this.#waiting.delete(entry[0])
@@ -55,11 +60,8 @@ export class KeyLookups {
     while (this.#waiting.size > 0) {
       const batch = this.#takeBatch()
       try {
-        const keys = await openApiKeys(
-          this.#database,
-          batch.map(([hash]) => hash),
-        )
-        const byHash = new Map(keys.map((key) => [key.hash, key]))
+        const opened = await this.#open(batch.map(([hash]) => hash))
+        const byHash = new Map(opened.map((each) => [each.hash, each]))
         for (const [hash, waiting] of batch) for (const { resolve } of waiting) resolve(byHash.get(hash))
       } catch (error) {
         for (const [, waiting] of batch) for (const { reject } of waiting) reject(error)

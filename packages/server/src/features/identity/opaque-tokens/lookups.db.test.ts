@@ -4,7 +4,8 @@ import { createApiKey } from '../../../../test/api-keys.ts'
 import { alice } from '../../../../test/fixtures.ts'
 import { createTestApp, type TestApp } from '../../../../test/test-app.ts'
 import { hashToken } from '../../../lib/tokens.ts'
-import { KeyLookups } from './lookups.ts'
+import { openApiKeys } from '../api-keys/queries.ts'
+import { TokenLookups } from './lookups.ts'
 
 let app: TestApp
 
@@ -16,14 +17,12 @@ afterAll(() => app[Symbol.asyncDispose]())
 
 const madeUp = () => randomBytes(32).toString('hex')
 
-test('api keys › lookups › of 10,000 made up keys share a few statements with a good one', async () => {
+test('opaque tokens › lookups › of 10,000 made up keys share a few statements with a good one', async () => {
   const { system } = app.app.database
   let statements = 0
-  const lookups = new KeyLookups({
-    many(statement) {
-      statements += 1
-      return system.many(statement)
-    },
+  const lookups = new TokenLookups((hashes) => {
+    statements += 1
+    return openApiKeys(system, hashes)
   })
   const { key, apiKey } = await createApiKey(app, { userId: alice })
   const hashes = [...Array.from({ length: 10_000 }, madeUp), hashToken(key).toString('hex')]
@@ -32,9 +31,9 @@ test('api keys › lookups › of 10,000 made up keys share a few statements wit
   expect(statements).toBeLessThanOrEqual(21)
 })
 
-test('api keys › lookups › those that wait are bounded, and answered when the database fails', async () => {
+test('opaque tokens › lookups › those that wait are bounded, and answered when the database fails', async () => {
   const failed = Promise.withResolvers<never[]>()
-  const lookups = new KeyLookups({ many: () => failed.promise })
+  const lookups = new TokenLookups(() => failed.promise)
   const waiting = Array.from({ length: 20_001 }, () => lookups.find(madeUp()))
   const settled = Promise.allSettled(waiting)
   await expect(waiting.at(-1)).rejects.toMatchObject({ kind: 'too_many_requests' })

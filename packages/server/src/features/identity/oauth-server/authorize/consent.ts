@@ -1,0 +1,79 @@
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import { httpErrors } from '../../../../http/errors.ts'
+import { codeOf } from '../../../../lib/errors.ts'
+import { createToken, hashToken } from '../../../../lib/tokens.ts'
+import type { Scope } from '../../opaque-tokens/index.ts'
+import type { OAuthContext } from '../context.ts'
+import { covers } from '../scopes.ts'
+import type { AuthorizationRequest } from './request.ts'
+
+const codePrefix = 'basalt_code_'
+
+interface ConsentRow {
+  readonly id: string
+  readonly scope: Scope
+  readonly allowed_tables: readonly string[]
+  readonly [column: string]: unknown
+}
+
+/** A code for a client that the user has consented to already; undefined: the user has to be asked. */
+export async function issueConsented(
+  context: OAuthContext,
+  request: AuthorizationRequest,
+  userId: string,
+): Promise<string | undefined> {
+  const { database } = context
+  const consent = await database.maybeOne<ConsentRow>(sql`
+    select id, scope, allowed_tables from basalt.oauth_consents
+    where user_id = ${userId}::uuid and client_id = ${request.client.id}::uuid`)
+  if (consent === undefined) return undefined
+  const { scope, allowed_tables: allowedTables } = consent
+  if (!covers({ scope, allowedTables }, request)) return undefined
+  const code = insertCode(context, database, request, { consentId: consent.id, userId })
+  return await code.catch((error) => {
+    // The consent was revoked meanwhile.
+    if (codeOf(error) === '23503') return undefined
+    throw error
+  })
+}
+
+/** Records the consent, in place of the one before, and makes a code. @throws AppError invalid_token */
+export async function approve(
+  context: OAuthContext,
+  request: AuthorizationRequest,
+  userId: string,
+): Promise<string> {
+  const { client, scope, allowedTables } = request
+  const work = context.database.transaction(async (transaction) => {
+    const { id } = await transaction.one<{ id: string }>(sql`
+      insert into basalt.oauth_consents (user_id, client_id, scope, allowed_tables)
+      values (${userId}::uuid, ${client.id}::uuid, ${scope}, ${allowedTables}::text[])
+      on conflict (user_id, client_id) do update
+        set scope = excluded.scope, allowed_tables = excluded.allowed_tables, updated_at = now()
+      returning id`)
+    return await insertCode(context, transaction, request, { consentId: id, userId })
+  })
+  return await work.catch((error) => {
+    // The user was deleted meanwhile.
+    if (codeOf(error) === '23503') throw httpErrors.invalidToken()
+    throw error
+  })
+}
+
+async function insertCode(
+  { config }: OAuthContext,
+  database: Queryable,
+  request: AuthorizationRequest,
+  { consentId, userId }: { readonly consentId: string; readonly userId: string },
+): Promise<string> {
+  const code = createToken(codePrefix)
+  const { client, redirectUri, scope, allowedTables, codeChallenge } = request
+  await database.count(sql`
+    insert into basalt.oauth_codes
+      (code_hash, consent_id, client_id, user_id, redirect_uri, scope, allowed_tables, code_challenge, expires_at)
+    values (${hashToken(code)}::bytea, ${consentId}::uuid, ${client.id}::uuid, ${userId}::uuid, ${redirectUri},
+      ${scope}, ${allowedTables}::text[], ${codeChallenge},
+      now() + make_interval(secs => ${config.auth_code_duration}::int))`)
+  return code
+}

@@ -1,0 +1,132 @@
+import type { Queryable } from '../../../../database/system-database.ts'
+import { findKnownClient } from '../clients/authenticate.ts'
+import type { ClientRow } from '../clients/queries.ts'
+import { isRegistered } from '../clients/redirect-uri.ts'
+import type { OAuthContext } from '../context.ts'
+import { ProtocolError } from '../protocol-error.ts'
+import { requireOwnResource } from '../resource.ts'
+import { type Access, mayRequest, readTables } from '../scopes.ts'
+
+const stateLimitBytes = 2048
+
+/** What a client asks with, as it was sent. */
+export interface Parameters {
+  readonly response_type?: string | undefined
+  readonly client_id?: string | undefined
+  readonly redirect_uri?: string | undefined
+  readonly scope?: string | undefined
+  readonly state?: string | undefined
+  readonly code_challenge?: string | undefined
+  readonly code_challenge_method?: string | undefined
+  readonly allowed_tables: readonly string[]
+  readonly resource: readonly string[]
+  /** The state as it goes into an address. */
+  readonly encodedState?: string | undefined
+}
+
+/** Where an answer may go. */
+export interface Target {
+  readonly client: ClientRow
+  readonly redirectUri: string
+  readonly encodedState: string | undefined
+}
+
+/** A request for authorization that may be granted (RFC 6749 §4.1.1). */
+export interface AuthorizationRequest extends Target, Access {
+  readonly state: string
+  readonly encodedState: string
+  readonly codeChallenge: string
+}
+
+const single = [
+  'response_type',
+  'client_id',
+  'redirect_uri',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+] as const
+
+/**
+ * Reads the query of an address. The state goes back as it came: its encoding may be of bytes that are no text.
+ *
+ * @throws ProtocolError invalid_request
+ */
+export function readQuery(query: string): Parameters {
+  const decoded = new URLSearchParams(query)
+  for (const name of single) {
+    if (decoded.getAll(name).length > 1) {
+      throw new ProtocolError('invalid_request', `${name} must not be repeated`)
+    }
+  }
+  const state = query.split('&').find((part) => part.startsWith('state='))
+  return {
+    ...Object.fromEntries(single.map((name) => [name, decoded.get(name) ?? undefined])),
+    allowed_tables: decoded.getAll('allowed_tables'),
+    resource: decoded.getAll('resource'),
+    encodedState: encodeRest(state?.slice('state='.length) ?? encode(decoded.get('state'))),
+  }
+}
+
+/** Reads the members of a body. @throws ProtocolError invalid_request */
+export function readBody(body: Omit<Parameters, 'encodedState'>): Parameters {
+  if (body.state?.isWellFormed() === false) {
+    throw new ProtocolError('invalid_request', 'state must be valid Unicode')
+  }
+  return { ...body, encodedState: encode(body.state) }
+}
+
+function encode(state: string | null | undefined): string | undefined {
+  return state == null ? undefined : encodeURIComponent(state)
+}
+
+/** What must not stand in an address as it is, should a client have sent it so. */
+function encodeRest(encoded: string | undefined): string | undefined {
+  return encoded?.replace(/[^!$%&'()*+,\-./0-9:;=?@A-Z_a-z~]/gu, (character) => encodeURIComponent(character))
+}
+
+/** @throws ProtocolError in the order of the parameters, then for the client */
+export async function checkRequest(
+  context: OAuthContext,
+  parameters: Parameters,
+): Promise<AuthorizationRequest> {
+  const { state = '', code_challenge: codeChallenge = '' } = parameters
+  if (parameters.response_type !== 'code') throw fault('response_type must be code')
+  for (const name of ['client_id', 'redirect_uri'] as const) {
+    if ((parameters[name] ?? '') === '') throw fault(`${name} is required`)
+  }
+  const { scope = '' } = parameters
+  if (scope === '') throw new ProtocolError('invalid_scope', 'scope is required')
+  if (state === '') throw fault('state is required')
+  if (Buffer.byteLength(state) > stateLimitBytes) throw fault(`state: at most ${stateLimitBytes} bytes`)
+  if (codeChallenge === '') throw fault('code_challenge is required')
+  if (parameters.code_challenge_method !== 'S256') throw fault('code_challenge_method must be S256')
+  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) {
+    throw fault('code_challenge must be a SHA-256 in base64url without padding')
+  }
+  const { client, redirectUri } = await requireTarget(context.database, parameters)
+  if (!mayRequest(client.scopes, scope)) {
+    throw new ProtocolError('invalid_scope', 'requested scope is not allowed for this client')
+  }
+  requireOwnResource(context, parameters.resource)
+  const allowedTables = readTables(parameters.allowed_tables)
+  const encodedState = parameters.encodedState ?? ''
+  return { client, redirectUri, scope, state, encodedState, codeChallenge, allowedTables }
+}
+
+/** Who asks, and an address of theirs: only there may an error be sent (RFC 6749 §4.1.2.1). @throws ProtocolError */
+export async function requireTarget(database: Queryable, parameters: Parameters): Promise<Target> {
+  const { client_id: clientId = '', redirect_uri: redirectUri = '', encodedState } = parameters
+  const client = await findKnownClient(database, clientId)
+  if (client === undefined) throw new ProtocolError('invalid_client', 'invalid client_id')
+  if (client.revoked_at !== null) throw new ProtocolError('invalid_client', 'client has been revoked')
+  if (!isRegistered(client.redirect_uris, redirectUri)) {
+    throw fault('redirect_uri does not match registered URI')
+  }
+  return { client, redirectUri, encodedState }
+}
+
+function fault(description: string): ProtocolError {
+  return new ProtocolError('invalid_request', description)
+}

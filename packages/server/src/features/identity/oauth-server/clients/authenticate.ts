@@ -1,0 +1,85 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Queryable } from '../../../../database/system-database.ts'
+import { hashToken, isToken } from '../../../../lib/tokens.ts'
+import { clientIdPrefix } from '../context.ts'
+import type { Form } from '../form.ts'
+import { ProtocolError } from '../protocol-error.ts'
+import { type ClientRow, findClient } from './queries.ts'
+
+/** The client in force with this id; a mistyped id costs no query. */
+export async function findKnownClient(database: Queryable, clientId: string): Promise<ClientRow | undefined> {
+  return isToken(clientIdPrefix, clientId) ? await findClient(database, clientId) : undefined
+}
+
+/**
+ * Who calls the token endpoint (RFC 6749 §2.3): a confidential client by its secret, in the body or by HTTP Basic, a public
+ * one by its id.
+ *
+ * @throws ProtocolError invalid_client, invalid_request
+ */
+export async function authenticateClient(
+  database: Queryable,
+  authorization: string | undefined,
+  form: Form,
+): Promise<ClientRow> {
+  const { clientId, secret, isBasic } = readCredentials(authorization, form)
+  const refuse = (description: string) =>
+    // RFC 6749 §5.2: the answer names the scheme that was used.
+    new ProtocolError(
+      'invalid_client',
+      description,
+      isBasic ? { 'www-authenticate': 'Basic realm="basalt", charset="UTF-8"' } : {},
+    )
+  if (clientId === undefined || clientId === '') throw refuse('client_id is required')
+  const client = await findKnownClient(database, clientId)
+  if (client === undefined) throw refuse('unknown client')
+  if (client.revoked_at !== null) throw refuse('client has been revoked')
+  if (client.secret_hash === null) {
+    // A public client has no secret to be wrong about.
+    if (secret !== undefined && secret !== '') throw refuse('invalid client authentication')
+    return client
+  }
+  if (secret === undefined || secret === '') throw refuse('client authentication required')
+  if (!timingSafeEqual(hashToken(secret), client.secret_hash)) throw refuse('invalid client credentials')
+  return client
+}
+
+interface Credentials {
+  readonly clientId: string | undefined
+  readonly secret: string | undefined
+  readonly isBasic: boolean
+}
+
+function readCredentials(authorization: string | undefined, form: Form): Credentials {
+  const clientId = form.get('client_id')
+  const secret = form.get('client_secret')
+  if (authorization === undefined) return { clientId, secret, isBasic: false }
+  const basic = parseBasic(authorization)
+  if (basic === undefined) {
+    throw new ProtocolError('invalid_client', 'invalid client authentication', {
+      'www-authenticate': 'Basic realm="basalt", charset="UTF-8"',
+    })
+  }
+  if (secret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {
+    throw new ProtocolError('invalid_request', 'multiple client authentication methods are not allowed')
+  }
+  return { ...basic, isBasic: true }
+}
+
+/** RFC 6749 §2.3.1: both are form-encoded before they are joined. */
+function parseBasic(header: string): { clientId: string; secret: string } | undefined {
+  const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header) ?? []
+  if (encoded === undefined) return undefined
+  const text = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  if (colon === -1) return undefined
+  try {
+    return { clientId: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) }
+  } catch {
+    return undefined
+  }
+}
+
+function decode(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
+}

@@ -1,0 +1,126 @@
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import { codeOf } from '../../../../lib/errors.ts'
+
+/** A row of `basalt.oauth_clients`. */
+export interface ClientRow {
+  readonly id: string
+  readonly app_id: string | null
+  readonly client_id: string
+  readonly name: string
+  readonly client_type: 'confidential' | 'public'
+  readonly secret_hash: Buffer | null
+  readonly redirect_uris: readonly string[]
+  readonly scopes: readonly string[]
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly revoked_at: Date | null
+  readonly [column: string]: unknown
+}
+
+/** A client with what it was given. */
+export interface CountedClientRow extends ClientRow {
+  readonly access_tokens: number
+  readonly refresh_tokens: number
+  readonly grants: number
+  readonly last_issued_at: Date | null
+}
+
+export type NewClient = Pick<ClientRow, 'client_id' | 'name' | 'client_type' | 'secret_hash'> & {
+  readonly app_id: string
+  readonly redirect_uris: readonly string[]
+  readonly scopes: readonly string[]
+}
+
+const columns = sql`c.id, c.app_id, c.client_id, c.name, c.client_type, c.secret_hash, c.redirect_uris, c.scopes,
+  c.created_at, c.updated_at, c.revoked_at`
+
+/** Of one client at a time, by an index: a page costs what its clients were given, not what all were. */
+const counts = sql`
+  left join lateral (
+    select count(*)::int as grants, max(g.last_issued_at) as last_issued_at,
+      (count(*) filter (where g.generation is not null and g.revoked_at is null and g.expires_at > now()))::int
+        as refresh_tokens
+    from basalt.oauth_grants g where g.client_id = c.id) as given on true
+  left join lateral (
+    select count(*)::int as access_tokens
+    from basalt.oauth_grants g
+    join basalt.oauth_access_tokens t on t.grant_id = g.id and t.expires_at > now()
+    where g.client_id = c.id and g.expires_at > now() and g.revoked_at is null) as alive on c.revoked_at is null`
+
+const counted = sql`${columns}, coalesce(alive.access_tokens, 0) as access_tokens,
+  case when c.revoked_at is null then given.refresh_tokens else 0 end as refresh_tokens,
+  given.grants, given.last_issued_at`
+
+export async function findClient(database: Queryable, clientId: string): Promise<ClientRow | undefined> {
+  return await database.maybeOne<ClientRow>(
+    sql.prepared(sql`select ${columns} from basalt.oauth_clients c where c.client_id = ${clientId}`),
+  )
+}
+
+export async function findCountedClient(
+  database: Queryable,
+  clientId: string,
+): Promise<CountedClientRow | undefined> {
+  return await database.maybeOne<CountedClientRow>(sql`
+    select ${counted} from basalt.oauth_clients c ${counts} where c.client_id = ${clientId}`)
+}
+
+/** The newest first, revoked ones too, and how many there are. */
+export async function listClients(
+  database: Queryable,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly clients: readonly CountedClientRow[]; readonly total: number }> {
+  const clients = await database.many<CountedClientRow>(sql`
+    with c as materialized (
+      select * from basalt.oauth_clients order by created_at desc, id limit ${limit} offset ${offset}
+    )
+    select ${counted} from c ${counts} order by c.created_at desc, c.id`)
+  const { total } = await database.one<{ total: number }>(
+    sql`select count(*)::int as total from basalt.oauth_clients`,
+  )
+  return { clients, total }
+}
+
+/** Undefined when there is no such app. */
+export async function insertClient(database: Queryable, client: NewClient): Promise<ClientRow | undefined> {
+  const insert = database.one<ClientRow>(sql`
+    insert into basalt.oauth_clients as c
+      (app_id, client_id, name, client_type, secret_hash, redirect_uris, scopes)
+    values (${client.app_id}, ${client.client_id}, ${client.name}, ${client.client_type},
+      ${client.secret_hash}::bytea, ${client.redirect_uris}::text[], ${client.scopes}::text[])
+    returning ${columns}`)
+  return await insert.catch((error) => {
+    if (codeOf(error) === '23503') return undefined
+    throw error
+  })
+}
+
+/** Undefined when the client does not exist or is revoked. */
+export async function updateClient(
+  database: Queryable,
+  clientId: string,
+  { name, redirect_uris, scopes }: Pick<ClientRow, 'name' | 'redirect_uris' | 'scopes'>,
+): Promise<ClientRow | undefined> {
+  return await database.maybeOne<ClientRow>(sql`
+    update basalt.oauth_clients c set name = ${name}, redirect_uris = ${redirect_uris}::text[],
+      scopes = ${scopes}::text[], updated_at = now()
+    where c.client_id = ${clientId} and c.revoked_at is null
+    returning ${columns}`)
+}
+
+/** @returns whether the client was in force */
+export async function revokeClient(database: Queryable, clientId: string): Promise<boolean> {
+  const count = await database.count(sql`
+    update basalt.oauth_clients set revoked_at = now(), updated_at = now()
+    where client_id = ${clientId} and revoked_at is null`)
+  return count > 0
+}
+
+/** @returns whether there is such a confidential client in force */
+export async function replaceSecret(database: Queryable, clientId: string, hash: Buffer): Promise<boolean> {
+  const count = await database.count(sql`
+    update basalt.oauth_clients set secret_hash = ${hash}::bytea, updated_at = now()
+    where client_id = ${clientId} and client_type = 'confidential' and revoked_at is null`)
+  return count > 0
+}

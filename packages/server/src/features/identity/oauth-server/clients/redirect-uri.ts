@@ -1,0 +1,35 @@
+const loopback = /^http:\/\/(localhost|127\.0\.0\.1)(?::\d{1,5})?(?=\/|$)/
+const lengthLimit = 2048
+
+/** What is wrong with an address that a client wants people sent back to. */
+export function findRedirectUriProblem(uri: string): string | undefined {
+  if (uri.length > lengthLimit || !/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) {
+    return `invalid redirect URI: ${uri.slice(0, 200)}`
+  }
+  if (uri.includes('?')) return `redirect URI must not contain query parameters: ${uri}`
+  if (uri.includes('#')) return `redirect URI must not contain fragment: ${uri}`
+  if (uri.includes('*')) return `redirect URI must not contain wildcard: ${uri}`
+  const { protocol, username, password } = new URL(uri)
+  if (protocol !== 'http:' && protocol !== 'https:')
+    return `redirect URI must use http or https scheme: ${uri}`
+  if (!/^https?:\/\/[^/]/i.test(uri) || username !== '' || password !== '' || uri.includes('@')) {
+    return `invalid redirect URI: ${uri}`
+  }
+  if (protocol === 'http:' && !loopback.test(uri))
+    return `HTTPS required for non-localhost redirect URI: ${uri}`
+  return undefined
+}
+
+/**
+ * Whether an address is a registered one: character by character (RFC 9700 §2.1), but for the port of a loopback address,
+ * which a native app cannot know before (RFC 8252 §7.3).
+ */
+export function isRegistered(registered: readonly string[], uri: string): boolean {
+  if (registered.includes(uri)) return true
+  const portless = withoutPort(uri)
+  return portless !== undefined && registered.some((each) => withoutPort(each) === portless)
+}
+
+function withoutPort(uri: string): string | undefined {
+  return loopback.test(uri) ? uri.replace(loopback, 'http://$1') : undefined
+}

@@ -1,0 +1,43 @@
+import { createHmac } from 'node:crypto'
+import type { Config } from '../../../config/schema.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { createToken } from '../../../lib/tokens.ts'
+import { oauthServerErrors } from './errors.ts'
+
+export const accessTokenPrefix = 'basalt_at_'
+export const clientIdPrefix = 'basalt_cid_'
+export const clientSecretPrefix = 'basalt_cs_'
+
+/** What the steps of the authorization server work with. */
+export interface OAuthContext {
+  readonly config: Config['auth']['oauth_provider']
+  readonly database: SystemDatabase
+  /** Makes refresh and access tokens of a grant: every node makes the same successor of a refresh token. */
+  readonly key: Buffer
+  readonly appName: string
+  readonly publicBaseUrl: () => string
+  /** After the commit of a revocation: tokens in memory may have ended. */
+  readonly onRevoke: () => void
+}
+
+/** The issuer identifier (RFC 8414 §2). */
+export function issuerOf({ publicBaseUrl }: Pick<OAuthContext, 'publicBaseUrl'>): string {
+  return publicBaseUrl().replace(/\/+$/, '')
+}
+
+/** @throws AppError oauth_provider_disabled */
+export function requireEnabled({ config }: Pick<OAuthContext, 'config'>): void {
+  if (!config.enabled) throw oauthServerErrors.oauthProviderDisabled()
+}
+
+/** The access token that a grant gets with its refresh token of this generation. */
+export function accessTokenOf(
+  { key }: Pick<OAuthContext, 'key'>,
+  grantId: string,
+  generation: number,
+): string {
+  const bits = createHmac('sha256', key)
+    .update(JSON.stringify(['access token', grantId, generation]))
+    .digest()
+  return createToken(accessTokenPrefix, bits)
+}

@@ -1,0 +1,32 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+/** What the administration of clients answers; the protocol has a shape of its own, see `protocol-error.ts`. */
+export const oauthServerErrorTable = {
+  oauthProviderDisabled: {
+    status: 404,
+    message: 'oauth provider is not enabled',
+    help: 'Set `auth.oauth_provider.enabled`.',
+  },
+  invalidOauthClient: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'A member of the body is missing or has the wrong form, or the client does not allow the operation; the message names it.',
+  },
+  oauthClientNotFound: {
+    status: 404,
+    message: 'oauth client not found',
+    help: 'No client has this `clientId`, or it is already revoked.',
+  },
+  invalidGrantId: {
+    status: 400,
+    message: 'invalid grant id format',
+    help: 'Grant ids are UUIDs; `GET /api/auth/grants` lists them.',
+  },
+  grantNotFound: {
+    status: 404,
+    message: 'grant not found',
+    help: 'The grant does not exist, is of another user, or is already revoked.',
+  },
+} as const
+
+export const oauthServerErrors = defineErrors(oauthServerErrorTable)

@@ -1,0 +1,89 @@
+import { sql } from '../../../database/sql.ts'
+import { hashToken, isToken } from '../../../lib/tokens.ts'
+import { readRefreshToken } from '../accounts/index.ts'
+import { authenticateClient } from './clients/authenticate.ts'
+import type { ClientRow } from './clients/queries.ts'
+import { accessTokenPrefix, issuerOf, type OAuthContext } from './context.ts'
+import type { Form } from './form.ts'
+import { ProtocolError } from './protocol-error.ts'
+
+interface ActiveRow {
+  readonly client_id: string
+  readonly user_id: string | null
+  readonly email: string | null
+  readonly scope: string
+  readonly allowed_tables: readonly string[]
+  readonly issued_at: number
+  readonly expires_at: number
+  readonly generation: number | null
+  readonly [column: string]: unknown
+}
+
+/**
+ * What a token is good for (RFC 7662), for confidential clients: of their own tokens and those of clients of the same app.
+ * Of any other nothing is said but that it is not active (§2.2).
+ *
+ * @throws ProtocolError
+ */
+export async function introspectToken(
+  context: OAuthContext,
+  authorization: string | undefined,
+  form: Form,
+): Promise<Readonly<Record<string, unknown>>> {
+  const caller = await authenticateClient(context.database, authorization, form)
+  if (caller.client_type !== 'confidential') {
+    throw new ProtocolError('unauthorized_client', 'introspection is only allowed for confidential clients')
+  }
+  const token = form.require('token')
+  const isAccess = isToken(accessTokenPrefix, token)
+  const found = isAccess
+    ? await findAccessToken(context, caller, token)
+    : await findRefreshToken(context, caller, token)
+  if (found === undefined) return { active: false }
+  const issuer = issuerOf(context)
+  return {
+    active: true,
+    scope: found.scope,
+    client_id: found.client_id,
+    ...(found.email === null ? {} : { username: found.email }),
+    ...(isAccess ? { token_type: 'Bearer' } : {}),
+    exp: found.expires_at,
+    iat: found.issued_at,
+    sub: found.user_id ?? found.client_id,
+    aud: issuer,
+    iss: issuer,
+    ...(found.allowed_tables.length === 0 ? {} : { allowed_tables: found.allowed_tables }),
+  }
+}
+
+/** Of a grant in force that the caller may know of. */
+function activeGrant(caller: ClientRow) {
+  return sql`g.revoked_at is null and c.revoked_at is null
+    and (g.user_id is null or exists (select from basalt.users where id = g.user_id and disabled_at is null))
+    and (c.id = ${caller.id}::uuid or c.app_id = ${caller.app_id}::uuid)`
+}
+
+const columns = sql`c.client_id, g.user_id, g.scope, g.allowed_tables, g.generation,
+  (select email from basalt.users where id = g.user_id) as email`
+
+async function findAccessToken({ database }: OAuthContext, caller: ClientRow, token: string) {
+  return await database.maybeOne<ActiveRow>(sql`
+    select ${columns}, floor(extract(epoch from t.created_at))::float8 as issued_at,
+      floor(extract(epoch from t.expires_at))::float8 as expires_at
+    from basalt.oauth_access_tokens t
+    join basalt.oauth_grants g on g.id = t.grant_id
+    join basalt.oauth_clients c on c.id = g.client_id
+    where t.token_hash = ${hashToken(token)}::bytea and t.expires_at > now() and ${activeGrant(caller)}`)
+}
+
+async function findRefreshToken({ database, key }: OAuthContext, caller: ClientRow, token: string) {
+  const content = readRefreshToken(token, key)
+  if (content === undefined) return undefined
+  return await database.maybeOne<ActiveRow>(sql`
+    select ${columns}, floor(extract(epoch from g.last_issued_at))::float8 as issued_at,
+      floor(extract(epoch from g.expires_at))::float8 as expires_at
+    from basalt.oauth_grants g
+    join basalt.oauth_clients c on c.id = g.client_id
+    where g.id = ${content.sessionId}::uuid and g.generation = ${content.generation}::int and g.expires_at > now()
+      and ${activeGrant(caller)}`)
+}

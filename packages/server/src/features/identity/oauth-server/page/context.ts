@@ -1,0 +1,11 @@
+import type { TokenVerifier } from '../../../../http/identity.ts'
+import type { PasskeyContext } from '../../passkeys/index.ts'
+import type { OAuthContext } from '../context.ts'
+
+/** What the page for people works with. */
+export interface PageContext {
+  readonly oauth: OAuthContext
+  readonly passkeys: PasskeyContext
+  /** Verifies the tokens of sessions. */
+  readonly sessions: TokenVerifier
+}

@@ -1,0 +1,150 @@
+import { escapeHtml } from '../../../../lib/page.ts'
+import type { AuthorizationRequest } from '../authorize/request.ts'
+
+/** What a form of the page is about. */
+export interface Asked {
+  readonly request: AuthorizationRequest
+  /** The query of the address, as it came: every form carries it on. */
+  readonly query: string
+  readonly appName: string
+}
+
+/** A passkey that may be used: where its answer goes, and what the browser asks for. */
+export interface AskedPasskey {
+  readonly step: string
+  readonly challenge_id: string
+  readonly options: object
+}
+
+interface FormParts {
+  readonly step: string
+  readonly fields?: string
+  readonly button: string
+  readonly isPlain?: boolean
+}
+
+function form({ query }: Asked, { step, fields = '', button, isPlain = false }: FormParts): string {
+  return `<form id="${step}" method="post" action="/oauth/authorize">
+${hidden('request', query)}${hidden('step', step)}${fields}<p><button${isPlain ? ' class="plain"' : ''}>${button}</button></p>
+</form>`
+}
+
+function hidden(name: string, value: string): string {
+  return `<input type="hidden" name="${name}" value="${escapeHtml(value)}">\n`
+}
+
+function field(id: string, label: string, attributes: string): string {
+  return `<p><label for="${id}">${label}</label><input id="${id}" required maxlength="4096" ${attributes}></p>\n`
+}
+
+const codeField = (id: string, label: string) =>
+  field(id, label, 'name="code" autocomplete="one-time-code" inputmode="text"')
+
+function problemLine(problem: string | undefined): string {
+  return problem === undefined ? '' : `<p id="problem" class="bad" role="alert">${escapeHtml(problem)}</p>\n`
+}
+
+function passkeyForm(asked: Asked, passkey: AskedPasskey | undefined): string {
+  if (passkey === undefined) return ''
+  const { step, challenge_id, options } = passkey
+  const whole = form(asked, {
+    step,
+    fields: hidden('challenge_id', challenge_id) + hidden('assertion', ''),
+    button: 'Use a passkey',
+    isPlain: true,
+  })
+  const attributes = `<form hidden data-passkey="${escapeHtml(JSON.stringify(options))}"`
+  return `${whole.replace('<form', attributes)}\n<p id="passkey-problem" class="bad" role="alert"></p>`
+}
+
+function who({ request }: Asked): string {
+  return `<b>${escapeHtml(request.client.name)}</b>`
+}
+
+export interface SignInView {
+  readonly asked: Asked
+  readonly problem?: string | undefined
+  readonly hasMail: boolean
+  readonly hasSms: boolean
+  readonly passkey: AskedPasskey | undefined
+}
+
+export function signInView({ asked, problem, hasMail, hasSms, passkey }: SignInView): string {
+  const email = (id: string) => field(id, 'Email', 'name="email" type="email" autocomplete="username"')
+  return `<p>${who(asked)} asks for access to your account. Sign in to go on.</p>
+${problemLine(problem)}${form(asked, {
+  step: 'password',
+  fields:
+    email('email') +
+    field('password-text', 'Password', 'name="password" type="password" autocomplete="current-password"'),
+  button: 'Sign in',
+})}
+${passkeyForm(asked, passkey)}
+${hasMail ? `<details><summary>Sign in by a mailed link</summary>\n${form(asked, { step: 'mail', fields: email('mail-email'), button: 'Send a link', isPlain: true })}</details>` : ''}
+${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(asked, { step: 'phone', fields: field('phone-number', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true })}</details>` : ''}`
+}
+
+export function linkView(asked: Asked, problem?: string): string {
+  return `<p role="status">If the address has an account, a link is on its way. Do not open it: copy its address and paste it here.</p>
+${problemLine(problem)}${form(asked, { step: 'link', fields: field('pasted-link', 'Link from the mail', 'name="link" autocomplete="off"'), button: 'Sign in' })}`
+}
+
+export function phoneCodeView(asked: Asked, phone: string, problem?: string): string {
+  return `<p role="status">If the number can sign in, a code is on its way.</p>
+${problemLine(problem)}${form(asked, { step: 'phone-code', fields: hidden('phone', phone) + codeField('code', 'Code'), button: 'Sign in' })}`
+}
+
+export interface SecondFactorView {
+  readonly asked: Asked
+  readonly problem?: string | undefined
+  readonly factors: readonly { readonly method: string; readonly label: string }[]
+  /** Of the authenticator app. */
+  readonly totpChallengeId: string | undefined
+  /** A code that was sent. */
+  readonly sent?: { readonly method: string; readonly challengeId: string } | undefined
+  readonly passkey: AskedPasskey | undefined
+}
+
+export function secondFactorView(view: SecondFactorView): string {
+  const { asked, problem, factors, totpChallengeId, sent, passkey } = view
+  const forms = factors.map(({ method, label }) => {
+    const name = escapeHtml(label)
+    if (method === 'totp' && totpChallengeId !== undefined) {
+      const fields =
+        hidden('challenge_id', totpChallengeId) + codeField('totp-code', `Code of the ${name.toLowerCase()}`)
+      return form(asked, { step: 'totp', fields, button: 'Verify' })
+    }
+    if (method !== 'email' && method !== 'sms') return ''
+    if (sent?.method !== method) {
+      return form(asked, { step: `send-${method}`, button: `Send a code: ${name}`, isPlain: true })
+    }
+    const fields = hidden('challenge_id', sent.challengeId) + codeField(`${method}-code`, `Code: ${name}`)
+    return form(asked, { step: method, fields, button: 'Verify' })
+  })
+  return `<p role="status">One more step: verify that it is you.</p>
+${problemLine(problem)}${forms.join('\n')}
+${passkeyForm(asked, passkey)}
+<details><summary>Use a backup code</summary>
+${form(asked, { step: 'backup', fields: codeField('backup-code', 'Backup code'), button: 'Verify', isPlain: true })}</details>`
+}
+
+export function consentView(asked: Asked, account: string): string {
+  const { request, query } = asked
+  const { scope, allowedTables, redirectUri } = request
+  const what = scope === 'readonly' ? 'read' : 'read and change'
+  const tables =
+    allowedTables.length === 0
+      ? 'all your data'
+      : `your data in ${allowedTables.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}`
+  return `<p>${who(asked)} wants to <b>${what}</b> ${tables}${account === '' ? '' : ` as ${escapeHtml(account)}`}.</p>
+<p class="soft">It cannot see your password or change how you sign in. You go on to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
+<form id="consent" method="post" action="/oauth/authorize">
+${hidden('request', query)}${hidden('step', 'consent')}<p class="row"><button name="decision" value="approve">Allow</button>
+<button class="plain" name="decision" value="deny">Deny</button></p>
+</form>`
+}
+
+export function faultView(description: string): string {
+  return `<p role="alert">This link of an application does not work: ${escapeHtml(description)}.</p>
+<p class="soft">Nothing was shared. Go back to the application, or tell its makers.</p>`
+}

@@ -1,0 +1,49 @@
+import type { FastifyReply } from 'fastify'
+import { AppError } from '../../../lib/errors.ts'
+
+/** The codes of RFC 6749 §4.1.2.1 and §5.2 and RFC 8707 §2 that are answered here. */
+export type ProtocolErrorCode =
+  | 'access_denied'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'invalid_request'
+  | 'invalid_scope'
+  | 'invalid_target'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+
+/** An error in the shape of RFC 6749 §5.2, which is not that of the envelope. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError'
+  readonly code: ProtocolErrorCode
+  readonly status: 400 | 401
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: ProtocolErrorCode, description: string, headers: Readonly<Record<string, string>> = {}) {
+    super(description)
+    this.code = code
+    this.status = code === 'invalid_client' ? 401 : 400
+    this.headers = headers
+  }
+}
+
+/** Answers an error in the shape of the protocol; throws those that are not its own, for the envelope. */
+export function answerProtocolError(thrown: unknown, reply: FastifyReply): void {
+  const error = translate(thrown)
+  if (!(error instanceof ProtocolError)) throw error
+  void reply
+    .code(error.status)
+    .headers({ 'cache-control': 'no-store', pragma: 'no-cache', ...error.headers })
+    .send({ error: error.code, error_description: error.message })
+}
+
+export function formExpected(): ProtocolError {
+  return new ProtocolError('invalid_request', 'Content-Type must be application/x-www-form-urlencoded')
+}
+
+/** What the platform found wrong with the request, in the words of the protocol. */
+function translate(thrown: unknown): unknown {
+  if (thrown instanceof AppError && thrown.status === 415) return formExpected()
+  if (!(thrown instanceof Error) || !('validation' in thrown)) return thrown
+  return new ProtocolError('invalid_request', thrown.message)
+}

@@ -1,0 +1,19 @@
+import { issuerOf, type OAuthContext } from './context.ts'
+import { ProtocolError } from './protocol-error.ts'
+
+/**
+ * The resources that tokens may be asked for (RFC 8707 §2). This server is the only one, and all of it is one resource:
+ * the audience of every token.
+ *
+ * @throws ProtocolError invalid_target
+ */
+export function requireOwnResource(
+  context: Pick<OAuthContext, 'publicBaseUrl'>,
+  given: readonly string[],
+): void {
+  const issuer = issuerOf(context)
+  const own = new Set([issuer, `${issuer}/`, `${issuer}/api`, `${issuer}/api/`])
+  if (!given.every((resource) => own.has(resource))) {
+    throw new ProtocolError('invalid_target', `resource must be ${issuer}`)
+  }
+}

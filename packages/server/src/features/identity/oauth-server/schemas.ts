@@ -1,0 +1,240 @@
+import { Type } from 'typebox'
+import { bearerSecurity, noContent, pageOf, pageQuery, responses } from '../../../http/schemas.ts'
+
+const tags = ['oauth']
+const nullableText = Type.Union([Type.String(), Type.Null()])
+const texts = Type.Array(Type.String())
+
+const protocolError = Type.Object(
+  { error: Type.String(), error_description: Type.String() },
+  { description: 'RFC 6749 §5.2.' },
+)
+
+const client = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  appId: nullableText,
+  clientId: Type.String(),
+  name: Type.String(),
+  redirectUris: texts,
+  scopes: texts,
+  clientType: Type.String({ description: '`confidential` or `public`.' }),
+  createdAt: Type.String(),
+  updatedAt: Type.String(),
+  revokedAt: nullableText,
+  activeAccessTokenCount: Type.Integer(),
+  activeRefreshTokenCount: Type.Integer(),
+  totalGrants: Type.Integer(),
+  lastTokenIssuedAt: nullableText,
+})
+const clientParams = Type.Object({ clientId: Type.String() })
+const clientSettings = {
+  name: Type.Optional(Type.String({ description: 'Shown to people; at most 200 characters.' })),
+  redirectUris: Type.Optional(texts),
+  scopes: Type.Optional(Type.Array(Type.String(), { description: '`readonly`, `readwrite`, `*`.' })),
+}
+
+export const clientSchemas = {
+  list: {
+    tags,
+    summary: 'OAuth clients, the newest first, revoked ones too',
+    security: bearerSecurity,
+    querystring: pageQuery,
+    response: responses({ 200: pageOf(client) }),
+  },
+  create: {
+    tags,
+    summary: 'Register an OAuth client',
+    security: bearerSecurity,
+    body: Type.Object({
+      ...clientSettings,
+      appId: Type.Optional(Type.String()),
+      clientType: Type.Optional(Type.String({ description: '`confidential` unless given, or `public`.' })),
+    }),
+    response: responses({
+      201: Type.Object({
+        clientSecret: Type.Optional(
+          Type.String({ description: 'Shown this once; public clients have none.' }),
+        ),
+        client,
+      }),
+    }),
+  },
+  get: {
+    tags,
+    summary: 'An OAuth client',
+    security: bearerSecurity,
+    params: clientParams,
+    response: responses({ 200: client }),
+  },
+  update: {
+    tags,
+    summary: 'Change an OAuth client',
+    description: 'All members are required; type and app stay.',
+    security: bearerSecurity,
+    params: clientParams,
+    body: Type.Object(clientSettings),
+    response: responses({ 200: client }),
+  },
+  revoke: {
+    tags,
+    summary: 'Revoke an OAuth client and all that it was given',
+    security: bearerSecurity,
+    params: clientParams,
+    response: responses({ 204: noContent }),
+  },
+  rotateSecret: {
+    tags,
+    summary: 'Give an OAuth client another secret',
+    description: 'The one before ends at once.',
+    security: bearerSecurity,
+    params: clientParams,
+    response: responses({ 200: Type.Object({ clientSecret: Type.String() }) }),
+  },
+}
+
+const asked = {
+  response_type: Type.Optional(Type.String({ description: '`code`.' })),
+  client_id: Type.Optional(Type.String()),
+  redirect_uri: Type.Optional(Type.String({ description: 'One of the client, character by character.' })),
+  scope: Type.Optional(Type.String({ description: 'One of `readonly`, `readwrite`, `*`.' })),
+  state: Type.Optional(Type.String({ description: 'Up to 2048 bytes, returned as they are.' })),
+  code_challenge: Type.Optional(Type.String({ description: 'RFC 7636 §4.2.' })),
+  code_challenge_method: Type.Optional(Type.String({ description: '`S256`.' })),
+}
+const led = Type.Object({ requires_consent: Type.Literal(false), redirect_to: Type.String() })
+const redirect = Type.Null({
+  description: 'To the client; for `Accept: application/json` the address instead.',
+})
+
+export const authorizeSchema = {
+  tags,
+  summary: 'Ask for authorization as the signed-in user',
+  description: 'For people there is the page `/oauth/authorize`, which takes the same parameters.',
+  security: bearerSecurity,
+  querystring: Type.Object({
+    ...asked,
+    allowed_tables: Type.Optional(
+      Type.Union([Type.String(), texts], { description: 'Collections; none: all.' }),
+    ),
+    resource: Type.Optional(Type.Union([Type.String(), texts], { description: 'RFC 8707; this server.' })),
+  }),
+  response: responses({
+    200: Type.Union([
+      Type.Object({
+        requires_consent: Type.Literal(true),
+        client_id: Type.String(),
+        client_name: Type.String(),
+        redirect_uri: Type.String(),
+        scope: Type.String(),
+        state: Type.String(),
+        code_challenge: Type.String(),
+        code_challenge_method: Type.String(),
+        allowed_tables: Type.Optional(texts),
+      }),
+      led,
+    ]),
+    302: redirect,
+    400: protocolError,
+    401: protocolError,
+  }),
+}
+
+export const consentSchema = {
+  tags,
+  summary: 'Approve or deny what a client asks for',
+  security: bearerSecurity,
+  body: Type.Object({
+    ...asked,
+    decision: Type.Optional(Type.String({ description: '`approve` or `deny`.' })),
+    allowed_tables: Type.Optional(Type.Union([texts, Type.Null()])),
+    resource: Type.Optional(Type.String()),
+  }),
+  response: responses({ 200: led, 302: redirect, 400: protocolError, 401: protocolError }),
+}
+
+export const tokenSchema = {
+  tags,
+  summary: 'Exchange a code, a refresh token or client credentials for tokens',
+  description:
+    'RFC 6749 §3.2. A form with `grant_type` (`authorization_code`, `refresh_token`, `client_credentials`), ' +
+    '`client_id` and `client_secret` (or HTTP Basic), and by the type of grant `code`, `redirect_uri` and ' +
+    '`code_verifier`; `refresh_token`; or `scope` and `allowed_tables`.',
+  consumes: ['application/x-www-form-urlencoded'],
+  response: responses({
+    200: Type.Object({
+      access_token: Type.String(),
+      token_type: Type.Literal('Bearer'),
+      expires_in: Type.Integer(),
+      refresh_token: Type.Optional(Type.String()),
+      scope: Type.String(),
+      allowed_tables: Type.Optional(texts),
+    }),
+    400: protocolError,
+    401: protocolError,
+  }),
+}
+
+export const revokeSchema = {
+  tags,
+  summary: 'Revoke a token',
+  description: 'RFC 7009. A form with `token`; a refresh token ends with all that was given with it.',
+  consumes: ['application/x-www-form-urlencoded'],
+  response: responses({
+    200: Type.Null({ description: 'Also when there is no such token.' }),
+    400: protocolError,
+  }),
+}
+
+export const introspectSchema = {
+  tags,
+  summary: 'Ask what a token is good for',
+  description:
+    'RFC 7662. A form with `token`, for confidential clients, which authenticate as at the token endpoint; of tokens of ' +
+    'clients of the same app.',
+  consumes: ['application/x-www-form-urlencoded'],
+  response: responses({
+    200: Type.Object({ active: Type.Boolean() }, { additionalProperties: true }),
+    400: protocolError,
+    401: protocolError,
+  }),
+}
+
+const metadata = Type.Object({}, { additionalProperties: true })
+export const serverMetadataSchema = {
+  tags,
+  summary: 'The authorization server (RFC 8414)',
+  response: responses({ 200: metadata }),
+}
+export const resourceMetadataSchema = {
+  tags,
+  summary: 'The protected resource (RFC 9728)',
+  response: responses({ 200: metadata }),
+}
+
+export const listGrantsSchema = {
+  tags,
+  summary: 'Programs that the caller lets in',
+  security: bearerSecurity,
+  response: responses({
+    200: Type.Array(
+      Type.Object({
+        id: Type.String({ format: 'uuid' }),
+        clientId: Type.String(),
+        clientName: Type.String(),
+        scope: Type.String(),
+        allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
+        createdAt: Type.String(),
+        updatedAt: Type.String(),
+        lastTokenIssuedAt: nullableText,
+      }),
+    ),
+  }),
+}
+export const revokeGrantSchema = {
+  tags,
+  summary: 'Let a program in no longer',
+  description: 'Its tokens end on every node within a second.',
+  security: bearerSecurity,
+  params: Type.Object({ id: Type.String() }),
+  response: responses({ 204: noContent }),
+}

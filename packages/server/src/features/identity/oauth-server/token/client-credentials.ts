@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import { hashToken } from '../../../../lib/tokens.ts'
+import type { ClientRow } from '../clients/queries.ts'
+import { accessTokenOf, type OAuthContext } from '../context.ts'
+import type { Form } from '../form.ts'
+import { ProtocolError } from '../protocol-error.ts'
+import { mayRequest, readTables } from '../scopes.ts'
+import { describeTokens, type TokenAnswer } from './answer.ts'
+import { insertClientGrant } from './grants.ts'
+
+/** A token for the client itself (RFC 6749 §4.4). @throws ProtocolError */
+export async function grantClientCredentials(
+  context: OAuthContext,
+  client: ClientRow,
+  form: Form,
+): Promise<TokenAnswer> {
+  if (client.client_type !== 'confidential') {
+    throw new ProtocolError(
+      'unauthorized_client',
+      'client_credentials is only allowed for confidential clients',
+    )
+  }
+  const scope = form.get('scope') ?? ''
+  if (scope === '') throw new ProtocolError('invalid_scope', 'scope is required')
+  if (!mayRequest(client.scopes, scope)) {
+    throw new ProtocolError('invalid_scope', 'requested scope is not allowed for this client')
+  }
+  const id = randomUUID()
+  const grant = { id, scope, allowed_tables: readTables(form.all('allowed_tables')) }
+  const accessTokenHash = hashToken(accessTokenOf(context, id, 0))
+  const { database, config } = context
+  await insertClientGrant(database, { ...grant, clientRowId: client.id, accessTokenHash }, config)
+  return describeTokens(context, grant, { generation: 0, expiresIn: config.access_token_duration })
+}

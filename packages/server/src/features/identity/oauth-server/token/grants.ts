@@ -1,0 +1,198 @@
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import type { Scope } from '../../opaque-tokens/index.ts'
+
+/** What a grant gives. */
+export interface GrantRow {
+  readonly id: string
+  readonly scope: Scope
+  readonly allowed_tables: readonly string[]
+  readonly [column: string]: unknown
+}
+
+export interface CodeRow {
+  readonly client_id: string
+  readonly redirect_uri: string
+  readonly code_challenge: string
+  readonly is_expired: boolean
+  readonly is_used: boolean
+  readonly grant_id: string | null
+  readonly [column: string]: unknown
+}
+
+export interface Lifetimes {
+  readonly access_token_duration: number
+  readonly refresh_token_duration: number
+}
+
+/** A replay of a refresh token within this time of its rotation answers the same successor, as for sessions. */
+const graceSeconds = 10
+/** Rotations whose time is kept; more than a client makes within the grace. */
+const rememberedRotations = 16
+
+export async function findCode(database: Queryable, hash: Buffer): Promise<CodeRow | undefined> {
+  return await database.maybeOne<CodeRow>(sql`
+    select client_id, redirect_uri, code_challenge, grant_id, expires_at <= now() as is_expired,
+      used_at is not null as is_used
+    from basalt.oauth_codes where code_hash = ${hash}::bytea`)
+}
+
+/** Uses a code up and makes what it is for, by one statement: of many at once one succeeds. */
+export async function redeemCode(
+  database: Queryable,
+  code: { readonly hash: Buffer; readonly clientRowId: string },
+  grant: { readonly id: string; readonly accessTokenHash: Buffer },
+  lifetimes: Lifetimes,
+): Promise<GrantRow | undefined> {
+  return await database.maybeOne<GrantRow>(sql`
+    with used as (
+      update basalt.oauth_codes set used_at = now(), grant_id = ${grant.id}::uuid
+      where code_hash = ${code.hash}::bytea and client_id = ${code.clientRowId}::uuid
+        and used_at is null and expires_at > now()
+      returning client_id, user_id, consent_id, scope, allowed_tables
+    ), granted as (
+      insert into basalt.oauth_grants
+        (id, client_id, user_id, consent_id, scope, allowed_tables, generation, expires_at)
+      select ${grant.id}::uuid, used.client_id, used.user_id, used.consent_id, used.scope, used.allowed_tables, 1,
+        now() + make_interval(secs => greatest(${lifetimes.refresh_token_duration}::int, ${lifetimes.access_token_duration}::int))
+      from used join basalt.users u on u.id = used.user_id and u.disabled_at is null
+      returning id, scope, allowed_tables
+    ), issued as (
+      insert into basalt.oauth_access_tokens (token_hash, grant_id, expires_at)
+      select ${grant.accessTokenHash}::bytea, id,
+        now() + make_interval(secs => ${lifetimes.access_token_duration}::int)
+      from granted
+    )
+    select id, scope, allowed_tables from granted`)
+}
+
+/** Gives a client access for itself. */
+export async function insertClientGrant(
+  database: Queryable,
+  grant: GrantRow & { readonly clientRowId: string; readonly accessTokenHash: Buffer },
+  { access_token_duration }: Lifetimes,
+): Promise<void> {
+  await database.count(
+    sql.prepared(sql`
+      with granted as (
+        insert into basalt.oauth_grants (id, client_id, scope, allowed_tables, expires_at)
+        values (${grant.id}::uuid, ${grant.clientRowId}::uuid, ${grant.scope}, ${grant.allowed_tables}::text[],
+          now() + make_interval(secs => ${access_token_duration}::int))
+        returning id, expires_at
+      )
+      insert into basalt.oauth_access_tokens (token_hash, grant_id, expires_at)
+      select ${grant.accessTokenHash}::bytea, id, expires_at from granted`),
+  )
+}
+
+export interface RefreshedGrantRow extends GrantRow {
+  readonly generation: number
+  /** Seconds that its access token is still valid. */
+  readonly expires_in: number
+}
+
+/** When the rotation that replaced this generation happened; null when it is not remembered. */
+function rotationOf(generation: number) {
+  return sql`g.rotations[cardinality(g.rotations) - (g.generation - ${generation}::int) + 1]`
+}
+
+/**
+ * Takes a grant at this generation to its next one, with another access token, and answers a grant whose generation was
+ * replaced within the grace period as it is. Of several at once one rotates: the others wait for its row lock, and
+ * PostgreSQL evaluates the statement again on the row it left (PostgreSQL, Read Committed Isolation Level).
+ */
+export async function refreshGrant(
+  database: Queryable,
+  refresh: {
+    readonly grantId: string
+    readonly generation: number
+    readonly clientRowId: string
+    /** Of the next generation. */
+    readonly accessTokenHash: Buffer
+  },
+  { access_token_duration, refresh_token_duration }: Lifetimes,
+): Promise<RefreshedGrantRow | undefined> {
+  const { grantId, generation, clientRowId, accessTokenHash } = refresh
+  const rotates = sql`g.generation = ${generation}::int`
+  return await database.maybeOne<RefreshedGrantRow>(
+    sql.prepared(sql`
+      with refreshed as (
+        update basalt.oauth_grants g set
+          generation = case when ${rotates} then g.generation + 1 else g.generation end,
+          rotations = case when ${rotates}
+            then (g.rotations || now())[greatest(1, cardinality(g.rotations) + 2 - ${sql.integer(rememberedRotations)}):]
+            else g.rotations end,
+          last_issued_at = case when ${rotates} then now() else g.last_issued_at end,
+          expires_at = case when ${rotates}
+            then now() + make_interval(secs => greatest(${refresh_token_duration}::int, ${access_token_duration}::int))
+            else g.expires_at end
+        from basalt.users u
+        where g.id = ${grantId}::uuid and g.client_id = ${clientRowId}::uuid
+          and g.revoked_at is null and g.expires_at > now()
+          and u.id = g.user_id and u.disabled_at is null
+          and (${rotates}
+            or g.generation > ${generation}::int
+              and ${rotationOf(generation)} > now() - make_interval(secs => ${sql.integer(graceSeconds)}))
+        returning g.id, g.scope, g.allowed_tables, g.generation, g.last_issued_at
+      ), issued as (
+        insert into basalt.oauth_access_tokens (token_hash, grant_id, expires_at)
+        select ${accessTokenHash}::bytea, id, now() + make_interval(secs => ${access_token_duration}::int)
+        from refreshed where generation = ${generation}::int + 1
+        on conflict (token_hash) do nothing
+      )
+      select id, scope, allowed_tables, generation,
+        greatest(0, ceil(extract(epoch from last_issued_at - now()) + ${access_token_duration}::int))::int as expires_in
+      from refreshed`),
+  )
+}
+
+export interface GrantState {
+  readonly client_id: string
+  readonly is_revoked: boolean
+  readonly is_expired: boolean
+  readonly generation: number | null
+  readonly [column: string]: unknown
+}
+
+export async function findGrantState(database: Queryable, id: string): Promise<GrantState | undefined> {
+  return await database.maybeOne<GrantState>(sql`
+    select client_id, generation, revoked_at is not null as is_revoked, expires_at <= now() as is_expired
+    from basalt.oauth_grants where id = ${id}::uuid`)
+}
+
+/** Revokes a grant whose old refresh token is used again: two have it, and one of them stole it. */
+export async function revokeReplayedGrant(
+  database: Queryable,
+  id: string,
+  generation: number,
+): Promise<boolean> {
+  const count = await database.count(sql`
+    update basalt.oauth_grants g set revoked_at = now()
+    where g.id = ${id}::uuid and g.revoked_at is null and g.generation > ${generation}::int
+      and coalesce(${rotationOf(generation)} <= now() - make_interval(secs => ${sql.integer(graceSeconds)}), true)`)
+  return count > 0
+}
+
+/** @returns whether the grant was in force */
+export async function revokeGrant(database: Queryable, id: string): Promise<boolean> {
+  const count = await database.count(sql`
+    update basalt.oauth_grants set revoked_at = now() where id = ${id}::uuid and revoked_at is null`)
+  return count > 0
+}
+
+/** @returns whether there was such a token */
+export async function deleteAccessToken(database: Queryable, hash: Buffer): Promise<boolean> {
+  return (
+    (await database.count(sql`delete from basalt.oauth_access_tokens where token_hash = ${hash}::bytea`)) > 0
+  )
+}
+
+/** Removes what has expired. A grant stays while its refresh token would be valid, revoked or not: its replays are known. */
+export async function deleteExpiredGrants(database: Queryable): Promise<void> {
+  await database.count(
+    sql`delete from basalt.oauth_access_tokens where expires_at < now() - interval '1 hour'`,
+  )
+  await database.count(sql`
+    delete from basalt.oauth_codes where grant_id is null and expires_at < now() - interval '1 day'`)
+  await database.count(sql`delete from basalt.oauth_grants where expires_at < now() - interval '1 day'`)
+}

@@ -1,0 +1,3 @@
+export type { OpenedToken } from './lookups.ts'
+export { OpaqueTokens } from './opaque-tokens.ts'
+export { describeProgram, type OpenedProgram, type Scope } from './program.ts'

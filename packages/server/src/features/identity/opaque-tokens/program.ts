@@ -1,0 +1,58 @@
+import type { UserIdentity } from '../../../http/identity.ts'
+import type { OpenedToken } from './lookups.ts'
+
+export type Scope = '*' | 'readonly' | 'readwrite'
+
+/** What an opaque token opens, as the statement that looks it up answers it. */
+export interface OpenedProgram extends OpenedToken {
+  /** Null for a program that acts for itself. */
+  readonly user_id: string | null
+  readonly app_id: string
+  readonly scope: Scope
+  readonly allowed_tables: readonly string[]
+  /** In milliseconds since 1970; null: never. */
+  readonly expires_at_ms: number | null
+  readonly email: string | null
+  readonly is_email_verified: boolean
+  readonly is_anonymous: boolean
+  /** 0: not limited. */
+  readonly rate_limit: number
+  readonly rate_limit_window_seconds: number
+  readonly [column: string]: unknown
+}
+
+/** A program acts as its user, as one who has passed one factor. @param keyId the API key it presents, if it is one */
+export function describeProgram(program: OpenedProgram, keyId?: string): UserIdentity {
+  const { app_id: appId, scope, allowed_tables: tables } = program
+  const userId = program.user_id ?? ''
+  const email = program.email ?? ''
+  return {
+    kind: 'user',
+    appId,
+    keyId,
+    userId,
+    email,
+    sessionId: undefined,
+    aal: 'aal1',
+    amr: [],
+    isAnonymous: program.is_anonymous,
+    issuedAt: undefined,
+    scope: {
+      kind: 'caller',
+      userId,
+      email,
+      isEmailVerified: program.is_email_verified,
+      aal: 'aal1',
+      isAnonymous: program.is_anonymous,
+      sessionId: '',
+      grant: {
+        mayWrite: scope !== 'readonly',
+        tables: tables.length === 0 ? undefined : new Set(tables),
+      },
+    },
+    appLimit:
+      program.rate_limit === 0
+        ? undefined
+        : { requests: program.rate_limit, windowSeconds: program.rate_limit_window_seconds },
+  }
+}

@@ -1,0 +1,127 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type AccountsApp, goodPassword } from './accounts.ts'
+import { createApplication } from './api-keys.ts'
+import { type Browser, chromium, startBrowser } from './chromium.ts'
+import { askToken, askWith, createClient, createProof, type TestClient } from './oauth.ts'
+import { createMfaApp } from './second-factors.ts'
+
+/** The page that lets programs in, in a browser that obeys its policies. */
+describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
+  let accounts: AccountsApp
+  let browser: Browser
+  let client: TestClient
+  /** Where browsers take this machine for a domain. */
+  let origin: string
+  const proof = createProof()
+  const receiver = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html').end('<p>Back at the client.</p>'),
+  )
+  let callback: string
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    // The address of a listening TCP server.
+    callback = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/callback`
+    accounts = await createMfaApp({ config: { 'auth.oauth_provider.enabled': 'true' } })
+    origin = accounts.app.url.replace('127.0.0.1', 'localhost')
+    const { user } = await accounts.register()
+    const appId = await createApplication(accounts.app, { ownerUserId: user.id })
+    client = await createClient(accounts.app, { appId, redirectUris: ['http://127.0.0.1/callback'] })
+    browser = await startBrowser(chromium ?? '')
+    await browser.call('WebAuthn.enable')
+    await browser.call('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    })
+  })
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]()
+    await accounts?.[Symbol.asyncDispose]()
+    receiver.closeAllConnections()
+    receiver.close()
+  })
+  beforeEach(() => open())
+
+  const open = () =>
+    browser.open(
+      `${origin}/oauth/authorize?${new URLSearchParams(askWith(client, proof, { redirect_uri: callback }))}`,
+    )
+  const has = (selector: string) =>
+    browser.evaluate<boolean>(`document.querySelector('${selector}') !== null`)
+  const click = (selector: string) => browser.evaluate(`document.querySelector('${selector}').click()`)
+
+  async function signIn(email: string): Promise<void> {
+    await browser.evaluate(`document.querySelector('input[name=email]').value = ${JSON.stringify(email)}`)
+    await browser.evaluate(
+      `document.querySelector('input[name=password]').value = ${JSON.stringify(goodPassword)}`,
+    )
+    await click('form#password button')
+  }
+
+  /** Waits for the client's own page, and redeems the code that the browser came with. */
+  async function arrive(): Promise<void> {
+    await expect.poll(() => browser.evaluate<string>('document.body.textContent')).toBe('Back at the client.')
+    const code = new URL(await browser.evaluate<string>('location.href')).searchParams.get('code') ?? ''
+    const response = await askToken(accounts.app, {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: callback,
+      code_verifier: proof.verifier,
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+    })
+    expect(response.status).toBe(200)
+  }
+
+  /** A user who has added a passkey. */
+  async function passkeyUser() {
+    const signedIn = await accounts.register()
+    await browser.evaluate(`(async () => {
+      const post = async (path, body) => (await fetch('/api/auth/mfa/webauthn/' + path, {
+        method: 'POST',
+        headers: { authorization: 'Bearer ${signedIn.token}', 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })).json()
+      const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(await post('enroll', {}))
+      const made = await navigator.credentials.create({ publicKey })
+      await post('enroll/confirm', { display_name: 'laptop', attestation_response: made.toJSON() })
+    })()`)
+    return signedIn
+  }
+
+  test('signs in, asks and leads back, without scripts', async () => {
+    const { user } = await accounts.register()
+    await browser.call('Emulation.setScriptExecutionDisabled', { value: true })
+    try {
+      await open()
+      expect(await has('form[data-passkey][hidden]')).toBe(true)
+      await signIn(user.email)
+      await expect.poll(() => has('form#consent')).toBe(true)
+      await click('button[value=approve]')
+      await arrive()
+    } finally {
+      await browser.call('Emulation.setScriptExecutionDisabled', { value: false })
+    }
+  })
+
+  test('takes a passkey as first factor and as second', async () => {
+    const { user } = await passkeyUser()
+    await click('form#passkey button')
+    await expect.poll(() => has('form#consent')).toBe(true)
+    await click('button[value=approve]')
+    await arrive()
+    await open()
+    await signIn(user.email)
+    await expect.poll(() => has('form#second-passkey:not([hidden])')).toBe(true)
+    await click('form#second-passkey button')
+    await arrive()
+  })
+})
