@@ -14,6 +14,7 @@ import { Popups } from './popups.ts'
 import { deleteExpiredSignIns } from './queries.ts'
 import { ProviderRegistry } from './registry.ts'
 import { socialLoginRoutes } from './routes.ts'
+import { requireStart } from './start.ts'
 import { createTransport } from './transport.ts'
 
 export { socialLoginErrorTable } from './errors.ts'
@@ -66,7 +67,12 @@ export function socialLogin(deps: SocialLoginDeps): SocialLogin {
       },
       drain: () => popups.drain(),
     },
-    openPopup: (request, reply) =>
-      popups.open(reply, bindBrowser(request, reply, { isHttps: isHttps(context), crossSite: false })),
+    async openPopup(request, reply) {
+      await requireStart(context, request)
+      return await popups.open(
+        reply,
+        bindBrowser(request, reply, { isHttps: isHttps(context), crossSite: false }),
+      )
+    },
   }
 }

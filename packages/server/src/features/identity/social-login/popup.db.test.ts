@@ -89,6 +89,23 @@ describe('social login › popup', () => {
     expect(stream.events.filter(({ name }) => name === 'oauth')).toEqual([])
   })
 
+  test('an address begins 300 sign-ins and streams an hour', async () => {
+    // Outside development.
+    const config = { ...oidcConfig(peer.issuer), 'server.public_base_url': 'https://api.example.com' }
+    await using narrow = await createAccountsApp({ config })
+    const start = () => narrow.app.request('GET', '/api/auth/oauth/peer?state=unknown')
+    expect((await start()).status).toBe(400)
+    await narrow.app.sql("update basalt.attempts set count = 300 where key like '%social.start%'")
+    for (const path of ['/api/auth/oauth/peer', '/api/realtime?oauth=true']) {
+      const refused = await narrow.app.request('GET', path)
+      expect([path, refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([
+        path,
+        429,
+        true,
+      ])
+    }
+  })
+
   test('a failure comes over the stream with its message', async () => {
     const browser = new Browser()
     const { stream, clientId } = await openStream(browser)

@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/schema.ts'
-import type { Notifications } from '../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
@@ -42,11 +42,12 @@ export class ProviderRegistry {
   readonly #deps: RegistryDeps
   #changes: Readonly<Record<string, StoredChange>> = {}
   #entries: ReadonlyMap<string, Entry>
+  readonly #watch: WatchHandle
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps
     this.#entries = this.#build()
-    deps.notifications.watch({
+    this.#watch = deps.notifications.watch({
       topic,
       version: sql`select jsonb_build_array(value, xmin) from basalt.settings where key = ${key}`,
       onChange: (version) => {
@@ -122,16 +123,13 @@ export class ProviderRegistry {
     statement: ReturnType<typeof sql>,
   ): Promise<void> {
     const { database, notifications } = this.#deps
-    const value = await database.transaction(async (transaction) => {
+    await database.transaction(async (transaction) => {
       await transaction.count(statement)
       await recordAudit(transaction, { actor: 'admin', action, target, detail, origin })
-      return await transaction.maybeOne<{ value: Record<string, StoredChange> }>(
-        sql`select value from basalt.settings where key = ${key}`,
-      )
     })
-    this.#changes = value?.value ?? {}
-    this.#entries = this.#build()
     notifications.announce(topic)
+    // Of several changes at once the last one read is not always the last one committed: the loop reads what is in force.
+    await this.#watch.look()
   }
 
   #build(): ReadonlyMap<string, Entry> {

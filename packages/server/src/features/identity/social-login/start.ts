@@ -44,12 +44,7 @@ export async function start(
   const link = query.link === undefined ? undefined : openLink(context, provider, query.link)
   const redirectTo = link?.redirectTo ?? query.redirect_to
   findRedirectTarget(accounts.config, redirectTo)
-  const perAddress = accounts.isDevelopment ? 30_000 : 300
-  await requireAttempt(
-    accounts.throttle,
-    { name: 'social.start', attempts: perAddress, windowSeconds: 3600 },
-    addressKey(request),
-  )
+  await requireStart(context, request)
   const https = isHttps(context)
   const popupHash = query.state === undefined || query.state === '' ? undefined : hashToken(query.state)
   if (popupHash !== undefined && !(await popups.isOpen(popupHash, browserHashes(request, https)))) {
@@ -79,6 +74,13 @@ export async function start(
     linkSessionId: link?.sessionId,
   })
   return reply.redirect(url.href, 307)
+}
+
+/** Counts what an address begins: each leaves a row for ten minutes. @throws AppError too_many_requests */
+export async function requireStart({ accounts }: SocialLoginContext, request: FastifyRequest): Promise<void> {
+  const attempts = accounts.isDevelopment ? 30_000 : 300
+  const limit = { name: 'social.start', attempts, windowSeconds: 3600 }
+  await requireAttempt(accounts.throttle, limit, addressKey(request))
 }
 
 /** Says whom the sign-in is for, before it begins: a page of another site can open this address too. */
