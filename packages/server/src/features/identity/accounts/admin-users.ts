@@ -7,8 +7,8 @@ import { recordAudit } from '../../operations/audit/index.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 import * as schemas from './schemas.ts'
-import { describeSessions } from './session-use.ts'
-import { endSessionsOf } from './sessions.ts'
+import { describeSessions } from './sessions/session-use.ts'
+import { endSessionsOf } from './sessions/sessions.ts'
 import { deleteUser, describeUser, findUserById, lockUser, type User } from './users.ts'
 
 /** A user as the administrator sees it. */

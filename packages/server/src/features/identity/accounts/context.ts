@@ -8,8 +8,8 @@ import type { SmsProvider } from '../../messaging/sms/index.ts'
 import type { Throttle } from '../../operations/throttle/index.ts'
 import type { AuthSettings } from '../auth-settings/index.ts'
 import type { PasswordHasher } from '../passwords/index.ts'
-import type { EndedSessions } from './ended-sessions.ts'
 import type { AccountKeys } from './keys.ts'
+import type { EndedSessions } from './sessions/ended-sessions.ts'
 
 /** What accounts ask of the second factors. */
 export interface SecondFactors {

@@ -5,8 +5,8 @@ import type { AccountContext } from './context.ts'
 import { requireNewPassword, requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, countFailures } from './limits.ts'
-import { voidMailedTokens } from './mailed-tokens.ts'
-import { endSessionsOf, findSessionOwner } from './sessions.ts'
+import { voidMailedTokens } from './methods/email-link/mailed-tokens.ts'
+import { endSessionsOf, findSessionOwner } from './sessions/sessions.ts'
 import {
   deleteUser,
   describeUser,

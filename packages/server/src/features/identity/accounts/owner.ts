@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../database/system-database.ts'
 import type { AccountContext } from './context.ts'
-import { voidMailedTokens } from './mailed-tokens.ts'
-import { endSessionsOf } from './sessions.ts'
+import { voidMailedTokens } from './methods/email-link/mailed-tokens.ts'
+import { endSessionsOf } from './sessions/sessions.ts'
 import { insertUser, lockUserByEmail, takeOverUnverified, type User } from './users.ts'
 
 /**

@@ -7,10 +7,10 @@ import type { HttpServer } from '../../../http/server.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { createPage, escapeHtml } from '../../../lib/page.ts'
 import type { AccountContext } from './context.ts'
-import { confirmMagicLink } from './magic-link.ts'
-import { confirmPasswordReset } from './password-reset.ts'
+import { confirmMagicLink } from './methods/email-link/magic-link.ts'
+import { verifyEmail } from './methods/email-link/verify-email.ts'
+import { confirmPasswordReset } from './methods/password/password-reset.ts'
 import { clientOf } from './routes.ts'
-import { verifyEmail } from './verify-email.ts'
 
 /**
  * The pages behind mailed links. Each asks for one click before it uses the token up, because mail scanners and previews

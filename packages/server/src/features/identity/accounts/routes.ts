@@ -2,14 +2,16 @@ import type { FastifyRequest } from 'fastify'
 import { optionalUserOf, userOf } from '../../../http/authentication.ts'
 import { addressKey } from '../../../http/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import { linkEmailTo, signInAnonymously } from './anonymous.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
-import { logIn } from './log-in.ts'
-import { confirmMagicLink, requestMagicLink } from './magic-link.ts'
+import { linkEmailTo, signInAnonymously } from './methods/anonymous.ts'
+import { confirmMagicLink, requestMagicLink } from './methods/email-link/magic-link.ts'
+import { resendVerification, verifyEmail } from './methods/email-link/verify-email.ts'
+import { logIn } from './methods/password/log-in.ts'
+import { confirmPasswordReset, requestPasswordReset } from './methods/password/password-reset.ts'
+import { register } from './methods/password/register.ts'
+import { confirmSmsCode, requestSmsCode } from './methods/sms/sms-sign-in.ts'
 import { changePassword, deleteSelf, describeSelf } from './own-account.ts'
-import { confirmPasswordReset, requestPasswordReset } from './password-reset.ts'
-import { register } from './register.ts'
 import * as schemas from './schemas.ts'
 import {
   createRotationQueue,
@@ -18,10 +20,8 @@ import {
   refresh,
   revokeOtherSessions,
   revokeSession,
-} from './session-use.ts'
-import type { Client } from './sessions.ts'
-import { confirmSmsCode, requestSmsCode } from './sms-sign-in.ts'
-import { resendVerification, verifyEmail } from './verify-email.ts'
+} from './sessions/session-use.ts'
+import type { Client } from './sessions/sessions.ts'
 
 /** Signing up, in and out, and one's own account. */
 export function accountRoutes(app: HttpServer, context: AccountContext): void {

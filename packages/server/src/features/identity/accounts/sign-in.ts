@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { PendingIdentity } from '../../../http/identity.ts'
-import { signAccessToken } from './access-token.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
-import { createRefreshToken } from './refresh-token.ts'
+import { signAccessToken } from './sessions/access-token.ts'
+import { createRefreshToken } from './sessions/refresh-token.ts'
 import {
   type Client,
   findPendingSignIn,
   insertPendingSignIn,
   insertSession,
   type SessionStart,
-} from './sessions.ts'
+} from './sessions/sessions.ts'
 import { describeUser, markEmailVerified, type User, type UserObject } from './users.ts'
 
 /** What signs a user in: the first factor, or both. */

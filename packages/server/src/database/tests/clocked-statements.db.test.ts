@@ -1,0 +1,287 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type EventStreamClient, openEventStream } from '../../../test/event-stream.ts'
+import { alice } from '../../../test/fixtures.ts'
+import { observeStatements } from '../../../test/observed-statements.ts'
+import { createTestApp, type TestApp, userToken } from '../../../test/test-app.ts'
+import { waitFor } from '../../../test/wait-for.ts'
+import { openWebSocket, type WebSocketClient } from '../../../test/websocket-client.ts'
+import type { RenderedSql } from '../sql.ts'
+
+/*
+ * What a node sends while no client asks for anything, observed where all statements leave it: a new poller is read
+ * with the others. Schedules run at once.
+ */
+
+/** Tables that do not grow with use: definitions, single rows, a row per node or per table. All others may be large. */
+const smallTables = new Set([
+  'admin',
+  'api_key_version',
+  'email_templates',
+  'event_cursors',
+  'matviews',
+  'migrations',
+  'opened_schemas',
+  'outbox_pruned',
+  'realtime_channels',
+  'realtime_nodes',
+  'realtime_tables',
+  'schedules',
+  'settings',
+  'usage_nodes',
+  'webhooks',
+])
+
+/** One fragment of what each clock sends, so that the observation lasts until the slowest has come round. */
+const clocks = [
+  'from basalt.event_interests',
+  'from basalt.settings',
+  'from basalt.ended_sessions',
+  'as fingerprint',
+  'from basalt.event_cursors',
+  'update basalt.event_cursors',
+  'basalt.webhook_queue',
+  'from basalt.schedules',
+  "where state = 'queued' order by type",
+  'the worker was lost',
+  'from basalt.outbox',
+  'from basalt.realtime_messages',
+  'delete from basalt.realtime_messages',
+  'update basalt.realtime_nodes',
+  'from basalt.realtime_connections',
+  'insert into basalt.realtime_tables',
+  'delete from basalt.realtime_presence',
+  'basalt.realtime_channels',
+  // Jobs of the housekeeping.
+  'delete from basalt.outbox',
+  'delete from basalt.attempts',
+  'delete from basalt.sessions',
+  'delete from basalt.mailed_tokens',
+  'delete from basalt.realtime_tables',
+  'delete from basalt.users',
+]
+
+const rowCount = 30_000
+
+let app: TestApp
+let client: pg.Client
+let stream: EventStreamClient
+let socket: WebSocketClient
+/** By text; those of the housekeeping apart. */
+const frequent = new Map<string, RenderedSql>()
+const rare = new Map<string, RenderedSql>()
+
+beforeAll(async () => {
+  let target = frequent
+  const observed = observeStatements((statement) => {
+    if (isQuery(statement)) target.set(statement.text, statement)
+  })
+  app = await createTestApp({
+    config: { 'auth.clean_up.enabled': 'true', 'auth.totp_enabled': 'true' },
+    setup: `
+      create table item (id int primary key);
+      create table parent (id int primary key);
+      create table child (id int primary key);
+      alter table child enable row level security;
+      create policy parent on child using (exists (select from parent where parent.id = child.id));
+      insert into basalt.webhooks (id, url, events, tables, enabled)
+      values (gen_random_uuid(), 'http://127.0.0.1:9/', '{create,update,delete}', '{}', true)`,
+  })
+  const token = userToken({ sub: alice })
+  stream = await openEventStream(app.url, 'tables=item,child', { token })
+  socket = await openWebSocket(app.url, { token })
+  await socket.ask({ type: 'channel_subscribe', channel: 'room' })
+  await socket.ask({ type: 'presence_track', channel: 'room', presence: {} })
+  // From here on nothing happens: the last message has been read.
+  await socket.next('presence', 2)
+  frequent.clear()
+  const isSeen = (clock: string) => [...frequent.keys(), ...rare.keys()].some((text) => text.includes(clock))
+  const isRare = (clock: string) => clocks.indexOf(clock) >= clocks.indexOf('delete from basalt.outbox')
+  await waitFor('every clock', () => clocks.every((clock) => isRare(clock) || isSeen(clock)), 60_000)
+  target = rare
+  await app.sql('update basalt.schedules set next_run_at = now() where enabled')
+  const missing = () => clocks.filter((clock) => !isSeen(clock))
+  await waitFor(`the slow clocks`, () => missing().length === 0, 20_000).catch(() => {
+    throw new Error(`not sent: ${missing().join()}`)
+  })
+  observed.stop()
+  for (const text of frequent.keys()) rare.delete(text)
+  client = new pg.Client({ connectionString: app.database.url })
+  await client.connect()
+}, 180_000)
+
+afterAll(async () => {
+  await client.end()
+  await stream[Symbol.asyncDispose]()
+  await socket[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+afterEach(async () => {
+  await client.query('reset all')
+})
+
+const costs = new Map<string, number>()
+
+describe('statements on a clock', () => {
+  test('need no parallel worker and no JIT while their tables are empty and not analysed', async () => {
+    for (const statement of [...frequent.values(), ...rare.values()]) {
+      const plan = await explain(statement)
+      expect.soft(findParallel(plan), statement.text).toEqual([])
+      costs.set(statement.text, plan.blocks)
+    }
+  })
+
+  test('read no table in proportion to its size when all are large', async () => {
+    await fillTables()
+    // Even where a parallel plan is cheaper than it usually is.
+    await client.query('set min_parallel_table_scan_size = 0; set min_parallel_index_scan_size = 0')
+    for (const statement of [...frequent.values(), ...rare.values()]) {
+      const plan = await explain(statement)
+      expect.soft(findParallel(plan), statement.text).toEqual([])
+      expect.soft(plan.scanned, statement.text).toEqual([])
+      if (!frequent.has(statement.text)) continue
+      const before = costs.get(statement.text) ?? 0
+      expect.soft(plan.blocks, statement.text).toBeLessThan(before + 50)
+    }
+  }, 180_000)
+})
+
+function isQuery({ text }: RenderedSql): boolean {
+  return /^\s*(with|select|insert|update|delete)\b/i.test(text)
+}
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly Schema?: string
+  readonly Plans?: readonly PlanNode[]
+  readonly 'Shared Hit Blocks'?: number
+  readonly 'Shared Read Blocks'?: number
+}
+
+interface Plan {
+  readonly nodes: readonly PlanNode[]
+  readonly hasJit: boolean
+  /** Large tables that are read from one end to the other. */
+  readonly scanned: readonly string[]
+  readonly blocks: number
+}
+
+async function explain({ text, values }: RenderedSql): Promise<Plan> {
+  await client.query('begin')
+  try {
+    const { rows } = await client.query(`explain (analyze, buffers, verbose, format json) ${text}`, [
+      ...values,
+    ])
+    const [plan] = rows[0]['QUERY PLAN']
+    const nodes = [...walk(plan.Plan)]
+    const root: PlanNode = plan.Plan
+    return {
+      nodes,
+      hasJit: plan.JIT !== undefined,
+      scanned: nodes.flatMap((node) => {
+        const name = node['Relation Name']
+        const isLarge = node.Schema?.startsWith('basalt') === true && !smallTables.has(name ?? '')
+        return node['Node Type'] === 'Seq Scan' && isLarge ? (name ?? []) : []
+      }),
+      blocks: (root['Shared Hit Blocks'] ?? 0) + (root['Shared Read Blocks'] ?? 0),
+    }
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+function* walk(node: PlanNode): Generator<PlanNode> {
+  yield node
+  for (const child of node.Plans ?? []) yield* walk(child)
+}
+
+function findParallel({ nodes, hasJit }: Plan): string[] {
+  const parallel = nodes.map((node) => node['Node Type']).filter((type) => type.startsWith('Gather'))
+  return hasJit ? [...parallel, 'JIT'] : parallel
+}
+
+/** Where a value of the type alone would not do. */
+const fillings: Readonly<Record<string, string>> = {
+  'outbox.transaction_id': `'3'::xid8`,
+  'realtime_messages.transaction_id': `'3'::xid8`,
+  'ended_sessions.ended_by': `'3'::xid8`,
+  'realtime_presence.left_at': 'null',
+  'realtime_presence.node': 'md5((i % 10)::text)::uuid',
+  'users.email': `'user' || i || '@example.com'`,
+  'jobs.type': `'some_type'`,
+  'jobs.state': `(array['queued', 'completed', 'failed'])[1 + i % 3]`,
+  'jobs.run_at': `now() + interval '1 day'`,
+}
+
+const byType: Readonly<Record<string, string>> = {
+  text: `'text ' || i`,
+  uuid: 'gen_random_uuid()',
+  timestamptz: `now() + interval '1 day'`,
+  bool: 'false',
+  int4: 'i',
+  int8: 'i',
+  int2: '1',
+  float4: '1',
+  date: `current_date + 1`,
+  json: `'{}'`,
+  jsonb: `'{}'`,
+  bytea: `decode(md5(i::text), 'hex')`,
+  _text: `'{}'`,
+  inet: `'127.0.0.1'`,
+}
+
+/** Rows of the future, in the middle of the history: nothing in them is due. */
+async function fillTables(): Promise<void> {
+  const { rows: columns } = await client.query<{
+    relation: string
+    name: string
+    column: string
+    type: string
+  }>(
+    `
+    select c.oid::regclass::text as relation, c.relname as name, a.attname as column, t.typname as type
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    join pg_type t on t.oid = a.atttypid
+    where c.relkind = 'r' and n.nspname = 'basalt'
+      and a.attidentity = '' and a.attgenerated = ''
+      and (a.attnotnull or c.relname || '.' || a.attname = any ($1))
+      and (not a.atthasdef or c.relname || '.' || a.attname = any ($1))
+    order by c.oid, a.attnum`,
+    [Object.keys(fillings)],
+  )
+  // Alive, or others would remove their presences.
+  await client.query(`
+    insert into basalt.realtime_nodes (id, seen_at)
+    select md5(i::text)::uuid, now() + interval '1 hour' from generate_series(0, 9) i`)
+  // Rows are made up: no foreign keys, triggers and checks.
+  await client.query(`set session_replication_role = 'replica'`)
+  const { rows: checks } = await client.query<{ drop: string }>(`
+    select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop
+    from pg_constraint where contype = 'c' and connamespace = 'basalt'::regnamespace`)
+  for (const { drop } of checks) await client.query(drop)
+  for (const [relation, own] of Map.groupBy(columns, (column) => column.relation)) {
+    if (smallTables.has(own[0]?.name ?? '')) continue
+    const names = own.map(({ column }) => `"${column}"`).join()
+    const values = own
+      .map(({ name, column, type }) => fillings[`${name}.${column}`] ?? byType[type] ?? 'null')
+      .join()
+    await client
+      .query(
+        `insert into ${relation} (${names}) select ${values} from generate_series(1, ${rowCount}) i on conflict do nothing`,
+      )
+      .catch((error) => {
+        throw new Error(`cannot fill ${relation}: ${error.message}`)
+      })
+  }
+  await client.query('analyze')
+  const { rows: small } = await client.query(
+    `select relname from pg_class
+     where relnamespace = 'basalt'::regnamespace and relkind = 'r' and reltuples < $1 and relname <> all ($2)`,
+    [rowCount / 2, [...smallTables]],
+  )
+  expect(small).toEqual([])
+}

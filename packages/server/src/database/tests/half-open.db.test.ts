@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { call, connectTo } from '../../../test/connections.ts'
+import { startFakePostgres } from '../../../test/fake-postgres.ts'
+import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
+import { waitFor } from '../../../test/wait-for.ts'
+import { findDead } from '../half-open.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+test('those whose backends work are alive, those whose backends rest or are gone are dead', async () => {
+  const [working, resting, gone] = [
+    await connectTo(database),
+    await connectTo(database),
+    await connectTo(database),
+  ]
+  const nap = working.send([call('select pg_sleep(60)')]).catch(() => 'ended')
+  await database.sql('select pg_terminate_backend($1)', [gone.backendPid])
+  // What ended a moment ago may still be on its way.
+  await waitFor('rest', async () => {
+    const [row] = await database.sql<{ rests: boolean }>(
+      `select clock_timestamp() - state_change > interval '2.1 s' as rests from pg_stat_activity where pid = $1`,
+      [resting.backendPid],
+    )
+    return row?.rests
+  })
+  const suspects = [working, resting, gone]
+  expect(await findDead(suspects, () => connectTo(database), true)).toEqual([resting, gone])
+  expect(await findDead(suspects, () => connectTo(database), false)).toEqual([])
+  working.destroy()
+  expect(await nap).toBe('ended')
+  await resting.close()
+})
+
+test('what has just ended is alive', async () => {
+  const connection = await connectTo(database)
+  await connection.send([call('select 1')])
+  expect(await findDead([connection], () => connectTo(database), true)).toEqual([])
+  await connection.close()
+})
+
+test('all are dead when Postgres does not answer', async () => {
+  const connection = await connectTo(database)
+  await using silent = await startFakePostgres({ isSilent: true })
+  const url = `postgresql://postgres@127.0.0.1:${silent.port}/shop`
+  expect(await findDead([connection], () => connectTo({ url }), true)).toEqual([connection])
+  await connection.close()
+})
+
+test('none is dead because Postgres takes no more connections', async () => {
+  await database.sql('create role crowded login connection limit 0')
+  const connection = await connectTo(database)
+  expect(await findDead([connection], () => connectTo(database, { user: 'crowded' }), true)).toEqual([])
+  await connection.close()
+  await database.sql('drop role crowded')
+})

@@ -1,0 +1,240 @@
+import fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { call, connectTo } from '../../../test/connections.ts'
+import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
+import type { Connection } from '../connection.ts'
+import { ConnectionLost } from '../failures.ts'
+import { type Answer, type Call, StatementFailed, statement, subjectOf } from '../message.ts'
+
+let database: TestDatabase
+let connection: Connection
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql(`
+    create table entry (id int primary key, note text);
+    create table later (id int constraint later_once unique deferrable initially deferred)`)
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+beforeEach(async () => {
+  await database.sql('truncate entry, later')
+  connection = await connectTo(database)
+})
+afterEach(() => connection.close())
+
+/** Sends several messages at once; answers what became of each, in the order in which they ended. */
+function sendEach(messages: readonly (readonly Call[])[], on = connection): Promise<string[]> {
+  return new Promise((resolve) => {
+    const ends: string[] = []
+    const end = (index: number, outcome: string) => {
+      if (ends.push(`${index} ${outcome}`) === messages.length) resolve(ends)
+    }
+    on.sendEach(
+      messages.map((calls, index) => ({
+        calls,
+        receive: (answers) => end(index, describeAnswers(answers)),
+        fail: (error) => end(index, describeFailure(error)),
+      })),
+    )
+  })
+}
+
+function describeAnswers(answers: readonly Answer[]): string {
+  return JSON.stringify(answers.map(({ rows }) => rows.flat()))
+}
+
+function describeFailure(error: unknown): string {
+  return error instanceof StatementFailed ? `${error.error.code} at ${error.index}` : 'connection lost'
+}
+
+async function failureOf(calls: readonly Call[]): Promise<unknown> {
+  return await connection.send(calls).then(
+    () => undefined,
+    (error) => error,
+  )
+}
+
+async function preparedCount(): Promise<number> {
+  const { rows } = await connection.query<{ count: number }>({
+    text: 'select count(*)::int from pg_prepared_statements',
+    values: [],
+  })
+  return rows[0]?.count ?? -1
+}
+
+describe('a message', () => {
+  test('runs its calls in order, in one transaction, and answers each', async () => {
+    const answers = await connection.send([
+      call(`insert into entry values ($1::int, $2), (2, null) returning id::text, note`, '1', 'one'),
+      call('update entry set note = $1', "it's"),
+      call('select count(*)::text, count(distinct xmin::text)::text from entry'),
+      call('delete from entry where id = $1::int', '2'),
+      call(''),
+    ])
+    expect(answers).toEqual([
+      {
+        rows: [
+          ['1', 'one'],
+          ['2', null],
+        ],
+        count: 2,
+      },
+      { rows: [], count: 2 },
+      { rows: [['2', '1']], count: 1 },
+      { rows: [], count: 1 },
+      { rows: [], count: 0 },
+    ])
+  })
+
+  test('leaves nothing behind: neither the role nor the settings', async () => {
+    await connection.send([
+      call(
+        `select set_config('role', 'basalt_authenticated', true), set_config('basalt.user_id', 'x', true)`,
+      ),
+      call('select 1'),
+    ])
+    const [answer] = await connection.send([
+      call(`select current_setting('role'), nullif(current_setting('basalt.user_id', true), '')`),
+    ])
+    expect(answer?.rows).toEqual([['none', null]])
+  })
+
+  test.each([
+    ['its first call', [call('select 1/0'), call('select 2')], '22012', 0],
+    ['a later one', [call('insert into entry values (1)'), call(`select 'x'::int`)], '22P02', 1],
+    ['a value', [call('insert into entry values (1)'), call('select $1::int', 'x')], '22P02', 1],
+    ['its syntax', [call('insert into entry values (1)'), call('selec 1')], '42601', 1],
+    ['the commit', [call('insert into later values (1), (1)'), call('select 2')], '23505', 2],
+  ])('that fails by %s is undone as a whole and tells where', async (_, calls, code, index) => {
+    const failure = await failureOf(calls)
+    expect(failure).toBeInstanceOf(StatementFailed)
+    expect(failure).toMatchObject({ index, error: { code } })
+    expect(await database.sql('select id from entry union all select id from later')).toEqual([])
+    expect(await connection.send([call('select 3::text')])).toEqual([{ rows: [['3']], count: 1 }])
+  })
+})
+
+describe('messages that travel together', () => {
+  test('are answered in order, and one that fails leaves the others alone', async () => {
+    expect(
+      await sendEach([
+        [call('insert into entry values (1)'), call('select 1::text')],
+        [call('insert into entry values (2)'), call('select 1/0'), call('select 2::text')],
+        [call('insert into entry values (3)'), call('select 3::text')],
+        [call('insert into entry values (1)')],
+        [call('select count(*)::text from entry')],
+      ]),
+    ).toEqual(['0 [[],["1"]]', '1 22012 at 1', '2 [[],["3"]]', '3 23505 at 0', '4 [["2"]]'])
+  })
+
+  test('all learn when the connection breaks', async () => {
+    const ends = sendEach([
+      [call('select 1::text')],
+      [call('select pg_terminate_backend(pg_backend_pid())')],
+      [call('select 2::text')],
+      [call('select 3::text')],
+    ])
+    expect(await ends).toEqual(['0 [["1"]]', '1 57P01 at 0', '2 connection lost', '3 connection lost'])
+    expect(await failureOf([call('select 1')])).toBeInstanceOf(ConnectionLost)
+  })
+
+  test('use what one before them prepared, even when that one failed', async () => {
+    const shared = call('select $1::int::text', '5')
+    const ends = await sendEach([[call('select 1/0'), shared], [shared], [call('select 1/0'), shared]])
+    // The second is done again by its sender.
+    expect(ends).toEqual(['0 22012 at 0', '1 26000 at 0', '2 22012 at 0'])
+    expect(await sendEach([[shared], [shared]])).toEqual(['0 [["5"]]', '1 [["5"]]'])
+  })
+
+  /** A call, and the SQLSTATE of its failure if it fails. */
+  const calls = fc.oneof(
+    fc
+      .nat({ max: 300 })
+      .map((n) => ({ call: call(`select ${n}::text`), answer: String(n), code: undefined })),
+    fc.string().map((text) => {
+      const value = text.replaceAll('\0', '')
+      return { call: call('select $1::text', value), answer: value, code: undefined }
+    }),
+    fc.nat({ max: 300 }).map((n) => ({ call: call(`select ${n}/0`), answer: '', code: '22012' })),
+    fc
+      .nat({ max: 300 })
+      .map((n) => ({ call: call(`select $1::int + ${n}`, 'x'), answer: '', code: '22P02' })),
+    fc.nat({ max: 300 }).map((n) => ({ call: call(`selec ${n}`), answer: '', code: '42601' })),
+  )
+
+  test('whatever they are, get what they would get alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(calls, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 9 }),
+        async (messages) => {
+          const expected = messages.map((message, index) => {
+            const failing = message.findIndex(({ code }) => code !== undefined)
+            return failing === -1
+              ? `${index} ${JSON.stringify(message.map(({ answer }) => [answer]))}`
+              : `${index} ${message[failing]?.code} at ${failing}`
+          })
+          const ends = await sendEach(messages.map((message) => message.map((each) => each.call)))
+          // A statement that one message failed to prepare is missing in those behind it; its reader asks again.
+          expect(ends.map((end, index) => (/ 26000 at /.test(end) ? expected[index] : end))).toEqual(expected)
+        },
+      ),
+      { numRuns: 150 },
+    )
+    expect(await preparedCount()).toBeLessThanOrEqual(201)
+  })
+})
+
+describe('a statement', () => {
+  test('is prepared once per connection', async () => {
+    const counted = call('select count(*)::text from pg_prepared_statements')
+    for (let turn = 0; turn < 3; turn += 1) await connection.send([call('select 1'), counted])
+    const [, answer] = await connection.send([call('select 1'), counted])
+    expect(answer?.rows).toEqual([['2']])
+  })
+
+  test('is not prepared where that does not last', async () => {
+    const plain = await connectTo(database, { prepare: false })
+    const [, answer] = await plain.send([
+      call('select 1'),
+      call('select count(*)::text from pg_prepared_statements'),
+    ])
+    expect(answer?.rows).toEqual([['0']])
+    await plain.close()
+  })
+
+  test('is closed when two hundred others have come since', async () => {
+    for (let n = 0; n < 450; n += 1) await connection.send([call(`select ${n}`)])
+    expect(await preparedCount()).toBeLessThanOrEqual(201)
+    expect(await connection.send([call('select 0::text')])).toEqual([{ rows: [['0']], count: 1 }])
+  })
+
+  test.each([
+    ['cannot be prepared', (n: number) => call(`select missing_${n}`)],
+    ['is given a wrong value', (n: number) => call(`select ${n} + $1::int`, 'x')],
+    ['fails when it runs', (n: number) => call(`select ${n} / 0`)],
+  ])('that %s does not pile up in Postgres', async (_, make) => {
+    for (let n = 0; n < 450; n += 1) expect(await failureOf([make(n), call('select 1')])).toBeDefined()
+    expect(await preparedCount()).toBeLessThanOrEqual(201)
+  })
+
+  test('that somebody else deallocated is missed once', async () => {
+    await connection.send([call('select 7::text')])
+    await connection.query({ text: 'deallocate all', values: [] })
+    expect(await failureOf([call('select 7::text')])).toMatchObject({ error: { code: '26000' } })
+    expect(await connection.send([call('select 7::text')])).toEqual([{ rows: [['7']], count: 1 }])
+  })
+
+  test.each([
+    [
+      'select "t"."a" from "public"."book" "t" where exists (select from "public"."author")',
+      '"public"."book"',
+    ],
+    ['insert into "a""b"."c d" values ($1) returning *', '"a""b"."c d"'],
+    ['update "public"."book" set "title" = $1', '"public"."book"'],
+    ["select set_config('role', $1, true)", undefined],
+  ])('tells what it is about: %s', (text, subject) => {
+    expect(statement(text).subject).toBe(subject)
+    expect(subjectOf([call('select 1'), call(text)])).toBe(subject)
+  })
+})

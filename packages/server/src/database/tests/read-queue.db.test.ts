@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { call, connectTo } from '../../../test/connections.ts'
+import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
+import { waitFor } from '../../../test/wait-for.ts'
+import type { Connection } from '../connection.ts'
+import { ConnectionLost, PoolExhausted } from '../failures.ts'
+import { Pool, type PoolOptions } from '../pool.ts'
+import { ReadQueue } from '../read-queue.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql('create table locked (id int); create table other (id int)')
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+function createQueue(options: Partial<PoolOptions> = {}) {
+  const pool = new Pool({
+    open: () => connectTo(database),
+    size: 4,
+    acquireTimeoutMs: 5000,
+    waitingLimit: 1000,
+    workTimeoutMs: 30_000,
+    cancel: async ({ backendPid }) => {
+      await database.sql('select pg_cancel_backend($1)', [backendPid])
+    },
+    findDead: async () => [],
+    ...options,
+  })
+  return { pool, reads: new ReadQueue(pool), [Symbol.asyncDispose]: () => pool.close() }
+}
+
+async function read(reads: ReadQueue, text: string, ...values: string[]): Promise<string | null | undefined> {
+  const [answer] = await reads.send([call(text, ...values)], undefined)
+  return answer?.rows[0]?.[0]
+}
+
+/** Reads until they are known to be quick, so that they travel in groups. */
+async function warmUp(reads: ReadQueue): Promise<void> {
+  for (let turn = 0; turn < 40; turn += 1) await read(reads, 'select 1')
+}
+
+test('every reader gets its own answer, however many ask at once', async () => {
+  await using queue = createQueue()
+  await warmUp(queue.reads)
+  const answers = await Promise.all(
+    Array.from({ length: 1000 }, (_, n) => read(queue.reads, 'select $1::text', String(n))),
+  )
+  expect(answers).toEqual(Array.from({ length: 1000 }, (_, n) => String(n)))
+})
+
+test('one that fails leaves those that travel with it alone', async () => {
+  await using queue = createQueue({ size: 1 })
+  await warmUp(queue.reads)
+  const results = await Promise.allSettled(
+    Array.from({ length: 200 }, (_, n) => read(queue.reads, 'select (100 / $1::int)::text', String(n % 5))),
+  )
+  results.forEach((result, n) => {
+    if (n % 5 === 0) expect(result).toMatchObject({ reason: { index: 0, error: { code: '22012' } } })
+    else expect(result).toEqual({ status: 'fulfilled', value: String(Math.trunc(100 / (n % 5))) })
+  })
+})
+
+test('nobody reads in the name of somebody else', async () => {
+  await using queue = createQueue({ size: 2 })
+  await warmUp(queue.reads)
+  const settings = [
+    call(
+      `select set_config('role', 'basalt_authenticated', true), set_config('basalt.user_id', $1, true)`,
+      'x',
+    ),
+    call(`select current_user::text || ' ' || coalesce(current_setting('basalt.user_id', true), '')`),
+  ]
+  const answers = await Promise.all(
+    Array.from({ length: 400 }, async (_, n) => {
+      const [context, who] = settings
+      if (context === undefined || who === undefined) throw new Error('no statements')
+      const calls = n % 3 === 0 ? [who] : [{ ...context, values: [`user ${n}`] }, who]
+      const answered = await queue.reads.send(calls, undefined)
+      return answered.at(-1)?.rows[0]?.[0]
+    }),
+  )
+  expect(answers).toEqual(
+    answers.map((_, n) => (n % 3 === 0 ? 'postgres ' : `basalt_authenticated user ${n}`)),
+  )
+})
+
+test('those behind a slow one are answered on another connection', async () => {
+  await using queue = createQueue({ size: 2 })
+  await warmUp(queue.reads)
+  const order: string[] = []
+  const slow = read(queue.reads, 'select pg_sleep(1)').then(() => order.push('slow'))
+  const quick = Array.from({ length: 7 }, (_, n) => read(queue.reads, 'select $1::text', String(n)))
+  expect(await Promise.all(quick)).toEqual(['0', '1', '2', '3', '4', '5', '6'])
+  order.push('quick')
+  await slow
+  expect(order).toEqual(['quick', 'slow'])
+})
+
+test('nobody is forgotten when reads turn slow while many wait', async () => {
+  await using queue = createQueue({ size: 1, acquireTimeoutMs: 100_000 })
+  await warmUp(queue.reads)
+  const slow = read(queue.reads, 'select pg_sleep(0.2)')
+  await waitFor('the slow one', () => queue.pool.stats.busy === 1)
+  const answers: unknown[] = []
+  for (let n = 0; n < 60; n += 1) {
+    void read(queue.reads, 'select $1::text', String(n)).then((answer) => answers.push(answer))
+  }
+  await slow
+  await waitFor('all answers', () => answers.length === 60, 5000)
+  expect(answers.toSorted()).toEqual(Array.from({ length: 60 }, (_, n) => String(n)).toSorted())
+})
+
+test('each waits no longer than the acquire timeout', async () => {
+  await using queue = createQueue({ size: 1, acquireTimeoutMs: 200 })
+  await warmUp(queue.reads)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const holder = queue.pool.use({ run: () => promise })
+  const waiting = Promise.allSettled(Array.from({ length: 30 }, () => read(queue.reads, 'select 1')))
+  const exhausted = new PoolExhausted('no database connection became free in time')
+  expect(await waiting).toEqual(Array.from({ length: 30 }, () => ({ status: 'rejected', reason: exhausted })))
+  resolve()
+  await holder
+  expect(await read(queue.reads, 'select 2::text')).toBe('2')
+})
+
+test('when too many wait the next is told at once', async () => {
+  await using queue = createQueue({ size: 1, waitingLimit: 5 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const holder = queue.pool.use({ run: () => promise })
+  const waiting = Array.from({ length: 5 }, () => read(queue.reads, 'select 1::text'))
+  await expect(read(queue.reads, 'select 1')).rejects.toEqual(
+    new PoolExhausted('too many requests wait for the database'),
+  )
+  resolve()
+  await holder
+  expect(await Promise.all(waiting)).toEqual(['1', '1', '1', '1', '1'])
+})
+
+test('all who wait learn that the database is away, and those who ask later are served', async () => {
+  let isAway = true
+  await using queue = createQueue({
+    open: () => (isAway ? Promise.reject(new ConnectionLost('away')) : connectTo(database)),
+  })
+  const results = await Promise.allSettled(Array.from({ length: 30 }, () => read(queue.reads, 'select 1')))
+  expect(results).toEqual(results.map(() => ({ status: 'rejected', reason: new ConnectionLost('away') })))
+  isAway = false
+  expect(await read(queue.reads, 'select 3::text')).toBe('3')
+})
+
+test('those whose callers have gone are not sent, or cancelled', async () => {
+  await using queue = createQueue({ size: 1 })
+  await warmUp(queue.reads)
+  let isGone = false
+  const gone = Promise.allSettled(
+    Array.from({ length: 4 }, () => queue.reads.send([call('select pg_sleep(60)')], () => isGone)),
+  )
+  await waitFor('the first', () => queue.pool.stats.busy === 1)
+  isGone = true
+  for (const result of await gone) expect(result.status).toBe('rejected')
+  expect(await read(queue.reads, 'select 4::text')).toBe('4')
+})
+
+test('a locked table leaves connections to the others, and is served when it can be', async () => {
+  await using queue = createQueue({ size: 4 })
+  await warmUp(queue.reads)
+  const locker = await connectTo(database)
+  await locker.script('begin; lock table "public"."locked"')
+  const waiting = Array.from({ length: 30 }, () =>
+    read(queue.reads, 'select count(*)::text from "public"."locked"'),
+  )
+  await waitFor('its share to be used up', () => queue.pool.shares.isAnyFull)
+  for (let turn = 0; turn < 20; turn += 1) {
+    expect(await read(queue.reads, 'select count(*)::text from "public"."other"')).toBe('0')
+  }
+  await locker.close()
+  expect(await Promise.all(waiting)).toEqual(Array.from({ length: 30 }, () => '0'))
+  await waitFor('an idle pool', () => queue.pool.stats.busy === 0)
+  expect(queue.pool.shares.isAnyFull).toBe(false)
+})
+
+test('a write that gives room back lets reads of its table go on', async () => {
+  await using queue = createQueue({ size: 4 })
+  const releases: (() => void)[] = []
+  const writes = Array.from({ length: 3 }, () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    releases.push(resolve)
+    return queue.pool.use({ run: (_: Connection) => promise, subject: '"public"."other"' })
+  })
+  await waitFor('the writes', () => queue.pool.shares.isAnyFull)
+  const waiting = read(queue.reads, 'select count(*)::text from "public"."other"')
+  for (const release of releases) release()
+  expect(await waiting).toBe('0')
+  await Promise.all(writes)
+})

@@ -1,0 +1,555 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { alice, library } from '../../../../../test/fixtures.ts'
+import {
+  createTestApp,
+  createTestDatabase,
+  envelope,
+  type TestApp,
+  userToken,
+} from '../../../../../test/test-app.ts'
+
+let app: TestApp | undefined
+const token = userToken({ sub: alice })
+
+/** Each test writes, so each gets the library as it was. */
+beforeEach(async () => {
+  app = await createTestApp({ setup: library, config: { 'database.schemas': 'public,archive' } })
+  await app.sql(`
+    create table guarded (
+      id int generated always as identity primary key,
+      code varchar(5) unique,
+      level smallint check (level between 0 and 9),
+      starts date, ends date,
+      days int generated always as (ends - starts) stored,
+      exclude using gist (int4range(level::int, level::int + 1) with &&) where (level > 5)
+    );
+    create domain email as text not null check (value like '%@%');
+    create table member (id int primary key, email email, nick text default 'none');
+    create function refuse() returns trigger language plpgsql as $$
+    begin raise exception 'closed on sundays'; end $$;
+    create table closed (id int primary key);
+    create trigger refuse before insert on closed for each row execute function refuse();
+    create function swallow() returns trigger language plpgsql as $$ begin return null; end $$;
+    create table hole (id int primary key);
+    create trigger swallow before insert on hole for each row execute function swallow();
+    create table deferred (id int primary key, other int references deferred deferrable initially deferred);
+    create table hidden (id int primary key, secret text);
+    revoke all on hidden from basalt_authenticated;
+    create table partly (id int primary key, shown text, secret text default 'hush');
+    revoke all on partly from basalt_authenticated;
+    grant select (id, shown), insert (id, shown), update (shown) on partly to basalt_authenticated`)
+  await app.app.catalog.refresh()
+})
+afterEach(() => app?.[Symbol.asyncDispose]())
+
+function send(method: string, path: string, body?: unknown) {
+  if (app === undefined) throw new Error('no app')
+  return app.request(method, `/api/collections/${path}`, { token, ...(body === undefined ? {} : { body }) })
+}
+
+async function expectError(response: ReturnType<typeof send>, expected: Record<string, unknown>) {
+  const answer = await response
+  expect(envelope(answer)).toEqual(expected)
+  expect(answer.status).toBe(expected.code)
+}
+
+async function rows(table: string) {
+  return await app?.sql(`select * from ${table} order by 1`)
+}
+
+describe('get', () => {
+  test('answers the record', async () => {
+    const response = await send('GET', 'book/2')
+    expect(response.status).toBe(200)
+    expect(response.json).toEqual({
+      book_id: 2,
+      title: 'Solaris',
+      author_id: 2,
+      editor_id: null,
+      pages: 204,
+      price: 9,
+      isbn: 'a2',
+      tags: ['ocean'],
+      added_at: '2026-01-02T03:04:05+00:00',
+    })
+    // The digits of a numeric are those of the database.
+    expect(response.text).toContain('"price":9.00')
+  })
+
+  test('chooses columns', async () => {
+    expect((await send('GET', 'book/2?fields=title')).json).toEqual({ title: 'Solaris' })
+  })
+
+  test('shows a caller the columns it may read', async () => {
+    await app?.sql("insert into partly values (1, 'yes', 'no')")
+    expect((await send('GET', 'partly/1')).json).toEqual({ id: 1, shown: 'yes' })
+    await expectError(send('GET', 'partly/1?fields=secret'), {
+      code: 403,
+      message: 'insufficient permissions',
+      error: 'insufficient_permissions',
+    })
+  })
+
+  test.each([
+    ['composite keys', 'shelf/north,1', 'N1'],
+    ['an encoded comma inside a value', 'shelf/a%2Cb,1', 'comma'],
+    ['an id that was encoded as a whole', 'shelf/north%2C1', 'N1'],
+    ['encoded characters', 'shelf/n%6Frth,1', 'N1'],
+  ])('understands %s', async (_what, path, label) => {
+    expect((await send('GET', path)).json).toMatchObject({ label })
+  })
+
+  test.each([
+    ['a slash', 'one/two'],
+    ['a percent sign', '100%'],
+    ['a question mark', 'what?'],
+    ['a plus', 'a+b'],
+    ['blanks and letters', 'Größe 😀'],
+    ['a comma', 'x,y'],
+  ])('finds a text key with %s', async (_what, key) => {
+    await app?.sql('create table by_name (name text primary key)')
+    await app?.sql('insert into by_name values ($1)', [key])
+    await app?.app.catalog.refresh()
+    expect((await send('GET', `by_name/${encodeURIComponent(key)}`)).json).toEqual({ name: key })
+  })
+
+  test.each([
+    ['an unknown id', 'book/99', 404, 'record not found', 'record_not_found'],
+    ['an unknown collection', 'nothing/1', 404, 'collection not found: nothing', 'collection_not_found'],
+    ['too few values', 'shelf/north', 400, 'invalid primary key: expected 2 values', 'invalid_primary_key'],
+    ['too many values', 'shelf/a,b,1', 400, 'invalid primary key: expected 2 values', 'invalid_primary_key'],
+    ['no primary key', 'log_line/1', 400, 'table has no primary key', 'no_primary_key'],
+    ['a view', 'long_book/1', 400, 'table has no primary key', 'no_primary_key'],
+    [
+      'an id of the wrong type',
+      'book/abc',
+      400,
+      'invalid integer value "abc" — expected a whole number, e.g. 42',
+      'invalid_value',
+    ],
+    [
+      'an id out of range',
+      'book/99999999999',
+      400,
+      'invalid value: value "99999999999" is out of range for type integer',
+      'invalid_value',
+    ],
+    ['an unknown field', 'book/1?fields=nope', 400, 'unknown column "nope" in fields', 'unknown_column'],
+  ])('with %s is an error', async (_what, path, code, message, error) => {
+    await expectError(send('GET', path), { code, message, error })
+  })
+
+  test('with a broken encoding is an error', async () => {
+    expect((await send('GET', 'book/%E0%A4%A')).status).toBe(400)
+    expect((await send('GET', 'book/%00')).status).toBe(400)
+  })
+})
+
+describe('create', () => {
+  test('stores the record and answers it whole', async () => {
+    const response = await send('POST', 'book', {
+      title: 'Ubik',
+      author_id: 3,
+      tags: ['half-life', 'a "b" {c}'],
+    })
+    expect(response.status).toBe(201)
+    expect(response.json).toEqual({
+      book_id: 6,
+      title: 'Ubik',
+      author_id: 3,
+      editor_id: null,
+      pages: null,
+      price: 9.9,
+      isbn: null,
+      tags: ['half-life', 'a "b" {c}'],
+      added_at: '2026-01-02T03:04:05+00:00',
+    })
+  })
+
+  test('takes numbers and booleans as text, too', async () => {
+    const response = await send('POST', 'book', { title: 5, author_id: '3', pages: '12' })
+    expect(response.json).toMatchObject({ title: '5', author_id: 3, pages: 12 })
+  })
+
+  test('takes a record back as it was read', async () => {
+    const { json: read } = await send('GET', 'book/1?expand=author')
+    const { book_id: _, isbn: __, ...copy } = read
+    const response = await send('POST', 'book', { ...copy, _highlight: 'x' })
+    expect(response.status).toBe(201)
+    expect(response.json).toMatchObject({ title: 'The Dispossessed', price: 12.5 })
+  })
+
+  test('stores null as SQL NULL and lets defaults stand for what is absent', async () => {
+    await send('POST', 'member', { id: 1, email: 'a@b', nick: null })
+    await send('POST', 'member', { id: 2, email: 'a@b' })
+    expect(await rows('member')).toEqual([
+      { id: 1, email: 'a@b', nick: null },
+      { id: 2, email: 'a@b', nick: 'none' },
+    ])
+  })
+
+  test('works through a partitioned table', async () => {
+    const response = await send('POST', 'event', { id: 7, day: '2026-07-08', note: 'seventh' })
+    expect(response.json).toEqual({ id: 7, day: '2026-07-08', note: 'seventh' })
+  })
+
+  test.each([
+    ['', 'empty request body', 'empty_body'],
+    ['{}', 'no recognized columns in request body', 'no_recognized_columns'],
+    ['{"expand":{},"_x":1}', 'no recognized columns in request body', 'no_recognized_columns'],
+    ['[]', 'invalid JSON body: expected an object', 'body_not_object'],
+    ['[{"title":"x"}]', 'invalid JSON body: expected an object', 'body_not_object'],
+    ['"x"', 'invalid JSON body: expected an object', 'body_not_object'],
+    ['null', 'invalid JSON body: expected an object', 'body_not_object'],
+    ['{"title":', 'invalid JSON body', 'invalid_json'],
+    ['{title:1}', 'invalid JSON body', 'invalid_json'],
+    ['{"title":"x","nope":1}', 'unknown column "nope" in request body', 'unknown_column'],
+  ])('refuses the body %s', async (body, message, error) => {
+    await expectError(send('POST', 'book', body), { code: 400, message, error })
+    expect(await rows('book')).toHaveLength(5)
+  })
+
+  test.each([
+    [
+      'a unique constraint',
+      'book',
+      { title: 'x', author_id: 1, isbn: 'a1' },
+      {
+        code: 409,
+        message: 'unique constraint violation',
+        error: 'unique_violation',
+        data: { book_isbn_key: { code: 'unique_violation', message: 'Key (isbn)=(a1) already exists.' } },
+      },
+    ],
+    [
+      'a foreign key',
+      'book',
+      { title: 'x', author_id: 77 },
+      {
+        code: 400,
+        message: 'foreign key violation',
+        error: 'foreign_key_violation',
+        data: {
+          book_author_id_fkey: {
+            code: 'foreign_key_violation',
+            message: 'Key (author_id)=(77) is not present in table "author".',
+          },
+        },
+      },
+    ],
+    [
+      'a missing value',
+      'book',
+      { title: 'x' },
+      {
+        code: 400,
+        message: 'missing required value',
+        error: 'not_null_violation',
+        data: {
+          author_id: {
+            code: 'not_null_violation',
+            message: 'null value in column "author_id" of relation "book" violates not-null constraint',
+          },
+        },
+      },
+    ],
+    [
+      'a check',
+      'book',
+      { title: 'x', author_id: 1, pages: -1 },
+      {
+        code: 400,
+        message: 'check constraint violation',
+        error: 'check_violation',
+        data: {
+          book_pages_check: {
+            code: 'check_violation',
+            message: expect.stringContaining('Failing row contains'),
+          },
+        },
+      },
+    ],
+    [
+      'a value that is too long',
+      'guarded',
+      { code: 'abcdef' },
+      {
+        code: 400,
+        message: 'invalid value: value too long for type character varying(5)',
+        error: 'invalid_value',
+      },
+    ],
+    [
+      'a value that is out of range',
+      'guarded',
+      { level: 70000 },
+      {
+        code: 400,
+        message: 'invalid value: value "70000" is out of range for type smallint',
+        error: 'invalid_value',
+      },
+    ],
+    [
+      'a fraction for an integer',
+      'guarded',
+      { level: 1.5 },
+      {
+        code: 400,
+        message: 'invalid smallint value "1.5" — expected a whole number, e.g. 42',
+        error: 'invalid_value',
+      },
+    ],
+    [
+      'a bad date',
+      'guarded',
+      { starts: '2026-02-30' },
+      {
+        code: 400,
+        message: 'invalid value: date/time field value out of range: "2026-02-30"',
+        error: 'invalid_value',
+      },
+    ],
+    [
+      'an object for a number',
+      'guarded',
+      { level: { a: 1 } },
+      { code: 400, message: expect.stringContaining('invalid smallint value'), error: 'invalid_value' },
+    ],
+    [
+      'an array of the wrong shape',
+      'book',
+      { title: 'x', author_id: 1, tags: 'x' },
+      { code: 400, message: expect.stringContaining('invalid value'), error: 'invalid_value' },
+    ],
+    [
+      'an escape that text cannot hold',
+      'author',
+      '{"name":"a\\u0000b"}',
+      {
+        code: 400,
+        message: expect.stringContaining('unsupported Unicode escape sequence'),
+        error: 'invalid_value',
+      },
+    ],
+    [
+      'half a surrogate pair',
+      'author',
+      '{"name":"\\ud83d"}',
+      { code: 400, message: expect.stringContaining('invalid json value'), error: 'invalid_value' },
+    ],
+    [
+      'an identity column',
+      'guarded',
+      { id: 5 },
+      {
+        code: 400,
+        message: 'cannot insert a non-DEFAULT value into column "id"',
+        error: 'read_only_column',
+      },
+    ],
+    [
+      'a rule of a domain',
+      'member',
+      { id: 1, email: 'nobody' },
+      {
+        code: 400,
+        message: 'check constraint violation',
+        error: 'check_violation',
+        data: { email_check: { code: 'check_violation', message: expect.stringContaining('domain email') } },
+      },
+    ],
+    [
+      'a trigger that raises',
+      'closed',
+      { id: 1 },
+      { code: 400, message: 'closed on sundays', error: 'raised' },
+    ],
+    [
+      'a trigger that discards',
+      'hole',
+      { id: 1 },
+      {
+        code: 409,
+        message: 'the database discarded the record: a trigger or rule of the table did not store it',
+        error: 'row_discarded',
+      },
+    ],
+    [
+      'a constraint checked at the commit',
+      'deferred',
+      { id: 1, other: 2 },
+      {
+        code: 400,
+        message: 'foreign key violation',
+        error: 'foreign_key_violation',
+        data: { deferred_other_fkey: { code: 'foreign_key_violation', message: expect.any(String) } },
+      },
+    ],
+    [
+      'a table without the right',
+      'hidden',
+      { id: 1 },
+      {
+        code: 403,
+        message: 'insufficient permissions',
+        error: 'insufficient_permissions',
+        data: {
+          hint: 'the record must pass a policy for the write, and one that lets the caller read it back',
+        },
+      },
+    ],
+  ])('tells of %s', async (_what, table, body, expected) => {
+    await expectError(send('POST', table, body), expected)
+  })
+
+  test('tells of an exclusion constraint', async () => {
+    await send('POST', 'guarded', { level: 7 })
+    await expectError(send('POST', 'guarded', { level: 7 }), {
+      code: 400,
+      message: 'exclusion constraint violation',
+      error: 'exclusion_violation',
+      data: { guarded_int4range_excl: { code: 'exclusion_violation', message: expect.any(String) } },
+    })
+  })
+
+  test('refuses what cannot be written', async () => {
+    for (const [name, kind] of [
+      ['long_book', 'view'],
+      ['author_count', 'materialized view'],
+    ]) {
+      const response = await send('POST', name ?? '', { title: 'x' })
+      expect(envelope(response)).toEqual({
+        code: 405,
+        message: `write operations not allowed on ${kind}`,
+        error: 'write_not_allowed',
+      })
+      expect(response.headers.get('allow')).toBe('GET, HEAD')
+    }
+  })
+
+  test('with only some columns granted answers those that may be read', async () => {
+    const response = await send('POST', 'partly', { id: 1, shown: 'x' })
+    expect([response.status, response.json]).toEqual([201, { id: 1, shown: 'x' }])
+    expect(await rows('partly')).toEqual([{ id: 1, shown: 'x', secret: 'hush' }])
+    await expectError(send('POST', 'partly', { id: 2, secret: 'x' }), {
+      code: 403,
+      message: 'insufficient permissions',
+      error: 'insufficient_permissions',
+      data: { hint: expect.any(String) },
+    })
+  })
+})
+
+describe('update', () => {
+  test('changes only the given fields and answers the whole record', async () => {
+    const { json: before } = await send('GET', 'book/2')
+    const response = await send('PATCH', 'book/2', { pages: 210, isbn: null })
+    expect(response.status).toBe(200)
+    expect(response.json).toEqual({ ...before, pages: 210, isbn: null })
+    expect((await send('GET', 'book/2')).json).toEqual({ ...before, pages: 210, isbn: null })
+  })
+
+  test('takes a record back as it was read, computed columns included', async () => {
+    await send('POST', 'guarded', { code: 'x', starts: '2026-01-01', ends: '2026-01-11' })
+    const { json: read } = await send('GET', 'guarded/1')
+    expect(read.days).toBe(10)
+    const response = await send('PATCH', 'guarded/1', { ...read, ends: '2026-01-21' })
+    expect(response.json).toEqual({ ...read, ends: '2026-01-21', days: 20 })
+  })
+
+  test('does not touch the domains of other columns', async () => {
+    await send('POST', 'member', { id: 1, email: 'a@b' })
+    expect((await send('PATCH', 'member/1', { nick: 'z' })).json).toEqual({ id: 1, email: 'a@b', nick: 'z' })
+  })
+
+  test('may change the primary key', async () => {
+    expect((await send('PATCH', 'shelf/north,2', { number: 9 })).json).toEqual({
+      room: 'north',
+      number: 9,
+      label: null,
+    })
+    expect((await send('GET', 'shelf/north,9')).status).toBe(200)
+    expect((await send('GET', 'shelf/north,2')).status).toBe(404)
+  })
+
+  test.each([
+    ['an unknown id', 'book/99', { pages: 1 }, 404, 'record not found', 'record_not_found'],
+    ['no body', 'book/1', '', 400, 'empty request body', 'empty_body'],
+    [
+      'no known column',
+      'book/1',
+      { nope: 1 },
+      400,
+      'unknown column "nope" in request body',
+      'unknown_column',
+    ],
+    [
+      'only computed columns',
+      'guarded/1',
+      { days: 1, id: 1 },
+      400,
+      'no recognized columns in request body',
+      'no_recognized_columns',
+    ],
+    ['a view', 'long_book/1', { pages: 1 }, 405, 'write operations not allowed on view', 'write_not_allowed'],
+    ['no primary key', 'log_line/1', { line: 'x' }, 400, 'table has no primary key', 'no_primary_key'],
+    [
+      'a raised error',
+      'book/x',
+      { pages: 1 },
+      400,
+      expect.stringContaining('invalid integer value'),
+      'invalid_value',
+    ],
+  ])('with %s is an error', async (_what, path, body, code, message, error) => {
+    await expectError(send('PATCH', path, body), { code, message, error })
+  })
+
+  test('of one record twice at once loses no field', async () => {
+    await Promise.all([send('PATCH', 'book/1', { pages: 1 }), send('PATCH', 'book/1', { title: 'Both' })])
+    expect((await send('GET', 'book/1')).json).toMatchObject({ pages: 1, title: 'Both' })
+  })
+})
+
+describe('delete', () => {
+  test('removes the record', async () => {
+    const response = await send('DELETE', 'book/4')
+    expect([response.status, response.text, response.headers.get('content-type')]).toEqual([204, '', null])
+    expect((await send('GET', 'book/4')).status).toBe(404)
+    await expectError(send('DELETE', 'book/4'), {
+      code: 404,
+      message: 'record not found',
+      error: 'record_not_found',
+    })
+  })
+
+  test('of a record that is referred to is refused', async () => {
+    await expectError(send('DELETE', 'author/1'), {
+      code: 400,
+      message: 'foreign key violation',
+      error: 'foreign_key_violation',
+      data: { book_author_id_fkey: { code: 'foreign_key_violation', message: expect.any(String) } },
+    })
+  })
+
+  test('of the same record at once succeeds once', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send('DELETE', 'book/4')))
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(404)])
+  })
+
+  test.each([
+    ['a view', 'long_book/1', 405],
+    ['no primary key', 'log_line/1', 400],
+    ['a wrong id', 'book/x', 400],
+    ['an unknown collection', 'nothing/1', 404],
+  ])('with %s is an error', async (_what, path, code) => {
+    expect((await send('DELETE', path)).status).toBe(code)
+  })
+})
+
+test('a table that is created after the start is served at once', async () => {
+  await using database = await createTestDatabase()
+  await using other = await createTestApp({ database })
+  await database.sql('create table late (id int primary key); insert into late values (1)')
+  expect((await other.request('GET', '/api/collections/late/1', { token })).json).toEqual({ id: 1 })
+})

@@ -1,0 +1,450 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../../../test/account-nodes.ts'
+import {
+  createTestApp,
+  createTestDatabase,
+  envelope,
+  type TestApp,
+  type TestDatabase,
+  type TestResponse,
+  userToken,
+} from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import type { Registration } from '../service.ts'
+
+let database: TestDatabase
+let app: TestApp
+let second: TestApp
+
+const unknownId = '00000000-0000-4000-8000-000000000000'
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+
+const schema = `
+  create table sale (id int primary key, amount int not null);
+  insert into sale values (1, 10), (2, 20);
+  create table divisor (n int);
+  insert into divisor values (1);
+  create schema archive;
+  create materialized view archive.total as select sum(amount) from sale;
+  create view plain_view as select * from sale;
+`
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql(schema)
+  app = await createTestApp({ database })
+  second = await createTestApp({ database })
+})
+afterAll(async () => {
+  await second[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
+async function ask(method: string, path: string, body?: unknown, node = app): Promise<TestResponse> {
+  const token = await node.adminToken()
+  return await node.request(method, `/api/admin/matviews${path}`, { token, body })
+}
+
+let count = 0
+/** A view of its own for each test. */
+async function createView(
+  query = 'select id, amount from sale',
+  { isEmpty = false, isUnique = false } = {},
+): Promise<string> {
+  count += 1
+  const name = `view_${count}`
+  await app.sql(`create materialized view ${name} as ${query} with ${isEmpty ? 'no ' : ''}data`)
+  if (isUnique) await app.sql(`create unique index on ${name} (id)`)
+  return name
+}
+
+async function register(viewName: string, more: object = {}): Promise<Registration> {
+  const { status, json } = await ask('POST', '', { viewName, ...more })
+  expect([status, json]).toEqual([201, expect.anything()])
+  return json
+}
+
+async function get(id: string): Promise<Registration> {
+  return (await ask('GET', `/${id}`)).json
+}
+
+async function takeAudit(): Promise<object[]> {
+  return await app.sql(`
+    with taken as (delete from basalt.audit where action like 'matviews.%' returning *)
+    select action, target, detail, address from taken order by id`)
+}
+
+function expectError(response: TestResponse, status: number, message: string, error: string) {
+  expect([response.status, envelope(response)]).toEqual([status, { code: status, message, error }])
+}
+
+describe('registering', () => {
+  test('a view, getting it, listing it, forgetting it', async () => {
+    await takeAudit()
+    const name = await createView()
+    const registration = await register(name)
+    expect(registration).toEqual({
+      id: uuid,
+      schemaName: 'public',
+      viewName: name,
+      refreshMode: 'standard',
+      lastRefreshAt: null,
+      lastRefreshDurationMs: null,
+      lastRefreshStatus: null,
+      lastRefreshError: null,
+      createdAt: timestamp,
+      updatedAt: timestamp,
+    })
+    const other = await register('total', { schema: 'archive', refreshMode: 'concurrent' })
+    expect(other).toMatchObject({ schemaName: 'archive', viewName: 'total', refreshMode: 'concurrent' })
+    expect(await get(registration.id)).toEqual(registration)
+    expect((await ask('GET', '')).json).toEqual({ items: [other, registration], count: 2 })
+
+    const deleted = await ask('DELETE', `/${other.id}`)
+    expect([deleted.status, deleted.text]).toEqual([204, ''])
+    expect((await ask('GET', '')).json).toEqual({ items: [registration], count: 1 })
+    expect(await app.sql('select sum from archive.total')).toEqual([{ sum: '30' }])
+    expect(await takeAudit()).toEqual(
+      [
+        ['register', registration.id, { view: `public.${name}`, refreshMode: 'standard' }],
+        ['register', other.id, { view: 'archive.total', refreshMode: 'concurrent' }],
+        ['unregister', other.id, { view: 'archive.total' }],
+      ].map(([action, target, detail]) => ({
+        action: `matviews.${action}`,
+        target,
+        detail,
+        address: '127.0.0.1',
+      })),
+    )
+  })
+
+  test('is done once, however many ask on both nodes', async () => {
+    const viewName = await createView()
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => ask('POST', '', { viewName }, index % 2 === 0 ? app : second)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(5).fill(409)])
+    const refused = await ask('POST', '', { viewName, refreshMode: 'concurrent' })
+    expectError(refused, 409, 'materialized view already registered', 'matview_already_registered')
+  })
+
+  test.each([
+    { viewName: 'sale' },
+    { viewName: 'plain_view' },
+    { viewName: 'sale_pkey' },
+    { viewName: 'nothing' },
+    { viewName: 'total' },
+    { viewName: 'view_1', schema: 'archive' },
+    { viewName: 'view_1', schema: 'nowhere' },
+    { viewName: 'VIEW_1' },
+  ])('answers 404 for what is no materialized view: %j', async (body) => {
+    const response = await ask('POST', '', body)
+    expectError(response, 404, 'materialized view not found in database', 'not_materialized_view')
+  })
+
+  test.each(['a b', '1a', 'a"b', 'a;drop table sale', 'a.b', "a'", 'a\u0000b', 'größe', 'x'.repeat(64)])(
+    'refuses %j as a name',
+    async (name) => {
+      const message = `invalid identifier: "${name}"`
+      expectError(await ask('POST', '', { viewName: name }), 400, message, 'invalid_identifier')
+      const inSchema = await ask('POST', '', { viewName: 'view_1', schema: name })
+      expectError(inSchema, 400, message, 'invalid_identifier')
+    },
+  )
+
+  test.each<[object, string]>([
+    [{}, 'viewName is required'],
+    [{ viewName: '' }, 'viewName is required'],
+    [{ viewName: 5 }, 'viewName: must be string'],
+    [{ viewName: 'view_1', schema: '' }, 'invalid identifier: ""'],
+    [{ viewName: 'view_1', refreshMode: 'fast' }, "refreshMode must be 'standard' or 'concurrent'"],
+    [{ viewName: 'view_1', refreshMode: null }, 'refreshMode: must be string'],
+  ])('refuses %j', async (body, message) => {
+    const response = await ask('POST', '', body)
+    expect([response.status, response.json.message]).toEqual([400, message])
+  })
+})
+
+describe('PUT', () => {
+  test('changes the mode', async () => {
+    const registration = await register(await createView())
+    await takeAudit()
+    const { status, json } = await ask('PUT', `/${registration.id}`, { refreshMode: 'concurrent' })
+    expect([status, json]).toEqual([
+      200,
+      { ...registration, refreshMode: 'concurrent', updatedAt: timestamp },
+    ])
+    expect(await takeAudit()).toEqual([expect.objectContaining({ action: 'matviews.update' })])
+  })
+
+  test.each<[object, string]>([
+    [{}, 'refreshMode is required'],
+    [{ refreshMode: 'CONCURRENT' }, "refreshMode must be 'standard' or 'concurrent'"],
+    [{ refreshMode: 1 }, 'refreshMode: must be string'],
+  ])('refuses %j', async (body, message) => {
+    const { id } = await register(await createView())
+    const response = await ask('PUT', `/${id}`, body)
+    expect([response.status, response.json.message]).toEqual([400, message])
+  })
+})
+
+describe('refreshing', () => {
+  test.each(['standard', 'concurrent'])('in %s mode fills the view and tells of it', async (refreshMode) => {
+    const name = await createView(undefined, { isUnique: true })
+    const { id } = await register(name, { refreshMode })
+    await app.sql('insert into sale select max(id) + 1, 5 from sale')
+    await takeAudit()
+    const { status, json } = await ask('POST', `/${id}/refresh`)
+    expect(status).toBe(200)
+    expect(json).toEqual({ registration: await get(id), durationMs: expect.any(Number) })
+    expect(json.registration).toMatchObject({
+      lastRefreshAt: timestamp,
+      lastRefreshDurationMs: json.durationMs,
+      lastRefreshStatus: 'success',
+      lastRefreshError: null,
+    })
+    expect(await app.sql(`select id, amount from ${name} except select id, amount from sale`)).toEqual([])
+    expect(await app.sql(`select id, amount from sale except select id, amount from ${name}`)).toEqual([])
+    const detail = { view: `public.${name}`, durationMs: json.durationMs }
+    expect(await takeAudit()).toEqual([
+      { action: 'matviews.refresh', target: id, detail, address: '127.0.0.1' },
+    ])
+  })
+
+  test('fills a view that was never filled, in standard mode only', async () => {
+    const name = await createView(undefined, { isEmpty: true, isUnique: true })
+    const { id } = await register(name, { refreshMode: 'concurrent' })
+    const response = await ask('POST', `/${id}/refresh`)
+    const message = 'concurrent refresh requires a populated materialized view'
+    expectError(response, 409, message, 'matview_not_populated')
+    await ask('PUT', `/${id}`, { refreshMode: 'standard' })
+    expect((await ask('POST', `/${id}/refresh`)).status).toBe(200)
+    await ask('PUT', `/${id}`, { refreshMode: 'concurrent' })
+    expect((await ask('POST', `/${id}/refresh`)).status).toBe(200)
+  })
+
+  test.each([
+    ['no index', ''],
+    ['a plain one', 'create index on % (id)'],
+    ['a unique one with a condition', 'create unique index on % (id) where id > 0'],
+    ['a unique one on an expression', 'create unique index on % ((id + 1))'],
+  ])('concurrently with %s is refused and changes nothing', async (_what, index) => {
+    const name = await createView()
+    if (index !== '') await app.sql(index.replace('%', name))
+    const registration = await register(name, { refreshMode: 'concurrent' })
+    const message = 'concurrent refresh requires a unique index on the materialized view'
+    expectError(await ask('POST', `/${registration.id}/refresh`), 409, message, 'unique_index_missing')
+    expect(await get(registration.id)).toEqual(registration)
+  })
+
+  test('ten times at once on two nodes succeeds once and is refused nine times', async () => {
+    const name = await createView()
+    const { id } = await register(name)
+    const asked: Promise<TestResponse>[] = []
+    const statuses: number[] = []
+    await using blocker = await openTransaction(database)
+    await blocker.sql('lock table sale in access exclusive mode')
+    for (let index = 0; index < 10; index += 1) {
+      const answer = ask('POST', `/${id}/refresh`, undefined, index % 2 === 0 ? app : second)
+      void answer.then(({ status }) => statuses.push(status))
+      asked.push(answer)
+    }
+    await waitFor('nine to be refused', () => statuses.length === 9)
+    await blocker.commit()
+    const answers = await Promise.all(asked)
+    expect(statuses).toEqual([...Array(9).fill(409), 200])
+    for (const answer of answers.filter(({ status }) => status === 409)) {
+      expectError(answer, 409, 'refresh already in progress', 'refresh_in_progress')
+    }
+    expect(await get(id)).toMatchObject({ lastRefreshStatus: 'success', lastRefreshError: null })
+  })
+
+  test('goes on when whoever asked has gone, and takes no connection of the requests', async () => {
+    await using small = await createTestApp({ database, config: { 'database.max_conns': '4' } })
+    const names = [await createView(), await createView(), await createView()]
+    const registrations = await Promise.all(names.map((name) => register(name)))
+    const token = await small.adminToken()
+    const leaving = new AbortController()
+    await using blocker = await openTransaction(database)
+    await blocker.sql('lock table sale in access exclusive mode')
+    const asked = registrations.map(({ id }) =>
+      fetch(`${small.url}/api/admin/matviews/${id}/refresh`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        signal: leaving.signal,
+      }).catch((error: Error) => error.name),
+    )
+    await blocker.waitForBlocked(2)
+    leaving.abort()
+    expect(await Promise.all(asked)).toEqual(['AbortError', 'AbortError', 'AbortError'])
+    const others = await Promise.all(
+      Array.from({ length: 8 }, () => small.request('GET', '/api/admin/matviews', { token })),
+    )
+    expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]))
+    await blocker.commit()
+    for (const { id } of registrations) {
+      await waitFor('the refresh to be recorded', async () => (await get(id)).lastRefreshStatus === 'success')
+    }
+  })
+
+  test('that fails tells why without its statement, and is forgotten by one that succeeds', async () => {
+    const name = await createView('select 1 / n as id from divisor')
+    const { id } = await register(name)
+    await app.sql('update divisor set n = 0')
+    const response = await ask('POST', `/${id}/refresh`)
+    expect([response.status, envelope(response)]).toEqual([
+      500,
+      {
+        code: 500,
+        message: 'refresh failed',
+        error: 'refresh_failed',
+        data: { reason: 'invalid value: division by zero' },
+      },
+    ])
+    expect(await get(id)).toMatchObject({
+      lastRefreshAt: timestamp,
+      lastRefreshDurationMs: expect.any(Number),
+      lastRefreshStatus: 'error',
+      lastRefreshError: 'invalid value: division by zero',
+    })
+    await app.sql('update divisor set n = 1')
+    expect((await ask('POST', `/${id}/refresh`)).json.registration).toMatchObject({
+      lastRefreshStatus: 'success',
+      lastRefreshError: null,
+    })
+  })
+
+  test('takes as long as it may, whatever the limit of requests is, and no longer', async () => {
+    const config = { 'database.statement_timeout_ms': '200', 'matviews.refresh_timeout': '1' }
+    await using hasty = await createTestApp({ database, config })
+    const slow = await register(await createView('select 1 as id from pg_sleep(0.4)', { isEmpty: true }))
+    const endless = await register(await createView('select 1 as id from pg_sleep(600)', { isEmpty: true }))
+    expect((await ask('POST', `/${slow.id}/refresh`, undefined, hasty)).status).toBe(200)
+    const response = await ask('POST', `/${endless.id}/refresh`, undefined, hasty)
+    expectError(response, 504, 'the refresh took too long', 'refresh_timeout')
+    expect(await get(endless.id)).toMatchObject({
+      lastRefreshStatus: 'error',
+      lastRefreshError: 'the refresh took too long',
+    })
+  })
+
+  test('a view that is gone, or has become something else, answers 404', async () => {
+    const name = await createView()
+    const { id } = await register(name)
+    const message = 'materialized view no longer exists in database'
+    await app.sql(`drop materialized view ${name}`)
+    expectError(await ask('POST', `/${id}/refresh`), 404, message, 'matview_gone')
+    await app.sql(`create table ${name} (id int)`)
+    expectError(await ask('POST', `/${id}/refresh`), 404, message, 'matview_gone')
+    expect((await ask('DELETE', `/${id}`)).status).toBe(204)
+  })
+
+  test('is cancelled when the server stops', async () => {
+    const stopping = await createTestApp({ database, config: { 'server.shutdown_timeout': '0' } })
+    const { id } = await register(await createView('select 1 as id from pg_sleep(600)', { isEmpty: true }))
+    const asked = ask('POST', `/${id}/refresh`, undefined, stopping).catch(() => undefined)
+    const isRunning =
+      "select from pg_stat_activity where datname = current_database() and state = 'active' and query like 'refresh%'"
+    await waitFor('the refresh to run', async () => (await app.sql(isRunning)).length === 1)
+    stopping.app.cutOff()
+    await stopping[Symbol.asyncDispose]()
+    await asked
+    expect(await app.sql(isRunning)).toEqual([])
+    expect(await get(id)).toMatchObject({ lastRefreshStatus: 'error', lastRefreshError: 'canceled' })
+  })
+
+  test('as a job registers the view, refreshes it, and gives up on what cannot be refreshed', async () => {
+    const name = await createView(undefined, { isEmpty: true })
+    const token = await app.adminToken()
+    const run = async (payload: object) => {
+      const body = { type: 'materialized_view_refresh', payload }
+      const { status, json } = await app.request('POST', '/api/admin/jobs', { token, body })
+      expect(status).toBe(201)
+      return await waitFor('the job to end', async () => {
+        const job = (await app.request('GET', `/api/admin/jobs/${json.id}`, { token })).json
+        return ['completed', 'failed'].includes(job.state) && job
+      })
+    }
+    expect(await run({ view_name: name })).toMatchObject({ state: 'completed', lastError: '' })
+    const { items } = (await ask('GET', '')).json
+    expect(items.find(({ viewName }: Registration) => viewName === name)).toMatchObject({
+      refreshMode: 'standard',
+      lastRefreshStatus: 'success',
+    })
+    expect(await run({ view_name: 'nothing', schema: 'archive' })).toMatchObject({
+      state: 'failed',
+      attempts: 1,
+      lastError: 'materialized view not found in database',
+    })
+  })
+})
+
+const routes = [
+  ['GET', ''],
+  ['POST', ''],
+  ['GET', `/${unknownId}`],
+  ['PUT', `/${unknownId}`],
+  ['DELETE', `/${unknownId}`],
+  ['POST', `/${unknownId}/refresh`],
+] as const
+
+describe('every route', () => {
+  test.each(routes.slice(2))(
+    '%s %s answers 404 for an unknown id, 400 for what is none',
+    async (method, path) => {
+      const body = method === 'PUT' ? { refreshMode: 'standard' } : undefined
+      const missing = await ask(method, path, body)
+      expectError(missing, 404, 'matview registration not found', 'matview_not_found')
+      const wrong = await ask(method, path.replace(unknownId, 'x'), body)
+      expectError(wrong, 400, 'invalid matview id format', 'invalid_matview_id')
+    },
+  )
+
+  test.each(routes)('%s %s is the administrators’', async (method, path) => {
+    for (const token of [undefined, userToken({ sub: unknownId }), 'basalt_admin_wrong']) {
+      expect((await app.request(method, `/api/admin/matviews${path}`, { token })).status).toBe(401)
+    }
+  })
+
+  test('answers while jobs are disabled', async () => {
+    await using disabled = await createTestApp({ database, config: { 'jobs.enabled': 'false' } })
+    const { id } = await register(await createView())
+    expect((await ask('POST', `/${id}/refresh`, undefined, disabled)).status).toBe(200)
+  })
+})
+
+test('an ordinary owner refreshes its own views, and is told about those of others', async () => {
+  const name = `owner_${randomUUID().replaceAll('-', '')}`
+  await database.sql(`create role ${name} login createrole password 'secret'`)
+  await database.sql(`grant basalt_authenticated to ${name} with admin option`)
+  await database.sql(`create database ${name} owner ${name}`)
+  const url = new URL(database.url)
+  url.pathname = name
+  const superuser = url.href
+  url.username = name
+  url.password = 'secret'
+  {
+    await using node = await createTestApp({ database: { ...database, url: url.href } })
+    const client = await openTransaction({ ...database, url: superuser })
+    await client.sql(`
+      create materialized view foreign_view as select 1 as id;
+      create materialized view own_view as select 1 as id;
+      alter materialized view own_view owner to ${name}`)
+    await client.commit()
+    await client[Symbol.asyncDispose]()
+    const add = async (viewName: string) => (await ask('POST', '', { viewName }, node)).json.id
+    const refresh = async (id: string) => await ask('POST', `/${id}/refresh`, undefined, node)
+    expect((await refresh(await add('own_view'))).status).toBe(200)
+    const foreign = await add('foreign_view')
+    expectError(await refresh(foreign), 403, 'insufficient permissions', 'insufficient_permissions')
+    expect((await ask('GET', `/${foreign}`, undefined, node)).json).toMatchObject({
+      lastRefreshStatus: 'error',
+      lastRefreshError: 'insufficient permissions',
+    })
+  }
+  await database.sql(`drop database ${name} with (force)`)
+  await database.sql(`drop role ${name}`)
+})

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { explaining } from '../../../../../test/explain.ts'
+import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { claimJobs, renewLeases, settleJobs } from '../claims.ts'
+
+let app: TestApp
+let database: SystemDatabase
+const free = (slots: number) => new Map([['test.claimed', slots]])
+
+beforeAll(async () => {
+  app = await createTestApp({ config: { 'jobs.enabled': 'false' } })
+  database = app.app.database.system
+})
+afterAll(() => app[Symbol.asyncDispose]())
+beforeEach(() => app.sql('truncate basalt.jobs'))
+
+async function add(count: number, more = `'queued', now() - n * interval '1 s'`): Promise<void> {
+  await app.sql(
+    `insert into basalt.jobs (type, max_attempts, state, run_at)
+     select 'test.claimed', 3, ${more} from generate_series(1, ${count}) n`,
+  )
+}
+
+test('a claim takes the jobs of each type that have been due longest, as many as there are slots', async () => {
+  await add(5)
+  await app.sql(`insert into basalt.jobs (type, max_attempts) values ('test.other', 1), ('test.unknown', 1)`)
+  const slots = new Map([
+    ['test.claimed', 2],
+    ['test.other', 2],
+    ['test.full', 0],
+  ])
+  const { claims } = await claimJobs(database, slots)
+  expect(claims.map(({ type }) => type).sort()).toEqual(['test.claimed', 'test.claimed', 'test.other'])
+  const taken = await app.sql(
+    `select extract(epoch from created_at - run_at)::int as age from basalt.jobs where state = 'running' and type = 'test.claimed' order by 1`,
+  )
+  expect(taken).toEqual([{ age: 4 }, { age: 5 }])
+})
+
+test('a claim says when the next job is due, and when the next lease runs out', async () => {
+  await add(1, `'queued', now() + interval '1 h'`)
+  const { claims, nextMs } = await claimJobs(database, free(1))
+  expect(claims).toEqual([])
+  expect(Math.round((nextMs ?? 0) / 60_000)).toBe(60)
+  await add(1)
+  await claimJobs(database, free(1))
+  const lease = (await claimJobs(database, free(1))).nextMs ?? 0
+  expect(lease).toBeGreaterThan(0)
+  expect(lease).toBeLessThanOrEqual(30_000)
+})
+
+test('each job is claimed once when ten claims are made at once', async () => {
+  await add(60)
+  const looks = await Promise.all(Array.from({ length: 10 }, () => claimJobs(database, free(10))))
+  const ids = looks.flatMap(({ claims }) => claims.map(({ id }) => id))
+  expect(new Set(ids).size).toBe(ids.length)
+  const [{ running } = {}] = await app.sql<{ running: number }>(
+    `select count(*)::int as running from basalt.jobs where state = 'running' and claim = 1`,
+  )
+  expect(running).toBe(ids.length)
+})
+
+test.each([
+  ['were never taken', `delete from pg_statistic where starelid = 'basalt.jobs'::regclass`],
+  ['are right', 'analyze basalt.jobs'],
+])('a claim beside 20,000 jobs reads no more than it takes where statistics %s', async (_, prepare) => {
+  await app.sql('alter table basalt.jobs set (autovacuum_enabled = false)')
+  await add(10_000)
+  await add(10_000, `'queued', now() + interval '1 h'`)
+  await app.sql(prepare)
+  const { database: explained, reads } = explaining(database)
+  expect((await claimJobs(explained, free(10))).claims).toHaveLength(10)
+  expect(reads.wholeTables).toEqual([])
+  expect(reads.rows).toBeLessThan(100)
+})
+
+test('a stale completion changes nothing, and those recorded with it count', async () => {
+  await add(2)
+  const [stale, good] = (await claimJobs(database, free(2))).claims
+  if (stale === undefined || good === undefined) throw new Error('two were due')
+  await app.sql(`update basalt.jobs set leased_until = now() - interval '1 s' where id = $1`, [stale.id])
+  await claimJobs(database, free(0))
+  const [again] = (await claimJobs(database, free(1))).claims
+  expect(again).toMatchObject({ id: stale.id, attempt: 2 })
+  const completed = { kind: 'completed' } as const
+  const settlements = [stale, good].map((claim) => ({ claim, outcome: completed }))
+  expect(await settleJobs(database, settlements)).toEqual([false, true])
+  await renewLeases(database, [stale])
+  const rows = await app.sql('select id, state, attempts from basalt.jobs order by state')
+  expect(rows).toEqual([
+    { id: good.id, state: 'completed', attempts: 1 },
+    { id: stale.id, state: 'running', attempts: 2 },
+  ])
+})
+
+test('renewing extends the leases of the latest claims', async () => {
+  await add(1)
+  const { claims } = await claimJobs(database, free(1))
+  await app.sql(`update basalt.jobs set leased_until = now() + interval '1 s'`)
+  await renewLeases(database, claims)
+  expect(
+    await app.sql(`select leased_until > now() + interval '20 s' as is_extended from basalt.jobs`),
+  ).toEqual([{ is_extended: true }])
+})
+
+test('an error message with a NUL is recorded without it', async () => {
+  await add(1)
+  const [claim] = (await claimJobs(database, free(1))).claims
+  if (claim === undefined) throw new Error('one was due')
+  expect(await settleJobs(database, [{ claim, outcome: { kind: 'failed', message: 'a\0b' } }])).toEqual([
+    true,
+  ])
+  expect(await app.sql('select state, last_error from basalt.jobs')).toEqual([
+    { state: 'failed', last_error: 'ab' },
+  ])
+})

@@ -1,0 +1,403 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createAccountsApp } from '../../../../../test/accounts.ts'
+import { type EventStreamClient, openEventStream } from '../../../../../test/event-stream.ts'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+
+let app: TestApp
+let other: TestApp
+const token = userToken({ sub: alice })
+const config = {
+  'realtime.max_connections_per_user': '3',
+  'realtime.heartbeat_interval_seconds': '1',
+  'server.body_limit': '8388608',
+}
+
+beforeAll(async () => {
+  app = await createTestApp({
+    config,
+    setup: `
+      create table item (id bigint primary key, name text);
+      create table later (id int primary key);
+      create table quiet (id int primary key)`,
+  })
+  other = await createTestApp({ config, database: app.database })
+})
+afterAll(async () => {
+  await other[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  await app.sql('delete from item')
+  await waitFor('streams of before to be gone', async () => (await stats()).connections.total === 0)
+})
+
+function open(query = 'tables=item', lastEventId?: string, node = app): Promise<EventStreamClient> {
+  return openEventStream(node.url, query, { token, lastEventId })
+}
+
+async function create(id: number, node = app): Promise<void> {
+  const response = await node.request('POST', '/api/collections/item', { token, body: { id } })
+  if (response.status !== 201) throw new Error(response.text)
+}
+
+async function stats() {
+  return (await app.request('GET', '/api/admin/realtime/stats', { token: await app.adminToken() })).json
+}
+
+const idsOf = (stream: EventStreamClient) => stream.messages.map(({ record }) => record.id)
+
+describe('a client that comes back', () => {
+  test('is sent what it missed, after whichever event it stopped, on any node', async () => {
+    await using stream = await open()
+    const operations = Array.from({ length: 5 }, (_, id) => ({ method: 'create', body: { id } }))
+    await app.request('POST', '/api/collections/item/batch', { token, body: { operations } })
+    await stream.next(5)
+    await stream[Symbol.asyncDispose]()
+    for (const id of [5, 6]) await create(id, id === 5 ? app : other)
+    const positions = [stream.events[0], ...stream.events.slice(1)].map((event) => event?.id)
+    for (const [index, id] of positions.entries()) {
+      const node = index % 2 === 0 ? app : other
+      await using back = await open('tables=item', id, node)
+      await back.next(7 - index)
+      expect(idsOf(back)).toEqual([0, 1, 2, 3, 4, 5, 6].slice(index))
+      expect(back.events.map(({ name }) => name)).not.toContain('gap')
+    }
+  })
+
+  test('may name the event as a parameter', async () => {
+    await using stream = await open()
+    await create(1)
+    await using back = await open(`tables=item&lastEventId=${encodeURIComponent(stream.lastEventId)}`)
+    await back.next(1)
+    expect(idsOf(back)).toEqual([1])
+  })
+
+  test('while much is written misses nothing and is sent nothing twice', async () => {
+    await using first = await open()
+    const position = first.lastEventId
+    await first[Symbol.asyncDispose]()
+    // With these the nodes go on reading, and whoever joins comes in the middle of it.
+    await using _here = await openEventStream(app.url, 'tables=item', { token: userToken({ sub: bob }) })
+    await using _there = await openEventStream(other.url, 'tables=item', { token: userToken({ sub: bob }) })
+    let isOver = false
+    const count = 400
+    const writing = (async () => {
+      for (let id = 0; id < count; id += 1) await create(id, id % 2 === 0 ? app : other)
+      isOver = true
+    })()
+    let at = position
+    const seen: number[] = []
+    while (!isOver || seen.length < count) {
+      await using stream = await open('tables=item', at, seen.length % 2 === 0 ? other : app)
+      await waitFor(
+        'some events',
+        () => stream.messages.length > 20 || (isOver && stream.messages.length > 0),
+      )
+      seen.push(...idsOf(stream))
+      at = stream.lastEventId
+    }
+    await writing
+    expect(seen.length).toBe(count)
+    expect(new Set(seen).size).toBe(count)
+  })
+
+  test('is told of a gap by a position that never was, or that is of another cluster', async () => {
+    for (const position of ['x', '5', '9:5:', '5:9:7,6', '1:2:~3', `999999999:999999999:`, '0:0:']) {
+      await using stream = await open('tables=item', position)
+      const { id, data } = await stream.named('gap')
+      expect(data).toEqual({ message: 'events before this one may be missing; read the tables again' })
+      await create(Math.floor(Math.random() * 1e9))
+      await stream.next(1)
+      expect(id).toBe(stream.events[0]?.id)
+    }
+  })
+
+  test('is told of a gap when the log no longer holds what it missed', async () => {
+    await using stream = await open()
+    await stream[Symbol.asyncDispose]()
+    await create(1)
+    await app.sql(`update basalt.outbox set happened_at = now() - interval '30 hours'`)
+    const { pruneOutbox } = await import('../../outbox/index.ts')
+    await waitFor('the log to be empty', async () => {
+      await pruneOutbox(app.app.database.system, 24)
+      return (await app.sql('select from basalt.outbox')).length === 0
+    })
+    await using back = await open('tables=item', stream.lastEventId)
+    await back.named('gap')
+    expect(idsOf(back)).toEqual([])
+  })
+
+  test('is told of a gap when nobody listened to one of the tables', async () => {
+    await using stream = await open('tables=item')
+    await using both = await open('tables=item,later', stream.lastEventId)
+    await both.named('gap')
+  })
+
+  test('is told of a gap when the table was not listened to for a time', async () => {
+    await using stream = await open()
+    await stream[Symbol.asyncDispose]()
+    await app.sql(`update basalt.realtime_tables set wanted_until = now() - interval '1 minute'`)
+    await using fresh = await createTestApp({ config, database: app.database })
+    await using back = await open('tables=item', stream.lastEventId, fresh)
+    await back.named('gap')
+  })
+})
+
+describe('several nodes', () => {
+  test('tell of what is written on any of them', async () => {
+    await using here = await open('tables=item', undefined, app)
+    await using there = await open('tables=item', undefined, other)
+    await create(1, app)
+    await create(2, other)
+    await Promise.all([here.next(2), there.next(2)])
+    expect(idsOf(here)).toEqual([1, 2])
+    expect(idsOf(there)).toEqual([1, 2])
+  })
+
+  test('count the streams of a user together', async () => {
+    const streams = await Promise.all([open(), open('tables=item', undefined, other), open()])
+    for (const node of [app, other]) {
+      const response = await node.request('GET', '/api/realtime?tables=item', { token })
+      expect(response.status).toBe(429)
+      expect(response.headers.get('retry-after')).toBe('5')
+      expect(envelope(response)).toEqual({
+        code: 429,
+        message: 'connection limit exceeded',
+        error: 'connection_limit_exceeded',
+      })
+    }
+    await using ofBob = await openEventStream(app.url, 'tables=item', { token: userToken({ sub: bob }) })
+    expect(ofBob.status).toBe(200)
+    await streams[1]?.[Symbol.asyncDispose]()
+    await using next = await waitFor('room for one more', async () => {
+      const stream = await openEventStream(app.url, 'tables=item', { token })
+      return stream.status === 200 ? stream : undefined
+    })
+    expect(next.status).toBe(200)
+    for (const stream of streams) await stream[Symbol.asyncDispose]()
+  })
+
+  test('let in no more than may be when many come at once', async () => {
+    const nodes = [app, other]
+    const streams = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        openEventStream((nodes[n % 2] ?? app).url, 'tables=item', { token }),
+      ),
+    )
+    expect(streams.map(({ status }) => status).sort()).toEqual([200, 200, 200, ...Array(9).fill(429)])
+    for (const stream of streams) await stream[Symbol.asyncDispose]()
+  })
+
+  test('do not count the streams of a node that is gone', async () => {
+    await app.sql(`
+      insert into basalt.realtime_nodes (id, seen_at) values ('${randomUUID()}', now() - interval '11 seconds');
+      insert into basalt.realtime_connections (id, node, transport, user_id, address)
+      select gen_random_uuid(), id, 'sse', '${alice}', '::1'
+      from basalt.realtime_nodes, generate_series(1, 3) where seen_at < now() - interval '10 seconds'`)
+    await using stream = await open()
+    expect(stream.status).toBe(200)
+    expect((await stats()).connections.total).toBe(1)
+  })
+})
+
+describe('a stream', () => {
+  test('shows that it is alive, and where it stands', async () => {
+    await using stream = await open('tables=quiet')
+    const before = stream.lastEventId
+    await create(1)
+    await waitFor('a heartbeat', () => stream.comments >= 1)
+    await waitFor('a place beyond what it is not told of', () => stream.lastEventId !== before)
+    await using back = await open('tables=quiet', stream.lastEventId)
+    expect(back.events.map(({ name }) => name)).toEqual(['connected'])
+  })
+
+  test('ends with its token', async () => {
+    await using stream = await openEventStream(app.url, 'tables=item', {
+      token: userToken({ sub: alice }, 2),
+    })
+    const { data } = await stream.named('close')
+    expect(data).toEqual({
+      reason: 'session_ended',
+      message: 'the token has expired or its session has ended',
+    })
+    await stream.ended()
+  })
+
+  test('whose token ends before it has begun is refused', async () => {
+    await app.sql('create table slow_to_begin (id int primary key)')
+    const held = app.sql('begin; lock table basalt.realtime_tables; select pg_sleep(2.5); commit')
+    const response = await app.request('GET', '/api/realtime?tables=slow_to_begin', {
+      token: userToken({ sub: alice }, 1),
+    })
+    expect(envelope(response)).toEqual({
+      code: 401,
+      message: 'invalid or expired token',
+      error: 'invalid_token',
+    })
+    await held
+  })
+
+  test('ends with its session, on every node', async () => {
+    await using accounts = await createAccountsApp({ setup: 'create table item (id int primary key)' })
+    await using second = await accounts.secondNode()
+    const me = await accounts.register()
+    const streams = await Promise.all(
+      [accounts.app, second].map((node) => openEventStream(node.url, 'tables=item', { token: me.token })),
+    )
+    const others = await accounts.register()
+    await using untouched = await openEventStream(second.url, 'tables=item', { token: others.token })
+    await accounts.post('logout', { refreshToken: me.refreshToken })
+    for (const stream of streams) {
+      expect((await stream.named('close')).data.reason).toBe('session_ended')
+      await stream.ended()
+    }
+    expect(untouched.hasEnded).toBe(false)
+  })
+
+  test('of a client that does not read is cut off, and goes on where it was', async () => {
+    await using stream = await open()
+    stream.pause()
+    const name = 'x'.repeat(100_000)
+    let id = 0
+    await waitFor(
+      'the stream to be given up',
+      async () => {
+        id += 1
+        await app.request('POST', '/api/collections/item', { token, body: { id, name } })
+        return (await stats()).connections.total === 0
+      },
+      30_000,
+    )
+    stream.resume()
+    await stream.ended()
+    const seen = idsOf(stream)
+    expect(seen.length).toBeLessThan(id)
+    await using back = await open('tables=item', stream.lastEventId)
+    await back.next(id - seen.length)
+    expect([...seen, ...idsOf(back)]).toEqual(Array.from({ length: id }, (_, index) => index + 1))
+  })
+
+  test('carries records that are larger than what a client may be behind by', async () => {
+    await using stream = await open()
+    const name = 'x'.repeat(3_000_000)
+    for (const id of [1, 2, 3]) {
+      await app.request('POST', '/api/collections/item', { token, body: { id, name } })
+      await stream.next(id)
+    }
+    await using back = await open('tables=item', stream.events[0]?.id)
+    await back.next(3)
+    expect(idsOf(back)).toEqual([1, 2, 3])
+    expect(back.messages[2].record.name.length).toBe(name.length)
+  })
+
+  test('ends when its node stops, which takes no more', async () => {
+    const stopping = await createTestApp({ config, database: app.database })
+    await using stream = await open('tables=item', undefined, stopping)
+    const stopped = stopping.app.drain()
+    const response = await stopping.request('GET', '/api/realtime?tables=item', { token })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(envelope(response)).toEqual({
+      code: 503,
+      message: 'server is shutting down',
+      error: 'shutting_down',
+    })
+    expect((await stream.named('close')).data).toEqual({
+      reason: 'server_shutdown',
+      message: 'the server is shutting down; reconnect',
+    })
+    await stream.ended()
+    await stopped
+    await stopping[Symbol.asyncDispose]()
+    expect((await stats()).connections.total).toBe(0)
+  })
+
+  test('that is given up by its client is forgotten', async () => {
+    const stream = await open()
+    await waitFor('the stream to be known', async () => (await stats()).connections.total === 1)
+    await stream[Symbol.asyncDispose]()
+    await waitFor('the stream to be forgotten', async () => (await stats()).connections.total === 0)
+  })
+})
+
+describe('the administrator', () => {
+  const send = async (method: string, path: string) =>
+    app.request(method, `/api/admin/realtime/${path}`, { token: await app.adminToken() })
+
+  test('sees what is open on every node', async () => {
+    await using here = await open('tables=item,later')
+    await using there = await open('tables=item', undefined, other)
+    const known = await waitFor('both streams', async () => {
+      const { json } = await send('GET', 'connections')
+      const tables = json.items.flatMap((item: { tables: string[] }) => item.tables)
+      return tables.length === 3 ? json : undefined
+    })
+    const common = {
+      transport: 'sse',
+      userId: alice,
+      address: '127.0.0.1',
+      node: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      channels: [],
+      connectedAt: expect.stringMatching(/Z$/),
+    }
+    expect(known).toEqual({
+      items: [
+        { ...common, id: here.events[0]?.data.clientId, tables: ['item', 'later'] },
+        { ...common, id: there.events[0]?.data.clientId, tables: ['item'] },
+      ],
+      count: 2,
+    })
+    expect(await stats()).toEqual({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      timestamp: expect.stringMatching(/Z$/),
+      connections: { sse: 2, ws: 0, total: 2 },
+      subscriptions: { tables: { item: 2, later: 1 }, channels: { broadcast: {}, presence: {} } },
+      counters: { dropped_messages: expect.any(Number), heartbeat_failures: 0 },
+    })
+    expect((await send('GET', 'subscriptions')).json).toEqual({
+      items: [
+        { kind: 'table', name: 'item', connections: 2 },
+        { kind: 'table', name: 'later', connections: 1 },
+      ],
+      count: 2,
+    })
+  })
+
+  test('ends a stream on whichever node it is', async () => {
+    for (const node of [app, other]) {
+      await using stream = await open('tables=item', undefined, node)
+      const id = stream.events[0]?.data.clientId
+      expect((await send('POST', `connections/${id}/disconnect`)).status).toBe(204)
+      expect((await stream.named('close')).data).toEqual({
+        reason: 'disconnected',
+        message: 'disconnected by an administrator',
+      })
+      await waitFor('it to be unknown', async () => {
+        return (await send('POST', `connections/${id}/disconnect`)).status === 404
+      })
+    }
+    const [audit] = await app.sql(`
+      select actor, action from basalt.audit where action = 'realtime.disconnect' limit 1`)
+    expect(audit).toEqual({ actor: 'admin', action: 'realtime.disconnect' })
+  })
+
+  test('is told of an id that is none', async () => {
+    for (const id of ['x', randomUUID()]) {
+      const response = await send('POST', `connections/${id}/disconnect`)
+      expect([response.status, envelope(response)]).toEqual([
+        404,
+        { code: 404, message: 'connection not found', error: 'connection_not_found' },
+      ])
+    }
+  })
+})
+
+test('a node whose rows were lost puts its streams back', async () => {
+  await using stream = await open()
+  await app.sql('delete from basalt.realtime_nodes')
+  await waitFor('the stream to be known again', async () => (await stats()).connections.total === 1)
+  await create(1)
+  await stream.next(1)
+})

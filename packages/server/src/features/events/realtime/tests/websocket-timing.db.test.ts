@@ -1,0 +1,179 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestNotifications } from '../../../../../test/notifications.ts'
+import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
+import { testConfig } from '../../../../../test/test-config.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { openWebSocket } from '../../../../../test/websocket-client.ts'
+import type { RequestLimiter } from '../../../../http/authentication.ts'
+import { type TokenVerifier, unattributed } from '../../../../http/identity.ts'
+import { Metrics } from '../../../../http/metrics.ts'
+import { createOrigins } from '../../../../http/origins.ts'
+import { createHttpServer } from '../../../../http/server.ts'
+import { systemClock } from '../../../../lib/clock.ts'
+import { Interests } from '../../outbox/index.ts'
+import { realtime } from '../index.ts'
+import type { WebSocketTiming } from '../websocket/websocket-timing.ts'
+
+let app: TestApp
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: 'create table item (id int primary key)' })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+/** Every token is good, and the name of its user. */
+const anyToken: TokenVerifier = {
+  recognizes: () => true,
+  verify: (token) => ({
+    identity: {
+      kind: 'user',
+      ...unattributed,
+      userId: token,
+      email: '',
+      sessionId: undefined,
+      aal: 'aal1',
+      amr: [],
+      isAnonymous: false,
+      issuedAt: undefined,
+      scope: {
+        kind: 'caller',
+        userId: token,
+        email: '',
+        isEmailVerified: false,
+        aal: 'aal1',
+        isAnonymous: false,
+        sessionId: '',
+      },
+    },
+  }),
+}
+
+const noLimit: RequestLimiter = { admit: () => undefined }
+
+/** A node of its own for WebSockets that wait less than the contract says. */
+async function startNode(timing: Partial<WebSocketTiming>) {
+  const config = testConfig({ 'realtime.heartbeat_interval_seconds': '1' })
+  const log = pino({ level: 'silent' })
+  const { database, catalog } = app.app
+  const notifications = createTestNotifications(database.system)
+  const interests = new Interests(notifications)
+  const metrics = new Metrics()
+  const publicBaseUrl = () => 'http://localhost'
+  const origins = createOrigins({ allowed: ['*'], publicBaseUrl, isLocalOnly: false })
+  const http = await createHttpServer({
+    config,
+    authentication: { isRequired: true, verifiers: [anyToken], limiter: noLimit },
+    origins,
+    metrics,
+    log,
+    publicBaseUrl,
+    version: '0',
+  })
+  const feature = realtime({
+    config: config.realtime,
+    database,
+    catalog,
+    interests,
+    queue: { define: () => undefined },
+    notifications,
+    verifiers: [anyToken],
+    limiter: noLimit,
+    isAuthRequired: true,
+    origins,
+    version: '0',
+    metrics,
+    clock: systemClock,
+    log,
+    timing,
+  })
+  feature.routes?.(http)
+  await http.ready()
+  await notifications.start()
+  await feature.start?.()
+  await http.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    url: http.listeningOrigin,
+    async [Symbol.asyncDispose]() {
+      feature.drain?.()
+      http.server.closeAllConnections()
+      await http.close()
+      await feature.stop?.()
+      await notifications.stop()
+    },
+  }
+}
+
+async function heartbeatFailures(): Promise<number> {
+  const { json } = await app.request('GET', '/api/admin/realtime/stats', { token: await app.adminToken() })
+  return json.counters.heartbeat_failures
+}
+
+test('who does not say who it is in time is sent away', async () => {
+  await using node = await startNode({ authenticationMs: 100 })
+  await using silent = await openWebSocket(node.url)
+  await using wrong = await openWebSocket(node.url)
+  await using known = await openWebSocket(node.url)
+  expect((await known.ask({ type: 'auth', token: 'alice' })).status).toBe('ok')
+  await wrong.ask({ type: 'auth' })
+  const expected = { code: 4401, reason: 'auth timeout' }
+  expect([await silent.ended(), await wrong.ended()]).toEqual([expected, expected])
+  expect((await known.ask({ type: 'subscribe', tables: ['item'] })).status).toBe('ok')
+})
+
+test('who does not answer a ping is cut off, and counted', async () => {
+  await using node = await startNode({ pongMs: 100 })
+  const before = await heartbeatFailures()
+  await using dead = await openWebSocket(node.url, { token: 'alice', autoPong: false })
+  await using alive = await openWebSocket(node.url, { token: 'alice' })
+  expect((await dead.ended()).code).toBe(1006)
+  await waitFor('it to be counted', async () => (await heartbeatFailures()) > before)
+  await waitFor('two more pings', () => alive.pings >= 3)
+  expect(alive.closed).toBeUndefined()
+})
+
+test('who listens to nothing is sent away', async () => {
+  await using node = await startNode({ idleMs: 200 })
+  await using idle = await openWebSocket(node.url, { token: 'alice' })
+  await using onTable = await openWebSocket(node.url, { token: 'alice' })
+  await using onChannel = await openWebSocket(node.url, { token: 'alice' })
+  await onTable.ask({ type: 'subscribe', tables: ['item'] })
+  await onChannel.ask({ type: 'channel_subscribe', channel: 'a' })
+  expect(await idle.ended()).toEqual({ code: 1001, reason: 'nothing subscribed to' })
+  await using another = await openWebSocket(node.url, { token: 'alice' })
+  await another.ended()
+  expect([onTable.closed, onChannel.closed]).toEqual([undefined, undefined])
+  await onTable.ask({ type: 'unsubscribe', tables: ['item'] })
+  await onChannel.ask({ type: 'channel_unsubscribe', channel: 'a' })
+  expect([(await onTable.ended()).code, (await onChannel.ended()).code]).toEqual([1001, 1001])
+})
+
+test('what policies of channels permit is asked again', async () => {
+  await using node = await startNode({ accessMs: 200 })
+  await app.sql(`
+    create table member (channel text, user_id text);
+    insert into member values ('a', 'alice'), ('a', 'bob');
+    create policy p on basalt.realtime_channels using (exists (
+      select from member m
+      where m.channel = realtime_channels.channel and m.user_id = current_setting('basalt.user_id', true)
+    ));
+    alter table basalt.realtime_channels enable row level security`)
+  await using alice = await openWebSocket(node.url, { token: 'alice' })
+  await using bob = await openWebSocket(node.url, { token: 'bob' })
+  const broadcast = { type: 'broadcast', channel: 'a', event: 'e', payload: 1 }
+  for (const client of [alice, bob]) {
+    expect((await client.ask({ type: 'channel_subscribe', channel: 'a' })).status).toBe('ok')
+    expect((await client.ask(broadcast)).status).toBe('ok')
+  }
+  await app.sql(`delete from member where user_id = 'bob'`)
+  expect((await bob.next('system'))[0].channel).toBe('a')
+  expect((await bob.ask(broadcast)).message).toBe('not subscribed to channel')
+  expect((await alice.ask(broadcast)).status).toBe('ok')
+  await app.sql('alter policy p on basalt.realtime_channels using (true) with check (false)')
+  await waitFor('that nobody may send', async () => {
+    const { message } = await alice.ask(broadcast)
+    return message === 'channel access denied'
+  })
+  expect((await bob.ask({ type: 'channel_subscribe', channel: 'a' })).status).toBe('ok')
+  expect(alice.ofType('system')).toEqual([])
+})

@@ -1,0 +1,93 @@
+import { normalizeEmail } from '../../../../../lib/email-address.ts'
+import type { AccountContext } from '../../context.ts'
+import { accountErrors } from '../../errors.ts'
+import {
+  accountLimits,
+  type CountedFailure,
+  countFailures,
+  knownAddressKey,
+  signInKey,
+} from '../../limits.ts'
+import type { Client } from '../../sessions/sessions.ts'
+import {
+  type AuthenticationResponse,
+  finishFirstFactor,
+  isUnverified,
+  type PendingResponse,
+} from '../../sign-in.ts'
+import { findUserByEmail, type User, upgradePasswordHash } from '../../users.ts'
+import { mailKey, requestMail } from '../email-link/mails.ts'
+import type { Credentials } from './register.ts'
+
+/**
+ * Signs in by email and password. Unknown address, wrong password, account without one and disabled account answer the
+ * same and take the same steps.
+ *
+ * @throws AppError invalid_credentials, email_not_verified, too_many_requests, too_many_sign_ins
+ */
+export async function logIn(
+  context: AccountContext,
+  credentials: Credentials,
+  client: Client,
+  address: string,
+): Promise<AuthenticationResponse | PendingResponse> {
+  const { throttle } = context
+  const { email: givenEmail = '', password = '' } = credentials
+  const email = normalizeEmail(givenEmail)
+  if (email === undefined || password === '') throw accountErrors.invalidCredentials()
+  const limits = accountLimits(context)
+  const known = knownAddressKey(email, address)
+  // Where the account was signed in to before, failures from elsewhere do not keep its owner out.
+  const isKnown = !(await throttle.check(limits.knownAddress, known)).isAllowed
+  const counted: readonly CountedFailure[] = [
+    { limit: limits.signInFromAddress, key: address, onSuccess: 'release' },
+    { limit: limits.signIn, key: signInKey(email, address), onSuccess: 'reset' },
+    ...(isKnown ? [] : [{ limit: limits.signInToAccount, key: email, onSuccess: 'reset' } as const]),
+  ]
+  const response = await countFailures(throttle, counted, async () => {
+    const user = await findUserByEmail(context.database, email)
+    return await checkPassword(context, user, { email, password }, client)
+  })
+  // The next sign-in makes up for one that fails.
+  if (!isKnown) await throttle.attempt(limits.knownAddress, known).catch(() => undefined)
+  return response
+}
+
+/** Without a session the user has no other way to ask for it. */
+async function mailVerificationAgain(context: AccountContext, email: string): Promise<void> {
+  const { throttle, jobs } = context
+  const verdict = await throttle.attempt(accountLimits(context).mailTo, mailKey('email_verification', email))
+  if (verdict.isAllowed) await requestMail(jobs, { purpose: 'email_verification', email })
+}
+
+async function checkPassword(
+  context: AccountContext,
+  user: User | undefined,
+  credentials: { readonly email: string; readonly password: string },
+  client: Client,
+): Promise<AuthenticationResponse | PendingResponse> {
+  const { database, passwords } = context
+  const { email, password } = credentials
+  const hash = user?.password_hash ?? undefined
+  const isRight = await passwords.verify(password, hash)
+  if (user === undefined || hash === undefined || !isRight) throw accountErrors.invalidCredentials()
+  if (isUnverified(context, user)) {
+    await mailVerificationAgain(context, email)
+    throw accountErrors.emailNotVerified()
+  }
+  const response = await finishFirstFactor(context, database, user, 'password', client)
+  if (response === undefined) {
+    // Another sign-in may have put a better hash of the same password in the place of the one that was checked.
+    const present = await findUserByEmail(database, email)
+    if (present?.password_hash === hash) throw accountErrors.invalidCredentials()
+    return await checkPassword(context, present, credentials, client)
+  }
+  if (passwords.isOutdated(hash)) {
+    // The next sign-in makes up for one that fails.
+    await passwords.hash(password).then(
+      (better) => upgradePasswordHash(database, user.id, hash, better),
+      () => undefined,
+    )
+  }
+  return response
+}

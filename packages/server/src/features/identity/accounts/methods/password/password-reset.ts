@@ -1,0 +1,80 @@
+import type { AccountContext } from '../../context.ts'
+import { requireEmail, requireNewPassword, requireText } from '../../credentials.ts'
+import { accountErrors } from '../../errors.ts'
+import { accountLimits, requireAttempt, signInKey } from '../../limits.ts'
+import { endSessionsOf } from '../../sessions/sessions.ts'
+import { lockUser, setPassword, takeOverUnverified } from '../../users.ts'
+import { consumeMailedToken, findMailedToken, voidMailedTokens } from '../email-link/mailed-tokens.ts'
+import { mailKey, requestMail } from '../email-link/mails.ts'
+
+/** Asks for a reset link; the same for every address. @throws AppError field_required, too_many_requests */
+export async function requestPasswordReset(
+  context: AccountContext,
+  givenEmail: string | undefined,
+  address: string,
+): Promise<void> {
+  await requestMailTo(context, 'password_reset', givenEmail, address)
+}
+
+/** Asks for a mail. An address beyond its limit gets none, but the answer does not say so. */
+export async function requestMailTo(
+  context: AccountContext,
+  purpose: 'password_reset' | 'magic_link',
+  givenEmail: string | undefined,
+  address: string,
+): Promise<void> {
+  const { throttle, jobs } = context
+  const limits = accountLimits(context)
+  requireText(givenEmail?.trim(), 'email')
+  await requireAttempt(throttle, limits.mailFromAddress, address)
+  const email = tryEmail(givenEmail)
+  if (email === undefined) return
+  const verdict = await throttle.attempt(limits.mailTo, mailKey(purpose, email))
+  if (verdict.isAllowed) await requestMail(jobs, { purpose, email })
+}
+
+function tryEmail(given: string | undefined): string | undefined {
+  try {
+    return requireEmail(given)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Sets a password by a mailed token. Whoever can read the mail owns the address; every session of before ends, and of an
+ * account whose address was never verified the phone goes too. Second factors stay.
+ *
+ * @throws AppError field_required, invalid_reset_token, password_too_short, …
+ */
+export async function confirmPasswordReset(
+  context: AccountContext,
+  given: { token?: string | undefined; password?: string | undefined },
+  address: string,
+): Promise<void> {
+  const { database, passwords, endedSessions, throttle, secondFactors } = context
+  const token = requireText(given.token, 'token')
+  const password = await requireNewPassword(context, given.password)
+  const mailed = await findMailedToken(database, 'password_reset', token)
+  // Before the costly part: a client cannot load the server with made-up tokens.
+  if (mailed === undefined) throw accountErrors.invalidResetToken()
+  const { user_id: userId, email } = mailed
+  const hash = await passwords.hash(password)
+  const ended = await database.transaction(async (transaction) => {
+    const user = await lockUser(transaction, userId ?? '')
+    const used = await consumeMailedToken(transaction, 'password_reset', token)
+    if (user === undefined || used === undefined) throw accountErrors.invalidResetToken()
+    if (user.email !== email) throw accountErrors.invalidResetToken()
+    if (user.email_verified_at === null) {
+      const hasFactor = await secondFactors.isEnrolled(transaction, user.id)
+      await takeOverUnverified(transaction, user.id, { hasFactor })
+    }
+    await setPassword(transaction, user.id, hash)
+    await voidMailedTokens(transaction, email)
+    return await endSessionsOf(transaction, user.id)
+  })
+  for (const id of ended) endedSessions.add(id)
+  const limits = accountLimits(context)
+  await throttle.reset(limits.signInToAccount, email)
+  await throttle.reset(limits.signIn, signInKey(email, address))
+}

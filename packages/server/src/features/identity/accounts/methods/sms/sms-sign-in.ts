@@ -1,0 +1,128 @@
+import { httpErrors } from '../../../../../http/errors.ts'
+import { JobRefused, type JobType } from '../../../../../job-queue.ts'
+import {
+  isCountryAllowed,
+  parsePhone,
+  parseTestNumbers,
+  SmsRefused,
+} from '../../../../messaging/sms/index.ts'
+import type { AccountContext } from '../../context.ts'
+import { requireText } from '../../credentials.ts'
+import { accountErrors } from '../../errors.ts'
+import { deriveJobCode, hashCode } from '../../keys.ts'
+import { accountLimits, requireAttempt } from '../../limits.ts'
+import type { Client } from '../../sessions/sessions.ts'
+import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from '../../sign-in.ts'
+import { insertUser, lockUserByPhone } from '../../users.ts'
+import { consumePhoneCode, countPhoneCodeAttempt, issuePhoneCode } from './phone-codes.ts'
+
+const jobName = 'accounts.send_sms_code'
+const purpose = 'sign_in'
+
+interface CodeRequest {
+  /** E.164. */
+  readonly phone: string
+}
+
+/**
+ * Asks for a code. The answer is the same for every text: it tells neither whether the number has an account nor whether
+ * anything was sent.
+ *
+ * @throws AppError sms_disabled, field_required, too_many_requests
+ */
+export async function requestSmsCode(
+  context: AccountContext,
+  given: string | undefined,
+  address: string,
+): Promise<void> {
+  const { config, throttle, database, jobs, keys } = context
+  requireEnabled(context)
+  const limits = accountLimits(context)
+  const text = requireText(given?.trim(), 'phone')
+  await requireAttempt(throttle, limits.smsFromAddress, address)
+  const testNumbers = parseTestNumbers(config.sms_test_phone_numbers)
+  const phone = parsePhone(text, testNumbers)
+  if (phone === undefined) return
+  const fixed = testNumbers.get(phone.number)
+  if (fixed !== undefined) {
+    const codeHash = hashCode(keys, purpose, phone.number, fixed)
+    const code = { phone: phone.number, purpose, codeHash, lifetimeSeconds: config.sms_code_expiry } as const
+    await database.transaction((transaction) => issuePhoneCode(transaction, code))
+    return
+  }
+  if (!isCountryAllowed(phone.country, config.sms_allowed_countries)) return
+  if (!(await throttle.attempt(limits.smsTo, phone.number)).isAllowed) return
+  if (!(await isWithinDailyLimit(context))) return
+  await jobs.enqueue(jobName, { phone: phone.number } satisfies CodeRequest)
+}
+
+async function isWithinDailyLimit({ config, throttle }: AccountContext): Promise<boolean> {
+  if (config.sms_daily_limit === 0) return true
+  const limit = { name: 'accounts.sms_daily', attempts: config.sms_daily_limit, windowSeconds: 24 * 3600 }
+  return (await throttle.attempt(limit, 'all')).isAllowed
+}
+
+/** Makes the code when it is sent, so no queue holds it; every attempt makes the same one. */
+export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
+  return {
+    name: jobName,
+    retry: { attempts: 3, delay: 5, delayMax: 60, backoff: 2 },
+    timeout: 30,
+    async handle({ phone }, { id }) {
+      const { config, database, keys, sms } = context
+      const code = deriveJobCode(keys, id, config.sms_code_length)
+      const codeHash = hashCode(keys, purpose, phone, code)
+      const issue = { id, phone, purpose, codeHash, lifetimeSeconds: config.sms_code_expiry } as const
+      if (!(await database.transaction((transaction) => issuePhoneCode(transaction, issue)))) return
+      try {
+        await sms.send({ to: phone, body: `Your code is: ${code}` }, { id })
+      } catch (error) {
+        if (error instanceof SmsRefused) throw new JobRefused(error.message)
+        throw error
+      }
+    },
+  }
+}
+
+/**
+ * Signs in by a code; makes the account when the number has none.
+ *
+ * @throws AppError sms_disabled, field_required, invalid_sms_code, too_many_requests
+ */
+export async function confirmSmsCode(
+  context: AccountContext,
+  given: { phone?: string | undefined; code?: string | undefined },
+  client: Client,
+  address: string,
+): Promise<AuthenticationResponse | PendingResponse> {
+  const { config, database, throttle, keys } = context
+  requireEnabled(context)
+  const text = requireText(given.phone?.trim(), 'phone')
+  const code = requireText(given.code?.trim(), 'code')
+  const phone = parsePhone(text, parseTestNumbers(config.sms_test_phone_numbers))?.number
+  if (phone === undefined) throw accountErrors.invalidSmsCode()
+  await requireAttempt(throttle, accountLimits(context).codeFromAddress, address)
+  // Counted and committed before the code is looked at: attempts made together cannot all slip through.
+  if (!(await countPhoneCodeAttempt(database, { phone, purpose }, config.sms_max_attempts))) {
+    throw accountErrors.invalidSmsCode()
+  }
+  const response = await database.transaction(async (transaction) => {
+    const codeHash = hashCode(keys, purpose, phone, code)
+    if (!(await consumePhoneCode(transaction, { phone, purpose }, codeHash)))
+      throw accountErrors.invalidSmsCode()
+    const user =
+      (await lockUserByPhone(transaction, phone)) ??
+      (await insertUser(transaction, { phone })) ??
+      (await lockUserByPhone(transaction, phone))
+    if (user === undefined) throw httpErrors.internalError()
+    const session = await finishFirstFactor(context, transaction, user, 'sms', client)
+    if (session === undefined) throw accountErrors.invalidSmsCode()
+    return session
+  })
+  await throttle.release(accountLimits(context).codeFromAddress, address)
+  return response
+}
+
+function requireEnabled({ settings }: AccountContext): void {
+  if (!settings.current.sms_enabled) throw accountErrors.smsDisabled()
+}

@@ -1,0 +1,268 @@
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import { isUuid } from '../../../../lib/uuid.ts'
+import type { User } from '../users.ts'
+
+/** A replay of a refresh token within this time of its rotation answers the same successor. */
+const graceSeconds = 10
+/** Rotations whose time is kept; more than a client makes within the grace. */
+const rememberedRotations = 16
+
+export interface Client {
+  readonly userAgent: string
+  readonly ipAddress: string
+}
+
+export interface SessionStart {
+  readonly userId: string
+  readonly aal: 'aal1' | 'aal2'
+  readonly amr: readonly string[]
+  readonly lifetimeSeconds: number
+  /** When the access token expires that the session begins with. */
+  readonly tokenExpiresAt: Date
+  readonly client: Client
+  /** The password hash that the sign-in was checked against. */
+  readonly passwordHash?: string
+}
+
+/**
+ * Undefined when the user is gone or disabled, or the password has been replaced since it was checked. Whoever replaces
+ * a password ends the sessions after it; the lock puts this session before that or refuses it.
+ */
+export async function insertSession(
+  database: Queryable,
+  start: SessionStart,
+): Promise<{ id: string } | undefined> {
+  const { userId, aal, amr, lifetimeSeconds, tokenExpiresAt, client, passwordHash = null } = start
+  return await database.maybeOne<{ id: string }>(sql`
+    insert into basalt.sessions (user_id, aal, amr, user_agent, ip_address, expires_at, tokens_expire_at)
+    select id, ${aal}, ${amr}::text[], ${client.userAgent}, ${client.ipAddress},
+      now() + make_interval(secs => ${lifetimeSeconds}::int), ${tokenExpiresAt.toISOString()}::timestamptz
+    from (
+      select id from basalt.users
+      where id = ${userId} and disabled_at is null
+        and (${passwordHash}::text is null or password_hash = ${passwordHash})
+      for share) as signed_in
+    returning id`)
+}
+
+export interface PendingStart {
+  readonly userId: string
+  /** The first factor. */
+  readonly method: string
+  /** Whether it proves the address of the user. */
+  readonly provesEmail: boolean
+  readonly lifetimeSeconds: number
+  readonly passwordHash?: string
+}
+
+/** A sign-in that waits for the second factor; refused as a session is. */
+export async function insertPendingSignIn(
+  database: Queryable,
+  { userId, method, provesEmail, lifetimeSeconds, passwordHash: hash }: PendingStart,
+): Promise<{ id: string } | undefined> {
+  const passwordHash = hash ?? null
+  return await database.maybeOne<{ id: string }>(sql`
+    insert into basalt.pending_sign_ins (user_id, method, proves_email, expires_at)
+    select id, ${method}, ${provesEmail}::bool, now() + make_interval(secs => ${lifetimeSeconds}::int)
+    from (
+      select id from basalt.users
+      where id = ${userId} and disabled_at is null
+        and (${passwordHash}::text is null or password_hash = ${passwordHash})
+      for share) as signed_in
+    returning id`)
+}
+
+/** The user and first factor of a sign-in that still waits; locked, so that ending it also ends what comes of it. */
+export async function findPendingSignIn(
+  database: Queryable,
+  { userId, pendingId }: { userId: string; pendingId: string },
+): Promise<(User & { readonly method: string; readonly proves_email: boolean }) | undefined> {
+  if (!isUuid(userId) || !isUuid(pendingId)) return undefined
+  // The user first: the end of a sign-in locks them in this order too.
+  const user = await database.maybeOne<User>(
+    sql`select * from basalt.users where id = ${userId} and disabled_at is null for share`,
+  )
+  const pending = await database.maybeOne<{ method: string; proves_email: boolean }>(sql`
+    select method, proves_email from basalt.pending_sign_ins
+    where id = ${pendingId} and user_id = ${userId} and expires_at > now()
+    for share`)
+  return user === undefined || pending === undefined ? undefined : { ...user, ...pending }
+}
+
+/** A session with its user, as a refresh needs them. */
+export interface RefreshedSession extends User {
+  readonly session_id: string
+  readonly generation: number
+  readonly aal: 'aal1' | 'aal2'
+  readonly amr: string[]
+}
+
+/** How a refresh prolongs a session. */
+export interface Renewal {
+  readonly lifetimeSeconds: number
+  /** When the new access token expires. */
+  readonly tokenExpiresAt: Date
+  /** Whether a user with an unverified address is refused. */
+  readonly requiresVerifiedEmail: boolean
+}
+
+/** When the rotation that replaced this generation happened; null when it is not remembered. */
+function rotationOf(generation: number) {
+  return sql`s.rotations[cardinality(s.rotations) - (s.generation - ${generation}::int) + 1]`
+}
+
+/** A session at one of its generations, and who refreshes it. */
+export interface Rotation {
+  readonly sessionId: string
+  readonly generation: number
+  readonly client: Client
+}
+
+const refreshedColumns = sql`
+  u.id, u.email, u.email_verified_at, u.phone, u.password_hash, u.is_anonymous, u.linked_at, u.disabled_at,
+  u.created_at, u.updated_at, s.id as session_id, s.generation, s.aal, s.amr`
+
+/** Whether a user `u` may refresh. */
+function isAdmitted({ requiresVerifiedEmail }: Pick<Renewal, 'requiresVerifiedEmail'>) {
+  return sql`u.disabled_at is null
+    and not (${requiresVerifiedEmail}::bool and u.email is not null and u.email_verified_at is null)`
+}
+
+const rotationsWithNow = sql`
+  (s.rotations || now())[greatest(1, cardinality(s.rotations) + 2 - ${sql.integer(rememberedRotations)}):]`
+
+/**
+ * Takes those of the sessions that are at their generation to the next one, with one commit. Answers only those: a
+ * session that another transaction has locked is passed over, so that no refresh waits for another user's.
+ */
+export async function rotateSessions(
+  database: Queryable,
+  rotations: readonly Rotation[],
+  renewal: Renewal,
+): Promise<RefreshedSession[]> {
+  const { lifetimeSeconds, tokenExpiresAt } = renewal
+  return await database.many<RefreshedSession>(
+    sql.prepared(sql`
+      with due as materialized (
+        select s.id, s.generation, w.user_agent, w.ip_address
+        from unnest(
+          ${rotations.map(({ sessionId }) => sessionId)}::uuid[],
+          ${rotations.map(({ generation }) => generation)}::int[],
+          ${rotations.map(({ client }) => client.userAgent)}::text[],
+          ${rotations.map(({ client }) => client.ipAddress)}::text[]
+        ) as w (id, generation, user_agent, ip_address)
+        join basalt.sessions s on s.id = w.id and s.generation = w.generation and s.expires_at > now()
+        for no key update of s skip locked
+      )
+      update basalt.sessions s set
+        generation = s.generation + 1,
+        rotations = ${rotationsWithNow},
+        last_active_at = now(),
+        expires_at = now() + make_interval(secs => ${lifetimeSeconds}::int),
+        tokens_expire_at = greatest(s.tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz),
+        user_agent = due.user_agent,
+        ip_address = due.ip_address
+      from due, basalt.users u
+      where s.id = due.id and s.generation = due.generation and u.id = s.user_id and ${isAdmitted(renewal)}
+      returning ${refreshedColumns}`),
+  )
+}
+
+/**
+ * Takes a session at this generation to its next one, and answers a session whose generation was replaced within the
+ * grace period as it is. Undefined for any other. Of several refreshes at once one rotates: the others wait for its row
+ * lock, and PostgreSQL evaluates the statement again on the row it left (PostgreSQL, Read Committed Isolation Level).
+ */
+export async function renewSession(
+  database: Queryable,
+  { sessionId, generation, client }: Rotation,
+  renewal: Renewal,
+): Promise<RefreshedSession | undefined> {
+  const rotates = sql`s.generation = ${generation}::int`
+  const { lifetimeSeconds, tokenExpiresAt } = renewal
+  return await database.maybeOne<RefreshedSession>(sql`
+    update basalt.sessions s set
+      generation = case when ${rotates} then s.generation + 1 else s.generation end,
+      rotations = case when ${rotates} then ${rotationsWithNow} else s.rotations end,
+      last_active_at = case when ${rotates} then now() else s.last_active_at end,
+      expires_at = case when ${rotates}
+        then now() + make_interval(secs => ${lifetimeSeconds}::int) else s.expires_at end,
+      tokens_expire_at = greatest(s.tokens_expire_at, ${tokenExpiresAt.toISOString()}::timestamptz),
+      user_agent = case when ${rotates} then ${client.userAgent}::text else s.user_agent end,
+      ip_address = case when ${rotates} then ${client.ipAddress}::text else s.ip_address end
+    from basalt.users u
+    where s.id = ${sessionId}::uuid and s.expires_at > now() and u.id = s.user_id and ${isAdmitted(renewal)}
+      and (${rotates}
+        or s.generation > ${generation}::int
+          and ${rotationOf(generation)} > now() - make_interval(secs => ${sql.integer(graceSeconds)}))
+    returning ${refreshedColumns}`)
+}
+
+/** The address of the session's user while it still has to be verified. */
+export async function findUnverifiedEmail(
+  database: Queryable,
+  sessionId: string,
+): Promise<string | undefined> {
+  const row = await database.maybeOne<{ email: string }>(sql`
+    select u.email from basalt.sessions s join basalt.users u on u.id = s.user_id
+    where s.id = ${sessionId} and u.email is not null and u.email_verified_at is null`)
+  return row?.email
+}
+
+/** Ends the session when an old token of it comes back: it is in two hands, and one of them stole it. */
+export async function endReplayedSession(
+  database: Queryable,
+  sessionId: string,
+  generation: number,
+): Promise<boolean> {
+  const ended = await database.count(sql`
+    delete from basalt.sessions s where s.id = ${sessionId} and s.generation > ${generation}
+      and coalesce(${rotationOf(generation)} <= now() - make_interval(secs => ${graceSeconds}::int), true)`)
+  return ended > 0
+}
+
+export interface SessionRow {
+  readonly id: string
+  readonly user_agent: string
+  readonly ip_address: string
+  readonly created_at: Date
+  readonly last_active_at: Date
+  readonly [column: string]: unknown
+}
+
+/** Sessions that are alive, the latest activity first. */
+export async function listSessions(database: Queryable, userId: string): Promise<SessionRow[]> {
+  if (!isUuid(userId)) return []
+  return await database.many<SessionRow>(sql`
+    select id, user_agent, ip_address, created_at, last_active_at from basalt.sessions
+    where user_id = ${userId} and expires_at > now()
+    order by last_active_at desc, id`)
+}
+
+/** The owner of a session. */
+export async function findSessionOwner(database: Queryable, id: string): Promise<string | undefined> {
+  const row = await database.maybeOne<{ user_id: string }>(
+    sql`select user_id from basalt.sessions where id = ${id} and expires_at > now()`,
+  )
+  return row?.user_id
+}
+
+export async function endSession(database: Queryable, id: string): Promise<boolean> {
+  return (await database.count(sql`delete from basalt.sessions where id = ${id}`)) > 0
+}
+
+/** Ends the sessions of a user, all or all but one, and sign-ins that wait; answers the ids of those that ended. */
+export async function endSessionsOf(
+  database: Queryable,
+  userId: string,
+  exceptId?: string,
+): Promise<string[]> {
+  if (!isUuid(userId)) return []
+  await database.count(sql`delete from basalt.pending_sign_ins where user_id = ${userId}`)
+  const ended = await database.many<{ id: string }>(sql`
+    delete from basalt.sessions
+    where user_id = ${userId} and (${exceptId ?? null}::text is null or id::text <> ${exceptId ?? null}::text)
+    returning id`)
+  return ended.map(({ id }) => id)
+}

@@ -1,0 +1,542 @@
+import { hkdfSync, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type AccountNodes,
+  askMe,
+  createAccountNodes,
+  insertUser,
+  mailedToken,
+  waitForJobs,
+  waitUntilDead,
+} from '../../../../../test/account-nodes.ts'
+import {
+  claimsOf,
+  createAccountsApp,
+  goodPassword,
+  newEmail,
+  type SignedIn,
+} from '../../../../../test/accounts.ts'
+import { tokenIn } from '../../../../../test/inbox.ts'
+import {
+  enroll,
+  newAuthenticator,
+  passkeyUser,
+  publicOrigin,
+  signInByEmail,
+  signInDiscoverably,
+} from '../../../../../test/passkeys.ts'
+import { exchangeRaw, openRaw, parseRaw } from '../../../../../test/raw-http.ts'
+import { everySecondFactor, totpCode } from '../../../../../test/second-factors.ts'
+import { envelope } from '../../../../../test/test-app.ts'
+import { testSecret } from '../../../../../test/test-config.ts'
+import { sealToken } from '../../../../lib/tokens.ts'
+
+let nodes: AccountNodes
+beforeAll(async () => {
+  nodes = await createAccountNodes({
+    config: { ...everySecondFactor, 'server.public_base_url': publicOrigin },
+  })
+})
+afterAll(async () => nodes[Symbol.asyncDispose]())
+
+const ownersPassword = 'juniper-lantern-77'
+const stored = (id: string) => nodes.sql('select * from basalt.users where id = $1', [id])
+const logIn = (email: string, password: string) => nodes.second.post('login', { email, password })
+
+describe('whoever registered an address before its owner', () => {
+  /** Everything an attacker can hold of an account that is not theirs. */
+  async function hijack(email: string) {
+    const first = await nodes.first.register(email)
+    const verification = tokenIn(await nodes.inbox.take(email))
+    const second: SignedIn = (await logIn(email, goodPassword)).json
+    const third: SignedIn = (await nodes.first.post('refresh', { refreshToken: first.refreshToken })).json
+    const reset = await mailedToken(nodes.first, 'password-reset', email)
+    const link = await mailedToken(nodes.second, 'magic-link', email)
+    const sessions = [first, second, third]
+    return { user: first.user, sessions, verification, reset, link }
+  }
+
+  const owners = {
+    async 'signs in by link'(email: string): Promise<SignedIn> {
+      const token = await mailedToken(nodes.second, 'magic-link', email)
+      return (await nodes.second.post('magic-link/confirm', { token })).json
+    },
+    async 'resets the password'(email: string): Promise<SignedIn> {
+      const token = await mailedToken(nodes.second, 'password-reset', email)
+      const password = ownersPassword
+      expect((await nodes.second.post('password-reset/confirm', { token, password })).status).toBe(200)
+      return (await logIn(email, ownersPassword)).json
+    },
+  }
+
+  test.each(Object.entries(owners))('loses every way in when the owner %s', async (_name, act) => {
+    const email = newEmail()
+    const attacker = await hijack(email)
+    const owner = await act(email)
+    expect(owner.user).toMatchObject({ id: attacker.user.id, email, emailVerified: true })
+
+    for (const { token, refreshToken } of attacker.sessions) {
+      await waitUntilDead(nodes, token)
+      for (const { post } of nodes.both) {
+        expect((await post('refresh', { refreshToken })).status).toBe(401)
+        expect((await post('verify/resend', undefined, token)).status).toBe(401)
+        const change = { currentPassword: goodPassword, newPassword: 'of-the-thief-1' }
+        expect((await post('change-password', change, token)).status).toBe(401)
+      }
+    }
+    for (const { post } of nodes.both) {
+      expect((await post('login', { email, password: goodPassword })).status).toBe(401)
+      expect(
+        (await post('password-reset/confirm', { token: attacker.reset, password: 'of-the-thief-1' })).status,
+      ).toBe(400)
+      expect((await post('magic-link/confirm', { token: attacker.link })).status).toBe(400)
+      expect((await post('verify', { token: attacker.verification })).status).toBe(400)
+    }
+    for (const { app } of nodes.both) {
+      expect((await askMe(app, owner.token)).json).toMatchObject({ id: owner.user.id, emailVerified: true })
+    }
+    expect(await nodes.sql('select id from basalt.sessions where user_id = $1', [owner.user.id])).toEqual([
+      { id: claimsOf(owner.token).sid },
+    ])
+  })
+
+  /** Second factors, by what a sign-in with each answers. */
+  const factors = {
+    async totp({ token }: SignedIn) {
+      const { secret } = (await nodes.first.post('mfa/totp/enroll', undefined, token)).json
+      const code = totpCode(secret, -1)
+      expect((await nodes.first.post('mfa/totp/enroll/confirm', { code }, token)).status).toBe(200)
+      return async (pending: string) => {
+        const { challenge_id } = (await nodes.second.post('mfa/totp/challenge', undefined, pending)).json
+        return await nodes.second.post('mfa/totp/verify', { challenge_id, code: totpCode(secret) }, pending)
+      }
+    },
+    async webauthn({ token }: SignedIn) {
+      const authenticator = newAuthenticator()
+      expect((await enroll(nodes.first, token, authenticator)).status).toBe(200)
+      return async (pending: string) => {
+        const asked = (await nodes.second.post('mfa/webauthn/challenge', undefined, pending)).json
+        const assertion_response = authenticator.get(asked.options)
+        const body = { challenge_id: asked.challenge_id, assertion_response }
+        return await nodes.second.post('mfa/webauthn/verify', body, pending)
+      }
+    },
+  }
+  const waysByMail = {
+    async 'a sign-in link'(email: string) {
+      const token = await mailedToken(nodes.second, 'magic-link', email)
+      return await nodes.second.post('magic-link/confirm', { token })
+    },
+    async 'a password reset'(email: string) {
+      const token = await mailedToken(nodes.second, 'password-reset', email)
+      const password = ownersPassword
+      expect((await nodes.second.post('password-reset/confirm', { token, password })).status).toBe(200)
+      return await logIn(email, password)
+    },
+  }
+  const cases = Object.entries(waysByMail).flatMap(([way, act]) =>
+    Object.entries(factors).map(([method, enrol]) => [way, method, act, enrol] as const),
+  )
+
+  test.each(cases)(
+    'and is asked for the second factor after %s, with %s enrolled',
+    async (way, method, act, enrol) => {
+      const email = newEmail()
+      const attacker = await hijack(email)
+      const [first] = attacker.sessions
+      if (first === undefined) throw new Error('no session')
+      const pass = await enrol(first)
+      await nodes.sql("update basalt.users set phone = '+12025550133' where id = $1", [attacker.user.id])
+      const response = await act(email)
+      expect(response.json).toEqual({ mfa_pending: true, mfa_token: expect.any(String) })
+      // Password, phone, sessions and tokens of the stranger are gone, the factor is not.
+      for (const { token, refreshToken } of attacker.sessions) {
+        await waitUntilDead(nodes, token)
+        expect((await nodes.first.post('refresh', { refreshToken })).status).toBe(401)
+      }
+      expect((await logIn(email, goodPassword)).status).toBe(401)
+      expect((await nodes.first.post('verify', { token: attacker.verification })).status).toBe(400)
+      expect(await stored(attacker.user.id)).toMatchObject([{ phone: null, email_verified_at: null }])
+      const enrolled = await nodes.sql('select method from basalt.mfa_factors where user_id = $1', [
+        attacker.user.id,
+      ])
+      expect(enrolled).toEqual([{ method }])
+      // With both the mailbox and the factor one gets in; by the link that verifies the address.
+      const passed = await pass(response.json.mfa_token)
+      expect(passed.json.user).toMatchObject({
+        id: attacker.user.id,
+        emailVerified: way === 'a sign-in link',
+      })
+      expect(claimsOf(passed.json.token)).toMatchObject({
+        aal: 'aal2',
+        email_verified: way === 'a sign-in link',
+      })
+    },
+  )
+
+  test('and has a passkey there does not get a verified address by it', async () => {
+    for (const act of Object.values(waysByMail)) {
+      const email = newEmail()
+      const { user, authenticator } = await passkeyUser(nodes.first, newAuthenticator(), email)
+      expect((await act(email)).json.mfa_pending).toBe(true)
+      const signedIn = await signInDiscoverably(nodes.second, authenticator)
+      expect(signedIn.json.user).toMatchObject({ id: user.id, emailVerified: false })
+      expect(claimsOf(signedIn.json.token).email_verified).toBe(false)
+    }
+  })
+
+  test('leaves an account that an administrator opens to its owner', async () => {
+    const email = newEmail()
+    const { user } = await passkeyUser(nodes.first, newAuthenticator(), email)
+    expect((await waysByMail['a sign-in link'](email)).json.mfa_pending).toBe(true)
+    const admin = await nodes.first.app.adminToken()
+    const reset = await nodes.first.app.request('DELETE', `/api/admin/users/${user.id}/factors`, {
+      token: admin,
+    })
+    expect(reset.status).toBe(204)
+    const owner = await waysByMail['a sign-in link'](email)
+    expect(owner.json.user).toMatchObject({ id: user.id, emailVerified: true })
+  })
+
+  test('and verified it keeps the second factors through a reset', async () => {
+    const { user, authenticator } = await passkeyUser(nodes.first)
+    await nodes.first.post('verify', { token: tokenIn(await nodes.inbox.take(user.email)) })
+    const token = await mailedToken(nodes.first, 'password-reset', user.email)
+    const body = { token, password: ownersPassword }
+    expect((await nodes.first.post('password-reset/confirm', body)).status).toBe(200)
+    const signedIn = await logIn(user.email, ownersPassword)
+    expect(signedIn.json).toEqual({ mfa_pending: true, mfa_token: expect.any(String) })
+    expect((await signInByEmail(nodes.second, user.email, authenticator)).json.user.id).toBe(user.id)
+  })
+
+  test('by linking it to an anonymous account loses that account', async () => {
+    const email = newEmail()
+    const guest: SignedIn = (await nodes.first.post('anonymous')).json
+    const linked = await nodes.first.post('link/email', { email, password: goodPassword }, guest.token)
+    const token = await mailedToken(nodes.second, 'magic-link', email)
+    const owner: SignedIn = (await nodes.second.post('magic-link/confirm', { token })).json
+    expect(owner.user.id).toBe(guest.user.id)
+    for (const session of [guest, linked.json as SignedIn]) {
+      await waitUntilDead(nodes, session.token)
+      expect((await nodes.first.post('refresh', { refreshToken: session.refreshToken })).status).toBe(401)
+    }
+    expect((await logIn(email, goodPassword)).status).toBe(401)
+  })
+})
+
+test('a verified account keeps its password and its sessions when its owner signs in by link', async () => {
+  const email = newEmail()
+  const first = await nodes.first.register(email)
+  await nodes.first.post('verify', { token: tokenIn(await nodes.inbox.take(email)) })
+  const before = await stored(first.user.id)
+  const reset = await mailedToken(nodes.first, 'password-reset', email)
+  const token = await mailedToken(nodes.second, 'magic-link', email)
+  const second: SignedIn = (await nodes.second.post('magic-link/confirm', { token })).json
+  expect(await stored(first.user.id)).toEqual(before)
+  for (const session of [first, second]) {
+    for (const { app } of nodes.both) expect((await askMe(app, session.token)).status).toBe(200)
+  }
+  expect((await logIn(email, goodPassword)).status).toBe(200)
+  expect(
+    (await nodes.first.post('password-reset/confirm', { token: reset, password: ownersPassword })).status,
+  ).toBe(200)
+})
+
+describe('an address that only looks like another', () => {
+  const victim = 'viktor@example.com'
+  let owner: SignedIn
+  let before: unknown
+  const own = async () => [
+    await stored(owner.user.id),
+    await nodes.sql('select id from basalt.sessions where user_id = $1', [owner.user.id]),
+  ]
+  beforeAll(async () => {
+    owner = await nodes.first.register(victim, ownersPassword)
+    await nodes.first.post('verify', { token: tokenIn(await nodes.inbox.take(victim)) })
+    before = await own()
+  })
+
+  const sameMailbox = [
+    ' Viktor@Example.COM ',
+    'VIKTOR@example.com',
+    '\tviktor@example.com\n',
+    'viktor@ｅxample.com',
+    // The Kelvin sign, whose canonical form is the letter.
+    'vi\u212ator@example.com',
+  ]
+  const otherMailboxes = [
+    'ｖiktor@example.com',
+    'vіktor@example.com',
+    'vıktor@example.com',
+    'vİktor@example.com',
+    'vⅰktor@example.com',
+    'vi\u0301ktor@example.com',
+    'ⓥiktor@example.com',
+    '𝓿iktor@example.com',
+    'viktor+@example.com',
+    'v.iktor@example.com',
+    '"viktor"@example.com',
+    'viktor@exаmple.com',
+    'viktor@example.co',
+    'viktor@sub.example.com',
+    'viktor\u200b@example.com',
+    'viktor\u00ad@example.com',
+    '\u202eviktor@example.com',
+    'viktor@example.com\0',
+    'viktor\0@example.com',
+    'viktor@example.com.',
+    'viktor@example.com@example.org',
+    'viktor@example.com,thief@example.org',
+    'viktor@example.com thief@example.org',
+    'viktor%@example.com',
+    'vikt_r@example.com',
+    '<viktor@example.com>',
+    'viktor(thief)@example.com',
+    'viktor@example.com\r\nbcc: thief@example.org',
+  ]
+
+  test.each(sameMailbox)('by case, blanks or width is the same one: %j', async (email) => {
+    expect((await nodes.first.post('register', { email, password: goodPassword })).status).toBe(409)
+    expect((await logIn(email, goodPassword)).status).toBe(401)
+    expect((await logIn(email, ownersPassword)).json.user.id).toBe(owner.user.id)
+    await nodes.sql('delete from basalt.sessions where user_id = $1 and id <> $2', [
+      owner.user.id,
+      claimsOf(owner.token).sid,
+    ])
+    const guest: SignedIn = (await nodes.first.post('anonymous')).json
+    const link = await nodes.first.post('link/email', { email, password: goodPassword }, guest.token)
+    expect(link.status).toBe(409)
+  })
+
+  test.each(otherMailboxes)('never reaches its account: %j', async (email) => {
+    const registered = await nodes.first.post('register', { email, password: goodPassword })
+    expect([201, 400]).toContain(registered.status)
+    if (registered.status === 201) {
+      expect(registered.json.user.id).not.toBe(owner.user.id)
+      expect((await logIn(email, goodPassword)).json.user.id).toBe(registered.json.user.id)
+    }
+    expect((await logIn(email, ownersPassword)).status).toBe(401)
+    const guest: SignedIn = (await nodes.first.post('anonymous')).json
+    const linked = await nodes.first.post('link/email', { email, password: goodPassword }, guest.token)
+    expect(linked.status).toBe(registered.status === 201 ? 409 : 400)
+
+    // Nothing goes to the owner, and what the other one gets opens only an account of their own.
+    const mailed = async (path: string) => {
+      const seen = nodes.inbox.all.length
+      expect((await nodes.first.post(path, { email })).status).toBe(200)
+      await waitForJobs(nodes)
+      const mails = nodes.inbox.all.slice(seen).filter(({ text }) => text?.includes('/auth/verify') === false)
+      for (const { to } of mails) expect(to).not.toBe(victim)
+      expect(mails).toHaveLength(registered.status === 201 ? 1 : 0)
+      return mails.map(tokenIn)
+    }
+    for (const token of await mailed('password-reset')) {
+      const password = 'of-the-thief-1'
+      expect((await nodes.second.post('password-reset/confirm', { token, password })).status).toBe(200)
+    }
+    for (const token of await mailed('magic-link')) {
+      const confirmed = await nodes.second.post('magic-link/confirm', { token })
+      expect(confirmed.json.user.id).toBe(registered.json.user.id)
+    }
+    expect(await own()).toEqual(before)
+  })
+})
+
+describe('mailed links', () => {
+  const forged = [
+    'X-Forwarded-Host: evil.example',
+    'X-Forwarded-Proto: gopher',
+    'X-Forwarded-Port: 666',
+    'X-Forwarded-Prefix: /evil',
+    'X-Original-URL: http://evil.example/',
+    'Forwarded: host=evil.example;proto=gopher',
+    'Origin: http://evil.example',
+    'Referer: http://evil.example/',
+  ]
+  const post = (path: string, host: string, email: string) => {
+    const body = JSON.stringify({ email, password: goodPassword })
+    const lines = [`POST ${path} HTTP/1.1`, `Host: ${host}`, ...forged, 'Content-Type: application/json']
+    const text = [...lines, `Content-Length: ${body.length}`, 'Connection: close', '', body].join('\r\n')
+    return exchangeRaw(nodes.first.app.url, text)
+  }
+
+  test.each([
+    ['/api/auth/register', 201],
+    ['/api/auth/password-reset', 200],
+    ['/api/auth/magic-link', 200],
+    ['http://evil.example/api/auth/magic-link', 200],
+  ])('asked for at %s name this server, whatever headers say', async (path, status) => {
+    const email = status === 201 ? newEmail() : (await insertUser(nodes)).email
+    expect((await post(path, 'evil.example', email)).status).toBe(status)
+    const mail = await nodes.inbox.take(email)
+    expect(JSON.stringify(mail)).not.toMatch(/evil|gopher|666/)
+    const links = `${mail.text} ${mail.html}`.match(/https?:\/\/[^\s"'<>]+/g) ?? []
+    expect(links.length).toBeGreaterThanOrEqual(2)
+    for (const link of links) expect(new URL(link).origin).toBe(publicOrigin)
+  })
+})
+
+/** The key of secrets at rest that a server makes from its secret when none is configured. */
+function sealedWith(secret: string): string {
+  return Buffer.from(hkdfSync('sha256', secret, '', 'basalt secrets at rest', 32)).toString('hex')
+}
+
+describe('a token', () => {
+  const confirmations = [
+    ['verify', 'token', {}],
+    ['password-reset/confirm', 'token', { password: goodPassword }],
+    ['magic-link/confirm', 'token', {}],
+    ['refresh', 'refreshToken', {}],
+    ['logout', 'refreshToken', {}],
+  ] as const
+  const odd: readonly [string, unknown][] = [
+    ['an object', { $ne: null }],
+    ['an array', ['a']],
+    ['a nested array', [[['a']]]],
+    ['a number', 7],
+    ['a fraction', 1e308],
+    ['true', true],
+    ['null', null],
+    ['empty', ''],
+    ['half a megabyte', 'x'.repeat(500_000)],
+  ]
+
+  test.each(confirmations)('for %s is a text and nothing else', async (path, member, rest) => {
+    for (const [_name, value] of odd) {
+      const response = await nodes.first.post(path, { ...rest, [member]: value })
+      expect(response.status).toBe(400)
+      expect(response.json.message).toContain(member)
+    }
+    const large = await nodes.first.post(path, { ...rest, [member]: 'x'.repeat(3_000_000) })
+    expect(large.status).toBe(413)
+    for (const text of ['\0', '\ud800', '%', "' or 1=1 --", '../..', 'basalt_', 'ß'.repeat(1000)]) {
+      expect([400, 401, 204]).toContain((await nodes.first.post(path, { ...rest, [member]: text })).status)
+    }
+  })
+
+  test('for one thing is worth nothing for another', async () => {
+    const { token: accessToken, refreshToken, user } = await nodes.first.register()
+    const mailed = {
+      basalt_verify_: tokenIn(await nodes.inbox.take(user.email)),
+      basalt_reset_: await mailedToken(nodes.first, 'password-reset', user.email),
+      basalt_link_: await mailedToken(nodes.first, 'magic-link', user.email),
+    }
+    const uses = {
+      basalt_verify_: 'verify',
+      basalt_reset_: 'password-reset/confirm',
+      basalt_link_: 'magic-link/confirm',
+    }
+    const prefixes = Object.keys(mailed) as (keyof typeof mailed)[]
+    for (const of of prefixes) {
+      expect(mailed[of].startsWith(of)).toBe(true)
+      const secret = mailed[of].slice(of.length, -6)
+      for (const to of prefixes.filter((prefix) => prefix !== of)) {
+        for (const token of [mailed[of], sealToken(to, secret)]) {
+          expect((await nodes.first.post(uses[to], { token, password: ownersPassword })).status).toBe(400)
+        }
+      }
+    }
+    const resealed = prefixes.map((prefix) =>
+      sealToken('basalt_rt_', mailed[prefix].slice(prefix.length, -6)),
+    )
+    for (const text of [accessToken, ...Object.values(mailed), ...resealed]) {
+      expect((await nodes.second.post('refresh', { refreshToken: text })).status).toBe(401)
+    }
+    for (const text of [refreshToken, ...Object.values(mailed)]) {
+      expect((await askMe(nodes.first.app, text)).status).toBe(401)
+      for (const [path] of confirmations.slice(0, 3)) {
+        const body = { token: refreshToken, password: ownersPassword }
+        expect((await nodes.first.post(path, body)).status).toBe(400)
+      }
+    }
+    // All of that used none of them up.
+    expect((await nodes.first.post('verify', { token: mailed.basalt_verify_ })).status).toBe(200)
+    expect((await nodes.first.post('magic-link/confirm', { token: mailed.basalt_link_ })).status).toBe(200)
+    const reset = { token: mailed.basalt_reset_, password: ownersPassword }
+    expect((await nodes.first.post('password-reset/confirm', reset)).status).toBe(200)
+  })
+
+  test('of another server is refused, on the same database too', async () => {
+    const secret = 'another-secret-of-at-least-thirty-two-characters'
+    await using foreign = await createAccountsApp({
+      database: nodes.database,
+      inbox: nodes.inbox,
+      // It opens the secrets of the other, or its start would be refused.
+      config: { 'auth.jwt_secret': secret, 'auth.previous_encryption_keys': sealedWith(testSecret) },
+    })
+    const theirs = await foreign.register()
+    const ours = await nodes.first.register()
+    for (const [node, { token, refreshToken }] of [
+      [nodes.first, theirs],
+      [foreign, ours],
+    ] as const) {
+      expect((await askMe(node.app, token)).status).toBe(401)
+      expect((await node.app.request('GET', '/api/collections/none', { token })).status).toBe(401)
+      expect((await node.post('refresh', { refreshToken })).status).toBe(401)
+      expect((await node.post('logout', { refreshToken })).status).toBe(204)
+    }
+    expect((await askMe(nodes.first.app, ours.token)).status).toBe(200)
+    expect((await askMe(foreign.app, theirs.token)).status).toBe(200)
+  })
+})
+
+describe('a user agent', () => {
+  const logInWith = (userAgent: string | Uint8Array, email: string) => {
+    const body = JSON.stringify({ email, password: goodPassword })
+    const head = `POST /api/auth/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nUser-Agent: `
+    return Buffer.concat([Buffer.from(head), Buffer.from(userAgent), Buffer.from(`\r\n\r\n${body}`)])
+  }
+  const agentsOf = async (id: string) =>
+    (await nodes.sql('select user_agent from basalt.sessions where user_id = $1', [id])).map(
+      ({ user_agent: agent }) => agent,
+    )
+
+  test('is kept as far as it tells devices apart', async () => {
+    const { id, email } = await insertUser(nodes, { password: goodPassword })
+    const response = await exchangeRaw(nodes.first.app.url, logInWith('Z'.repeat(12_000), email))
+    expect(response.status).toBe(200)
+    expect(await agentsOf(id)).toEqual(['Z'.repeat(512)])
+  })
+
+  test('of a hundred kilobytes is refused in the envelope', async () => {
+    const { id, email } = await insertUser(nodes, { password: goodPassword })
+    const connection = openRaw(nodes.first.app.url)
+    connection.write(logInWith('Z'.repeat(100_000), email))
+    const response = parseRaw((await connection.ended).text)
+    expect(response.status).toBe(431)
+    expect(JSON.parse(response.body)).toMatchObject({ code: 431, error: 'headers_too_large' })
+    expect(await agentsOf(id)).toEqual([])
+  })
+
+  test.each([
+    ['NUL', 'a\0b'],
+    ['a carriage return', 'a\rX-Evil: 1'],
+    ['an escape', 'a\x1b[31mb'],
+  ])('with %s is refused, or kept without harm', async (_name, agent) => {
+    const { id, email } = await insertUser(nodes, { password: goodPassword })
+    const response = await exchangeRaw(nodes.first.app.url, logInWith(agent, email))
+    expect([200, 400]).toContain(response.status)
+    expect(await agentsOf(id)).toEqual(response.status === 200 ? [agent] : [])
+  })
+
+  test('of bytes that are no UTF-8 can be listed', async () => {
+    const { email } = await insertUser(nodes, { password: goodPassword })
+    const response = await exchangeRaw(
+      nodes.first.app.url,
+      logInWith(Uint8Array.of(0xff, 0xc3, 0x28, 0x80), email),
+    )
+    expect(response.status).toBe(200)
+    const { token } = JSON.parse(response.body)
+    const sessions = await nodes.second.app.request('GET', '/api/auth/sessions', { token })
+    expect(sessions.json).toMatchObject([{ user_agent: '\u00ff\u00c3(\u0080', current: true }])
+  })
+})
+
+test('a session id of somebody else is of no use', async () => {
+  const [mine, theirs] = [await nodes.first.register(), await nodes.first.register()]
+  const end = (id: string) =>
+    nodes.second.app.request('DELETE', `/api/auth/sessions/${id}`, { token: mine.token })
+  expect(envelope(await end(String(claimsOf(theirs.token).sid)))).toMatchObject({ code: 403 })
+  expect(envelope(await end(randomUUID()))).toMatchObject({ code: 404 })
+  expect((await askMe(nodes.first.app, theirs.token)).status).toBe(200)
+})

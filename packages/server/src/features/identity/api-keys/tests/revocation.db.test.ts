@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAccountsApp, mailedLinkToken, newEmail } from '../../../../../test/accounts.ts'
+import { createApiKey, createApplication } from '../../../../../test/api-keys.ts'
+import { openEventStream } from '../../../../../test/event-stream.ts'
+import { alice, notes } from '../../../../../test/fixtures.ts'
+import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { openWebSocket } from '../../../../../test/websocket-client.ts'
+
+let first: TestApp
+let second: TestApp
+
+beforeAll(async () => {
+  first = await createTestApp({ setup: `${notes} create table item (id int primary key)` })
+  second = await createTestApp({ database: first.database })
+  await first.sql('insert into basalt.users (id) values ($1)', [alice])
+})
+afterAll(async () => {
+  await second[Symbol.asyncDispose]()
+  await first[Symbol.asyncDispose]()
+})
+
+const statusOf = async (node: TestApp, token: string) =>
+  (await node.request('GET', '/api/collections/note', { token })).status
+
+/** A key that both nodes have in memory. */
+async function warmKey(more: object = {}) {
+  const made = await createApiKey(first, { userId: alice, ...more })
+  for (const node of [first, second]) expect(await statusOf(node, made.key)).toBe(200)
+  return made
+}
+
+/** A second is what revocation may take; the rest is slack for a busy machine. */
+async function expectRevoked(key: string): Promise<void> {
+  for (const node of [first, second]) {
+    await waitFor('the key to end', async () => (await statusOf(node, key)) === 401, 3000)
+  }
+}
+
+async function asAdmin(method: string, path: string, body?: unknown): Promise<void> {
+  const { status, text } = await first.request(method, `/api/admin/${path}`, {
+    token: await first.adminToken(),
+    body,
+  })
+  if (status >= 300) throw new Error(text)
+}
+
+describe('api keys › revocation', () => {
+  test.each<[string, (key: string, id: string) => Promise<unknown>]>([
+    ['revoked', (_key, id) => asAdmin('DELETE', `api-keys/${id}`)],
+    ['rotated without grace', (_key, id) => asAdmin('POST', `api-keys/${id}/rotate`, { graceSeconds: 0 })],
+    [
+      'revoked by SQL',
+      (_key, id) => first.sql('update basalt.api_keys set revoked_at = now() where id = $1', [id]),
+    ],
+    ['deleted by SQL', (_key, id) => first.sql('delete from basalt.api_keys where id = $1', [id])],
+    [
+      'ended by SQL',
+      (_key, id) =>
+        first.sql(`update basalt.api_keys set expires_at = now() - interval '1 s' where id = $1`, [id]),
+    ],
+  ])('a key that is %s is refused on every node', async (_how, end) => {
+    const { key, apiKey } = await warmKey()
+    await end(key, apiKey.id)
+    await expectRevoked(key)
+  })
+
+  test('a key ends with its app, and stays ended', async () => {
+    const appId = await createApplication(first, { ownerUserId: alice })
+    const { key, apiKey } = await warmKey({ appId })
+    await asAdmin('DELETE', `apps/${appId}`)
+    await expectRevoked(key)
+    const [row] = await first.sql('select app_id, revoked_at from basalt.api_keys where id = $1', [apiKey.id])
+    expect(row).toEqual({ app_id: null, revoked_at: expect.any(Date) })
+  })
+
+  test('a key rests while its user is disabled, and ends with the user', async () => {
+    const [user] = await first.sql<{ id: string }>('insert into basalt.users default values returning id')
+    const { key } = await warmKey({ userId: user?.id })
+    await asAdmin('POST', `users/${user?.id}/disable`)
+    await expectRevoked(key)
+    await asAdmin('POST', `users/${user?.id}/enable`)
+    for (const node of [first, second]) {
+      await waitFor('the key', async () => (await statusOf(node, key)) === 200)
+    }
+    await asAdmin('DELETE', `users/${user?.id}`)
+    await expectRevoked(key)
+  })
+
+  test('a key follows the address of its user', async () => {
+    const [user] = await first.sql<{ id: string }>('insert into basalt.users default values returning id')
+    await first.sql(`
+      create table whose (id serial primary key, body text, email text default basalt.user_email());
+      grant all on all tables in schema public to basalt_authenticated;
+      grant usage on all sequences in schema public to basalt_authenticated`)
+    const { key } = await warmKey({ userId: user?.id })
+    await first.sql(`update basalt.users set email = 'new@example.com' where id = $1`, [user?.id])
+    for (const node of [first, second]) {
+      await waitFor('the address', async () => {
+        const { status, json } = await node.request('POST', '/api/collections/whose', {
+          token: key,
+          body: { body: 'x' },
+        })
+        return status === 201 && json.email === 'new@example.com'
+      })
+    }
+  })
+
+  test('streams of a key end with it', async () => {
+    const { key, apiKey } = await warmKey()
+    await using events = await openEventStream(second.url, `tables=item&token=${key}`)
+    await using socket = await openWebSocket(second.url, { token: key })
+    expect(events.status).toBe(200)
+    await asAdmin('DELETE', `api-keys/${apiKey.id}`)
+    await events.ended()
+    expect((await events.named('close')).data.reason).toBe('session_ended')
+    expect((await socket.ended()).code).toBe(4401)
+  })
+
+  test('keys made before the owner of an address came end when the owner signs in by mail', async () => {
+    await using accounts = await createAccountsApp({ setup: notes })
+    const email = newEmail()
+    const { token } = await accounts.register(email)
+    const made = await accounts.post('api-keys', { name: 'of a stranger' }, token)
+    expect(await statusOf(accounts.app, made.json.key)).toBe(200)
+    const link = await mailedLinkToken(accounts, email)
+    expect((await accounts.post('magic-link/confirm', { token: link })).status).toBe(200)
+    await waitFor('the key to end', async () => (await statusOf(accounts.app, made.json.key)) === 401)
+  })
+})
+
+test('api keys › a WebSocket subscribes to the tables of its key, also after another one came', async () => {
+  const { key } = await createApiKey(first, { userId: alice, allowedTables: ['item'] })
+  const { key: all } = await createApiKey(first, { userId: alice })
+  const refused = 'api key scope does not permit access to this table'
+  await using socket = await openWebSocket(first.url, { token: key })
+  expect(await socket.ask({ type: 'subscribe', tables: ['note'] })).toMatchObject({
+    status: 'error',
+    message: refused,
+  })
+  expect(await socket.ask({ type: 'subscribe', tables: ['item'] })).toMatchObject({ status: 'ok' })
+  expect(await socket.ask({ type: 'channel_subscribe', channel: 'room' })).toMatchObject({
+    status: 'error',
+    message: 'api key scope does not permit access to channels',
+  })
+  await using wide = await openWebSocket(first.url, { token: all })
+  expect(await wide.ask({ type: 'subscribe', tables: ['note', 'item'] })).toMatchObject({ status: 'ok' })
+  expect(await wide.ask({ type: 'auth', token: key })).toMatchObject({ status: 'error', message: refused })
+})
+
+test('api keys › a readonly key listens on channels and does not send', async () => {
+  const { key } = await createApiKey(first, { userId: alice, scope: 'readonly' })
+  await using socket = await openWebSocket(first.url, { token: key })
+  for (const type of ['broadcast', 'presence_track']) {
+    expect(await socket.ask({ type, channel: 'room', event: 'x', payload: {} })).toMatchObject({
+      status: 'error',
+      message: 'api key scope does not permit write operations',
+    })
+  }
+})

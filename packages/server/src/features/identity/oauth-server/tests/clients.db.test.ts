@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createApplication } from '../../../../../test/api-keys.ts'
+import { alice } from '../../../../../test/fixtures.ts'
+import { callback, createClient, createOAuthApp, obtainTokens } from '../../../../../test/oauth.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+
+let app: TestApp
+let admin: string
+let appId: string
+
+beforeAll(async () => {
+  app = await createOAuthApp()
+  admin = await app.adminToken()
+  appId = await createApplication(app, { ownerUserId: alice })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+const ask = (method: string, path = '', body?: unknown) =>
+  app.request(method, `/api/admin/oauth/clients${path}`, { token: admin, body })
+const invalid = (message: string) => ({ code: 400, message, error: 'invalid_oauth_client' })
+const unknown = { code: 404, message: 'oauth client not found', error: 'oauth_client_not_found' }
+
+describe('oauth server › clients', () => {
+  test('are registered with a secret that is shown once and stored as a hash', async () => {
+    const response = await ask('POST', '', {
+      appId,
+      name: ' Notes on the go ',
+      redirectUris: [callback, callback, 'http://localhost:3000/cb', 'http://127.0.0.1/cb'],
+      scopes: ['readonly', 'readwrite'],
+    })
+    expect(response.status).toBe(201)
+    const { clientSecret, client } = response.json
+    expect(clientSecret).toMatch(/^basalt_cs_[0-9A-Za-z]{49}$/)
+    expect(client).toEqual({
+      id: expect.any(String),
+      appId,
+      clientId: expect.stringMatching(/^basalt_cid_[0-9A-Za-z]{49}$/),
+      name: 'Notes on the go',
+      redirectUris: [callback, 'http://localhost:3000/cb', 'http://127.0.0.1/cb'],
+      scopes: ['readonly', 'readwrite'],
+      clientType: 'confidential',
+      createdAt: expect.stringMatching(/Z$/),
+      updatedAt: expect.stringMatching(/Z$/),
+      revokedAt: null,
+      activeAccessTokenCount: 0,
+      activeRefreshTokenCount: 0,
+      totalGrants: 0,
+      lastTokenIssuedAt: null,
+    })
+    expect((await ask('GET', `/${client.clientId}`)).json).toEqual(client)
+    const stored = await app.sql(
+      'select c::text, a::text as audit from basalt.oauth_clients c, basalt.audit a',
+    )
+    expect(JSON.stringify(stored)).not.toContain(clientSecret.slice(-30))
+    const audit = await app.sql('select action from basalt.audit where target = $1', [client.clientId])
+    expect(audit).toEqual([{ action: 'oauth_clients.create' }])
+  })
+
+  test('that are public have no secret', async () => {
+    const { clientSecret, clientId } = await createClient(app, { clientType: 'public' })
+    expect(clientSecret).toBeUndefined()
+    expect(envelope(await ask('POST', `/${clientId}/rotate-secret`))).toEqual(
+      invalid('cannot regenerate secret for public client'),
+    )
+  })
+
+  const uri = (redirectUri: string) => ({ name: 'n', redirectUris: [redirectUri], scopes: ['*'] })
+  test.each<[object, string]>([
+    [{}, 'name is required'],
+    [{ name: 'n', appId: '' }, 'appId is required'],
+    [{ name: 'n', appId: 'x' }, 'invalid appId format'],
+    [{ ...uri(callback), appId: '99999999-9999-4999-8999-999999999999' }, 'app not found'],
+    [
+      { ...uri(callback), clientType: 'secret' },
+      'invalid client type: secret (must be confidential or public)',
+    ],
+    [{ name: 'n', scopes: ['*'] }, 'at least one redirect URI is required'],
+    [{ name: 'n', redirectUris: [callback] }, 'at least one scope is required'],
+    [{ ...uri(callback), scopes: ['read'] }, 'invalid scope: read (must be one of: readonly, readwrite, *)'],
+    [uri('callback'), 'invalid redirect URI: callback'],
+    [uri(`${callback}?a=b`), `redirect URI must not contain query parameters: ${callback}?a=b`],
+    [uri(`${callback}#a`), `redirect URI must not contain fragment: ${callback}#a`],
+    [uri('https://*.example.com/'), 'redirect URI must not contain wildcard: https://*.example.com/'],
+    [uri('http://example.com/'), 'HTTPS required for non-localhost redirect URI: http://example.com/'],
+    [
+      uri('http://localhost.example.com/'),
+      'HTTPS required for non-localhost redirect URI: http://localhost.example.com/',
+    ],
+    [uri('http://localhost@example.com/'), 'invalid redirect URI: http://localhost@example.com/'],
+    [uri('https://a\\@example.com/'), 'invalid redirect URI: https://a\\@example.com/'],
+    [uri('javascript:alert(1)'), 'redirect URI must use http or https scheme: javascript:alert(1)'],
+    [uri('com.example.app:/cb'), 'redirect URI must use http or https scheme: com.example.app:/cb'],
+    [uri('https:example.com'), 'invalid redirect URI: https:example.com'],
+    [uri('https://example.com/a b'), 'invalid redirect URI: https://example.com/a b'],
+  ])('refuses %j: %s', async (body, message) => {
+    expect(envelope(await ask('POST', '', { appId, ...body }))).toEqual(invalid(message))
+  })
+
+  test('are listed with what they were given', async () => {
+    const client = await createClient(app)
+    await obtainTokens(app, userToken({ sub: alice }), client)
+    const list = (await ask('GET', '?perPage=1')).json
+    expect(list).toMatchObject({ page: 1, perPage: 1 })
+    expect(list.items).toEqual([
+      {
+        ...client.client,
+        activeAccessTokenCount: 1,
+        activeRefreshTokenCount: 1,
+        totalGrants: 1,
+        lastTokenIssuedAt: expect.stringMatching(/Z$/),
+      },
+    ])
+  })
+
+  test('are changed as a whole', async () => {
+    const { clientId } = await createClient(app)
+    const body = { name: 'New', redirectUris: ['https://new.example.com/'], scopes: ['readonly'] }
+    const changed = await ask('PUT', `/${clientId}`, { ...body, clientType: 'public' })
+    expect([changed.status, changed.json]).toEqual([
+      200,
+      expect.objectContaining({ ...body, clientType: 'confidential' }),
+    ])
+    for (const name of ['name', 'redirectUris', 'scopes'] as const) {
+      expect((await ask('PUT', `/${clientId}`, { ...body, [name]: undefined })).status).toBe(400)
+    }
+    expect(envelope(await ask('PUT', '/x', body))).toEqual(unknown)
+  })
+
+  test('are revoked once, and then stay as they are', async () => {
+    const { clientId } = await createClient(app)
+    expect((await ask('DELETE', `/${clientId}`)).status).toBe(204)
+    expect(envelope(await ask('DELETE', `/${clientId}`))).toEqual(unknown)
+    const revoked = invalid('oauth client has been revoked')
+    expect(envelope(await ask('PUT', `/${clientId}`, uri(callback)))).toEqual(revoked)
+    expect(envelope(await ask('POST', `/${clientId}/rotate-secret`))).toEqual(revoked)
+    expect((await ask('GET', `/${clientId}`)).json.revokedAt).toMatch(/Z$/)
+  })
+
+  test('do not keep their app from being deleted, and end with it', async () => {
+    const { clientId, client } = await createClient(app)
+    const response = await app.request('DELETE', `/api/admin/apps/${client.appId}`, { token: admin })
+    expect(response.status).toBe(204)
+    expect((await ask('GET', `/${clientId}`)).json).toMatchObject({
+      appId: null,
+      revokedAt: expect.any(String),
+    })
+  })
+
+  test('of ten revocations at once one succeeds', async () => {
+    const { clientId } = await createClient(app)
+    const responses = await Promise.all(Array.from({ length: 10 }, () => ask('DELETE', `/${clientId}`)))
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([204, ...Array(9).fill(404)])
+  })
+})
+
+test('oauth server › without provider mode every route answers 404', async () => {
+  await using off = await createTestApp({ database: app.database })
+  const token = userToken({ sub: alice })
+  const disabled = { code: 404, message: 'oauth provider is not enabled', error: 'oauth_provider_disabled' }
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const asked = [
+    off.request('GET', '/api/auth/authorize', { token }),
+    off.request('POST', '/api/auth/authorize/consent', { token, body: {} }),
+    off.request('GET', '/api/auth/grants', { token }),
+    off.request('DELETE', '/api/auth/grants/1', { token }),
+    ...['token', 'revoke', 'introspect'].map((path) =>
+      off.request('POST', `/api/auth/${path}`, { body: 'token=x', headers: form }),
+    ),
+    ...['server', 'resource'].map((what) =>
+      off.request(
+        'GET',
+        `/.well-known/oauth-${what === 'server' ? 'authorization-server' : 'protected-resource'}`,
+      ),
+    ),
+    off.request('GET', '/api/admin/oauth/clients', { token: admin }),
+    off.request('POST', '/api/admin/oauth/clients', { token: admin, body: {} }),
+    off.request('GET', '/api/admin/oauth/clients/x', { token: admin }),
+    off.request('PUT', '/api/admin/oauth/clients/x', { token: admin, body: {} }),
+    off.request('DELETE', '/api/admin/oauth/clients/x', { token: admin }),
+    off.request('POST', '/api/admin/oauth/clients/x/rotate-secret', { token: admin }),
+  ]
+  for (const response of await Promise.all(asked)) expect(envelope(response)).toEqual(disabled)
+  const { access_token } = await obtainTokens(app, token, await createClient(app))
+  expect((await off.request('GET', '/api/schema', { token: access_token })).status).toBe(401)
+})

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openEventStream } from '../../../../../test/event-stream.ts'
+import { alice, bob, notes } from '../../../../../test/fixtures.ts'
+import {
+  approveClient,
+  askToken,
+  createClient,
+  createOAuthApp,
+  createProof,
+  obtainTokens,
+  postForm,
+  redeem,
+  refresh,
+  type TestClient,
+} from '../../../../../test/oauth.ts'
+import { envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { openWebSocket } from '../../../../../test/websocket-client.ts'
+
+let first: TestApp
+let second: TestApp
+let client: TestClient
+const user = userToken({ sub: alice, email: 'alice@example.com' })
+
+beforeAll(async () => {
+  first = await createOAuthApp({
+    setup: `${notes}
+      create table item (id int primary key);
+      create table caller (id serial primary key, body text, who text default current_setting('basalt.user_id', true),
+        aal text default basalt.aal(), email text default basalt.user_email(), verified bool default basalt.email_verified());
+      grant all on all tables in schema public to basalt_authenticated;
+      grant usage on all sequences in schema public to basalt_authenticated`,
+  })
+  second = await createOAuthApp({ database: first.database })
+  client = await createClient(first)
+})
+afterAll(async () => {
+  await second[Symbol.asyncDispose]()
+  await first[Symbol.asyncDispose]()
+})
+
+const ask = (method: string, path: string, token: string, body?: unknown, node = first) =>
+  node.request(method, path, { token, body })
+const statusOf = async (node: TestApp, token: string) =>
+  (await node.request('GET', '/api/collections/note', { token })).status
+const scopeError = (what: string) => ({
+  code: 403,
+  message: `api key scope does not permit ${what}`,
+  error: 'insufficient_scope',
+})
+
+describe('oauth server › access tokens', () => {
+  test('see with the policies of their user what the user sees', async () => {
+    const { access_token } = await obtainTokens(first, user, client)
+    expect((await ask('POST', '/api/collections/note', access_token, { body: 'mine' })).status).toBe(201)
+    const own = await ask('GET', '/api/collections/note', user)
+    expect(own.json.items.length).toBeGreaterThan(0)
+    expect((await ask('GET', '/api/collections/note', access_token)).json).toEqual(own.json)
+    const { json } = await ask('POST', '/api/collections/caller', access_token, { body: 'x' })
+    expect(json).toMatchObject({ who: alice, aal: 'aal1', email: 'alice@example.com', verified: true })
+  })
+
+  test('of client credentials act for nobody', async () => {
+    const form = { grant_type: 'client_credentials', scope: '*', client_id: client.clientId }
+    const { access_token } = (await askToken(first, { ...form, client_secret: client.clientSecret })).json
+    expect((await ask('GET', '/api/collections/note', access_token)).json.items).toEqual([])
+    const { json } = await ask('POST', '/api/collections/caller', access_token, { body: 'x' })
+    expect(json).toMatchObject({ who: '', aal: 'aal1', email: null, verified: false })
+  })
+
+  test('keep to their scope and tables', async () => {
+    const reader = await obtainTokens(first, user, client, { scope: 'readonly' })
+    expect(envelope(await ask('POST', '/api/collections/item', reader.access_token, { id: 1 }))).toEqual(
+      scopeError('write operations'),
+    )
+    const items = await obtainTokens(first, user, client, { allowed_tables: ['item'] })
+    expect((await ask('POST', '/api/collections/item', items.access_token, { id: 2 })).status).toBe(201)
+    expect(envelope(await ask('GET', '/api/collections/note', items.access_token))).toEqual(
+      scopeError('access to this table'),
+    )
+    const refreshed = (await refresh(first, client, items.refresh_token)).json
+    expect((await ask('GET', '/api/collections/note', refreshed.access_token)).status).toBe(403)
+  })
+
+  test('open streams of their tables, which end with them', async () => {
+    const { access_token, refresh_token } = await obtainTokens(first, user, client, {
+      allowed_tables: ['item'],
+    })
+    await using events = await openEventStream(second.url, `tables=item&token=${access_token}`)
+    await using socket = await openWebSocket(second.url, { token: access_token })
+    expect(events.status).toBe(200)
+    expect(await socket.ask({ type: 'subscribe', tables: ['note'] })).toMatchObject({ status: 'error' })
+    await postForm(first, '/api/auth/revoke', { token: refresh_token })
+    await events.ended()
+    expect((await events.named('close')).data.reason).toBe('session_ended')
+    expect((await socket.ended()).code).toBe(4401)
+  })
+
+  test('that expired or were mistyped are refused', async () => {
+    const { access_token } = await obtainTokens(first, user, client)
+    await first.sql(`update basalt.oauth_access_tokens set expires_at = now() - interval '1 s'`)
+    for (const token of [access_token, `${access_token.slice(0, -1)}_`, `basalt_at_${'0'.repeat(49)}`]) {
+      expect(await statusOf(first, token)).toBe(401)
+    }
+  })
+
+  test("are counted by the limit of their client's app", async () => {
+    const limited = await createClient(first)
+    const { access_token } = await obtainTokens(first, user, limited)
+    const { appId } = limited.client
+    const body = { name: 'app', rateLimitRps: 3, rateLimitWindowSeconds: 600 }
+    await first.request('PUT', `/api/admin/apps/${appId}`, { token: await first.adminToken(), body })
+    const statuses: number[] = []
+    for (let index = 0; index < 5; index += 1) statuses.push(await statusOf(first, access_token))
+    expect(statuses).toEqual([200, 200, 200, 429, 429])
+  })
+})
+
+describe('oauth server › the end of access', () => {
+  const admin = async (method: string, path: string) =>
+    first.request(method, `/api/admin/${path}`, { token: await first.adminToken() })
+  const grantsOf = async (token: string) => (await ask('GET', '/api/auth/grants', token)).json
+
+  test.each<[string, (given: { client: TestClient; refresh: string; access: string }) => Promise<unknown>]>([
+    ['the access token is revoked', ({ access }) => postForm(first, '/api/auth/revoke', { token: access })],
+    [
+      'the refresh token is revoked',
+      ({ refresh }) => postForm(first, '/api/auth/revoke', { token: refresh }),
+    ],
+    ['the client is revoked', ({ client }) => admin('DELETE', `oauth/clients/${client.clientId}`)],
+    [
+      'the grant is revoked by the user',
+      async ({ client }) => {
+        const grants: { id: string; clientId: string }[] = await grantsOf(user)
+        const grant = grants.find(({ clientId }) => clientId === client.clientId)
+        await ask('DELETE', `/api/auth/grants/${grant?.id}`, user)
+      },
+    ],
+    [
+      'the grant is revoked by SQL',
+      ({ client }) =>
+        first.sql(
+          `update basalt.oauth_grants g set revoked_at = now() from basalt.oauth_clients c
+          where c.id = g.client_id and c.client_id = $1`,
+          [client.clientId],
+        ),
+    ],
+    [
+      'the client is deleted by SQL',
+      ({ client }) => first.sql('delete from basalt.oauth_clients where client_id = $1', [client.clientId]),
+    ],
+  ])('when %s comes on every node', async (_how, end) => {
+    const fresh = await createClient(first)
+    const tokens = await obtainTokens(first, user, fresh)
+    for (const node of [first, second]) expect(await statusOf(node, tokens.access_token)).toBe(200)
+    await end({ client: fresh, refresh: tokens.refresh_token, access: tokens.access_token })
+    // A second is what revocation may take; the rest is slack for a busy machine.
+    for (const node of [first, second]) {
+      await waitFor('the end', async () => (await statusOf(node, tokens.access_token)) === 401, 3000)
+    }
+  })
+
+  test('comes with the user, for a while or for good', async () => {
+    const [row] = await first.sql<{ id: string }>('insert into basalt.users default values returning id')
+    const id = row?.id ?? ''
+    const { access_token } = await obtainTokens(first, userToken({ sub: id }), client)
+    const wait = (status: number) =>
+      Promise.all(
+        [first, second].map((node) =>
+          waitFor('it', async () => (await statusOf(node, access_token)) === status),
+        ),
+      )
+    await wait(200)
+    await admin('POST', `users/${id}/disable`)
+    await wait(401)
+    await admin('POST', `users/${id}/enable`)
+    await wait(200)
+    await admin('DELETE', `users/${id}`)
+    await wait(401)
+  })
+
+  test('is what a user may look up and bring about, for their own grants only', async () => {
+    await first.sql('insert into basalt.users (id) values ($1) on conflict do nothing', [bob])
+    const fresh = await createClient(first, { name: 'Calendar' })
+    const { refresh_token } = await obtainTokens(first, user, fresh, {
+      scope: 'readonly',
+      allowed_tables: ['note'],
+    })
+    const bobs = userToken({ sub: bob })
+    const found = (await grantsOf(user)).find(({ clientId }: TestClient) => clientId === fresh.clientId)
+    expect(found).toEqual({
+      id: expect.any(String),
+      clientId: fresh.clientId,
+      clientName: 'Calendar',
+      scope: 'readonly',
+      allowedTables: ['note'],
+      createdAt: expect.stringMatching(/Z$/),
+      updatedAt: expect.stringMatching(/Z$/),
+      lastTokenIssuedAt: expect.stringMatching(/Z$/),
+    })
+    expect(await grantsOf(bobs)).toEqual([])
+    const missing = { code: 404, message: 'grant not found', error: 'grant_not_found' }
+    expect(envelope(await ask('DELETE', `/api/auth/grants/${found.id}`, bobs))).toEqual(missing)
+    expect(envelope(await ask('DELETE', '/api/auth/grants/x', user)).error).toBe('invalid_grant_id')
+    const ends = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        ask('DELETE', `/api/auth/grants/${found.id}`, user, undefined, index % 2 === 0 ? first : second),
+      ),
+    )
+    expect(ends.map(({ status }) => status).toSorted()).toEqual([204, ...Array(9).fill(404)])
+    expect((await refresh(first, fresh, refresh_token)).json.error_description).toBe('invalid refresh token')
+  })
+})
+
+describe('oauth server › races on two nodes', () => {
+  const nodes = () => Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? first : second))
+
+  test('of twenty exchanges of one code one succeeds, and what it gave is revoked', async () => {
+    const fresh = await createClient(first)
+    const proof = createProof()
+    const code = await approveClient(first, user, fresh, proof)
+    const responses = await Promise.all(nodes().map((node) => redeem(node, fresh, proof, code)))
+    const [won, ...more] = responses.filter(({ status }) => status === 200)
+    expect(more).toEqual([])
+    const lost = responses.filter(({ status }) => status !== 200).map(({ json }) => json)
+    expect(lost).toEqual(
+      Array(19).fill({ error: 'invalid_grant', error_description: 'authorization code already used' }),
+    )
+    for (const node of [first, second]) {
+      await waitFor('the end', async () => (await statusOf(node, won?.json.access_token)) === 401)
+    }
+    expect((await refresh(first, fresh, won?.json.refresh_token)).json.error).toBe('invalid_grant')
+  })
+
+  test('twenty refreshes with one token answer one successor', async () => {
+    const { refresh_token } = await obtainTokens(first, user, client)
+    const responses = await Promise.all(nodes().map((node) => refresh(node, client, refresh_token)))
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(new Set(responses.map(({ json }) => json.refresh_token)).size).toBe(1)
+    expect(new Set(responses.map(({ json }) => json.access_token)).size).toBe(1)
+    expect((await refresh(second, client, responses[0]?.json.refresh_token)).status).toBe(200)
+  })
+
+  test('twenty approvals leave one consent and twenty codes', async () => {
+    const fresh = await createClient(first)
+    const proof = createProof()
+    const codes = await Promise.all(nodes().map((node) => approveClient(node, user, fresh, proof)))
+    expect(new Set(codes).size).toBe(20)
+    const consents = await first.sql(
+      `select 1 from basalt.oauth_consents s join basalt.oauth_clients c on c.id = s.client_id where c.client_id = $1`,
+      [fresh.clientId],
+    )
+    expect(consents).toHaveLength(1)
+  })
+})

@@ -1,0 +1,121 @@
+import * as oauth from 'oauth4webapi'
+import * as openid from 'openid-client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice } from '../../../../../test/fixtures.ts'
+import { callback, createClient, createOAuthApp } from '../../../../../test/oauth.ts'
+import { type TestApp, userToken } from '../../../../../test/test-app.ts'
+
+let app: TestApp
+const user = userToken({ sub: alice })
+
+beforeAll(async () => {
+  app = await createOAuthApp()
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+/** What the application's own page does for a signed-in user. */
+async function approve(address: URL): Promise<URL> {
+  const asked = Object.fromEntries(address.searchParams)
+  const response = await app.request('POST', '/api/auth/authorize/consent', {
+    token: user,
+    body: { decision: 'approve', ...asked },
+    headers: { accept: 'application/json' },
+  })
+  return new URL(response.json.redirect_to)
+}
+
+describe('oauth server › openid-client', () => {
+  test('discovers, authorizes, refreshes, introspects and revokes', async () => {
+    const { clientId, clientSecret } = await createClient(app)
+    const config = await openid.discovery(new URL(app.url), clientId, clientSecret, undefined, {
+      algorithm: 'oauth2',
+      execute: [openid.allowInsecureRequests],
+    })
+    expect(config.serverMetadata().issuer).toBe(app.url)
+    const pkceCodeVerifier = openid.randomPKCECodeVerifier()
+    const expectedState = openid.randomState()
+    const address = openid.buildAuthorizationUrl(config, {
+      redirect_uri: callback,
+      scope: 'readonly',
+      state: expectedState,
+      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+      resource: app.url,
+    })
+    expect(address.origin + address.pathname).toBe(`${app.url}/oauth/authorize`)
+    const answer = await approve(address)
+    const tokens = await openid.authorizationCodeGrant(config, answer, { pkceCodeVerifier, expectedState })
+    expect(tokens.expires_in).toBe(3600)
+    const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '')
+    expect(await openid.tokenIntrospection(config, refreshed.access_token)).toMatchObject({
+      active: true,
+      sub: alice,
+    })
+    await openid.tokenRevocation(config, refreshed.refresh_token ?? '')
+    expect(await openid.tokenIntrospection(config, refreshed.access_token)).toEqual({ active: false })
+    const own = await openid.clientCredentialsGrant(config, { scope: 'readonly' })
+    expect(own.access_token).toMatch(/^basalt_at_/)
+    await expect(
+      openid.authorizationCodeGrant(config, answer, { pkceCodeVerifier, expectedState }),
+    ).rejects.toMatchObject({ error: 'invalid_grant' })
+  })
+})
+
+describe('oauth server › oauth4webapi', () => {
+  const insecure = { [oauth.allowInsecureRequests]: true } as const
+
+  test('takes the metadata, and a public client signs in with PKCE', async () => {
+    const issuer = new URL(app.url)
+    const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+    const server = await oauth.processDiscoveryResponse(issuer, found)
+    expect(server).toMatchObject({
+      code_challenge_methods_supported: ['S256'],
+      response_types_supported: ['code'],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    })
+    const { clientId } = await createClient(app, { clientType: 'public' })
+    const client = { client_id: clientId }
+    const verifier = oauth.generateRandomCodeVerifier()
+    const state = oauth.generateRandomState()
+    const address = new URL(server.authorization_endpoint ?? '')
+    address.search = String(
+      new URLSearchParams({
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: callback,
+        scope: 'readwrite',
+        state,
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      }),
+    )
+    const parameters = oauth.validateAuthResponse(server, client, await approve(address), state)
+    const answered = await oauth.authorizationCodeGrantRequest(
+      server,
+      client,
+      oauth.None(),
+      parameters,
+      callback,
+      verifier,
+      insecure,
+    )
+    const tokens = await oauth.processAuthorizationCodeResponse(server, client, answered)
+    const resource = await oauth.protectedResourceRequest(
+      tokens.access_token,
+      'GET',
+      new URL(`${app.url}/api/schema`),
+      undefined,
+      undefined,
+      insecure,
+    )
+    expect(resource.status).toBe(200)
+  })
+
+  test('finds the server by the metadata of the resource', async () => {
+    const resource = new URL(app.url)
+    const found = await oauth.resourceDiscoveryRequest(resource, insecure)
+    expect(await oauth.processResourceDiscoveryResponse(resource, found)).toMatchObject({
+      authorization_servers: [app.url],
+    })
+  })
+})

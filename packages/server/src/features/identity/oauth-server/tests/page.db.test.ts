@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type AccountsApp,
+  createAccountsApp,
+  goodPassword,
+  newEmail,
+  type SignedIn,
+} from '../../../../../test/accounts.ts'
+import { tokenIn } from '../../../../../test/inbox.ts'
+import {
+  askWith,
+  callback,
+  createClient,
+  createProof,
+  redeem,
+  type TestClient,
+} from '../../../../../test/oauth.ts'
+import { attributeOf, inputsOf } from '../../../../../test/page-forms.ts'
+import { aal2Session, sentCode, totpCode, totpUser } from '../../../../../test/second-factors.ts'
+
+let accounts: AccountsApp
+let client: TestClient
+const proof = createProof()
+const state = 'CR\r LF\n + & % "<b>"'
+
+beforeAll(async () => {
+  accounts = await createAccountsApp({
+    config: {
+      'auth.oauth_provider.enabled': 'true',
+      'auth.totp_enabled': 'true',
+      'auth.email_mfa_enabled': 'true',
+    },
+  })
+  const { user } = await accounts.register()
+  client = await createClient(accounts.app, {
+    name: 'Calendar <script>',
+    appId: await appOf(user.id),
+  })
+})
+afterAll(() => accounts[Symbol.asyncDispose]())
+
+async function appOf(ownerUserId: string): Promise<string> {
+  const token = await accounts.app.adminToken()
+  const body = { name: 'app', ownerUserId }
+  return (await accounts.app.request('POST', '/api/admin/apps', { token, body })).json.id
+}
+
+/** A browser without a script: it keeps the cookie and sends forms as they stand. */
+class Browser {
+  cookie = ''
+  status = 0
+  headers = new Headers()
+  html = ''
+
+  async open(query: string): Promise<this> {
+    return await this.#ask(`/oauth/authorize?${query}`, {})
+  }
+
+  /** Sends the form of a step with what a person fills in. */
+  async submit(step: string, values: Readonly<Record<string, string>> = {}): Promise<this> {
+    const body = new URLSearchParams({ ...inputsOf(this.html, step), ...values })
+    return await this.#ask('/oauth/authorize', { method: 'POST', body })
+  }
+
+  get location(): URL {
+    return new URL(this.headers.get('location') ?? '')
+  }
+
+  async #ask(path: string, init: RequestInit): Promise<this> {
+    const headers = this.cookie === '' ? {} : { cookie: this.cookie }
+    const response = await fetch(accounts.app.url + path, { ...init, headers, redirect: 'manual' })
+    const [cookie] = response.headers.get('set-cookie')?.split(';') ?? []
+    if (cookie !== undefined) this.cookie = cookie
+    this.status = response.status
+    this.headers = response.headers
+    this.html = await response.text()
+    return this
+  }
+}
+
+const query = (more: object = {}) => String(new URLSearchParams(askWith(client, proof, { state, ...more })))
+
+async function signIn(user: SignedIn['user']): Promise<Browser> {
+  const browser = await new Browser().open(query())
+  return await browser.submit('password', { email: user.email, password: goodPassword })
+}
+
+describe('oauth server › page', () => {
+  test('signs in, asks for consent and leads back with code, state and issuer', async () => {
+    const { user } = await accounts.register()
+    const browser = await new Browser().open(query({ scope: 'readonly', allowed_tables: 'note' }))
+    expect([browser.status, browser.headers.get('x-frame-options')]).toEqual([200, 'DENY'])
+    expect(browser.html).toContain('Calendar &#60;script&#62;')
+    expect(browser.headers.get('cache-control')).toBe('no-store')
+    const policy = browser.headers.get('content-security-policy')
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).toContain("form-action 'self' https://client.example.com;")
+    expect(policy).toContain("script-src 'none'")
+    expect(browser.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict$/)
+    await browser.submit('password', { email: user.email, password: goodPassword })
+    expect(browser.html).toMatch(/wants to <b>read<\/b> your data in <code>note<\/code>/)
+    expect(browser.html).toContain('<b>client.example.com</b>')
+    await browser.submit('consent', { decision: 'approve' })
+    expect(browser.status).toBe(303)
+    const { searchParams } = browser.location
+    expect(searchParams.get('state')).toBe(state)
+    expect(searchParams.get('iss')).toBe(accounts.app.url)
+    const code = searchParams.get('code') ?? ''
+    const tokens = (await redeem(accounts.app, client, proof, code)).json
+    expect(tokens).toMatchObject({ scope: 'readonly', allowed_tables: ['note'] })
+    const sessions = await accounts.app.sql('select 1 from basalt.sessions where user_id = $1', [user.id])
+    // That of the registration.
+    expect(sessions).toHaveLength(1)
+  })
+
+  test('asks no second time for what was consented to', async () => {
+    const { user } = await accounts.register()
+    await (await signIn(user)).submit('consent', { decision: 'approve' })
+    const again = await signIn(user)
+    expect([again.status, again.location.searchParams.has('code')]).toEqual([303, true])
+  })
+
+  test('leads back with access_denied', async () => {
+    const { user } = await accounts.register()
+    const browser = await (await signIn(user)).submit('consent', { decision: 'deny' })
+    expect(Object.fromEntries(browser.location.searchParams)).toMatchObject({ error: 'access_denied', state })
+  })
+
+  test('says what is wrong with a sign-in, and stays', async () => {
+    const { user } = await accounts.register()
+    const browser = await new Browser().open(query())
+    await browser.submit('password', { email: user.email, password: 'wrong' })
+    expect([browser.status, browser.html.includes('Invalid email or password.')]).toEqual([401, true])
+    await browser.submit('password', { email: user.email, password: goodPassword })
+    expect(browser.html).toContain('id="consent"')
+  })
+
+  test('takes a mailed link that is pasted', async () => {
+    const { user } = await accounts.register()
+    const browser = await (await new Browser().open(query())).submit('mail', { email: user.email })
+    let mail = await accounts.inbox.take(user.email)
+    while (mail.text?.includes('/auth/magic-link') !== true) mail = await accounts.inbox.take(user.email)
+    await browser.submit('link', { link: `https://example.com/auth/magic-link?token=${tokenIn(mail)}` })
+    expect(browser.html).toContain('id="consent"')
+  })
+
+  test('asks for a second factor, which nothing passes by', async () => {
+    const email = newEmail()
+    const { token, user } = await accounts.register(email)
+    const { secret } = (await accounts.post('mfa/totp/enroll', undefined, token)).json
+    await accounts.post('mfa/totp/enroll/confirm', { code: totpCode(secret, -1) }, token)
+    const browser = await signIn(user)
+    expect(browser.html).toContain('One more step')
+    expect(browser.html).not.toContain('id="consent"')
+    // Neither consent nor another sign-in step passes the factor by.
+    await browser.submit('consent', { decision: 'approve', request: query(), step: 'consent' })
+    expect([browser.status, browser.html.includes('One more step')]).toEqual([200, true])
+    await browser.submit('totp', { code: '000000' })
+    expect([browser.status, browser.html.includes('Invalid TOTP code')]).toEqual([401, true])
+    await browser.submit('totp', { code: totpCode(secret) })
+    expect(browser.html).toContain('id="consent"')
+    await browser.submit('consent', { decision: 'approve' })
+    expect(browser.location.searchParams.has('code')).toBe(true)
+  })
+
+  test('takes a mailed code or a backup code as second factor', async () => {
+    const totp = await totpUser(accounts)
+    const { user } = totp
+    await accounts.app.sql(
+      `insert into basalt.mfa_factors (user_id, method, confirmed_at) values ($1, 'email', now())`,
+      [user.id],
+    )
+    const browser = await signIn(user)
+    await browser.submit('send-email')
+    await browser.submit('email', { code: await sentCode(accounts, user.email) })
+    expect(browser.html).toContain('id="consent"')
+    const { token } = await aal2Session(accounts, totp)
+    const { codes } = (await accounts.post('mfa/backup/generate', undefined, token)).json
+    const again = await signIn(user)
+    await again.submit('backup', { code: 'aaaaa-aaaaa' })
+    expect(again.status).toBe(401)
+    await again.submit('backup', { code: codes[0] })
+    expect(again.html).toContain('id="consent"')
+  })
+
+  test('signs in by text message', async () => {
+    const browser = await (await new Browser().open(query())).submit('phone', { phone: '+12025550123' })
+    await browser.submit('phone-code', { code: await sentCode(accounts, '+12025550123') })
+    expect(browser.html).toContain('id="consent"')
+  })
+
+  test('does nothing for a form of another site, or without its cookie', async () => {
+    const { user } = await accounts.register()
+    const browser = await new Browser().open(query())
+    const own = browser.cookie
+    browser.cookie = ''
+    await browser.submit('password', { email: user.email, password: goodPassword })
+    expect(browser.html).not.toContain('id="consent"')
+    const signedIn = await signIn(user)
+    const body = new URLSearchParams({ ...inputsOf(signedIn.html, 'consent'), decision: 'approve' })
+    const response = await fetch(`${accounts.app.url}/oauth/authorize`, {
+      method: 'POST',
+      body,
+      headers: { cookie: signedIn.cookie, 'sec-fetch-site': 'cross-site' },
+      redirect: 'manual',
+    })
+    expect(response.status).toBe(200)
+    expect(await response.text()).toContain('Sign in to go on')
+    const unsigned = new Browser()
+    unsigned.cookie = own
+    unsigned.html = signedIn.html
+    await unsigned.submit('consent', { decision: 'approve' })
+    expect([unsigned.status, unsigned.html.includes('The sign-in has expired')]).toEqual([200, true])
+  })
+
+  test('leads errors to the client where it is known, and shows the others', async () => {
+    const back = await new Browser().open(query({ scope: 'all' }))
+    expect([back.status, back.location.origin + back.location.pathname]).toEqual([303, callback])
+    expect(Object.fromEntries(back.location.searchParams)).toEqual({
+      error: 'invalid_scope',
+      error_description: 'requested scope is not allowed for this client',
+      state,
+      iss: accounts.app.url,
+    })
+    for (const more of [{ client_id: 'x' }, { redirect_uri: 'https://evil.example/' }]) {
+      const shown = await new Browser().open(query(more))
+      expect([shown.status >= 400, shown.headers.get('location')]).toEqual([true, null])
+      expect(attributeOf(shown.html, 'role')).toBe('alert')
+    }
+    const doubled = await new Browser().open(`${query()}&redirect_uri=https://evil.example/`)
+    expect([doubled.status, doubled.headers.get('location')]).toEqual([400, null])
+  })
+})

@@ -1,0 +1,397 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice } from '../../../../../test/fixtures.ts'
+import {
+  approveClient,
+  askToken,
+  callback,
+  createClient,
+  createOAuthApp,
+  createProof,
+  obtainTokens,
+  postForm,
+  redeem,
+  refresh,
+  type TestClient,
+} from '../../../../../test/oauth.ts'
+import { type TestApp, type TestResponse, userToken } from '../../../../../test/test-app.ts'
+
+let app: TestApp
+let client: TestClient
+let open: TestClient
+const user = userToken({ sub: alice })
+const unknownId = `basalt_cid_${'0'.repeat(49)}`
+
+beforeAll(async () => {
+  app = await createOAuthApp()
+  client = await createClient(app)
+  open = await createClient(app, { clientType: 'public' })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+const answer = ({ status, json }: TestResponse) => [status, json]
+const refused = (error: string, error_description: string) => [
+  error === 'invalid_client' ? 401 : 400,
+  { error, error_description },
+]
+const credentials = () => ({ client_id: client.clientId, client_secret: client.clientSecret })
+const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
+})
+
+describe('oauth server › token', () => {
+  test('redeems a code', async () => {
+    const proof = createProof()
+    const code = await approveClient(app, user, client, proof, { allowed_tables: ['note'] })
+    const response = await redeem(app, client, proof, code)
+    expect(answer(response)).toEqual([
+      200,
+      {
+        access_token: expect.stringMatching(/^basalt_at_[0-9A-Za-z]{49}$/),
+        token_type: 'Bearer',
+        expires_in: 3600,
+        refresh_token: expect.stringMatching(/^basalt_rt_/),
+        scope: 'readwrite',
+        allowed_tables: ['note'],
+      },
+    ])
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('pragma')).toBe('no-cache')
+    const stored = await app.sql(
+      'select c::text, g::text as g, t::text as t from basalt.oauth_codes c, basalt.oauth_grants g, basalt.oauth_access_tokens t',
+    )
+    for (const secret of [code, response.json.access_token, response.json.refresh_token]) {
+      expect(JSON.stringify(stored)).not.toContain(secret.slice(-30))
+    }
+  })
+
+  test('takes the secret by HTTP Basic, and a public client without one', async () => {
+    const proof = createProof()
+    const form = { grant_type: 'authorization_code', redirect_uri: callback, code_verifier: proof.verifier }
+    const code = await approveClient(app, user, client, proof)
+    const headers = basic(client.clientId, client.clientSecret ?? '')
+    expect((await postForm(app, '/api/auth/token', { ...form, code }, headers)).status).toBe(200)
+    expect((await redeem(app, open, proof, await approveClient(app, user, open, proof))).status).toBe(200)
+  })
+
+  test.each<[() => Record<string, string | undefined>, string, string]>([
+    [() => ({}), 'invalid_request', 'grant_type is required'],
+    [
+      () => ({ ...credentials(), grant_type: 'password' }),
+      'unsupported_grant_type',
+      'unsupported grant_type',
+    ],
+    [() => ({ client_secret: 'x' }), 'invalid_client', 'client_id is required'],
+    [() => ({ client_id: 'x', client_secret: 'x' }), 'invalid_client', 'unknown client'],
+    [() => ({ client_id: unknownId, client_secret: 'x' }), 'invalid_client', 'unknown client'],
+    [() => ({ client_id: client.clientId }), 'invalid_client', 'client authentication required'],
+    [() => ({ ...credentials(), client_secret: 'x' }), 'invalid_client', 'invalid client credentials'],
+    [
+      () => ({ client_id: open.clientId, client_secret: 'x' }),
+      'invalid_client',
+      'invalid client authentication',
+    ],
+    [() => credentials(), 'invalid_request', 'code is required'],
+    [() => ({ ...credentials(), code: 'x' }), 'invalid_request', 'redirect_uri is required'],
+    [
+      () => ({ ...credentials(), code: 'x', redirect_uri: callback }),
+      'invalid_request',
+      'code_verifier is required',
+    ],
+    [
+      () => ({ ...credentials(), code: 'x', redirect_uri: callback, code_verifier: 'x' }),
+      'invalid_grant',
+      'invalid authorization code',
+    ],
+    [
+      () => ({ ...credentials(), grant_type: 'refresh_token' }),
+      'invalid_request',
+      'refresh_token is required',
+    ],
+    [
+      () => ({ ...credentials(), grant_type: 'refresh_token', refresh_token: 'basalt_rt_x' }),
+      'invalid_grant',
+      'invalid refresh token',
+    ],
+    [() => ({ ...credentials(), grant_type: 'client_credentials' }), 'invalid_scope', 'scope is required'],
+    [
+      () => ({ ...credentials(), grant_type: 'client_credentials', scope: 'all' }),
+      'invalid_scope',
+      'requested scope is not allowed for this client',
+    ],
+    [
+      () => ({ client_id: open.clientId, grant_type: 'client_credentials', scope: '*' }),
+      'unauthorized_client',
+      'client_credentials is only allowed for confidential clients',
+    ],
+    [
+      () => ({
+        ...credentials(),
+        grant_type: 'client_credentials',
+        scope: '*',
+        resource: 'https://a.example',
+      }),
+      'invalid_target',
+      'resource must be',
+    ],
+  ])('refuses a form %#: %s: %s', async (form, error, description) => {
+    const isWithoutGrantType = description === 'grant_type is required'
+    const response = await askToken(app, {
+      ...(isWithoutGrantType ? {} : { grant_type: 'authorization_code' }),
+      ...form(),
+    })
+    const [status] = refused(error, description)
+    expect(answer(response)).toEqual([
+      status,
+      { error, error_description: expect.stringContaining(description) },
+    ])
+    expect(response.headers.get('cache-control')).toBe('no-store')
+  })
+
+  test('refuses a revoked client', async () => {
+    const revoked = await createClient(app)
+    await app.sql('update basalt.oauth_clients set revoked_at = now() where client_id = $1', [
+      revoked.clientId,
+    ])
+    const form = { grant_type: 'client_credentials', scope: '*', client_id: revoked.clientId }
+    expect(answer(await askToken(app, { ...form, client_secret: revoked.clientSecret }))).toEqual(
+      refused('invalid_client', 'client has been revoked'),
+    )
+  })
+
+  test('refuses two ways to authenticate, and names the scheme after a wrong one', async () => {
+    const form = { grant_type: 'client_credentials', scope: '*' }
+    const right = basic(client.clientId, client.clientSecret ?? '')
+    expect(answer(await postForm(app, '/api/auth/token', { ...form, ...credentials() }, right))).toEqual(
+      refused('invalid_request', 'multiple client authentication methods are not allowed'),
+    )
+    for (const headers of [
+      basic(client.clientId, 'x'),
+      { authorization: 'Basic ?' },
+      { authorization: 'Bearer x' },
+    ]) {
+      const response = await postForm(app, '/api/auth/token', form, headers)
+      expect([response.status, response.json.error]).toEqual([401, 'invalid_client'])
+      expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm=/)
+    }
+  })
+
+  test('refuses what is no form, and repeated parameters', async () => {
+    const noForm = refused('invalid_request', 'Content-Type must be application/x-www-form-urlencoded')
+    for (const path of ['token', 'revoke', 'introspect']) {
+      expect(answer(await app.request('POST', `/api/auth/${path}`, { body: { token: 'x' } }))).toEqual(noForm)
+      expect(answer(await app.request('POST', `/api/auth/${path}`))).toEqual(noForm)
+    }
+    const twice = new URLSearchParams('grant_type=refresh_token&grant_type=client_credentials')
+    expect(answer(await postForm(app, '/api/auth/token', twice))).toEqual(
+      refused('invalid_request', 'grant_type must not be repeated'),
+    )
+  })
+
+  test('of a failed check does not use the code up', async () => {
+    const proof = createProof()
+    const code = await approveClient(app, user, client, proof)
+    const other = await createClient(app)
+    expect(answer(await redeem(app, other, proof, code))).toEqual(
+      refused('invalid_grant', 'client_id mismatch'),
+    )
+    expect(answer(await redeem(app, client, createProof(), code))).toEqual(
+      refused('invalid_grant', 'PKCE verification failed'),
+    )
+    const form = { grant_type: 'authorization_code', code, code_verifier: proof.verifier, ...credentials() }
+    expect(answer(await askToken(app, { ...form, redirect_uri: `${callback}/` }))).toEqual(
+      refused('invalid_grant', 'redirect_uri mismatch'),
+    )
+    expect((await redeem(app, client, proof, code)).status).toBe(200)
+  })
+
+  test('refuses a code that has expired, and one of a user who is disabled', async () => {
+    const proof = createProof()
+    const code = await approveClient(app, user, client, proof)
+    await app.sql(`update basalt.oauth_codes set expires_at = now() - interval '1 s' where used_at is null`)
+    expect(answer(await redeem(app, client, proof, code))).toEqual(
+      refused('invalid_grant', 'authorization code expired'),
+    )
+    const [row] = await app.sql<{ id: string }>('insert into basalt.users default values returning id')
+    const id = row?.id ?? ''
+    const theirs = await approveClient(app, userToken({ sub: id }), client, proof)
+    await app.sql('update basalt.users set disabled_at = now() where id = $1', [id])
+    expect(answer(await redeem(app, client, proof, theirs))).toEqual(
+      refused('invalid_grant', 'invalid authorization code'),
+    )
+  })
+
+  test('takes the verifier of RFC 7636, appendix B', async () => {
+    const proof = {
+      verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+      challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    }
+    expect((await redeem(app, client, proof, await approveClient(app, user, client, proof))).status).toBe(200)
+  })
+})
+
+describe('oauth server › client credentials', () => {
+  test('give a token without a refresh token', async () => {
+    const form = { grant_type: 'client_credentials', scope: 'readonly', ...credentials() }
+    expect(answer(await askToken(app, { ...form, allowed_tables: 'note, task' }))).toEqual([
+      200,
+      {
+        access_token: expect.stringMatching(/^basalt_at_/),
+        token_type: 'Bearer',
+        expires_in: 3600,
+        scope: 'readonly',
+        allowed_tables: ['note', 'task'],
+      },
+    ])
+  })
+})
+
+describe('oauth server › refresh', () => {
+  test('replaces the token, whatever scope is asked for', async () => {
+    const before = await obtainTokens(app, user, client, { scope: 'readonly' })
+    const response = await askToken(app, {
+      grant_type: 'refresh_token',
+      refresh_token: before.refresh_token,
+      scope: '*',
+      ...credentials(),
+    })
+    expect(response.json).toMatchObject({ scope: 'readonly', expires_in: 3600, token_type: 'Bearer' })
+    expect(response.json.refresh_token).not.toBe(before.refresh_token)
+    expect(response.json.access_token).not.toBe(before.access_token)
+  })
+
+  test('answers a replay within 10 s with the same successor', async () => {
+    const { refresh_token } = await obtainTokens(app, user, client)
+    const first = (await refresh(app, client, refresh_token)).json
+    const again = (await refresh(app, client, refresh_token)).json
+    expect([again.access_token, again.refresh_token]).toEqual([first.access_token, first.refresh_token])
+  })
+
+  test('revokes the grant when a token is replayed later', async () => {
+    const { refresh_token, access_token } = await obtainTokens(app, user, client)
+    const { json } = await refresh(app, client, refresh_token)
+    await app.sql(`update basalt.oauth_grants set rotations = array(
+      select at - interval '11 s' from unnest(rotations) as at)`)
+    const theft = refused('invalid_grant', 'refresh token has been revoked (possible token theft)')
+    expect(answer(await refresh(app, client, refresh_token))).toEqual(theft)
+    expect(answer(await refresh(app, client, json.refresh_token))).toEqual(theft)
+    for (const token of [access_token, json.access_token]) {
+      expect((await app.request('GET', '/api/schema', { token })).status).toBe(401)
+    }
+  })
+
+  test('refuses the token of another client without harm to it', async () => {
+    const { refresh_token } = await obtainTokens(app, user, client)
+    const other = await createClient(app)
+    expect(answer(await refresh(app, other, refresh_token))).toEqual(
+      refused('invalid_grant', 'client_id mismatch'),
+    )
+    expect((await refresh(app, client, refresh_token)).status).toBe(200)
+  })
+
+  test('refuses a token that has expired, of a disabled user, or of a session', async () => {
+    const { refresh_token } = await obtainTokens(app, user, client)
+    await app.sql(`update basalt.oauth_grants set expires_at = now() - interval '1 s'`)
+    expect(answer(await refresh(app, client, refresh_token))).toEqual(
+      refused('invalid_grant', 'refresh token expired'),
+    )
+    const register = { email: 'carol@example.com', password: 'tangerine-harbour-42' }
+    const { refreshToken, token } = (await app.request('POST', '/api/auth/register', { body: register })).json
+    expect(answer(await refresh(app, client, refreshToken))).toEqual(
+      refused('invalid_grant', 'invalid refresh token'),
+    )
+    const theirs = await obtainTokens(app, token, client)
+    await app.sql(`update basalt.users set disabled_at = now() where email = 'carol@example.com'`)
+    expect(answer(await refresh(app, client, theirs.refresh_token))).toEqual(
+      refused('invalid_grant', 'invalid refresh token'),
+    )
+    const asSession = await app.request('POST', '/api/auth/refresh', {
+      body: { refreshToken: refresh_token },
+    })
+    expect(asSession.status).toBe(401)
+  })
+})
+
+describe('oauth server › revocation', () => {
+  test('of an access token ends it alone, of a refresh token the grant', async () => {
+    const { access_token, refresh_token } = await obtainTokens(app, user, client)
+    const status = async (token: string) => (await app.request('GET', '/api/schema', { token })).status
+    expect(await status(access_token)).toBe(200)
+    const response = await postForm(app, '/api/auth/revoke', { token: access_token, token_type_hint: 'x' })
+    expect([response.status, response.text]).toEqual([200, ''])
+    expect(await status(access_token)).toBe(401)
+    const { json } = await refresh(app, client, refresh_token)
+    expect(await status(json.access_token)).toBe(200)
+    expect((await postForm(app, '/api/auth/revoke', { token: json.refresh_token })).status).toBe(200)
+    expect(await status(json.access_token)).toBe(401)
+    expect((await refresh(app, client, json.refresh_token)).json.error).toBe('invalid_grant')
+  })
+
+  test('of an unknown token is no error, of none is one', async () => {
+    for (const token of ['x', `basalt_at_${'0'.repeat(49)}`, 'basalt_rt_x']) {
+      expect((await postForm(app, '/api/auth/revoke', { token })).status).toBe(200)
+    }
+    expect(answer(await postForm(app, '/api/auth/revoke', {}))).toEqual(
+      refused('invalid_request', 'token is required'),
+    )
+  })
+})
+
+describe('oauth server › introspection', () => {
+  const introspect = (token: string, by: TestClient = client) =>
+    postForm(app, '/api/auth/introspect', {
+      token,
+      client_id: by.clientId,
+      client_secret: by.clientSecret,
+    })
+
+  test('tells what a token is good for', async () => {
+    const { access_token, refresh_token } = await obtainTokens(app, user, client)
+    const about = {
+      active: true,
+      scope: 'readwrite',
+      client_id: client.clientId,
+      username: 'alice@example.com',
+      exp: expect.any(Number),
+      iat: expect.any(Number),
+      sub: alice,
+      aud: app.url,
+      iss: app.url,
+    }
+    const access = (await introspect(access_token)).json
+    expect(access).toEqual({ ...about, token_type: 'Bearer' })
+    expect(access.exp - access.iat).toBe(3600)
+    expect((await introspect(refresh_token)).json).toEqual(about)
+    await refresh(app, client, refresh_token)
+    expect((await introspect(refresh_token)).json).toEqual({ active: false })
+  })
+
+  test('tells nothing of tokens of other apps, of unknown ones, or to public clients', async () => {
+    const { access_token } = await obtainTokens(app, user, client)
+    const stranger = await createClient(app)
+    const sibling = await createClient(app, { appId: (await detailsOf(client)).appId })
+    expect((await introspect(access_token, stranger)).json).toEqual({ active: false })
+    expect((await introspect(access_token, sibling)).json.active).toBe(true)
+    for (const token of ['x', user]) expect((await introspect(token)).json).toEqual({ active: false })
+    expect((await introspect(access_token, open)).json.error).toBe('unauthorized_client')
+    expect((await introspect(access_token, { ...client, clientSecret: 'x' })).status).toBe(401)
+    await postForm(app, '/api/auth/revoke', { token: access_token })
+    expect((await introspect(access_token)).json).toEqual({ active: false })
+  })
+
+  const detailsOf = async ({ clientId }: TestClient) =>
+    (await app.request('GET', `/api/admin/oauth/clients/${clientId}`, { token: await app.adminToken() })).json
+})
+
+test('oauth server › what has expired is removed, and what a replay has to be known by stays', async () => {
+  const { refresh_token } = await obtainTokens(app, user, client)
+  await app.sql(`update basalt.oauth_access_tokens set expires_at = now() - interval '2 hours'`)
+  const { deleteExpiredGrants } = await import('../token/grants.ts')
+  await deleteExpiredGrants(app.app.database.system)
+  expect(await app.sql('select 1 from basalt.oauth_access_tokens')).toEqual([])
+  expect((await refresh(app, client, refresh_token)).status).toBe(200)
+  await app.sql(`update basalt.oauth_grants set expires_at = now() - interval '2 days'`)
+  await app.sql(`update basalt.oauth_codes set expires_at = now() - interval '2 days'`)
+  await deleteExpiredGrants(app.app.database.system)
+  expect(await app.sql('select 1 from basalt.oauth_grants')).toEqual([])
+  expect(await app.sql('select 1 from basalt.oauth_codes')).toEqual([])
+})

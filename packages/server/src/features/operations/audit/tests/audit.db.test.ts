@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, bob, notes } from '../../../../../test/fixtures.ts'
+import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { testAdminPassword } from '../../../../../test/test-config.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+
+const tables = `${notes}
+create table part (day date, "line ""no""" int, amount numeric, primary key (day, "line ""no""")) partition by range (day);
+create table part_2026 partition of part for values from ('2026-01-01') to ('2027-01-01');
+create table quiet (id int primary key);
+create materialized view note_count as select count(*) from note;
+create schema shop;
+create table shop.sale (id int primary key, note_id int references note on delete cascade);
+`
+const config = { 'audit.tables': 'note,part,shop.sale', 'database.schemas': 'public,shop' }
+
+describe('audit › rows', () => {
+  let app: TestApp
+  let admin: string
+  const token = userToken({ sub: alice })
+
+  beforeAll(async () => {
+    app = await createTestApp({ setup: tables, config })
+    admin = await app.adminToken()
+  })
+  afterAll(() => app[Symbol.asyncDispose]())
+
+  const list = async (query: string) =>
+    (await app.request('GET', `/api/admin/audit?${query}`, { token: admin })).json
+
+  test('a create, an update and a delete leave old and new values, user, address and request', async () => {
+    const send = (method: string, path: string, body?: object, id = 'x') =>
+      app.request(method, `/api/collections/note${path}`, {
+        token,
+        body,
+        headers: { 'x-request-id': `request-${id}` },
+      })
+    const { id } = (await send('POST', '', { body: 'one' }, 'create')).json
+    await send('PATCH', `/${id}`, { body: 'two' }, 'update')
+    await send('DELETE', `/${id}`, undefined, 'delete')
+    const { items, count, limit, offset } = await list(`table=note&record_id=${id}`)
+    expect({ count, limit, offset }).toEqual({ count: 3, limit: 100, offset: 0 })
+    const row = (body: string) => ({ id, owner_id: alice, body })
+    const common = {
+      id: expect.any(String),
+      timestamp: expect.any(String),
+      actor: 'user',
+      target: null,
+      detail: {},
+      user_id: alice,
+      api_key_id: null,
+      app_id: '00000000-0000-0000-0000-000000000000',
+      table_name: 'note',
+      record_id: String(id),
+      ip_address: '127.0.0.1',
+    }
+    expect(items).toEqual([
+      {
+        ...common,
+        action: 'rows.delete',
+        operation: 'DELETE',
+        old_values: row('two'),
+        new_values: null,
+        request_id: 'request-delete',
+      },
+      {
+        ...common,
+        action: 'rows.update',
+        operation: 'UPDATE',
+        old_values: row('one'),
+        new_values: row('two'),
+        request_id: 'request-update',
+      },
+      {
+        ...common,
+        action: 'rows.insert',
+        operation: 'INSERT',
+        old_values: null,
+        new_values: row('one'),
+        request_id: 'request-create',
+      },
+    ])
+  })
+
+  test('a write that fails leaves none, and a batch is recorded with its one request', async () => {
+    const body = (operations: object[]) => ({
+      token,
+      body: { operations },
+      headers: { 'x-request-id': 'request-batch' },
+    })
+    const create = (text: string | null) => ({ method: 'create', body: { body: text } })
+    const path = '/api/collections/note/batch'
+    expect((await app.request('POST', path, body([create('a'), create(null)]))).status).toBe(400)
+    expect((await list('request_id=request-batch')).count).toBe(0)
+    expect((await app.request('POST', path, body([create('a'), create('b')]))).status).toBe(200)
+    expect((await list('request_id=request-batch')).count).toBe(2)
+  })
+
+  test('administrators, plain SQL, cascades and truncation are recorded; other tables are not', async () => {
+    const { id } = (
+      await app.request('POST', '/api/collections/note', { token: admin, body: { body: 'x', owner_id: bob } })
+    ).json
+    expect((await list(`table=note&record_id=${id}`)).items[0]).toMatchObject({
+      actor: 'admin',
+      user_id: null,
+    })
+    await app.sql('insert into shop.sale values (7, $1)', [id])
+    await app.sql('delete from note where id = $1', [id])
+    const sale = (await list('table=shop.sale')).items
+    expect(sale.map(({ operation, actor }: Record<string, string>) => [operation, actor])).toEqual([
+      ['DELETE', 'sql'],
+      ['INSERT', 'sql'],
+    ])
+    await app.sql(`insert into part values ('2026-02-03', 4, 1.50)`)
+    await app.sql('insert into quiet values (1)')
+    expect((await list('table=part')).items[0]).toMatchObject({
+      record_id: '2026-02-03,4',
+      new_values: { day: '2026-02-03', 'line "no"': 4, amount: 1.5 },
+    })
+    expect((await list('table=quiet')).count).toBe(0)
+    await app.sql('truncate shop.sale')
+    expect((await list('table=shop.sale')).items[0]).toMatchObject({ operation: 'TRUNCATE', record_id: null })
+  })
+
+  test('a write with a key names the key and its app', async () => {
+    const shop = '5b0b0000-0000-4000-8000-000000000001'
+    await app.sql(`insert into basalt.apps (id, name) values ($1, 'shop')`, [shop])
+    await app.sql('insert into basalt.users (id) values ($1)', [bob])
+    const made = await app.request('POST', '/api/admin/api-keys', {
+      token: admin,
+      body: { userId: bob, name: 'writer', scope: 'readwrite', appId: shop },
+    })
+    const { key, apiKey } = made.json
+    expect(
+      (await app.request('POST', '/api/collections/note', { token: key, body: { body: 'k' } })).status,
+    ).toBe(201)
+    const { items } = await list(`api_key_id=${apiKey.id}&app_id=${shop}`)
+    expect(items).toHaveLength(1)
+    expect(items[0]).toMatchObject({ user_id: bob, api_key_id: apiKey.id, app_id: shop, operation: 'INSERT' })
+  })
+
+  test('is append-only and closed to callers', async () => {
+    const attempt = (statement: string) =>
+      app
+        .sql(`begin; set local role basalt_authenticated; ${statement}; commit`)
+        .finally(() => app.sql('rollback'))
+    for (const statement of [
+      'select from basalt.audit',
+      `insert into basalt.audit (actor, action) values ('x', 'x')`,
+      `update basalt.audit set actor = 'x'`,
+      'delete from basalt.audit',
+      'truncate basalt.audit',
+    ])
+      await expect(attempt(statement)).rejects.toThrow(/permission denied/)
+  })
+
+  test('filters by user, operation, actor and time, in pages', async () => {
+    expect((await list(`user_id=${bob}&operation=DELETE`)).count).toBe(0)
+    const inserts = await list(`user_id=${alice}&operation=INSERT`)
+    expect(inserts.items.every(({ operation }: { operation: string }) => operation === 'INSERT')).toBe(true)
+    expect((await list(`user_id=${alice.toUpperCase()}&operation=INSERT`)).items).toEqual(inserts.items)
+    const [newest, second] = inserts.items
+    expect((await list(`user_id=${alice}&operation=INSERT&limit=1&offset=1`)).items).toEqual([second])
+    expect(
+      (await list(`user_id=${alice}&from=${encodeURIComponent(newest.timestamp)}`)).count,
+    ).toBeGreaterThan(0)
+    expect((await list('to=2020-01-01')).count).toBe(0)
+    expect((await list('actor=admin&action=admin.sign_in')).items[0]).toMatchObject({
+      actor: 'admin',
+      table_name: null,
+      operation: null,
+    })
+  })
+
+  test('an act of an administrator leaves the address and the request, whatever it is on', async () => {
+    const account = { email: 'ann@example.com', password: 'tangerine-harbour-42' }
+    const { user } = (await app.request('POST', '/api/auth/register', { body: account })).json
+    const acts: [method: string, path: string, body?: object][] = [
+      ['POST', '/apps', { name: 'shop', ownerUserId: user.id }],
+      ['POST', '/api-keys', { name: 'nightly', userId: user.id }],
+      ['PATCH', '/auth-settings', {}],
+      ['PUT', '/usage/00000000-0000-0000-0000-000000000000/plan', { plan: 'default' }],
+      ['POST', '/jobs', { type: 'job_retention' }],
+      ['POST', '/schedules', { name: 'x', jobType: 'job_retention', cronExpr: '0 0 * * *' }],
+      ['PUT', '/email/templates/shop.hello', { subjectTemplate: 'x', htmlTemplate: 'x' }],
+      ['POST', '/matviews', { viewName: 'note_count' }],
+      ['POST', `/users/${user.id}/disable`],
+      ['DELETE', `/users/${user.id}/factors`],
+    ]
+    const send = (method: string, path: string, id: string, body?: object) =>
+      app.request(method, path, { token: admin, body, headers: { 'x-request-id': id } })
+    for (const [index, [method, path, body]] of acts.entries()) {
+      const response = await send(method, `/api/admin${path}`, `admin-act-${index}`, body)
+      expect([path, response.status]).toEqual([path, expect.toSatisfy((status) => status < 300)])
+      expect((await list(`request_id=admin-act-${index}`)).items).toEqual([
+        expect.objectContaining({ actor: 'admin', ip_address: '127.0.0.1' }),
+      ])
+    }
+    await send('POST', '/api/webhooks', 'act-webhooks', { url: 'http://127.0.0.1:9/' })
+    expect((await list('request_id=act-webhooks')).items).toMatchObject([{ action: 'webhooks.create' }])
+    const signIn = {
+      body: { password: testAdminPassword },
+      headers: { 'x-request-id': 'act-sign-in' },
+    }
+    const { token: other } = (await app.request('POST', '/api/admin/auth', signIn)).json
+    const signOut = { token: other, headers: { 'x-request-id': 'act-sign-out' } }
+    expect((await app.request('POST', '/api/admin/auth/logout', signOut)).status).toBeLessThan(300)
+    expect((await list('request_id=act-sign-in')).items).toMatchObject([{ action: 'admin.sign_in' }])
+    expect((await list('request_id=act-sign-out')).items).toMatchObject([{ action: 'admin.sign_out' }])
+  })
+
+  test.each([
+    ['user_id=x', 'invalid user_id filter; must be a UUID'],
+    ['operation=insert', 'invalid operation filter; must be one of: INSERT, UPDATE, DELETE'],
+    ['limit=x', 'invalid limit'],
+    ['offset=-1', 'invalid offset'],
+    ['from=x', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
+    ['from=2026-02-31T00:00:00Z', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
+    ['from=2026-01-02&to=2026-01-01', 'invalid to filter; must be greater than or equal to from filter'],
+  ])('%s is 400', async (query, message) => {
+    const response = await app.request('GET', `/api/admin/audit?${query}`, { token: admin })
+    expect([response.status, response.json.message]).toEqual([400, message])
+  })
+})
+
+describe('audit › tables', () => {
+  test('a table that is created later is audited, and follows a key that is renamed', async () => {
+    await using app = await createTestApp({ config: { 'audit.tables': '*' } })
+    await app.sql('create table late (id int primary key)')
+    const args = async () =>
+      (
+        await app.sql<{ args: string }>(
+          `select encode(tgargs, 'escape') as args from pg_trigger where tgname = 'basalt_audit_row'`,
+        )
+      )[0]?.args
+    await waitFor('the trigger', async () => (await args()) === 'late\\000id\\000')
+    await app.sql('alter table late rename column id to number')
+    await waitFor('the new key', async () => (await args()) === 'late\\000number\\000')
+    await app.sql('insert into late values (5)')
+    expect(await app.sql('select record_id from basalt.audit where table_name = $1', ['late'])).toEqual([
+      { record_id: '5' },
+    ])
+  })
+
+  test('a table that is no longer configured is released, and two nodes that start at once agree', async () => {
+    await using app = await createTestApp({ setup: notes, config: { 'audit.tables': 'note' } })
+    const count = async () =>
+      (await app.sql(`select count(*)::int as n from pg_trigger where tgname ~ '^basalt_audit'`))[0]?.n
+    expect(await count()).toBe(2)
+    const more = await Promise.all(
+      [1, 2].map(() => createTestApp({ database: app.database, config: { 'audit.tables': '' } })),
+    )
+    expect(await count()).toBe(0)
+    for (const each of more) await each[Symbol.asyncDispose]()
+  })
+})

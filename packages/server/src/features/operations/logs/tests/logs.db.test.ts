@@ -1,0 +1,329 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, notes } from '../../../../../test/fixtures.ts'
+import {
+  createTestApp,
+  envelope,
+  type TestApp,
+  type TestResponse,
+  userToken,
+} from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+
+interface Entry {
+  readonly time: string
+  readonly level: string
+  readonly message: string
+  readonly attrs: Record<string, unknown>
+  readonly node: string
+  readonly requestId: string | null
+}
+
+/** Entries at fixed times, as two nodes wrote them. */
+const written = `
+insert into basalt.logs (logged_at, level, message, attrs, node, request_id) values
+  ('2026-01-01T10:00:00Z', 30, 'stopping', '{"signal":"SIGTERM"}', 'one/1', null),
+  ('2026-01-01T11:00:00Z', 40, 'request failed', '{"reason":"Disk FULL 100%"}', 'two/2', 'request-0001'),
+  ('2026-01-01T11:00:00Z', 50, 'failed to look for jobs', '{}', 'two/2', null),
+  ('2026-01-02T12:00:00Z', 20, 'detail', '{}', 'one/1', 'request-0002')`
+
+describe('logs', () => {
+  let app: TestApp
+  let token: string
+
+  beforeAll(async () => {
+    app = await createTestApp({ setup: notes + written })
+    token = await app.adminToken()
+  })
+  afterAll(() => app[Symbol.asyncDispose]())
+
+  const get = (query: string, path = '/api/admin/logs') => app.request('GET', `${path}?${query}`, { token })
+  const messages = (response: TestResponse) => response.json.entries.map(({ message }: Entry) => message)
+  const january = 'since=2026-01-01&until=2026-01-31'
+
+  test('list › answers entries of all nodes, newest first', async () => {
+    const { json } = await get(january)
+    expect(json.entries[0]).toEqual({
+      time: '2026-01-02T12:00:00.000Z',
+      level: 'debug',
+      message: 'detail',
+      attrs: {},
+      node: 'one/1',
+      requestId: 'request-0002',
+    })
+    expect(json.entries.map(({ node }: Entry) => node)).toEqual(['one/1', 'two/2', 'two/2', 'one/1'])
+    expect(json.nextCursor).toBeUndefined()
+  })
+
+  test.each([
+    ['level=warn', ['failed to look for jobs', 'request failed']],
+    ['level=fatal', []],
+    ['q=disk+full', ['request failed']],
+    ['q=100%25', ['request failed']],
+    ['q=SIGTERM', ['stopping']],
+    ['q=_', []],
+    ['requestId=request-0002', ['detail']],
+    ['requestId=request-0001&level=error', []],
+  ])('list › filters by %s', async (query, expected) => {
+    expect(messages(await get(`${january}&${query}`))).toEqual(expected)
+  })
+
+  test.each([
+    ['since=2026-01-01T11:00:00Z&until=2026-01-01T11:00:00Z', 2],
+    ['since=2026-01-01&until=2026-01-01', 3],
+    ['since=2026-01-02&until=2026-01-02T12:00:00%2B00:00', 1],
+    ['until=2025-12-31', 0],
+  ])('list › has the entries of %s', async (query, count) => {
+    expect((await get(query)).json.entries).toHaveLength(count)
+  })
+
+  test('list › pages by cursor, through entries of the same moment', async () => {
+    const found: string[] = []
+    let cursor = ''
+    for (let page = 0; page < 5; page += 1) {
+      const { json } = await get(`${january}&limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`)
+      found.push(...json.entries.map(({ message }: Entry) => message))
+      if (json.nextCursor === undefined) break
+      cursor = json.nextCursor
+    }
+    expect(found).toEqual(['detail', 'failed to look for jobs', 'request failed', 'stopping'])
+  })
+
+  test.each([
+    ['level=loud', 'invalid level; must be one of: trace, debug, info, warn, error, fatal'],
+    ['since=yesterday', 'invalid since filter; expected RFC3339 or YYYY-MM-DD'],
+    ['until=2026-02-30', 'invalid until filter; expected RFC3339 or YYYY-MM-DD'],
+    [
+      'since=2026-01-02&until=2026-01-01',
+      'invalid until filter; must be greater than or equal to since filter',
+    ],
+    ['limit=0', 'invalid limit'],
+    ['limit=1.5', 'invalid limit'],
+    ['cursor=x', 'invalid cursor'],
+  ])('list › %s is 400', async (query, message) => {
+    const response = await get(query)
+    expect([response.status, response.json.message]).toEqual([400, message])
+  })
+
+  test('what a node logs is kept, with the request and without secrets', async () => {
+    await app.sql('alter table basalt.admin rename to hidden')
+    const failed = await app.request('POST', '/api/admin/auth', {
+      body: { password: 'never-to-be-seen' },
+      headers: { 'x-request-id': 'sign-in-that-failed' },
+    })
+    await app.sql('alter table basalt.hidden rename to admin')
+    expect(failed.status).toBe(500)
+    const entries = await waitFor('the entry', async () => {
+      const { json } = await get('requestId=sign-in-that-failed')
+      return json.entries.length === 2 && (json.entries as Entry[])
+    })
+    const failure = entries.find(({ message }) => message === 'request failed')
+    expect(failure).toMatchObject({ level: 'error', requestId: 'sign-in-that-failed' })
+    expect(failure?.attrs.operation).toBe('admin.signIn')
+    const request = entries.find(({ message }) => message === 'request')
+    expect(request?.attrs).toMatchObject({ method: 'POST', path: '/api/admin/auth', status: 500 })
+    expect(JSON.stringify(await app.sql('select * from basalt.logs, basalt.requests'))).not.toContain(
+      'never-to-be-seen',
+    )
+  })
+
+  test('requests › are listed with caller, status and size, whatever their query said', async () => {
+    const userId = alice
+    const path = '/api/collections/note'
+    const asked = await app.request('GET', `${path}?filter=body='s3cret'`, {
+      token: userToken({ sub: userId }),
+      headers: { 'x-request-id': 'list-of-notes' },
+    })
+    expect(asked.status).toBe(200)
+    const find = async (query: string) =>
+      (await get(query, '/api/admin/analytics/requests')).json as { items: unknown[]; count: number }
+    await waitFor('the request', async () => (await find('request_id=list-of-notes')).count === 1)
+    const answer = await find(
+      `request_id=list-of-notes&method=get&path=/api/*/note&status=200&user_id=${userId}`,
+    )
+    expect(answer).toEqual({
+      items: [
+        {
+          id: expect.any(String),
+          timestamp: expect.any(String),
+          method: 'GET',
+          path,
+          operation: 'collections.list',
+          status_code: 200,
+          duration_ms: expect.any(Number),
+          user_id: userId,
+          api_key_id: null,
+          app_id: '00000000-0000-0000-0000-000000000000',
+          request_size: expect.any(Number),
+          response_size: expect.any(Number),
+          ip_address: '127.0.0.1',
+          request_id: 'list-of-notes',
+          node: expect.stringMatching(/\/\d+$/),
+        },
+      ],
+      count: 1,
+      limit: 100,
+      offset: 0,
+    })
+    for (const other of [
+      'status=404',
+      'method=POST',
+      'path=/api/note',
+      'path=%25',
+      'to=2026-01-01',
+      `user_id=${userId.replace('a', 'b')}`,
+    ])
+      expect((await find(`request_id=list-of-notes&${other}`)).count).toBe(0)
+    expect(JSON.stringify(await app.sql('select * from basalt.requests'))).not.toContain('s3cret')
+  })
+
+  test.each([
+    ['status=99', 'invalid status filter; expected an HTTP status'],
+    ['user_id=x', 'invalid user_id filter; must be a UUID'],
+    ['offset=x', 'invalid offset'],
+    ['from=x', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
+  ])('requests › %s is 400', async (query, message) => {
+    const response = await get(query, '/api/admin/analytics/requests')
+    expect([response.status, response.json.message]).toEqual([400, message])
+  })
+
+  test('queries › are 503 without pg_stat_statements', async () => {
+    const response = await get('', '/api/admin/analytics/queries')
+    expect(response.status).toBe(503)
+    expect(envelope(response).error).toBe('query_statistics_unavailable')
+    expect((await get('sort=x', '/api/admin/analytics/queries')).status).toBe(400)
+  })
+
+  test('queries › are those of the statistics view, the longest first', async () => {
+    await using other = await createTestApp()
+    // What the extension would bring, as far as it is asked for.
+    await other.sql(`
+      create schema stats;
+      create table stats.pg_stat_statements as
+        select *, 5::bigint as rows, 3::bigint as shared_blks_hit, 1::bigint as shared_blks_read,
+          (select oid from pg_database where datname = current_database()) as dbid
+        from (values (1, 'select 1', 10::bigint, 100.0::float8, 10.0::float8),
+          (2, 'select 2', 20, 50.0, 2.5)) as s (queryid, query, calls, total_exec_time, mean_exec_time);
+      insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+      values (99999, 'pg_stat_statements', 10, 'stats'::regnamespace, true, '1.10')`)
+    const ask = async (query: string) =>
+      (
+        await other.request('GET', `/api/admin/analytics/queries?${query}`, {
+          token: await other.adminToken(),
+        })
+      ).json
+    expect(await ask('')).toMatchObject({ count: 2, index_suggestions: [] })
+    expect((await ask('sort=calls&limit=1')).items).toEqual([
+      {
+        query: 'select 2',
+        calls: 20,
+        total_time_ms: 50,
+        mean_time_ms: 2.5,
+        rows: 5,
+        cache_hit_ratio: 0.75,
+      },
+    ])
+  })
+
+  test('stats › has the state of the node', async () => {
+    const { json } = await get('', '/api/admin/stats')
+    expect(json).toMatchObject({ node_version: process.version, db_pool_max: expect.any(Number) })
+    expect(json.memory_sys).toBeGreaterThan(json.memory_alloc)
+    expect(json.db_pool_total).toBe(json.db_pool_idle + json.db_pool_in_use)
+  })
+
+  test('retention › removes what is older than the schedule says', async () => {
+    for (const type of ['log_retention', 'request_log_retention'])
+      await app.request('POST', '/api/admin/jobs', { token, body: { type } })
+    await waitFor('the clean-up', async () => (await get(january)).json.entries.length === 0)
+    const { json } = await app.request('GET', '/api/admin/schedules', { token })
+    const names = json.items.map(({ name }: { name: string }) => name)
+    expect(names).toEqual(
+      expect.arrayContaining(['log_retention_daily', 'request_log_retention_daily', 'usage_retention_daily']),
+    )
+  })
+})
+
+describe('logs › tail', () => {
+  test('sends entries of every node as they are written, filtered, and resumes without loss', async () => {
+    await using first = await createTestApp()
+    await using second = await createTestApp({ database: first.database })
+    const token = await first.adminToken()
+    const log = (app: TestApp, level: number, message: string) =>
+      app.sql(
+        `insert into basalt.logs (logged_at, level, message, node) values (clock_timestamp(), $1, $2, 'x')`,
+        [level, message],
+      )
+    const tail = await openTail(second, token, 'level=warn')
+    await waitFor('the tail', () => tail.text().includes('event: ready'))
+    await log(first, 30, 'too quiet')
+    await log(first, 40, 'first warning')
+    await waitFor('the entry', () => tail.text().includes('first warning'))
+    expect(tail.text()).not.toContain('too quiet')
+    const id = [...tail.text().matchAll(/^id: (\S+)$/gm)].at(-1)?.[1]
+    await tail.close()
+    await log(second, 50, 'while disconnected')
+    const resumed = await openTail(first, token, 'level=warn', { 'last-event-id': id ?? '' })
+    await waitFor('the missed entry', () => resumed.text().includes('while disconnected'))
+    expect(resumed.text()).not.toContain('first warning')
+    await resumed.close()
+  })
+
+  test('ends when the server stops', async () => {
+    await using app = await createTestApp()
+    const tail = await openTail(app, await app.adminToken(), '')
+    await waitFor('the tail', () => tail.text().includes('event: ready'))
+    await app.app.close()
+    await tail.ended
+  })
+})
+
+describe('logs › a database that is unavailable', () => {
+  test('delays no request, keeps a bounded number of entries and counts the others', async () => {
+    await using app = await createTestApp()
+    await app.sql('alter table basalt.requests rename to requests_hidden')
+    const asked = await Promise.all(Array.from({ length: 50 }, () => app.request('GET', '/health')))
+    expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200))
+    await waitFor(
+      'the warning',
+      () => app.log.some((line) => line.includes('failed to store the requests')),
+      20_000,
+    )
+    await app.sql('alter table basalt.requests_hidden rename to requests')
+    const stored = async () =>
+      (await app.sql(`select count(*)::int as n from basalt.requests where path = '/health'`))[0]?.n
+    await waitFor('the requests', async () => (await stored()) === 50, 20_000)
+    expect((await app.request('GET', '/metrics')).text).toContain(
+      'basalt_dropped_entries_total{queue="requests"} 0',
+    )
+  })
+})
+
+async function openTail(
+  app: TestApp,
+  token: string,
+  query: string,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const stop = new AbortController()
+  const response = await fetch(`${app.url}/api/admin/logs/tail?${query}`, {
+    headers: { authorization: `Bearer ${token}`, ...headers },
+    signal: stop.signal,
+  })
+  let text = ''
+  const ended = (async () => {
+    const decoder = new TextDecoder()
+    try {
+      for await (const chunk of response.body ?? []) text += decoder.decode(chunk as Uint8Array)
+    } catch {
+      // Aborted.
+    }
+  })()
+  return {
+    text: () => text,
+    ended,
+    async close() {
+      stop.abort()
+      await ended
+    },
+  }
+}

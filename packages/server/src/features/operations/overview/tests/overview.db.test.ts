@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, notes } from '../../../../../test/fixtures.ts'
+import { inlineParts, policyOf } from '../../../../../test/page.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+
+const setup = `
+${notes}
+create table open_to_all (id int primary key);
+insert into open_to_all select generate_series(1, 250);
+create table internal (id int);
+revoke all on internal from basalt_authenticated;
+create view names as select id from open_to_all;
+create table reading (day date) partition by range (day);
+create table reading_2026 partition of reading for values from ('2026-01-01') to ('2027-01-01');
+insert into reading select '2026-01-01'::date + each from generate_series(0, 99) each;
+analyze open_to_all, reading_2026;
+`
+
+let app: TestApp
+
+beforeAll(async () => {
+  app = await createTestApp({ setup })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+describe('GET /', () => {
+  test.each([
+    'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+    '*/*',
+    'TEXT/HTML;q=0.1, application/json',
+  ])('is a page for a client that accepts %s', async (accept) => {
+    const response = await app.request('GET', '/', { headers: { accept } })
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(response.headers.get('vary')).toContain('Accept')
+  })
+
+  test.each(['application/json', 'application/json, */*', 'image/png'])(
+    'is 404 in the envelope for a client that accepts %s',
+    async (accept) => {
+      const response = await app.request('GET', '/', { headers: { accept } })
+      expect([response.status, envelope(response).error]).toEqual([404, 'route_not_found'])
+    },
+  )
+
+  test('says what runs here and names no table', async () => {
+    const { text } = await app.request('GET', '/')
+    expect(text).toMatch(/Version \d+\.\d+\.\d+/)
+    expect(text).not.toMatch(/open_to_all|reading|internal/)
+    for (const [, link = ''] of text.matchAll(/href="(\/[^"]*)"/g)) {
+      expect([link, (await app.request('GET', link)).status]).toEqual([link, 200])
+    }
+  })
+
+  test('needs nothing from elsewhere', async () => {
+    const response = await app.request('GET', '/')
+    const [script] = inlineParts(response.text, 'script')
+    expect(policyOf(response)).toMatchObject({ 'default-src': "'none'", 'script-src': script?.source })
+    expect(response.text).not.toMatch(/ (style|on\w+)=|(src|href)="(https?:)?\/\//)
+  })
+
+  test('warns when authentication is off', async () => {
+    await using open = await createTestApp({ config: { 'auth.enabled': 'false' } })
+    expect((await open.request('GET', '/')).text).toContain('Authentication is off')
+    expect((await app.request('GET', '/')).text).not.toContain('Authentication is off')
+  })
+})
+
+describe('GET /favicon.ico', () => {
+  test('is an icon, and so is the SVG', async () => {
+    const icon = await fetch(`${app.url}/favicon.ico`)
+    expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/x-icon'])
+    const bytes = Buffer.from(await icon.arrayBuffer())
+    // One picture, a PNG that begins behind the directory.
+    expect([...bytes.subarray(0, 6)]).toEqual([0, 0, 1, 0, 1, 0])
+    expect(bytes.length).toBe(22 + bytes.readUInt32LE(14))
+    expect(bytes.subarray(23, 26).toString()).toBe('PNG')
+    const svg = await app.request('GET', '/favicon.svg')
+    expect([svg.headers.get('content-type'), svg.text.startsWith('<svg xmlns=')]).toEqual([
+      'image/svg+xml',
+      true,
+    ])
+  })
+})
+
+describe('GET /api/admin/tables', () => {
+  test('lists what is served with its size and who reads it', async () => {
+    const { status, json } = await app.request('GET', '/api/admin/tables', { token: await app.adminToken() })
+    expect([status, json.count]).toEqual([200, json.items.length])
+    const items = Object.fromEntries(
+      json.items.map(({ collection, ...rest }: { collection: string }) => [collection, rest]),
+    )
+    expect(items).toMatchObject({
+      note: { kind: 'table', rlsEnabled: true, policies: expect.any(Number), isReadable: true },
+      open_to_all: { kind: 'table', estimatedRows: 250, rlsEnabled: false, policies: 0, isReadable: true },
+      internal: { isReadable: false },
+      names: { kind: 'view', estimatedRows: null },
+      reading: { kind: 'partitioned_table', estimatedRows: 100 },
+      reading_2026: { kind: 'table', estimatedRows: 100 },
+    })
+  })
+
+  test('estimates a table that was never analyzed by the rows written', async () => {
+    await app.sql('create table fresh as select generate_series(1, 40) as id')
+    const token = await app.adminToken()
+    const estimate = async () => {
+      const { items } = (await app.request('GET', '/api/admin/tables', { token })).json
+      return items.find(({ collection }: { collection: string }) => collection === 'fresh')?.estimatedRows
+    }
+    await expect.poll(estimate, { timeout: 15_000 }).toBe(40)
+  })
+
+  test.each([
+    ['without a token', undefined],
+    ['with a token of a user', userToken({ sub: alice })],
+    ['with a bad token', 'x'],
+  ])('is 401 %s', async (_which, token) => {
+    const response = await app.request('GET', '/api/admin/tables', { token })
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+    expect(response.text).not.toContain('open_to_all')
+  })
+
+  test('is for everybody while auth.enabled is false', async () => {
+    await using open = await createTestApp({ setup: notes, config: { 'auth.enabled': 'false' } })
+    expect((await open.request('GET', '/api/admin/tables')).json.count).toBe(1)
+  })
+})

@@ -1,0 +1,251 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Compile } from 'typebox/compile'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, library, notes } from '../../../../../test/fixtures.ts'
+import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
+
+/** Whatever a name can hold: blanks, quotes, slashes, braces, letters of the world, words of SQL and JavaScript. */
+const oddNames = [
+  ...[
+    'two words',
+    "it's",
+    'say "x"',
+    'a/b',
+    '{id}',
+    'größe',
+    '表',
+    '🦊',
+    'select',
+    'batch',
+    '__proto__',
+    'a%2Fb',
+  ],
+  ...['constructor', '~1', 'a b', 'a_b', '#', '?'],
+]
+
+const setup = `
+${library}
+${notes}
+create type mood as enum ('sad', 'glad');
+create domain email_address as text check (value ~ '@');
+create table everything (
+  id uuid primary key default gen_random_uuid(),
+  small int2 not null, whole int4, big int8 generated always as identity, exact numeric(10,2), approximate float8,
+  yes boolean not null, day date, clock time, zoned timetz, local timestamp, instant timestamptz not null default now(),
+  span interval, raw bytea, doc jsonb not null, mood mood, moods mood[], tags text[] not null default '{}',
+  short varchar(5), email email_address, twice int4 generated always as (whole * 2) stored
+);
+comment on column everything.exact is 'In euros';
+create view glad as select id, mood from everything where mood = 'glad';
+create table hidden (id int primary key, secret text);
+revoke all on hidden from basalt_authenticated;
+create table half (id int primary key, shown text, kept text);
+revoke all on half from basalt_authenticated;
+grant select (id, shown), insert (shown) on half to basalt_authenticated;
+create table keyless (a int);
+${oddNames.map((name) => `create table "${name.replaceAll('"', '""')}" (id int primary key, "${name.replaceAll('"', '""')}" text not null);`).join('\n')}
+`
+
+let app: TestApp
+let admin: string
+const user = userToken({ sub: alice })
+
+beforeAll(async () => {
+  app = await createTestApp({ setup, config: { 'database.schemas': 'public,archive' } })
+  admin = await app.adminToken()
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+// biome-ignore lint/suspicious/noExplicitAny: assertions name what they expect of it
+async function read(token?: string): Promise<any> {
+  const response = await app.request('GET', '/api/openapi.json', { token })
+  expect(response.status).toBe(200)
+  return response.json
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is plain JSON
+function described(document: any): string[] {
+  return Object.keys(document.paths).filter((path) => /^\/api\/collections\/[^/{]+$/.test(path))
+}
+
+describe('GET /api/openapi.json', () => {
+  test('names no table without a token', async () => {
+    const document = await read()
+    expect(described(document)).toEqual([])
+    expect(JSON.stringify(document)).not.toMatch(/everything|keyless|hidden|archive/)
+    expect(Object.keys(document.paths)).toContain('/api/collections/{table}')
+  })
+
+  test('describes to a user what callers have privileges on, and to an administrator everything', async () => {
+    const [forUser, forAdmin] = [await read(user), await read(admin)]
+    expect(described(forUser)).toContain('/api/collections/everything')
+    expect(described(forUser)).not.toContain('/api/collections/hidden')
+    expect(described(forAdmin)).toEqual(
+      expect.arrayContaining(['/api/collections/hidden', '/api/collections/archive.report']),
+    )
+    expect(forUser.servers).toEqual([{ url: app.url }])
+
+    const half = forUser.components.schemas['half.record']
+    expect(Object.keys(half.properties)).toEqual(['id', 'shown'])
+    expect(JSON.stringify(forUser)).not.toMatch(/"kept"|hidden\.record/)
+    expect(Object.keys(forUser.paths['/api/collections/half'])).toEqual(['get', 'post'])
+    expect(Object.keys(forUser.paths['/api/collections/half/{id}'])).toEqual(['parameters', 'get'])
+    expect(Object.keys(forAdmin.components.schemas['half.record'].properties)).toEqual([
+      'id',
+      'shown',
+      'kept',
+    ])
+  })
+
+  test('refuses a token that is not good', async () => {
+    expect((await app.request('GET', '/api/openapi.json', { token: 'x' })).status).toBe(401)
+  })
+
+  test.each([
+    ['no one', () => undefined],
+    ['a user', () => user],
+    ['an administrator', () => admin],
+  ])('is valid OpenAPI 3.1 for %s, whatever tables are called', async (_who, token) => {
+    const document = await read(token())
+    const result = await new Validator().validate(document)
+    expect(result).toEqual({ valid: true })
+    const names = Object.values<Record<string, { operationId?: string }>>(document.paths).flatMap((path) =>
+      Object.values(path).flatMap(({ operationId }) => operationId ?? []),
+    )
+    expect(new Set(names).size).toBe(names.length)
+    // Every reference leads somewhere.
+    for (const [, target = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/components\/([^"]+)"/g)) {
+      const [kind = '', name = ''] = target.split('/')
+      expect([target, Object.hasOwn(document.components[kind], name)]).toEqual([target, true])
+    }
+  })
+
+  test.each(oddNames)('the path of the table %s leads to it', async (name) => {
+    const { paths } = await read(admin)
+    const path = `/api/collections/${encodeURIComponent(name)}`
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining([path, `${path}/{id}`, `${path}/batch`]))
+    const created = await app.request('POST', path, { token: admin, body: { id: 1, [name]: 'x' } })
+    expect([created.status, created.json]).toEqual([201, { id: 1, [name]: 'x' }])
+    expect((await app.request('GET', `${path}/1`, { token: admin })).status).toBe(200)
+  })
+
+  test('types columns by the catalog', async () => {
+    const { schemas } = (await read(admin)).components
+    const { properties, required } = schemas['everything.record']
+    expect(properties).toEqual({
+      id: { type: 'string', format: 'uuid' },
+      small: { type: 'integer', minimum: -32_768, maximum: 32_767 },
+      whole: { type: ['integer', 'null'], format: 'int32' },
+      big: { type: 'integer', format: 'int64', readOnly: true },
+      exact: { type: ['number', 'null'], description: 'In euros' },
+      approximate: { type: ['number', 'null'], format: 'double' },
+      yes: { type: 'boolean' },
+      day: { type: ['string', 'null'], format: 'date' },
+      clock: { type: ['string', 'null'], format: 'time-local' },
+      zoned: { type: ['string', 'null'], format: 'time' },
+      local: { type: ['string', 'null'], format: 'date-time-local' },
+      instant: { type: 'string', format: 'date-time' },
+      span: { type: ['string', 'null'], format: 'duration' },
+      raw: { type: ['string', 'null'], pattern: '^\\\\x([0-9A-Fa-f]{2})*$' },
+      doc: {},
+      mood: { type: ['string', 'null'], enum: ['sad', 'glad', null] },
+      moods: { type: ['array', 'null'], items: { type: 'string', enum: ['sad', 'glad'] } },
+      tags: { type: 'array', items: { type: 'string' } },
+      short: { type: ['string', 'null'], maxLength: 5 },
+      email: { type: ['string', 'null'] },
+      twice: { type: ['integer', 'null'], format: 'int32', readOnly: true },
+    })
+    expect(required).toEqual(Object.keys(properties))
+    const create = schemas['everything.create']
+    expect(create.required).toEqual(['small', 'yes', 'doc'])
+    expect(Object.keys(create.properties)).not.toEqual(expect.arrayContaining(['big']))
+    expect(Object.keys(create.properties)).not.toEqual(expect.arrayContaining(['twice']))
+    expect(schemas['everything.update']).not.toHaveProperty('required')
+  })
+
+  test('offers on each relation what the API allows on it', async () => {
+    const { paths } = await read(admin)
+    expect(Object.keys(paths['/api/collections/glad'])).toEqual(['get'])
+    expect(paths).not.toHaveProperty(['/api/collections/glad/{id}'])
+    expect(Object.keys(paths['/api/collections/keyless'])).toEqual(['get', 'post'])
+    expect(paths).not.toHaveProperty(['/api/collections/keyless/{id}'])
+    const [id] = paths['/api/collections/placement/{id}'].parameters
+    expect(id).toMatchObject({ name: 'id', in: 'path', required: true, schema: { type: 'string' } })
+    expect(id.description).toContain('`book_id`, `room`, `number`')
+    const parameters = paths['/api/collections/book'].get.parameters
+    expect(parameters.find(({ name }: { name?: string }) => name === 'expand').description).toContain(
+      '`author`',
+    )
+  })
+
+  test('is true: real records fit what it declares', async () => {
+    const { components } = await read(admin)
+    const body = {
+      ...{
+        small: 1,
+        whole: 2,
+        exact: 1.5,
+        approximate: 0.5,
+        yes: true,
+        day: '2026-01-02',
+        clock: '10:00:00',
+      },
+      ...{ instant: '2026-01-02T03:04:05Z', span: 'P1D', raw: '\\x00ff', doc: [1], mood: 'glad' },
+      ...{ moods: ['sad'], tags: ['a'], short: 'abc', email: 'a@b' },
+    }
+    const created = await app.request('POST', '/api/collections/everything', { token: admin, body })
+    expect([created.status, created.text]).toEqual([201, expect.any(String)])
+    const bare = { small: 1, yes: false, doc: {} }
+    const second = await app.request('POST', '/api/collections/everything', { token: admin, body: bare })
+    const record = Compile(components.schemas['everything.record'])
+    for (const { json } of [created, second]) expect([...record.Errors(json)]).toEqual([])
+    const sent = Compile(components.schemas['everything.create'])
+    for (const each of [body, bare]) expect([...sent.Errors(each)]).toEqual([])
+  })
+
+  test('is made anew when tables change, and 304 for a client that has it', async () => {
+    const first = await app.request('GET', '/api/openapi.json', { token: user })
+    const etag = first.headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"[\w-]{43}"$/)
+    expect(first.headers.get('cache-control')).toBe('private, no-cache')
+    expect(first.headers.get('vary')).toContain('Authorization')
+    const ask = (ifNoneMatch: string, token?: string) =>
+      app.request('GET', '/api/openapi.json', { token, headers: { 'if-none-match': ifNoneMatch } })
+    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const again = await ask(known, user)
+      expect([known, again.status, again.text, again.headers.get('etag')]).toEqual([known, 304, '', etag])
+    }
+    expect((await ask(etag, admin)).status).toBe(200)
+    expect((await ask(etag)).status).toBe(200)
+    expect((await ask('"x"', user)).status).toBe(200)
+    await app.sql('create table later (id int primary key)')
+    const changed = await ask(etag, user)
+    expect(changed.status).toBe(200)
+    expect(described(changed.json)).toContain('/api/collections/later')
+  })
+})
+
+describe('GET /api/openapi.json while auth.enabled is false', () => {
+  test('describes everything to everybody, whatever token is sent', async () => {
+    await using open = await createTestApp({ setup: notes, config: { 'auth.enabled': 'false' } })
+    for (const token of [undefined, 'stale']) {
+      const response = await open.request('GET', '/api/openapi.json', { token })
+      expect([response.status, described(response.json)]).toEqual([200, ['/api/collections/note']])
+    }
+  })
+})
+
+describe('GET /api/openapi.json of a database of many tables', () => {
+  test('describes a thousand of them and says that there are more', async () => {
+    await using many = await createTestApp({
+      setup: `do $$ begin for i in 1..1003 loop
+        execute format('create table t%s (id int primary key, name text not null, at timestamptz)', i);
+      end loop; end $$`,
+    })
+    const token = await many.adminToken()
+    const response = await many.request('GET', '/api/openapi.json', { token })
+    expect([response.status, described(response.json).length]).toEqual([200, 1000])
+    expect(response.json.info.description).toContain('3 more collections')
+    expect(response.text.length).toBeLessThan(8 * 1024 * 1024)
+  }, 120_000)
+})

@@ -1,0 +1,182 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inlineParts, policyOf } from '../../../../../test/page.ts'
+import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
+import { listErrors } from '../../../../error-catalog.ts'
+import { type ErrorTable, errorKind } from '../../../../lib/errors.ts'
+
+let app: TestApp
+
+beforeAll(async () => {
+  app = await createTestApp()
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+describe('the catalog of errors', () => {
+  test('names each kind once, in one spelling, with a status and words for people', () => {
+    const errors = listErrors()
+    expect(errors.length).toBeGreaterThan(40)
+    const kinds = errors.map(({ kind }) => kind)
+    expect(kinds.filter((kind, index) => kinds.indexOf(kind) !== index)).toEqual([])
+    for (const { kind, status, message, help } of errors) {
+      expect(kind).toMatch(/^[a-z]+(_[a-z0-9]+)*$/)
+      expect([kind, status >= 400 && status < 600]).toEqual([kind, true])
+      expect([kind, message.length > 0, /^[A-Z`].*\.$/s.test(help)]).toEqual([kind, true, true])
+    }
+  })
+})
+
+describe('the catalog of errors is complete', () => {
+  test('every table of the code is in it', async () => {
+    const source = join(import.meta.dirname, '..', '..', '..')
+    const files = globSync('**/*.ts', { cwd: source }).filter(
+      (file) =>
+        !file.endsWith('.test.ts') && readFileSync(join(source, file), 'utf8').includes('= defineErrors('),
+    )
+    expect(files.length).toBeGreaterThanOrEqual(15)
+    const kinds = new Set(listErrors().map(({ kind }) => kind))
+    for (const file of files) {
+      const module: Record<string, unknown> = await import(join(source, file))
+      const tables = Object.entries(module).filter(([name]) => name.endsWith('ErrorTable'))
+      expect([file, tables.length > 0]).toEqual([file, true])
+      for (const [, table] of tables) {
+        const missing = Object.keys(table as ErrorTable).filter((key) => !kinds.has(errorKind(key)))
+        expect([file, missing]).toEqual([file, []])
+      }
+    }
+  })
+})
+
+describe('GET /api/docs/errors', () => {
+  test('has the anchor that doc_url of each error points at', async () => {
+    const { text, status, headers } = await app.request('GET', '/api/docs/errors')
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    for (const { kind, status: code } of listErrors()) {
+      expect(text.match(new RegExp(` id="${kind}"`, 'g')), kind).toHaveLength(1)
+      expect(text).toContain(`<code>${kind}</code></td><td>${code}</td>`)
+    }
+  })
+
+  test('is where doc_url of a real error leads', async () => {
+    const { doc_url: docUrl } = (await app.request('GET', '/api/schema')).json
+    const page = await fetch(docUrl)
+    expect(page.status).toBe(200)
+    expect(await page.text()).toContain(`id="${new URL(docUrl).hash.slice(1)}"`)
+  })
+
+  test('needs nothing from elsewhere and runs no script', async () => {
+    const response = await app.request('GET', '/api/docs/errors')
+    const [style] = inlineParts(response.text, 'style')
+    expect(policyOf(response)).toMatchObject({
+      'default-src': "'none'",
+      'script-src': "'none'",
+      'style-src': style?.source,
+    })
+    expect(response.text).not.toMatch(/<script| (style|on\w+)=|(src|href)="(?!\/[^/]|\/")/)
+  })
+
+  test('shows names and markup of messages as text', async () => {
+    const { text } = await app.request('GET', '/api/docs/errors')
+    expect(text).toContain('<code>Authorization: Bearer &#60;token&#62;</code>')
+  })
+})
+
+describe('GET /api/docs', () => {
+  test.each(['/api/docs', '/api/docs/', '/api/docs?a=b'])(
+    '%s is a page whose parts this server serves',
+    async (path) => {
+      const response = await app.request('GET', path)
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        200,
+        'text/html; charset=utf-8',
+      ])
+      const parts = [...response.text.matchAll(/<(?:script src|link [^>]*href)="([^"]+)"/g)].map(
+        ([, to = '']) => to,
+      )
+      expect(parts).toHaveLength(4)
+      for (const part of parts) {
+        const url = new URL(part, app.url + path)
+        expect(url.origin).toBe(app.url)
+        const asset = await fetch(url)
+        expect([part, asset.status]).toEqual([part, 200])
+        expect((await asset.arrayBuffer()).byteLength).toBeGreaterThan(100)
+        expect(asset.headers.get('x-content-type-options')).toBe('nosniff')
+        const types: Readonly<Record<string, RegExp>> = {
+          js: /javascript/,
+          css: /text\/css/,
+          svg: /image\/svg/,
+        }
+        expect(asset.headers.get('content-type')).toMatch(types[url.pathname.split('.').at(-1) ?? ''] ?? /^$/)
+      }
+    },
+  )
+
+  test('has a policy that lets it reach this server alone, over HTTP too, and be framed by no page', async () => {
+    const response = await app.request('GET', '/api/docs')
+    const [style] = inlineParts(response.text, 'style')
+    const [script] = inlineParts(response.text, 'script')
+    expect(policyOf(response)).toEqual({
+      'default-src': "'none'",
+      'script-src': `'self' ${script?.source}`,
+      'style-src': `'self' ${style?.source}`,
+      'img-src': "'self' data:",
+      'connect-src': "'self'",
+      'form-action': "'self'",
+      'base-uri': "'none'",
+      'frame-ancestors': "'none'",
+    })
+  })
+
+  test('sends a file again only when it has changed', async () => {
+    const path = '/api/docs/assets/swagger-ui.css'
+    const { headers } = await app.request('GET', path)
+    const again = await app.request('GET', path, { headers: { 'if-none-match': headers.get('etag') ?? '' } })
+    expect([again.status, again.text]).toEqual([304, ''])
+  })
+
+  test.each([
+    '/api/docs/assets/../../../package.json',
+    '/api/docs/assets/%2e%2e/index.js',
+    '/api/docs/assets/nothing.js',
+  ])('%s is 404 in the envelope', async (path) => {
+    const response = await app.request('GET', path)
+    expect([response.status, response.json.error]).toEqual([404, 'route_not_found'])
+  })
+})
+
+describe('GET /api/docs/guides', () => {
+  const linksOf = (html: string) => [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, to = '']) => to)
+
+  test('lists the guides of this version, each a page whose links lead somewhere', async () => {
+    const list = await app.request('GET', '/api/docs/guides')
+    const pages = linksOf(list.text).filter((link) => link.startsWith('/api/docs/guides/'))
+    const files = globSync('*.md', { cwd: join(import.meta.dirname, '../../../../../../../docs/guides') })
+    expect(pages.map((page) => page.split('/').at(-1)).sort()).toEqual(
+      [...files.map((file) => file.replace('.md', '')), 'configuration'].sort(),
+    )
+    for (const page of pages) {
+      const { status, text } = await app.request('GET', page)
+      expect([page, status]).toEqual([page, 200])
+      expect(text).toMatch(/<h1 id="[^"]+">/)
+      for (const link of linksOf(text).filter((each) => !each.startsWith('http'))) {
+        const [path = '', anchor] = link.split('#')
+        const target = await app.request('GET', path === '' ? page : path)
+        expect([page, link, target.status]).toEqual([page, link, 200])
+        if (anchor !== undefined)
+          expect([link, target.text.includes(` id="${anchor}"`)]).toEqual([link, true])
+      }
+    }
+  })
+
+  test('keeps code as it stands, and runs no script', async () => {
+    const response = await app.request('GET', '/api/docs/guides/collections')
+    expect(response.text).toContain('<code>unit_price &gt; 0.99 AND')
+    expect(policyOf(response)['script-src']).toBe("'none'")
+  })
+
+  test.each(['nothing', '..%2f..%2fREADME', 'collections.md'])('%s is 404 in the envelope', async (name) => {
+    const response = await app.request('GET', `/api/docs/guides/${name}`)
+    expect([response.status, response.json.error]).toEqual([404, 'route_not_found'])
+  })
+})

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
+import { type AttemptLimit, createThrottle, deleteEndedWindows } from '../index.ts'
+
+let app: TestApp
+
+beforeAll(async () => {
+  app = await createTestApp()
+})
+afterAll(() => app[Symbol.asyncDispose]())
+beforeEach(() => app.sql('delete from basalt.attempts'))
+
+const limit: AttemptLimit = { name: 'test.attempts', attempts: 5, windowSeconds: 60 }
+const throttle = () => createThrottle(app.app.database.system)
+
+async function allowed(count: number, key: string, each: AttemptLimit = limit): Promise<number> {
+  const verdicts = await Promise.all(Array.from({ length: count }, () => throttle().attempt(each, key)))
+  return verdicts.filter(({ isAllowed }) => isAllowed).length
+}
+
+describe('attempts', () => {
+  test('at the same time are allowed as many as there may be', async () => {
+    expect(await allowed(40, 'a')).toBe(5)
+    expect(await allowed(40, 'a')).toBe(0)
+  })
+
+  test('of another key or another limit count apart', async () => {
+    await allowed(6, 'a')
+    expect(await allowed(6, 'b')).toBe(5)
+    expect(await allowed(6, 'a', { ...limit, name: 'test.others' })).toBe(5)
+  })
+
+  test('that are refused answer how long the window lasts and do not prolong it', async () => {
+    await allowed(5, 'a')
+    const [before] = await app.sql('select window_ends_at from basalt.attempts')
+    const verdict = await throttle().attempt(limit, 'a')
+    expect(verdict).toEqual({ isAllowed: false, retryAfterSeconds: expect.any(Number) })
+    const seconds = verdict.isAllowed ? 0 : verdict.retryAfterSeconds
+    expect(seconds).toBeGreaterThan(30)
+    expect(seconds).toBeLessThanOrEqual(60)
+    expect(await app.sql('select window_ends_at from basalt.attempts')).toEqual([before])
+  })
+
+  test('begin anew when the window has ended', async () => {
+    await allowed(9, 'a')
+    await app.sql('update basalt.attempts set window_ends_at = now()')
+    expect(await allowed(9, 'a')).toBe(5)
+    const [{ is_open: isOpen } = {}] = await app.sql(
+      `select window_ends_at between now() + '30 s' and now() + '60 s' as is_open from basalt.attempts`,
+    )
+    expect(isOpen).toBe(true)
+  })
+
+  test('begin anew after a reset, of this key alone', async () => {
+    await allowed(5, 'a')
+    await allowed(5, 'b')
+    await throttle().reset(limit, 'a')
+    expect([await allowed(6, 'a'), await allowed(6, 'b')]).toEqual([5, 0])
+  })
+
+  test('a moment before the end answer to wait a second, not none', async () => {
+    await allowed(5, 'a')
+    await app.sql(`update basalt.attempts set window_ends_at = now() + '1 s'`)
+    expect(await throttle().attempt(limit, 'a')).toEqual({ isAllowed: false, retryAfterSeconds: 1 })
+  })
+})
+
+describe('a look at the limit', () => {
+  test('counts nothing and answers when it is reached', async () => {
+    for (let look = 0; look < 10; look += 1) {
+      expect(await throttle().check(limit, 'a')).toEqual({ isAllowed: true })
+    }
+    expect(await app.sql('select from basalt.attempts')).toEqual([])
+    await allowed(4, 'a')
+    expect(await throttle().check(limit, 'a')).toEqual({ isAllowed: true })
+    await allowed(1, 'a')
+    expect(await throttle().check(limit, 'a')).toEqual({
+      isAllowed: false,
+      retryAfterSeconds: expect.any(Number),
+    })
+    await app.sql('update basalt.attempts set window_ends_at = now()')
+    expect(await throttle().check(limit, 'a')).toEqual({ isAllowed: true })
+  })
+})
+
+test('windows that have ended are cleared away, others stay', async () => {
+  await allowed(1, 'past')
+  await app.sql(`update basalt.attempts set window_ends_at = now() - interval '1 s'`)
+  await allowed(1, 'present')
+  expect(await deleteEndedWindows(app.app.database.system)).toBe(1)
+  expect(await app.sql('select key from basalt.attempts')).toEqual([{ key: 'test.attempts:present' }])
+})

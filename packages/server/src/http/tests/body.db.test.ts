@@ -1,0 +1,163 @@
+import { once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, notes } from '../../../test/fixtures.ts'
+import { openRaw, parseRaw } from '../../../test/raw-http.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../test/test-app.ts'
+
+let app: TestApp
+let roomy: TestApp
+const token = userToken({ sub: alice })
+const endpoints = ['/api/admin/auth', '/api/collections/note', '/api/collections/note/batch', '/api/batch']
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: notes })
+  roomy = await createTestApp({ database: app.database, config: { 'server.body_limit': '33554432' } })
+})
+afterAll(async () => {
+  await roomy[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+/** Sends the head, then pieces until the server closes or all are sent; answers what came back. */
+async function upload(path: string, lengthHeader: string, pieces: Iterable<Buffer>) {
+  const { socket, write, ended } = openRaw(app.url)
+  write(
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+      `Content-Type: application/json\r\n${lengthHeader}\r\n\r\n`,
+  )
+  let sentBytes = 0
+  for (const piece of pieces) {
+    if (!socket.writable) break
+    sentBytes += piece.length
+    if (!socket.write(piece)) await Promise.race([once(socket, 'drain').catch(() => undefined), ended])
+    await nextTurn()
+  }
+  return { sentBytes, response: parseRaw((await ended).text) }
+}
+
+describe('a body that never ends', () => {
+  test.each(endpoints)('in chunks is cut with 413 at %s', async (path) => {
+    const data = Buffer.alloc(65_536, 'x')
+    const chunk = Buffer.concat([Buffer.from('10000\r\n'), data, Buffer.from('\r\n')])
+    const { sentBytes, response } = await upload(path, 'Transfer-Encoding: chunked', repeat(chunk, 16_384))
+    expect([response.status, JSON.parse(response.body).error]).toEqual([413, 'body_too_large'])
+    // Of a gigabyte, little more than the limit and what the network holds.
+    expect(sentBytes).toBeLessThan(64 * 1024 * 1024)
+  })
+
+  test.concurrent.each(endpoints)('of a gigabyte is refused by its length alone at %s', async (path) => {
+    const { sentBytes, response } = await upload(path, 'Content-Length: 1073741824', [])
+    expect([response.status, sentBytes]).toEqual([413, 0])
+  })
+
+  test.each(endpoints)(
+    'is refused so that a client which keeps sending can read why, at %s',
+    async (path) => {
+      const data = repeat(Buffer.alloc(65_536, 'x'), 16_384)
+      const { sentBytes, response } = await upload(path, 'Content-Length: 1073741824', data)
+      expect([response.status, response.headers.get('connection')]).toEqual([413, ['close']])
+      expect(sentBytes).toBeLessThan(64 * 1024 * 1024)
+    },
+  )
+
+  test('is refused so that fetch can read why', async () => {
+    const body = Buffer.alloc(40 * 1024 * 1024, 'x')
+    for (const [type, status] of [
+      ['application/json', 413],
+      ['text/plain', 415],
+    ] as const) {
+      const headers = { 'content-type': type }
+      const response = await fetch(`${app.url}/api/admin/auth`, { method: 'POST', headers, body })
+      expect([response.status, await response.json()]).toEqual([
+        status,
+        expect.objectContaining({ code: status }),
+      ])
+    }
+    const response = await fetch(`${app.url}/api/collections/note`, { method: 'POST', body })
+    expect([response.status, await response.json()]).toEqual([401, expect.objectContaining({ code: 401 })])
+  })
+})
+
+describe('a body that is refused within the limit', () => {
+  test.each([
+    ['for its type', 'Content-Type: text/plain', 415],
+    ['for its syntax', 'Content-Type: application/json', 400],
+    ['for want of a token', 'Authorization: Basic x', 401],
+    ['for its path', 'X-Nothing: x', 404],
+  ])('%s leaves the connection open', async (_why, header, status) => {
+    const { write, ended } = openRaw(app.url)
+    const path = status === 404 ? '/nothing' : status === 401 ? '/api/collections/note' : '/api/admin/auth'
+    write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\nContent-Length: 300000\r\n\r\n`)
+    write(Buffer.alloc(300_000, 'x'))
+    write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    expect((await ended).text.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 200'])
+  })
+})
+
+function* repeat(piece: Buffer, times: number): Generator<Buffer> {
+  for (let index = 0; index < times; index += 1) yield piece
+}
+
+describe('JSON made to hurt is refused with 4xx', () => {
+  const depth = 100_000
+  const million = Array.from({ length: 1_000_000 }, (_, index) => `"k${index}":0`).join(',')
+  const bombs: readonly (readonly [string, string])[] = [
+    ['lists 100,000 deep', '['.repeat(depth) + ']'.repeat(depth)],
+    ['lists 100,000 deep without an end', '['.repeat(depth)],
+    ['objects 100,000 deep', `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`],
+    ['a value 100,000 deep', `{"body":${'['.repeat(depth)}${']'.repeat(depth)}}`],
+    ['operations 100,000 deep', `{"operations":${'['.repeat(depth)}${']'.repeat(depth)}}`],
+    ['an object of a million members', `{${million}}`],
+    ['a million values', `[${'0,'.repeat(999_999)}0]`],
+    ['a number of a million digits', `{"id":${'9'.repeat(1_000_000)}}`],
+    ['a million escapes', `{"id":"${'\\u0000'.repeat(1_000_000)}"}`],
+  ]
+  for (const [name, body] of bombs) {
+    test.each(endpoints.slice(0, body.length > 4_000_000 ? 2 : 4))(`${name}: %s`, async (path) => {
+      const response = await roomy.request('POST', path, { token, body })
+      expect(response.status).toBe(400)
+      expect(envelope(response).code).toBe(400)
+      expect(response.text.length).toBeLessThan(2000)
+    })
+  }
+
+  test('and the server is well afterwards', async () => {
+    expect((await roomy.request('GET', '/health')).json).toEqual({ status: 'ok', database: 'ok' })
+    expect(await app.sql('select 1 from note')).toEqual([])
+    expect(roomy.log).toEqual([])
+  })
+})
+
+describe('a body with a content encoding', () => {
+  const send = (path: string, coding: string, body: string, bearer: string | undefined = token) =>
+    app.request('POST', path, { token: bearer, body, headers: { 'content-encoding': coding } })
+
+  test.each(endpoints)('is 415 and says what is accepted, at %s', async (path) => {
+    for (const coding of ['gzip', 'br', 'deflate', 'zstd', 'GZIP', 'gzip, identity', 'x']) {
+      const response = await send(path, coding, '{}')
+      expect(envelope(response)).toEqual({
+        code: 415,
+        message: 'the request body must not be encoded: no content encoding is accepted',
+        error: 'unsupported_content_encoding',
+      })
+      expect(response.headers.get('accept-encoding')).toBe('identity')
+    }
+  })
+
+  test('that is none is taken', async () => {
+    expect((await send('/api/collections/note', 'identity', '{"body":"a"}')).status).toBe(201)
+    expect((await send('/api/collections/note', ' Identity ', '{"body":"a"}')).status).toBe(201)
+  })
+
+  test('says nothing to a caller without a token', async () => {
+    expect(
+      (
+        await app.request('POST', '/api/collections/note', {
+          body: '{}',
+          headers: { 'content-encoding': 'gzip' },
+        })
+      ).status,
+    ).toBe(401)
+  })
+})

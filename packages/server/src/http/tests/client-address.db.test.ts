@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestApp, createTestDatabase, type TestApp, type TestDatabase } from '../../../test/test-app.ts'
+
+let database: TestDatabase
+let direct: TestApp
+let proxied: TestApp
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const config = { 'logging.requests': 'all' }
+  direct = await createTestApp({ database, config })
+  proxied = await createTestApp({
+    database,
+    config: { ...config, 'server.trusted_proxies': '127.0.0.1/32, 10.0.0.0/8' },
+  })
+})
+afterAll(async () => {
+  await proxied[Symbol.asyncDispose]()
+  await direct[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
+const forged = {
+  'x-forwarded-for': '198.51.100.7',
+  'x-real-ip': '198.51.100.7',
+  forwarded: 'for=198.51.100.7;proto=https;host=evil.example',
+  'x-forwarded-host': 'evil.example',
+  'x-forwarded-proto': 'https',
+  'cf-connecting-ip': '198.51.100.7',
+  'true-client-ip': '198.51.100.7',
+}
+
+/** What an address is known by: the key its failed sign-ins are counted under. */
+async function countedKey(on: TestApp, headers: Record<string, string>): Promise<string | undefined> {
+  await database.sql('delete from basalt.attempts')
+  await on.request('POST', '/api/admin/auth', { body: { password: 'wrong' }, headers })
+  const [row] = await database.sql<{ key: string }>('select key from basalt.attempts')
+  return row?.key.replace('admin.sign_in:', '')
+}
+
+function lastAddress(on: TestApp): string {
+  return JSON.parse(on.log.at(-1) ?? '').address
+}
+
+describe('without trusted proxies', () => {
+  test('the peer is the client, whatever headers say', async () => {
+    expect(await countedKey(direct, forged)).toBe('127.0.0.1')
+    expect(lastAddress(direct)).toBe('127.0.0.1')
+  })
+
+  test('links of errors do not follow the headers', async () => {
+    const { doc_url: docUrl } = (
+      await direct.request('GET', '/nothing', { headers: { ...forged, host: 'evil.example' } })
+    ).json
+    expect(docUrl).toBe(`${direct.url}/api/docs/errors#route_not_found`)
+  })
+})
+
+describe('behind a trusted proxy', () => {
+  test.each([
+    ['one hop', '198.51.100.7', '198.51.100.7'],
+    ['two trusted hops', '198.51.100.7, 10.1.2.3', '198.51.100.7'],
+    ['an untrusted hop', '203.0.113.9, 198.51.100.7', '198.51.100.7'],
+    ['what the client put before the proxy’s own', '127.0.0.1, 198.51.100.7', '198.51.100.7'],
+    ['a long forged list', `${'1.2.3.4, '.repeat(50)}198.51.100.7, 10.0.0.1`, '198.51.100.7'],
+    ['an IPv6 client counted by its network', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['the same network in another spelling', '2001:0DB8:1:2::9', '2001:db8:1:2::/64'],
+    ['an IPv4 client in IPv6 notation', '::ffff:198.51.100.7', '198.51.100.7'],
+    ['an IPv4 client in IPv6 notation of hexadecimal groups', '::ffff:c633:6407', '198.51.100.7'],
+  ])('the last address it does not trust is the client: %s', async (_what, list, key) => {
+    expect(await countedKey(proxied, { 'x-forwarded-for': list })).toBe(key)
+  })
+
+  test('without its header the proxy itself is the client', async () => {
+    expect(await countedKey(proxied, {})).toBe('127.0.0.1')
+  })
+
+  test('other headers do not count', async () => {
+    const { 'x-forwarded-for': _, ...others } = forged
+    expect(await countedKey(proxied, others)).toBe('127.0.0.1')
+  })
+
+  test('the log has the client’s address', async () => {
+    await proxied.request('GET', '/health', { headers: { 'x-forwarded-for': '198.51.100.7' } })
+    expect(lastAddress(proxied)).toBe('198.51.100.7')
+  })
+})

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, notes } from '../../../test/fixtures.ts'
+import { createTestApp, type TestApp, type TestResponse, userToken } from '../../../test/test-app.ts'
+
+let app: TestApp
+let strict: TestApp
+const token = userToken({ sub: alice })
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: notes })
+  strict = await createTestApp({
+    database: app.database,
+    config: {
+      'server.cors_allowed_origins':
+        'https://app.example.com, https://Admin.Example.com:443,http://localhost:5173',
+    },
+  })
+})
+afterAll(async () => {
+  await strict[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+function corsHeaders({ headers }: TestResponse): Record<string, string> {
+  return Object.fromEntries(
+    [...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'),
+  )
+}
+
+function preflight(on: TestApp, origin: string, method: string) {
+  return on.request('OPTIONS', '/api/collections/note/1', {
+    headers: {
+      origin,
+      'access-control-request-method': method,
+      'access-control-request-headers': 'authorization,content-type',
+    },
+  })
+}
+
+const preflightAnswer = {
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+  'access-control-allow-headers': 'Content-Type, Authorization, X-Request-Id, Last-Event-ID',
+  'access-control-max-age': '86400',
+}
+const exposed = 'X-Request-Id, Retry-After'
+
+describe('by default', () => {
+  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])(
+    'any page may send %s with a token: preflight needs none',
+    async (method) => {
+      const response = await preflight(app, 'https://anywhere.example', method)
+      expect([response.status, response.text]).toEqual([204, ''])
+      expect(corsHeaders(response)).toEqual({ 'access-control-allow-origin': '*', ...preflightAnswer })
+      expect(response.headers.get('x-request-id')).not.toBe(null)
+    },
+  )
+
+  test.each([
+    ['success', '/api/collections/note', token, 200],
+    ['a refused token', '/api/collections/note', 'x', 401],
+    ['an unknown path', '/nothing', token, 404],
+    ['a malformed path', '/api/collections/%zz', token, 400],
+    ['an open endpoint', '/health', undefined, 200],
+    ['the page of the reference', '/api/docs', undefined, 200],
+  ])('any page may read %s', async (_what, path, bearer, status) => {
+    const response = await app.request('GET', path, {
+      token: bearer,
+      headers: { origin: 'https://anywhere.example' },
+    })
+    expect(response.status).toBe(status)
+    expect(corsHeaders(response)).toEqual({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': exposed,
+    })
+  })
+
+  test('credentials are never allowed: there are no cookies', async () => {
+    for (const response of [
+      await app.request('GET', '/health', { headers: { origin: 'https://a.example', cookie: 'a=b' } }),
+      await preflight(app, 'https://a.example', 'POST'),
+    ]) {
+      expect(response.headers.get('access-control-allow-credentials')).toBe(null)
+      expect(response.headers.get('set-cookie')).toBe(null)
+    }
+  })
+
+  test('a request that comes from no page gets no such headers', async () => {
+    expect(corsHeaders(await app.request('GET', '/health'))).toEqual({})
+  })
+})
+
+describe('with server.cors_allowed_origins', () => {
+  test.each(['https://app.example.com', 'https://admin.example.com', 'http://localhost:5173'])(
+    '%s may read, and the answer is for it alone',
+    async (origin) => {
+      const response = await strict.request('GET', '/api/collections/note', { token, headers: { origin } })
+      expect(response.status).toBe(200)
+      expect(corsHeaders(response)).toEqual({
+        'access-control-allow-origin': origin,
+        'access-control-expose-headers': exposed,
+        vary: 'Origin',
+      })
+      expect(corsHeaders(await preflight(strict, origin, 'DELETE'))).toEqual({
+        'access-control-allow-origin': origin,
+        vary: 'Origin',
+        ...preflightAnswer,
+      })
+    },
+  )
+
+  test.each([
+    'https://evil.example',
+    'http://app.example.com',
+    'https://app.example.com:8443',
+    'https://app.example.com.evil.example',
+    'https://evil-app.example.com',
+    'https://app.example.com@evil.example',
+    'https://APP.example.com',
+    'null',
+    '*',
+    '',
+  ])('%s may not', async (origin) => {
+    const response = await strict.request('GET', '/health', { headers: { origin } })
+    expect(corsHeaders(response)).toEqual({ vary: 'Origin' })
+    expect(corsHeaders(await preflight(strict, origin, 'GET'))).toEqual({ vary: 'Origin' })
+    const malformed = await strict.request('GET', '/%', { headers: { origin } })
+    expect(corsHeaders(malformed)).toEqual({ vary: 'Origin' })
+  })
+
+  test('a request that comes from no page is answered, and not cached for one', async () => {
+    expect(corsHeaders(await strict.request('GET', '/health'))).toEqual({ vary: 'Origin' })
+  })
+})
+
+describe('administration', () => {
+  const foreign = 'https://anywhere.example'
+  const paths = [
+    ['GET', '/api/admin/status', '/api/admin/status'],
+    ['POST', '/api/admin/auth', '/api/admin/auth'],
+    ['GET', '/api/admin/users', '/api/admin/users/'],
+    ['GET', '/api/webhooks', '/api/webhooks'],
+    ['DELETE', '/api/webhooks/:id', '/api/webhooks/1'],
+    ['GET', '/admin/sign-in', '/admin/sign-in'],
+    ['GET', 'percent-encoded', '/api/%61dmin/status'],
+    ['GET', 'unknown', '/api/admin/nothing'],
+  ] as const
+
+  function ask(on: TestApp, method: string, path: string, origin: string) {
+    return Promise.all([
+      on.request(method, path, { headers: { origin } }),
+      on.request('OPTIONS', path, { headers: { origin, 'access-control-request-method': method } }),
+    ])
+  }
+
+  test.each(paths)('answers no page of another origin by default: %s %s', async (method, _route, path) => {
+    for (const origin of [foreign, 'null', 'http://localhost:5173']) {
+      for (const response of await ask(app, method, path, origin)) {
+        expect(corsHeaders(response)).toEqual({ vary: 'Origin' })
+      }
+    }
+  })
+
+  test.each(paths)('answers the own pages and those listed by name: %s %s', async (method, _route, path) => {
+    for (const [on, origin] of [
+      [app, app.url],
+      [strict, strict.url],
+      [strict, 'https://app.example.com'],
+    ] as const) {
+      for (const response of await ask(on, method, path, origin)) {
+        expect(corsHeaders(response)).toMatchObject({
+          'access-control-allow-origin': origin,
+          vary: 'Origin',
+        })
+      }
+    }
+  })
+})
+
+describe('while no token is asked for', () => {
+  test('any origin means the pages of this machine', async () => {
+    await using open = await createTestApp({ database: app.database, config: { 'auth.enabled': 'false' } })
+    const path = '/api/collections/note'
+    for (const origin of ['https://anywhere.example', 'null', 'http://127.0.0.1.evil.example']) {
+      expect(corsHeaders(await open.request('GET', path, { headers: { origin } }))).toEqual({
+        vary: 'Origin',
+      })
+      expect(corsHeaders(await preflight(open, origin, 'POST'))).toEqual({ vary: 'Origin' })
+    }
+    for (const origin of ['http://localhost:5173', 'http://127.0.0.1:3000', 'https://[::1]']) {
+      expect(corsHeaders(await open.request('GET', path, { headers: { origin } }))).toMatchObject({
+        'access-control-allow-origin': origin,
+        vary: 'Origin',
+      })
+      expect((await preflight(open, origin, 'POST')).status).toBe(204)
+    }
+  })
+})

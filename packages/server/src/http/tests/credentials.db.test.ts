@@ -1,0 +1,384 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createApiKey } from '../../../test/api-keys.ts'
+import { alice, notes } from '../../../test/fixtures.ts'
+import { forgeJwt } from '../../../test/jwt.ts'
+import { askToken, createClient, createOAuthApp, obtainTokens } from '../../../test/oauth.ts'
+import { examplePath, listRoutes, type ServedRoute } from '../../../test/routes.ts'
+import { type TestApp, userToken } from '../../../test/test-app.ts'
+
+/** Who may call which route. A new route is missing here: to add its row is to decide that. */
+const rows = {
+  public: {
+    '/': 'GET',
+    '/.well-known/oauth-authorization-server': 'GET',
+    '/.well-known/oauth-protected-resource': 'GET',
+    '/admin/sign-in': 'GET',
+    '/api/admin/auth': 'POST',
+    '/api/admin/status': 'GET',
+    '/api/auth/anonymous': 'POST',
+    '/api/auth/introspect': 'POST',
+    '/api/auth/login': 'POST',
+    '/api/auth/logout': 'POST',
+    '/api/auth/magic-link': 'POST',
+    '/api/auth/oauth/:provider': 'GET',
+    '/api/auth/oauth/:provider/callback': 'GET POST',
+    '/api/auth/password-reset': 'POST',
+    '/api/auth/password-reset/confirm': 'POST',
+    '/api/auth/refresh': 'POST',
+    '/api/auth/register': 'POST',
+    '/api/auth/revoke': 'POST',
+    '/api/auth/sms': 'POST',
+    '/api/auth/sms/confirm': 'POST',
+    '/api/auth/token': 'POST',
+    '/api/auth/verify': 'POST',
+    '/api/auth/webauthn/login/begin': 'POST',
+    '/api/auth/webauthn/login/discover/begin': 'POST',
+    '/api/auth/webauthn/login/discover/finish': 'POST',
+    '/api/auth/webauthn/login/finish': 'POST',
+    '/api/docs': 'GET',
+    '/api/docs/assets/api-page.css': 'GET',
+    '/api/docs/assets/swagger-ui-bundle.js': 'GET',
+    '/api/docs/assets/swagger-ui.css': 'GET',
+    '/api/docs/errors': 'GET',
+    '/api/docs/guides': 'GET',
+    '/api/docs/guides/:name': 'GET',
+    '/api/realtime/ws': 'GET',
+    '/auth/magic-link': 'GET POST',
+    '/auth/reset-password': 'GET POST',
+    '/auth/verify': 'GET POST',
+    '/favicon.ico': 'GET',
+    '/favicon.svg': 'GET',
+    '/health': 'GET',
+    '/metrics': 'GET',
+    '/oauth/authorize': 'GET POST',
+  },
+  document: {
+    '/api/openapi.json': 'GET',
+  },
+  link: {
+    '/api/auth/magic-link/confirm': 'POST',
+  },
+  read: {
+    '/api/collections/:table': 'GET',
+    '/api/collections/:table/:id': 'GET',
+    '/api/schema': 'GET',
+    '/api/usage': 'GET',
+    '/api/usage/limits': 'GET',
+  },
+  write: {
+    '/api/batch': 'POST',
+    '/api/collections/:table': 'POST',
+    '/api/collections/:table/:id': 'PATCH DELETE',
+    '/api/collections/:table/batch': 'POST',
+  },
+  stream: {
+    '/api/realtime': 'GET',
+  },
+  account: {
+    '/api/auth/api-keys': 'GET POST',
+    '/api/auth/api-keys/:id': 'PATCH DELETE',
+    '/api/auth/api-keys/:id/rotate': 'POST',
+    '/api/auth/authorize': 'GET',
+    '/api/auth/authorize/consent': 'POST',
+    '/api/auth/change-password': 'POST',
+    '/api/auth/grants': 'GET',
+    '/api/auth/grants/:id': 'DELETE',
+    '/api/auth/identities': 'GET',
+    '/api/auth/link/email': 'POST',
+    '/api/auth/link/oauth': 'POST DELETE',
+    '/api/auth/link/oauth/begin': 'POST',
+    '/api/auth/me': 'GET DELETE',
+    '/api/auth/mfa/backup/count': 'GET',
+    '/api/auth/mfa/email/enroll': 'POST',
+    '/api/auth/mfa/email/enroll/confirm': 'POST',
+    '/api/auth/mfa/sms/enroll': 'POST',
+    '/api/auth/mfa/sms/enroll/confirm': 'POST',
+    '/api/auth/mfa/totp/enroll': 'POST',
+    '/api/auth/mfa/totp/enroll/confirm': 'POST',
+    '/api/auth/mfa/webauthn': 'DELETE',
+    '/api/auth/mfa/webauthn/credentials': 'GET',
+    '/api/auth/mfa/webauthn/credentials/:credential_id': 'PATCH DELETE',
+    '/api/auth/mfa/webauthn/enroll': 'POST',
+    '/api/auth/mfa/webauthn/enroll/confirm': 'POST',
+    '/api/auth/sessions': 'GET DELETE',
+    '/api/auth/sessions/:id': 'DELETE',
+    '/api/auth/verify/resend': 'POST',
+  },
+  aal2: {
+    '/api/auth/mfa/factors/:id': 'GET DELETE',
+    '/api/auth/mfa/backup/generate': 'POST',
+    '/api/auth/mfa/backup/regenerate': 'POST',
+  },
+  'second factor': {
+    '/api/auth/mfa/backup/verify': 'POST',
+    '/api/auth/mfa/email/challenge': 'POST',
+    '/api/auth/mfa/email/verify': 'POST',
+    '/api/auth/mfa/sms/challenge': 'POST',
+    '/api/auth/mfa/sms/verify': 'POST',
+    '/api/auth/mfa/totp/challenge': 'POST',
+    '/api/auth/mfa/totp/verify': 'POST',
+    '/api/auth/mfa/webauthn/challenge': 'POST',
+    '/api/auth/mfa/webauthn/verify': 'POST',
+  },
+  either: {
+    '/api/auth/mfa/factors': 'GET',
+  },
+  admin: {
+    '/api/admin/analytics/queries': 'GET',
+    '/api/admin/analytics/requests': 'GET',
+    '/api/admin/api-keys': 'GET POST',
+    '/api/admin/api-keys/:id': 'PATCH DELETE',
+    '/api/admin/api-keys/:id/rotate': 'POST',
+    '/api/admin/apps': 'GET POST',
+    '/api/admin/apps/:id': 'GET PUT DELETE',
+    '/api/admin/audit': 'GET',
+    '/api/admin/auth-settings': 'GET PATCH PUT',
+    '/api/admin/auth/providers': 'GET',
+    '/api/admin/auth/providers/:provider': 'PUT DELETE',
+    '/api/admin/auth/providers/:provider/test': 'POST',
+    '/api/admin/auth/logout': 'POST',
+    '/api/admin/email/send': 'POST',
+    '/api/admin/email/templates': 'GET',
+    '/api/admin/email/templates/:key': 'GET PUT PATCH DELETE',
+    '/api/admin/email/templates/:key/preview': 'POST',
+    '/api/admin/jobs': 'GET POST',
+    '/api/admin/jobs/:id': 'GET',
+    '/api/admin/jobs/:id/cancel': 'POST',
+    '/api/admin/jobs/:id/retry': 'POST',
+    '/api/admin/jobs/stats': 'GET',
+    '/api/admin/logs': 'GET',
+    '/api/admin/logs/tail': 'GET',
+    '/api/admin/matviews': 'GET POST',
+    '/api/admin/matviews/:id': 'GET PUT DELETE',
+    '/api/admin/matviews/:id/refresh': 'POST',
+    '/api/admin/oauth/clients': 'GET POST',
+    '/api/admin/oauth/clients/:clientId': 'GET PUT DELETE',
+    '/api/admin/oauth/clients/:clientId/rotate-secret': 'POST',
+    '/api/admin/realtime/connections': 'GET',
+    '/api/admin/realtime/connections/:id/disconnect': 'POST',
+    '/api/admin/realtime/stats': 'GET',
+    '/api/admin/realtime/subscriptions': 'GET',
+    '/api/admin/schedules': 'GET POST',
+    '/api/admin/schedules/:id': 'PUT DELETE',
+    '/api/admin/schedules/:id/disable': 'POST',
+    '/api/admin/schedules/:id/enable': 'POST',
+    '/api/admin/stats': 'GET',
+    '/api/admin/tables': 'GET',
+    '/api/admin/usage': 'GET',
+    '/api/admin/usage/:tenantId': 'GET',
+    '/api/admin/usage/:tenantId/limits': 'GET',
+    '/api/admin/usage/:tenantId/plan': 'PUT',
+    '/api/admin/usage/breakdown': 'GET',
+    '/api/admin/usage/trends': 'GET',
+    '/api/admin/users': 'GET',
+    '/api/admin/users/:id': 'GET DELETE',
+    '/api/admin/users/:id/disable': 'POST',
+    '/api/admin/users/:id/enable': 'POST',
+    '/api/admin/users/:id/factors': 'GET DELETE',
+    '/api/admin/users/:id/provider-tokens': 'GET',
+    '/api/admin/users/:id/provider-tokens/:provider': 'DELETE',
+    '/api/admin/users/:id/sessions': 'GET DELETE',
+    '/api/webhooks': 'GET POST',
+    '/api/webhooks/:id': 'GET PATCH DELETE',
+    '/api/webhooks/:id/deliveries': 'GET',
+    '/api/webhooks/:id/deliveries/:deliveryId': 'GET',
+    '/api/webhooks/:id/deliveries/:deliveryId/replay': 'POST',
+    '/api/webhooks/:id/test': 'POST',
+  },
+} as const
+
+type Access = keyof typeof rows
+type Answer = 'in' | Refusal
+type Refusal =
+  | 'missing_authorization'
+  | 'authentication_required'
+  | 'invalid_token'
+  | 'mfa_required'
+  | 'no_pending_mfa'
+  | 'insufficient_aal'
+  | 'insufficient_scope'
+  | 'admin_required'
+
+const refusals: ReadonlySet<string> = new Set<Refusal>([
+  'missing_authorization',
+  'authentication_required',
+  'invalid_token',
+  'mfa_required',
+  'no_pending_mfa',
+  'insufficient_aal',
+  'insufficient_scope',
+  'admin_required',
+])
+
+/** The same for every route of an access, but for where it differs. */
+function everywhere(answer: Answer, except: Partial<Record<Access, Answer>>): Record<Access, Answer> {
+  const accesses = Object.keys(rows) as Access[]
+  const all = Object.fromEntries(accesses.map((access) => [access, answer])) as Record<Access, Answer>
+  return { ...all, public: 'in', ...except }
+}
+
+const forAdmins = { admin: 'admin_required', 'second factor': 'no_pending_mfa' } as const
+const forPrograms = { document: 'in', read: 'in', stream: 'in' } as const
+const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
+
+/** What each credential is answered. */
+const expected = {
+  none: everywhere('missing_authorization', {
+    ...forAdmins,
+    document: 'in',
+    link: 'in',
+    stream: 'authentication_required',
+  }),
+  malformed: everywhere('invalid_token', forAdmins),
+  expired: everywhere('invalid_token', forAdmins),
+  pending: everywhere('mfa_required', { admin: 'admin_required', 'second factor': 'in', either: 'in' }),
+  user: forPeople,
+  anonymous: forPeople,
+  'user of two factors': everywhere('in', forAdmins),
+  'mistyped key': everywhere('invalid_token', forAdmins),
+  'revoked key': everywhere('invalid_token', forAdmins),
+  'readonly key': everywhere('insufficient_scope', forPrograms),
+  'readwrite key': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'key with tables': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  '* key': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'readonly token of a client': everywhere('insufficient_scope', forPrograms),
+  'token of a client': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'token of a client for itself': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'revoked token of a client': everywhere('invalid_token', forAdmins),
+  administrator: everywhere('invalid_token', {
+    document: 'in',
+    link: 'in',
+    read: 'in',
+    write: 'in',
+    admin: 'in',
+    'second factor': 'no_pending_mfa',
+  }),
+} as const
+
+type Credential = keyof typeof expected
+
+let app: TestApp
+let pending: string
+const keys = new Map<Credential, string>()
+
+beforeAll(async () => {
+  app = await createOAuthApp({ setup: notes })
+  const [row] = await app.sql(
+    `insert into basalt.pending_sign_ins (user_id, method, expires_at)
+    values ($1, 'password', now() + interval '1 hour') returning id`,
+    [alice],
+  )
+  const claims = { sub: alice, email: '', aal: 'aal1', amr: ['password'], mfa_pending: true, jti: row?.id }
+  pending = forgeJwt({ payload: { ...claims, exp: Math.floor(Date.now() / 1000) + 900 } })
+  const make = async (credential: Credential, body: object) => {
+    const { key, apiKey } = await createApiKey(app, { userId: alice, ...body })
+    keys.set(credential, key)
+    return apiKey.id
+  }
+  await make('readonly key', { scope: 'readonly' })
+  await make('readwrite key', { scope: 'readwrite' })
+  await make('key with tables', { allowedTables: ['note'] })
+  await make('* key', {})
+  await app.sql('update basalt.api_keys set revoked_at = now() where id = $1', [
+    await make('revoked key', {}),
+  ])
+  const client = await createClient(app)
+  const obtain = async (credential: Credential, scope: string) => {
+    const { access_token } = await obtainTokens(app, userToken({ sub: alice }), client, { scope })
+    keys.set(credential, access_token)
+  }
+  await obtain('readonly token of a client', 'readonly')
+  await obtain('token of a client', '*')
+  await obtain('revoked token of a client', '*')
+  const body = `token=${keys.get('revoked token of a client')}`
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  await app.request('POST', '/api/auth/revoke', { body, headers })
+  const form = { grant_type: 'client_credentials', scope: '*', client_id: client.clientId }
+  const { access_token } = (await askToken(app, { ...form, client_secret: client.clientSecret })).json
+  keys.set('token of a client for itself', access_token)
+  keys.set('mistyped key', `basalt_key_${'0'.repeat(49)}`)
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+/** People are other ones for each request: some requests end their accounts. */
+async function newUser(): Promise<string> {
+  const [user] = await app.sql<{ id: string }>('insert into basalt.users default values returning id')
+  if (user === undefined) throw new Error('no user was made')
+  return user.id
+}
+
+async function tokenOf(credential: Credential, { url }: ServedRoute): Promise<string | undefined> {
+  switch (credential) {
+    case 'none':
+      return undefined
+    case 'malformed':
+      return 'x'
+    case 'expired':
+      return userToken({ sub: alice }, -1)
+    case 'pending':
+      return pending
+    case 'user':
+      return userToken({ sub: await newUser() })
+    case 'anonymous':
+      return userToken({ sub: await newUser(), amr: ['anonymous'], is_anonymous: true })
+    case 'user of two factors':
+      return userToken({ sub: await newUser(), aal: 'aal2', amr: ['password', 'totp'] })
+    case 'administrator': {
+      if (!url.endsWith('/auth/logout')) return await app.adminToken()
+      const body = { password: 'correct horse battery staple' }
+      return (await app.request('POST', '/api/admin/auth', { body })).json.token
+    }
+    default:
+      return keys.get(credential)
+  }
+}
+
+async function answerTo(route: ServedRoute, credential: Credential): Promise<Answer> {
+  const token = await tokenOf(credential, route)
+  if (route.url === endlessRoute && (await isStreamed(route.url, token))) return 'in'
+  const response = await app.request(route.method, examplePath(route.url), {
+    token,
+    ...(['GET', 'DELETE'].includes(route.method) ? {} : { body: {} }),
+  })
+  if (response.status >= 500 && response.status !== 503) throw new Error(`${route.url}: ${response.text}`)
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+  const slug = isJson && response.status >= 400 ? response.json.error : ''
+  // Every slug that a guard answers is a refusal.
+  return refusals.has(slug) ? (slug as Refusal) : 'in'
+}
+
+/** Whose answer to a plain request never ends. */
+const endlessRoute = '/api/admin/logs/tail'
+
+async function isStreamed(url: string, token: string | undefined): Promise<boolean> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const { ok, body } = await fetch(`${app.url}${url}`, { headers })
+  await body?.cancel()
+  return ok
+}
+
+const table = Object.entries(rows).flatMap(([access, urls]) =>
+  Object.entries(urls).flatMap(([url, methods]) =>
+    // Keys of a constant table.
+    methods.split(' ').map((method) => ({ method, url, access: access as Access })),
+  ),
+)
+
+test('credentials › every route has a row', () => {
+  const served = listRoutes(app).filter(({ method }) => method !== 'HEAD')
+  const describe = ({ method, url }: ServedRoute) => `${method} ${url}`
+  expect(table.map(describe).toSorted()).toEqual(served.map(describe).toSorted())
+})
+
+test.each(Object.keys(expected) as Credential[])(
+  'credentials › %s: is let in or refused by every route',
+  async (credential) => {
+    const answers: string[] = []
+    for (const route of table) {
+      answers.push(`${route.method} ${route.url}: ${await answerTo(route, credential)}`)
+    }
+    expect(answers).toEqual(
+      table.map(({ method, url, access }) => `${method} ${url}: ${expected[credential][access]}`),
+    )
+  },
+)

@@ -1,0 +1,342 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, notes } from '../../../test/fixtures.ts'
+import { examplePath, listRoutes, methodsOf } from '../../../test/routes.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../test/test-app.ts'
+
+let app: TestApp
+const token = userToken({ sub: alice })
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: notes, config: { 'server.body_limit': '4096' } })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+const json = { 'content-type': 'application/json' }
+
+describe('a query parameter that the endpoint does not know', () => {
+  test.each([
+    ['/api/admin/logs?levl=error', 'unknown parameter "levl"; did you mean level?'],
+    ['/api/admin/audit?user=x', 'unknown parameter "user"; did you mean user_id?'],
+    ['/api/admin/apps?sort=name', 'unknown parameter "sort"'],
+    ['/api/admin/usage?constructor=1', 'unknown parameter "constructor"'],
+    ['/api/admin/jobs?page=2&offset=1', 'unknown parameter "page"; did you mean state?'],
+  ])('%s is 400 and names the nearest one', async (path, message) => {
+    const response = await app.request('GET', path, { token: await app.adminToken() })
+    expect(envelope(response)).toEqual({ code: 400, message, error: 'unknown_parameter' })
+  })
+
+  test('is ignored when its name begins with _', async () => {
+    const response = await app.request('GET', '/api/admin/logs?_=1', { token: await app.adminToken() })
+    expect(response.status).toBe(200)
+  })
+})
+
+describe('a path that is none', () => {
+  test.each(['/nothing', '/api', '/api/collections', '/api/collections/a/b/c', '/Health', '//health'])(
+    '%s is 404 in the envelope',
+    async (path) => {
+      const response = await app.request('GET', path, { token })
+      expect(response.status).toBe(404)
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(envelope(response)).toEqual({
+        code: 404,
+        message: `no such endpoint: GET ${path}`,
+        error: 'route_not_found',
+      })
+    },
+  )
+
+  test('keeps the query, which may carry a secret, out of the message', async () => {
+    const response = await app.request('GET', '/nothing?token=hidden')
+    expect(envelope(response).message).toBe('no such endpoint: GET /nothing')
+  })
+
+  test.each([
+    ['with a body of another type', { body: 'a=1', headers: { 'content-type': 'text/plain' } }],
+    ['with a JSON body', { body: { a: 1 } }],
+  ])('%s is 404 all the same', async (_what, options) => {
+    expect((await app.request('POST', '/nothing', options)).status).toBe(404)
+  })
+
+  test('answers HEAD without a body', async () => {
+    const response = await app.request('HEAD', '/nothing')
+    expect([response.status, response.text]).toEqual([404, ''])
+  })
+
+  test('is found with a slash at its end', async () => {
+    expect((await app.request('GET', '/health/')).status).toBe(200)
+  })
+})
+
+describe('a method the path does not have', () => {
+  test('is 405 on every route, with Allow', async () => {
+    const routes = listRoutes(app)
+    const paths = new Set(routes.map(({ url }) => examplePath(url)))
+    expect(paths.size).toBeGreaterThan(10)
+    for (const path of paths) {
+      const allowed = methodsOf(routes, path)
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(
+        (candidate) => !allowed.includes(candidate),
+      )) {
+        const response = await app.request(method, path, { token, body: method === 'GET' ? undefined : {} })
+        expect([response.status, response.headers.get('allow'), path, method]).toEqual([
+          405,
+          allowed.join(', '),
+          path,
+          method,
+        ])
+        expect(envelope(response)).toEqual({
+          code: 405,
+          message: `${method} is not allowed here: use ${allowed.join(', ')}`,
+          error: 'method_not_allowed',
+        })
+      }
+    }
+  })
+
+  test('OPTIONS answers the methods of every route', async () => {
+    const routes = listRoutes(app)
+    for (const { url } of routes) {
+      const response = await app.request('OPTIONS', examplePath(url))
+      const allowed = [...methodsOf(routes, examplePath(url)), 'OPTIONS'].join(', ')
+      expect([response.status, response.text, response.headers.get('allow')]).toEqual([204, '', allowed])
+    }
+  })
+
+  test('OPTIONS of an unknown path is 404', async () => {
+    expect((await app.request('OPTIONS', '/nothing')).status).toBe(404)
+  })
+})
+
+describe('HEAD', () => {
+  test('answers on every route that has GET, with its status and headers and without a body', async () => {
+    const routes = listRoutes(app)
+    // A stream has no end that a HEAD request could wait for.
+    const isStream = (url: string) => url.startsWith('/api/realtime') || url === '/api/admin/logs/tail'
+    const gets = routes.filter(({ method, url }) => method === 'GET' && !isStream(url))
+    expect(gets.length).toBeGreaterThan(8)
+    for (const { url } of gets) {
+      const path = examplePath(url)
+      expect([path, methodsOf(routes, path).includes('HEAD')]).toEqual([path, true])
+      const get = await app.request('GET', path, { token })
+      const head = await app.request('HEAD', path, { token })
+      expect([path, head.status, head.text]).toEqual([path, get.status, ''])
+      for (const name of ['content-type', 'cache-control', 'content-security-policy']) {
+        expect([path, name, head.headers.get(name)]).toEqual([path, name, get.headers.get(name)])
+      }
+    }
+  })
+})
+
+describe('a body', () => {
+  test.each([
+    ['text/plain', '{"password":"x"}'],
+    ['application/x-www-form-urlencoded', 'password=x'],
+    ['application/jsonp', '{}'],
+    ['application/merge-patch+json', '{}'],
+    ['multipart/form-data; boundary=x', '--x--'],
+    ['application/json, text/plain', '{}'],
+    ['json', '{}'],
+    ['', '{}'],
+  ])('of type "%s" is 415', async (type, body) => {
+    for (const path of ['/api/admin/auth', '/api/collections/note']) {
+      const response = await app.request('POST', path, { token, body, headers: { 'content-type': type } })
+      expect(response.status).toBe(415)
+      expect(envelope(response)).toEqual({
+        code: 415,
+        message: 'the content type must be application/json',
+        error: 'unsupported_media_type',
+      })
+    }
+  })
+
+  test.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON',
+    'application/json;a=b',
+  ])('of type "%s" is read', async (type) => {
+    const response = await app.request('POST', '/api/collections/note', {
+      token,
+      body: '{"body":"x"}',
+      headers: { 'content-type': type },
+    })
+    expect(response.status).toBe(201)
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['half an object', '{"password":'],
+    ['a word', 'password'],
+    ['a comment', '{} // password'],
+    ['a trailing comma', '{"password":"x",}'],
+    ['single quotes', "{'password':'x'}"],
+    ['NaN', '{"password":NaN}'],
+    ['a byte order mark', '\ufeff{"password":"x"}'],
+    ['two values', '{}{}'],
+    ['a raw control character', '{"password":"\u0001"}'],
+  ])('that is %s instead of JSON is 400', async (_what, body) => {
+    for (const path of ['/api/admin/auth', '/api/collections/note']) {
+      const response = await app.request('POST', path, { token, body, headers: json })
+      expect([response.status, envelope(response).code]).toEqual([400, 400])
+    }
+  })
+
+  test('with bytes that are not UTF-8 is 400', async () => {
+    for (const path of ['/api/admin/auth', '/api/collections/note']) {
+      const response = await fetch(app.url + path, {
+        method: 'POST',
+        headers: { ...json, authorization: `Bearer ${token}` },
+        body: Buffer.from([...Buffer.from('{"body":"'), 0xc3, 0x28, ...Buffer.from('"}')]),
+      })
+      expect([response.status, await response.json()]).toEqual([
+        400,
+        expect.objectContaining({ error: 'invalid_json' }),
+      ])
+    }
+  })
+
+  test('larger than the limit is 413', async () => {
+    for (const path of ['/api/admin/auth', '/api/collections/note']) {
+      const response = await app.request('POST', path, { token, body: { body: 'x'.repeat(5000) } })
+      expect(response.status).toBe(413)
+      expect(envelope(response)).toEqual({
+        code: 413,
+        message: 'the request body is larger than 4096 bytes',
+        error: 'body_too_large',
+      })
+    }
+  })
+
+  test('of exactly the limit is read', async () => {
+    const frame = '{"body":""}'.length
+    const fitting = await app.request('POST', '/api/collections/note', {
+      token,
+      body: { body: 'x'.repeat(4096 - frame) },
+    })
+    const larger = await app.request('POST', '/api/collections/note', {
+      token,
+      body: { body: 'x'.repeat(4097 - frame) },
+    })
+    expect([fitting.status, larger.status]).toEqual([201, 413])
+  })
+
+  test('may be empty where none is needed, whatever type it claims to have', async () => {
+    for (const type of ['application/json', 'text/plain', 'application/octet-stream']) {
+      const created = await app.request('POST', '/api/collections/note', { token, body: { body: 'x' } })
+      const removed = await app.request('DELETE', `/api/collections/note/${created.json.id}`, {
+        token,
+        body: '',
+        headers: { 'content-type': type },
+      })
+      expect(removed.status).toBe(204)
+      const { token: admin } = (
+        await app.request('POST', '/api/admin/auth', { body: { password: 'correct horse battery staple' } })
+      ).json
+      const out = await app.request('POST', '/api/admin/auth/logout', {
+        token: admin,
+        body: '',
+        headers: { 'content-type': type },
+      })
+      expect(out.status).toBe(204)
+    }
+  })
+
+  test('that names __proto__ or constructor changes nothing but itself', async () => {
+    const response = await app.request('POST', '/api/admin/auth', {
+      body: '{"__proto__":{"password":"correct horse battery staple"},"constructor":{"prototype":{"a":1}}}',
+    })
+    expect([response.status, envelope(response).error]).toEqual([400, 'missing_credentials'])
+    expect(Object.hasOwn(Object.prototype, 'a')).toBe(false)
+  })
+
+  test.each([
+    ['missing', undefined, 'body must be object'],
+    ['a list', [], 'body must be object'],
+    ['a text', '"x"', 'body must be object'],
+    ['null', 'null', 'body must be object'],
+    ['with a member of another type', { password: 5 }, 'password: must be string'],
+    [
+      'with a member that is too long',
+      { code: 'x'.repeat(201) },
+      'code: must not have more than 200 characters',
+    ],
+  ])('that is %s is 400 and the message names the field', async (_what, body, message) => {
+    const response = await app.request('POST', '/api/admin/auth', { body })
+    expect(response.status).toBe(400)
+    expect(envelope(response)).toEqual({ code: 400, message, error: 'invalid_request' })
+  })
+})
+
+describe('the path and the query', () => {
+  test.each(['/%', '/api/collections/%zz', '/api/collections/%ff', '/api/collections/note/%c3%28'])(
+    '%s is not percent-encoded UTF-8: 400 in the envelope with all the headers',
+    async (path) => {
+      const response = await app.request('GET', path, { token, headers: { origin: 'https://a.example' } })
+      expect(response.status).toBe(400)
+      expect(envelope(response)).toEqual({
+        code: 400,
+        message: 'malformed HTTP request',
+        error: 'malformed_request',
+      })
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    },
+  )
+
+  test('a key may be as long as the request line', async () => {
+    const response = await app.request('GET', `/api/collections/note/${'1'.repeat(12_000)}`, { token })
+    expect([response.status, envelope(response).error]).toEqual([400, 'invalid_value'])
+  })
+
+  test('a URL that is longer is 431', async () => {
+    const response = await app.request('GET', `/api/collections/note?filter=${'1'.repeat(17_000)}`, { token })
+    expect(response.status).toBe(431)
+    expect(envelope(response)).toEqual({
+      code: 431,
+      message: 'the request headers are too large',
+      error: 'headers_too_large',
+    })
+  })
+
+  test.each(['%00', '..%2f..%2fetc%2fpasswd', '<script>alert(1)</script>', '\u202e', '🦊'.repeat(50)])(
+    'an odd name of a collection is 404: %s',
+    async (name) => {
+      const response = await app.request(
+        'GET',
+        `/api/collections/${encodeURIComponent(decodeURIComponent(name))}`,
+        {
+          token,
+        },
+      )
+      expect([response.status, envelope(response).error]).toEqual([404, 'collection_not_found'])
+    },
+  )
+})
+
+describe('what goes wrong inside', () => {
+  test('is 500 without a stack, SQL or the reason, which only the log has', async () => {
+    await using broken = await createTestApp()
+    const requestId = 'request-that-fails'
+    await broken.sql('alter table basalt.admin_sessions rename column token_hash to gone')
+    const failed = await broken.request('POST', '/api/admin/auth', {
+      body: { password: 'correct horse battery staple' },
+      headers: { 'x-request-id': requestId },
+    })
+    expect(failed.status).toBe(500)
+    expect(envelope(failed)).toEqual({ code: 500, message: 'internal error', error: 'internal_error' })
+    expect(failed.text).not.toMatch(/token_hash|insert|\bat \//i)
+    const lines = broken.log.map((line) => JSON.parse(line))
+    expect(lines).toEqual([
+      expect.objectContaining({
+        requestId,
+        operation: 'admin.signIn',
+        kind: 'internal_error',
+        msg: 'request failed',
+        err: expect.objectContaining({ message: expect.stringContaining('token_hash') }),
+      }),
+      expect.objectContaining({ requestId, path: '/api/admin/auth', status: 500, msg: 'request' }),
+    ])
+    expect(broken.log.join()).not.toContain('correct horse battery staple')
+  })
+})

@@ -1,0 +1,212 @@
+import { once } from 'node:events'
+import { METHODS } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, notes } from '../../../test/fixtures.ts'
+import { exchangeRaw, openRaw, parseRaw, type RawResponse } from '../../../test/raw-http.ts'
+import { createTestApp, type TestApp, userToken } from '../../../test/test-app.ts'
+
+let app: TestApp
+/** With short timeouts for slow clients. */
+let hasty: TestApp
+const token = userToken({ sub: alice })
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: notes, config: { 'server.max_connections': '40' } })
+  hasty = await createTestApp({
+    database: app.database,
+    config: { 'server.header_timeout': '1', 'server.request_timeout': '2' },
+  })
+})
+afterAll(async () => {
+  await hasty[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+function expectEnvelope(response: RawResponse, status: number, error: string, message: string) {
+  expect(response.status).toBe(status)
+  expect(JSON.parse(response.body)).toEqual({
+    code: status,
+    message,
+    error,
+    doc_url: expect.stringMatching(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/api/docs/errors#${error}$`)),
+  })
+  expect(response.headers.get('content-type')).toEqual(['application/json; charset=utf-8'])
+  expect(response.headers.get('x-request-id')).toEqual([expect.stringMatching(/^[\w-]{36}$/)])
+  expect(response.headers.get('x-content-type-options')).toEqual(['nosniff'])
+}
+
+describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
+  const post = 'POST /api/admin/auth HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+  test.each([
+    ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+    ['an unknown method', 'FETCH /health HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an unknown version', 'GET /health HTTP/9.9\r\nHost: x\r\n\r\n'],
+    ['a request without Host', 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a header without a colon', 'GET /health HTTP/1.1\r\nHost x\r\n\r\n'],
+    ['a header folded over two lines', 'GET /health HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n'],
+    ['a blank before the colon', 'GET /health HTTP/1.1\r\nHost : x\r\n\r\n'],
+    ['a zero byte in a header', 'GET /health HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n'],
+    ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
+    ['a length that is no number', `${post}Content-Length: 2x\r\n\r\n{}`],
+    ['a negative length', `${post}Content-Length: -1\r\n\r\n{}`],
+    ['a length beside chunks', `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['an unknown transfer coding', `${post}Transfer-Encoding: chunked, cow\r\n\r\n0\r\n\r\n`],
+    ['a chunk whose size is no number', `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n`],
+  ])('%s', async (_what, text) => {
+    expectEnvelope(await exchangeRaw(app.url, text), 400, 'malformed_request', 'malformed HTTP request')
+  })
+
+  test('headers of more than 16 KiB are 431', async () => {
+    const response = await exchangeRaw(
+      app.url,
+      `GET /health HTTP/1.1\r\nHost: x\r\nA: ${'b'.repeat(17_000)}\r\n\r\n`,
+    )
+    expectEnvelope(response, 431, 'headers_too_large', 'the request headers are too large')
+  })
+
+  test('a body that ends before its length gets no answer', async () => {
+    const { socket, write, ended } = openRaw(app.url)
+    write(`${post}Content-Length: 100\r\n\r\n{`)
+    socket.end()
+    await ended
+    expect((await app.request('GET', '/health')).status).toBe(200)
+  })
+})
+
+describe('a method without a handler', () => {
+  const served = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
+  const unserved = METHODS.filter((method) => !served.includes(method))
+
+  test.each(unserved)('is 405 with Allow: %s', async (method) => {
+    for (const headers of ['', 'Content-Type: application/json\r\nContent-Length: 2\r\n']) {
+      const body = headers === '' ? '' : '{}'
+      const send = (path: string) =>
+        exchangeRaw(
+          app.url,
+          `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n${body}`,
+        )
+      const response = await send('/health')
+      expectEnvelope(response, 405, 'method_not_allowed', `${method} is not allowed here: use GET, HEAD`)
+      expect(response.headers.get('allow')).toEqual(['GET, HEAD'])
+      expect((await send('/api/collections/note')).status).toBe(405)
+      expect((await send('/nothing')).status).toBe(404)
+    }
+  })
+})
+
+describe('what is HTTP/1.1 is understood', () => {
+  test.each([
+    ['HTTP/1.0', 'GET /health HTTP/1.0\r\n\r\n'],
+    ['an absolute target', 'GET http://example.com/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    [
+      'an unknown expectation',
+      'GET /health HTTP/1.1\r\nHost: x\r\nExpect: cake\r\nConnection: close\r\n\r\n',
+    ],
+    [
+      'an upgrade that is not offered',
+      'GET /health HTTP/1.1\r\nHost: x\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\n\r\n',
+    ],
+  ])('%s', async (_what, text) => {
+    const response = await exchangeRaw(app.url, text)
+    expect([response.status, response.body]).toEqual([200, '{"status":"ok","database":"ok"}'])
+  })
+
+  test('a body announced by 100-continue', async () => {
+    const { socket, write, ended } = openRaw(app.url)
+    const body = '{"password":"wrong"}'
+    write(
+      'POST /api/admin/auth HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+        `Content-Length: ${body.length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`,
+    )
+    const [first] = await once(socket, 'data')
+    expect(String(first)).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+    write(body)
+    expect((await ended).text).toContain('HTTP/1.1 401 Unauthorized')
+  })
+
+  test('a body in chunks', async () => {
+    const response = await exchangeRaw(
+      app.url,
+      `POST /api/collections/note HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+        'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n' +
+        '9\r\n{"body":"\r\n4\r\nt\u00f6x\r\n2\r\n"}\r\n0\r\n\r\n',
+    )
+    expect([response.status, JSON.parse(response.body).body]).toEqual([201, 'töx'])
+  })
+
+  test('requests sent together, answered in order', async () => {
+    const { write, ended } = openRaw(app.url)
+    write(
+      'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\nGET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    )
+    const { text } = await ended
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 200'])
+  })
+})
+
+describe('two Authorization headers', () => {
+  test('are refused: which of them counts is ambiguous', async () => {
+    const ask = (headers: string) =>
+      exchangeRaw(
+        app.url,
+        `GET /api/collections/note HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n\r\n`,
+      )
+    const good = `Authorization: Bearer ${token}`
+    expect((await ask(good)).status).toBe(200)
+    expect((await ask(good.toUpperCase().replace(/BEARER .*/, `Bearer ${token}`))).status).toBe(200)
+    for (const headers of [
+      `${good}\r\n${good}`,
+      `${good}\r\nauthorization: x`,
+      `AUTHORIZATION: x\r\n${good}`,
+    ]) {
+      const response = await ask(headers)
+      expectEnvelope(response, 401, 'missing_authorization', 'missing or invalid authorization header')
+    }
+  })
+})
+
+describe('a client that is too slow', () => {
+  const slow = { headers: 'GET /health HTTP/1.1\r\nHost: x\r\n', body: '' }
+  const body = (authorization: string) =>
+    `POST /api/collections/note HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${authorization}` +
+    'Content-Length: 100\r\n\r\n{'
+
+  test.concurrent.each([
+    ['within the headers', slow.headers],
+    ['within the body', body(`Authorization: Bearer ${token}\r\n`)],
+    [
+      'within the chunks',
+      body(`Authorization: Bearer ${token}\r\n`).replace(
+        /Content-Length.*/s,
+        'Transfer-Encoding: chunked\r\n\r\n5\r\n',
+      ),
+    ],
+  ])('%s is cut with 408', async (_where, text) => {
+    const response = await exchangeRaw(hasty.url, text)
+    expectEnvelope(response, 408, 'request_timeout', 'the request did not arrive in time')
+  })
+
+  test.concurrent.each([
+    ['headers', slow.headers, 'A: b\r\n'],
+    ['a body', body(`Authorization: Bearer ${token}\r\n`), ' '],
+  ])('and drips %s is cut all the same', async (_what, begin, drip) => {
+    const { write, ended } = openRaw(hasty.url)
+    write(begin)
+    const timer = setInterval(() => write(drip), 100)
+    const { text } = await ended
+    clearInterval(timer)
+    expect(parseRaw(text).status).toBe(408)
+  })
+})
+
+describe('connections', () => {
+  test('beyond server.max_connections are refused, and served again when others have disconnected', async () => {
+    const idle = Array.from({ length: 45 }, () => openRaw(app.url))
+    // Those too many are closed without an answer; the others would receive that of the header timeout.
+    expect((await Promise.race(idle.map(({ ended }) => ended))).text).toBe('')
+    for (const { socket } of idle) socket.destroy()
+    await Promise.all(idle.map(({ ended }) => ended))
+    await expect.poll(async () => (await app.request('GET', '/health')).status, { timeout: 10_000 }).toBe(200)
+  })
+})
