@@ -16,6 +16,7 @@ import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
 import { wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
+import { countClientSecretsByKey } from './features/identity/social-login/index.ts'
 import { wireMessaging } from './features/messaging/index.ts'
 import type { FirstSignIn } from './features/operations/admin/index.ts'
 import { wireOperations } from './features/operations/index.ts'
@@ -42,6 +43,8 @@ export interface AppOptions {
   readonly changes?: ChangeLog
   /** Finds addresses of names that webhooks go to; for tests. */
   readonly resolve?: Resolve
+  /** Where requests to an address of a sign-in provider go instead; for tests. */
+  readonly reachProvider?: (url: string) => string
   /** Hashes passwords at another cost; for tests. */
   readonly passwords?: PasswordHasher
   /** Settings of the embedded cluster; for tests. */
@@ -102,7 +105,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function wire(
-  { config, log: output, changes, resolve, passwords = createPasswordHasher() }: AppOptions,
+  { config, log: output, changes, resolve, reachProvider, passwords = createPasswordHasher() }: AppOptions,
   clock: Clock,
   database: Database,
   catalog: LiveCatalog,
@@ -147,6 +150,7 @@ async function wire(
   requireKeysOf(config, [
     { kind: 'TOTP', countByKey: await countTotpSecretsByKey(system) },
     { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
+    { kind: 'sign-in providers', countByKey: await countClientSecretsByKey(system) },
   ])
 
   const operations = wireOperations(platform, { passwords, errors: listErrors() })
@@ -158,9 +162,15 @@ async function wire(
     mail: messaging.mail,
     sms: messaging.sms,
     jwtSecret,
+    reachProvider,
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]
-  const events = wireEvents(platform, { verifiers, limiter: identity.limiter, resolve })
+  const events = wireEvents(platform, {
+    verifiers,
+    limiter: identity.limiter,
+    resolve,
+    openPopup: identity.openPopup,
+  })
   const data = wireData(platform, { changes: changes ?? events.changes })
   const features = [
     ...observation.features(platform.queue),

@@ -12,6 +12,7 @@ import { mfaErrorTable } from './features/identity/mfa/index.ts'
 import { oauthServerErrorTable } from './features/identity/oauth-server/index.ts'
 import { passkeyErrorTable } from './features/identity/passkeys/index.ts'
 import { passwordErrorTable } from './features/identity/passwords/index.ts'
+import { socialLoginErrorTable } from './features/identity/social-login/index.ts'
 import { mailErrorTable } from './features/messaging/mail/index.ts'
 import { adminErrorTable } from './features/operations/admin/index.ts'
 import { logErrorTable } from './features/operations/logs/index.ts'
@@ -40,6 +41,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Second factors': mfaErrorTable,
   Passkeys: passkeyErrorTable,
   Passwords: passwordErrorTable,
+  'Sign-in providers': socialLoginErrorTable,
   Apps: appErrorTable,
   'API keys': apiKeyErrorTable,
   'OAuth server': oauthServerErrorTable,

@@ -40,6 +40,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   reference: ['admin'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
+  'social-login': ['accounts', 'audit'],
   usage: ['audit'],
 }
 
@@ -58,6 +59,7 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   '@simplewebauthn/server/helpers': ['features/*'],
   'html-to-text': ['features/*'],
   marked: ['features/*'],
+  'openid-client': ['features/*'],
   ws: ['http', 'features/*'],
 }
 

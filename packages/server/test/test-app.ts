@@ -27,6 +27,8 @@ export interface TestAppOptions {
   readonly changes?: ChangeLog
   /** Finds the addresses of names that webhooks go to. */
   readonly resolve?: Resolve
+  /** Where requests to an address of a sign-in provider go instead. */
+  readonly reachProvider?: (url: string) => string
   /** Use this database instead of a new one; for several nodes on one. */
   readonly database?: TestDatabase
   /** Hash passwords at the cost of production, a hundred times that of tests. */
@@ -77,6 +79,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.changes === undefined ? {} : { changes: options.changes }),
     ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
+    ...(options.reachProvider === undefined ? {} : { reachProvider: options.reachProvider }),
   })
   await app.listen()
   const url = app.http.listeningOrigin

@@ -36,6 +36,9 @@ function fault(layers: Layers, more: Partial<ConfigInput> = {}): string {
   throw new Error('the configuration was accepted')
 }
 
+/** A sign-in provider that is not configured. */
+const provider = { enabled: false, client_id: '', client_secret: '', store_provider_tokens: false }
+
 describe('without anything', () => {
   test('every value is the default, and the defaults are those of the documentation', () => {
     const { config, sources } = load()
@@ -126,6 +129,27 @@ describe('without anything', () => {
           sms_requests_per_hour: 30,
           anonymous_per_hour: 30,
         },
+        oauth_redirect_url: '',
+        oauth_return_to_allowlist: [],
+        oauth: {
+          google: provider,
+          github: provider,
+          microsoft: { ...provider, tenant_id: 'common' },
+          apple: { ...provider, team_id: '', key_id: '', private_key: '' },
+          discord: provider,
+          twitter: provider,
+          facebook: { ...provider, facebook_api_version: 'v22.0' },
+          linkedin: provider,
+          spotify: provider,
+          twitch: provider,
+          gitlab: { ...provider, gitlab_base_url: 'https://gitlab.com' },
+          bitbucket: provider,
+          slack: provider,
+          zoom: provider,
+          notion: provider,
+          figma: provider,
+        },
+        oidc: {},
       },
       email: {
         backend: 'log',
@@ -293,6 +317,7 @@ describe('a secret in a file of its own', () => {
   const examples: Readonly<Record<string, string>> = {
     'auth.encryption_key': 'a'.repeat(64),
     'auth.previous_encryption_keys': `${'a'.repeat(64)},${'b'.repeat(64)}`,
+    'auth.oidc': '{"acme": {"issuer_url": "https://login.example.com", "client_id": "a"}}',
     'logging.drains': '{"central": {"type": "http", "url": "https://logs.example.com"}}',
     'telemetry.otlp_headers': 'authorization=Bearer abc,x-tenant=shop',
   }
@@ -462,6 +487,38 @@ describe('an unusable value', () => {
 })
 
 describe('rules over several keys', () => {
+  test('an enabled sign-in provider needs its client', () => {
+    const google = fault({ flags: { 'auth.oauth.google.enabled': 'true' } })
+    expect(google).toContain(
+      'auth.oauth.google.client_id (default): required with auth.oauth.google.enabled = true',
+    )
+    expect(google).toContain('auth.oauth.google.client_secret (default): required')
+    const apple = fault({ flags: { 'auth.oauth.apple.enabled': 'true' } })
+    for (const key of ['client_id', 'team_id', 'key_id', 'private_key']) {
+      expect(apple).toContain(`auth.oauth.apple.${key} (default): required`)
+    }
+    expect(apple).not.toContain('client_secret')
+  })
+
+  test('an OpenID provider has a name of its own, and an issuer that cannot be listened to', () => {
+    const acme = (issuer: string, name = 'acme') =>
+      ({
+        flags: { 'auth.oidc': JSON.stringify({ [name]: { issuer_url: issuer, client_id: 'a' } }) },
+      }) as const
+    expect(load(acme('https://login.example.com/realms/a')).config.auth.oidc.acme?.client_id).toBe('a')
+    expect(load(acme('http://localhost:8080')).config.auth.oidc.acme?.client_id).toBe('a')
+    for (const issuer of ['http://login.example.com', 'http://localhost.example.com', 'login.example.com']) {
+      expect(fault(acme(issuer))).toContain('auth.oidc')
+    }
+    expect(fault(acme('https://login.example.com', 'google'))).toContain('"google" is a built-in provider')
+  })
+
+  test('the address that people return to is a URL', () => {
+    expect(fault({ flags: { 'auth.oauth_redirect_url': 'https://:80' } })).toContain(
+      '"https://:80" is not a URL',
+    )
+  })
+
   test('an external database needs the token secret', () => {
     const flags = { 'database.url': 'postgresql://u@h/d' }
     expect(fault({ flags })).toBe(

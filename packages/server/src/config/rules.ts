@@ -33,6 +33,9 @@ const rules: readonly ((config: Config) => RuleViolation | readonly RuleViolatio
   smsProviderNeedsItsKeys,
   emailBackendNeedsItsKeys,
   emailNeedsSender,
+  oauthRedirectIsUrl,
+  signInProvidersNeedTheirKeys,
+  openIdNamesAreFree,
 ]
 
 function proxiesAreAddresses({ server }: Config): RuleViolation | undefined {
@@ -178,4 +181,31 @@ function emailNeedsSender({ email }: Config): RuleViolation | undefined {
     key: 'email.from',
     problem: `"${address}" is no address mail can come from; with email.backend = "smtp" it must be one, such as Shop <no-reply@example.com>`,
   }
+}
+
+function oauthRedirectIsUrl({ auth }: Config): RuleViolation | undefined {
+  if (auth.oauth_redirect_url === '' || URL.canParse(auth.oauth_redirect_url)) return undefined
+  return { key: 'auth.oauth_redirect_url', problem: `"${auth.oauth_redirect_url}" is not a URL` }
+}
+
+/** Apple's secret is made from the key. */
+const appleKeys = ['client_id', 'team_id', 'key_id', 'private_key']
+
+function signInProvidersNeedTheirKeys({ auth }: Config): RuleViolation[] {
+  return Object.entries(auth.oauth).flatMap(([name, provider]) => {
+    const values: Readonly<Record<string, unknown>> = provider
+    const needed = name === 'apple' ? appleKeys : ['client_id', 'client_secret']
+    return needed
+      .filter((key) => provider.enabled && values[key] === '')
+      .map((key) => ({
+        key: `auth.oauth.${name}.${key}`,
+        problem: `required with auth.oauth.${name}.enabled = true`,
+      }))
+  })
+}
+
+function openIdNamesAreFree({ auth }: Config): RuleViolation[] {
+  return Object.keys(auth.oidc)
+    .filter((name) => name in auth.oauth)
+    .map((name) => ({ key: 'auth.oidc', problem: `"${name}" is a built-in provider: choose another name` }))
 }

@@ -9,6 +9,7 @@ import { accountKeys } from '../features/identity/accounts/config.ts'
 import { mfaKeys } from '../features/identity/mfa/config.ts'
 import { oauthServerKeys } from '../features/identity/oauth-server/config.ts'
 import { passkeyKeys } from '../features/identity/passkeys/config.ts'
+import { socialLoginKeys } from '../features/identity/social-login/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
@@ -27,7 +28,14 @@ import { loggingConfig } from './logging.ts'
 export const configSchema = Type.Object({
   server: serverConfig,
   database: databaseConfig,
-  auth: Type.Object({ ...accountKeys, ...mfaKeys, ...passkeyKeys, ...oauthServerKeys, ...smsKeys }),
+  auth: Type.Object({
+    ...accountKeys,
+    ...mfaKeys,
+    ...passkeyKeys,
+    ...oauthServerKeys,
+    ...smsKeys,
+    ...socialLoginKeys,
+  }),
   email: emailConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,

@@ -108,6 +108,10 @@ function createGuard(
       done()
       return
     }
+    if (guard === 'stream' && isSignInStream(request)) {
+      done()
+      return
+    }
     const token = guard === 'stream' ? streamTokenOf(request) : headerTokenOf(request)
     if (token === undefined) {
       done(challenge((missing[guard] ?? httpErrors.missingAuthorization)()))
@@ -175,6 +179,11 @@ function judgeProgram(
     if (!(error instanceof AppError)) throw error
     return error.with({ headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' } })
   }
+}
+
+/** Whether a stream is asked for that waits for a sign-in: it has no token yet and carries no data. */
+export function isSignInStream({ query }: FastifyRequest): boolean {
+  return (query as { oauth?: unknown }).oauth === 'true'
 }
 
 /** The token a stream is asked for with: browsers cannot set headers on an `EventSource` or a `WebSocket`. */

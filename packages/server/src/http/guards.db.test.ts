@@ -53,10 +53,13 @@ const publicRoutes = new Set([
   'GET /api/admin/status',
   'POST /api/admin/auth',
   'GET /admin/sign-in',
+  'GET /api/auth/oauth/:provider',
+  'GET /api/auth/oauth/:provider/callback',
   'GET /auth/verify',
   'GET /auth/magic-link',
   'GET /auth/reset-password',
   // Forms of these pages, not JSON.
+  'POST /api/auth/oauth/:provider/callback',
   'POST /auth/verify',
   'POST /auth/magic-link',
   'POST /auth/reset-password',
@@ -161,7 +164,8 @@ describe('a route for everybody', () => {
       for (const headers of anyHeaders) {
         const { status, text } = await ask(route, headers)
         if (route.method !== 'POST') {
-          // Redirects are answers, and so is what a route for WebSockets has for other requests.
+          // Redirects are answers, and so is what a route for WebSockets has for other requests. Here no provider is
+          // configured, and the authorization server is off.
           const isOff = route.url.includes('oauth')
           expect([route.url, [302, 426].includes(status) ? 200 : status]).toEqual([
             route.url,
@@ -171,7 +175,7 @@ describe('a route for everybody', () => {
         }
         // Without a body no sign-in passes; what is switched off says so. Only this one looks at a token that is sent.
         const isLooking = route.url.endsWith('/magic-link/confirm') && headers.authorization === 'Bearer x'
-        const isForm = /^\/(o?auth)\//.test(route.url)
+        const isForm = /^\/(o?auth)\//.test(route.url) || route.url.endsWith('/callback')
         const answers = isForm ? [415] : isLooking || route.url.endsWith('/auth/login') ? [401] : [400, 404]
         expect([route.url, answers.includes(status)]).toEqual([route.url, true])
         if (!isLooking) expect(text).not.toMatch(/authorization|token is invalid/)

@@ -16,6 +16,8 @@ export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>
 
 export interface OutboundRequest {
   readonly url: string
+  /** POST unless given. */
+  readonly method?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   /** For the whole exchange: finding the address, connecting, TLS, headers and body. */
@@ -40,7 +42,7 @@ export interface OutboundReply {
 export interface Outbound {
   /** Whether the URL names an address that is not allowed. Of names that is known only when they are connected to. */
   refuses(url: string): boolean
-  /** Sends a POST. Redirects are not followed. */
+  /** Sends a request, a POST unless it says otherwise. Redirects are not followed. */
   post(request: OutboundRequest): Promise<OutboundReply>
 }
 
@@ -95,7 +97,7 @@ function hostOf(url: URL): string {
 }
 
 function exchange(outgoing: OutboundRequest, lookup: LookupFunction): Promise<OutboundReply> {
-  const { url, headers, body, timeoutMs, replyLimit, signal } = outgoing
+  const { url, method = 'POST', headers, body, timeoutMs, replyLimit, signal } = outgoing
   return new Promise((settle) => {
     let response: IncomingMessage | undefined
     const chunks: Buffer[] = []
@@ -124,7 +126,7 @@ function exchange(outgoing: OutboundRequest, lookup: LookupFunction): Promise<Ou
     try {
       const send = new URL(url).protocol === 'https:' ? httpsRequest : httpRequest
       request = send(url, {
-        method: 'POST',
+        method,
         headers: { ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' },
         lookup,
         agent: false,

@@ -11,7 +11,8 @@ import type { Identity, PendingIdentity } from './identity.ts'
  * - `bearerOrMfa`: either
  * - `admin`: an administrator
  * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false
- * - `stream`: a signed-in user, by header or by the parameter `token`, or everybody while `auth.enabled` is false
+ * - `stream`: a signed-in user, by header or by the parameter `token`, or everybody while `auth.enabled` is false;
+ *   with `oauth=true` everybody: such a stream waits for a sign-in
  */
 export type Guard =
   | 'public'

@@ -6,7 +6,7 @@ import { isLoopback } from '../../lib/addresses.ts'
 import type { Platform } from '../../platform.ts'
 import { createJobQueue, jobs } from './jobs/index.ts'
 import { events, Interests, OutboxChangeLog } from './outbox/index.ts'
-import { realtime } from './realtime/index.ts'
+import { type OpenPopup, realtime } from './realtime/index.ts'
 import { schedules } from './schedules/index.ts'
 import { webhooks } from './webhooks/index.ts'
 
@@ -33,10 +33,11 @@ export interface EventsPorts {
   readonly limiter: RequestLimiter
   /** Finds addresses of names that webhooks go to; for tests. */
   readonly resolve?: Resolve | undefined
+  readonly openPopup?: OpenPopup | undefined
 }
 
 /** Wires what follows a change or the clock: the log of changes, streams, webhooks, jobs, schedules. */
-export function wireEvents(platform: Platform, { verifiers, limiter, resolve }: EventsPorts) {
+export function wireEvents(platform: Platform, { verifiers, limiter, resolve, openPopup }: EventsPorts) {
   const { config, database, catalog, notifications, clock, log, queue, metrics, origins, secrets, version } =
     platform
   const { system } = database
@@ -70,6 +71,7 @@ export function wireEvents(platform: Platform, { verifiers, limiter, resolve }: 
         version,
         clock,
         log,
+        openPopup,
       }),
     ],
     /** Started after all other features, which define jobs, and stopped before them. */

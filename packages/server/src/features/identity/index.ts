@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import type { TokenVerifier } from '../../http/identity.ts'
+import { createOutbound } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import {
   type AccountContext,
@@ -16,10 +17,13 @@ import { AuthSettings, authSettings } from './auth-settings/index.ts'
 import { defineUnfinishedHousekeeping, mfa, secondFactors } from './mfa/index.ts'
 import { createOAuthTokens, defineOAuthHousekeeping, oauthServer } from './oauth-server/index.ts'
 import { passkeys } from './passkeys/index.ts'
+import { defineSocialHousekeeping, type SocialLogin, socialLogin } from './social-login/index.ts'
 
 export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mail' | 'sms'> & {
   /** Key of the access tokens; asked for while auth is enabled. */
   readonly jwtSecret: () => string
+  /** Where requests to an address of a sign-in provider go instead; for tests. */
+  readonly reachProvider?: ((url: string) => string) | undefined
 }
 
 export interface Identity {
@@ -27,15 +31,21 @@ export interface Identity {
   readonly verifiers: readonly TokenVerifier[]
   /** Holds apps to their rate limits. */
   readonly limiter: AppLimiter
+  /** Opens streams that wait for a sign-in with a provider; undefined without auth. */
+  readonly openPopup?: SocialLogin['openPopup']
 }
 
 /** Wires people and programs: how they sign in and what they may reach. Without auth only apps are administered. */
-export function wireIdentity(platform: Platform, { jwtSecret, ...ports }: IdentityPorts): Identity {
+export function wireIdentity(
+  platform: Platform,
+  { jwtSecret, reachProvider, ...ports }: IdentityPorts,
+): Identity {
   const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
   defineAccountHousekeeping(database, queue, config.auth.clean_up.anonymous_days)
   defineUnfinishedHousekeeping(database, queue, config.auth.clean_up)
   defineOAuthHousekeeping(database, queue)
+  defineSocialHousekeeping(database, queue)
   const limiter = new AppLimiter(database)
   if (!config.auth.enabled) {
     return { features: [apps({ database, limiter, onChange: () => undefined })], verifiers: [], limiter }
@@ -65,6 +75,17 @@ export function wireIdentity(platform: Platform, { jwtSecret, ...ports }: Identi
     apiKeyVerifier.change()
     oauthTokens.change()
   }
+  const social = socialLogin({
+    accounts: context,
+    config: config.auth,
+    database,
+    notifications,
+    secrets: platform.secrets,
+    publicBaseUrl,
+    // Operators name the providers, which may be in their own network.
+    outbound: createOutbound({ allowsPrivate: () => true }),
+    reachProvider,
+  })
   const mfaContext = { accounts: context, secrets: platform.secrets() }
   const passkeyContext = { mfa: mfaContext, publicBaseUrl, log }
   const sessions = refuseEndedSessions(
@@ -88,7 +109,9 @@ export function wireIdentity(platform: Platform, { jwtSecret, ...ports }: Identi
       mfa(mfaContext),
       passkeys(passkeyContext),
       oauthServer({ oauth, passkeys: passkeyContext, sessions }),
+      social.feature,
     ],
+    openPopup: social.openPopup,
     verifiers: [apiKeyVerifier, ...(config.auth.oauth_provider.enabled ? [oauthTokens] : []), sessions],
     limiter,
   }

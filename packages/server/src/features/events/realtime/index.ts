@@ -19,7 +19,7 @@ import { ChannelAccess } from './channels/channel-access.ts'
 import { ChannelRequests } from './channels/channel-requests.ts'
 import { Channels } from './channels/channels.ts'
 import { Presences } from './channels/presences.ts'
-import { realtimeRoutes } from './routes.ts'
+import { type OpenPopup, realtimeRoutes } from './routes.ts'
 import type { Listener } from './stream.ts'
 import { Streams } from './streams.ts'
 import { WebSocketHandshake } from './websocket/websocket-handshake.ts'
@@ -29,6 +29,7 @@ import { WebSockets } from './websocket/websockets.ts'
 
 export { forgetUnlistened } from './changes/listened-tables.ts'
 export { realtimeErrorTable } from './errors.ts'
+export type { OpenPopup } from './routes.ts'
 
 /** What a broadcast takes beside its payload; one that exceeds its limit by less receives an error. */
 const frameOverheadBytes = 16 * 1024
@@ -51,6 +52,8 @@ export interface RealtimeDeps {
   readonly version: string
   readonly clock: Clock
   readonly log: Logger
+  /** Opens streams that wait for a sign-in with a provider; undefined without auth. */
+  readonly openPopup?: OpenPopup | undefined
   /** How long WebSockets wait for their clients; for tests. */
   readonly timing?: Partial<WebSocketTiming>
 }
@@ -71,6 +74,7 @@ export function realtime({
   version,
   clock,
   log,
+  openPopup,
   timing: changedTiming,
 }: RealtimeDeps): Feature {
   const timing = { ...contractTiming, ...changedTiming }
@@ -137,7 +141,7 @@ export function realtime({
   return {
     name: 'realtime',
     routes(app) {
-      realtimeRoutes(app, { streams, planner, log })
+      realtimeRoutes(app, { streams, planner, log, openPopup })
       const handshake = new WebSocketHandshake(config.broadcast_max_message_bytes + frameOverheadBytes)
       websocketRoute(app, { streams, sockets, handshake, origins })
       realtimeAdminRoutes(app, { database: system, streams, version, clock })

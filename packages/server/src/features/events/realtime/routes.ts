@@ -1,6 +1,6 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { identityOf } from '../../../http/authentication.ts'
+import { identityOf, isSignInStream } from '../../../http/authentication.ts'
 import { addressKey } from '../../../http/client-address.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import type { HttpServer } from '../../../http/server.ts'
@@ -14,14 +14,21 @@ import { SseTransport } from './sse-transport.ts'
 import { type Listener, Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
 
+/** Opens a stream that waits for the tokens of a sign-in in another window of the browser. */
+export type OpenPopup = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
 export interface RealtimeRoutesDeps {
   readonly streams: Streams
   readonly planner: SubscriptionPlanner
   readonly log: Logger
+  readonly openPopup: OpenPopup | undefined
 }
 
 /** Changes as server-sent events. */
-export function realtimeRoutes(app: HttpServer, { streams, planner, log }: RealtimeRoutesDeps): void {
+export function realtimeRoutes(
+  app: HttpServer,
+  { streams, planner, log, openPopup }: RealtimeRoutesDeps,
+): void {
   app.get(
     '/api/realtime',
     {
@@ -32,6 +39,7 @@ export function realtimeRoutes(app: HttpServer, { streams, planner, log }: Realt
     },
     async (request, reply) => {
       streams.requireOpen()
+      if (isSignInStream(request) && openPopup !== undefined) return await openPopup(request, reply)
       const listener = listenerOf(request)
       const { tables = '', filter } = request.query
       const names = parseTables(tables)

@@ -26,6 +26,13 @@ export const streamSchema = {
       }),
     ),
     token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
+    oauth: Type.Optional(
+      Type.String({
+        description:
+          '`true`: without a token; waits for a sign-in with a provider in another window of this browser, whose ' +
+          '`state` is the `clientId`, and ends with one event `oauth`.',
+      }),
+    ),
     lastEventId: Type.Optional(
       Type.String({ description: 'What `Last-Event-ID` says, where headers cannot be set.' }),
     ),

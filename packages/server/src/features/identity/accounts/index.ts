@@ -18,14 +18,20 @@ export type { AccountContext, SecondFactors } from './context.ts'
 export { requireEmail, requireText } from './credentials.ts'
 export { EndedSessions, refuseEndedSessions } from './ended-sessions.ts'
 export { accountErrorTable } from './errors.ts'
-export const { fieldRequired, userNotFound } = accountErrors
+export const { fieldRequired, userNotFound, onlyAnonymous, alreadyLinked } = accountErrors
 export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
-export { accountLimits } from './limits.ts'
+export { accountLimits, requireAttempt } from './limits.ts'
 export { logIn } from './log-in.ts'
 export { confirmMagicLink, requestMagicLink } from './magic-link.ts'
+export { requirePassedFactor } from './own-account.ts'
+export { findOrMakeOwner } from './owner.ts'
 export { createRefreshToken, type RefreshTokenContent, readRefreshToken } from './refresh-token.ts'
 export { clientOf } from './routes.ts'
-export { authentication as authenticationSchema, message as messageSchema } from './schemas.ts'
+export {
+  authentication as authenticationSchema,
+  authenticationOrPending as authenticationOrPendingSchema,
+  message as messageSchema,
+} from './schemas.ts'
 export { type Client, endSession, findSessionOwner } from './sessions.ts'
 export {
   type AuthenticationResponse,
@@ -36,7 +42,17 @@ export {
   startSession,
 } from './sign-in.ts'
 export { confirmSmsCode, requestSmsCode } from './sms-sign-in.ts'
-export { findUserByEmail, findUserById, lockUser, markEmailVerified, type User } from './users.ts'
+export { takeTransactionLock } from './transaction-lock.ts'
+export {
+  findUserByEmail,
+  findUserById,
+  insertUser,
+  linkEmail,
+  lockUser,
+  markEmailVerified,
+  markLinked,
+  type User,
+} from './users.ts'
 
 /** People: how they sign up, sign in and stay signed in. */
 export function accounts(context: AccountContext): Feature {

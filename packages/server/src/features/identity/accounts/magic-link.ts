@@ -3,11 +3,12 @@ import type { UserIdentity } from '../../../http/identity.ts'
 import type { AccountContext } from './context.ts'
 import { requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
-import { consumeMailedToken, findMailedToken, voidMailedTokens } from './mailed-tokens.ts'
+import { consumeMailedToken, findMailedToken } from './mailed-tokens.ts'
+import { findOrMakeOwner } from './owner.ts'
 import { requestMailTo } from './password-reset.ts'
-import { type Client, endSessionsOf } from './sessions.ts'
+import type { Client } from './sessions.ts'
 import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from './sign-in.ts'
-import { insertUser, linkEmail, lockUserByEmail, takeOverUnverified, type User } from './users.ts'
+import { linkEmail, type User } from './users.ts'
 
 /** Asks for a sign-in link; the same for every address. @throws AppError magic_link_disabled, too_many_requests */
 export async function requestMagicLink(
@@ -51,7 +52,7 @@ export async function confirmMagicLink(
 }
 
 async function findOrMakeUser(
-  { secondFactors }: AccountContext,
+  context: AccountContext,
   database: Queryable,
   email: string,
   anonymousId: string | undefined,
@@ -61,16 +62,9 @@ async function findOrMakeUser(
     const linked = await linkEmail(database, anonymousId, { email, isVerified: true })
     if (linked !== undefined) return linked
   }
-  const made = await insertUser(database, { email, isEmailVerified: true })
-  if (made !== undefined) return made
-  // Also the account that registered the address a moment ago.
-  const owner = await lockUserByEmail(database, email)
+  const owner = await findOrMakeOwner(context, database, email, ended)
   if (owner === undefined) throw accountErrors.invalidMagicLinkToken()
-  if (owner.email_verified_at !== null) return owner
-  await voidMailedTokens(database, email, ['password_reset', 'email_verification'])
-  ended.push(...(await endSessionsOf(database, owner.id)))
-  const hasFactor = await secondFactors.isEnrolled(database, owner.id)
-  return await takeOverUnverified(database, owner.id, { hasFactor })
+  return owner
 }
 
 function requireEnabled({ settings }: AccountContext): void {

@@ -29,7 +29,7 @@ export async function describeSelf(context: AccountContext, identity: UserIdenti
 }
 
 /** A stolen session of the first factor alone must not take the account away. @throws AppError insufficient_aal */
-async function requirePassedFactor(
+export async function requirePassedFactor(
   { secondFactors }: AccountContext,
   database: Queryable,
   { userId, aal }: UserIdentity,

@@ -30,7 +30,7 @@ const pending = Type.Object({
   mfa_token: Type.String({ description: 'For the endpoints of the second factor; lasts five minutes.' }),
 })
 /** Of a first factor. */
-const authenticationOrPending = Type.Union([authentication, pending])
+export const authenticationOrPending = Type.Union([authentication, pending])
 /** Of an account that was made and has to be verified first. */
 const authenticationOrUnverified = Type.Union([
   authentication,

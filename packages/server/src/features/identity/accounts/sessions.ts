@@ -50,6 +50,8 @@ export interface PendingStart {
   readonly userId: string
   /** The first factor. */
   readonly method: string
+  /** Whether it proves the address of the user. */
+  readonly provesEmail: boolean
   readonly lifetimeSeconds: number
   readonly passwordHash?: string
 }
@@ -57,12 +59,12 @@ export interface PendingStart {
 /** A sign-in that waits for the second factor; refused as a session is. */
 export async function insertPendingSignIn(
   database: Queryable,
-  { userId, method, lifetimeSeconds, passwordHash: hash }: PendingStart,
+  { userId, method, provesEmail, lifetimeSeconds, passwordHash: hash }: PendingStart,
 ): Promise<{ id: string } | undefined> {
   const passwordHash = hash ?? null
   return await database.maybeOne<{ id: string }>(sql`
-    insert into basalt.pending_sign_ins (user_id, method, expires_at)
-    select id, ${method}, now() + make_interval(secs => ${lifetimeSeconds}::int)
+    insert into basalt.pending_sign_ins (user_id, method, proves_email, expires_at)
+    select id, ${method}, ${provesEmail}::bool, now() + make_interval(secs => ${lifetimeSeconds}::int)
     from (
       select id from basalt.users
       where id = ${userId} and disabled_at is null
@@ -75,17 +77,17 @@ export async function insertPendingSignIn(
 export async function findPendingSignIn(
   database: Queryable,
   { userId, pendingId }: { userId: string; pendingId: string },
-): Promise<(User & { readonly method: string }) | undefined> {
+): Promise<(User & { readonly method: string; readonly proves_email: boolean }) | undefined> {
   if (!isUuid(userId) || !isUuid(pendingId)) return undefined
   // The user first: the end of a sign-in locks them in this order too.
   const user = await database.maybeOne<User>(
     sql`select * from basalt.users where id = ${userId} and disabled_at is null for share`,
   )
-  const pending = await database.maybeOne<{ method: string }>(sql`
-    select method from basalt.pending_sign_ins
+  const pending = await database.maybeOne<{ method: string; proves_email: boolean }>(sql`
+    select method, proves_email from basalt.pending_sign_ins
     where id = ${pendingId} and user_id = ${userId} and expires_at > now()
     for share`)
-  return user === undefined || pending === undefined ? undefined : { ...user, method: pending.method }
+  return user === undefined || pending === undefined ? undefined : { ...user, ...pending }
 }
 
 /** A session with its user, as a refresh needs them. */

@@ -15,7 +15,7 @@ import {
 import { describeUser, markEmailVerified, type User, type UserObject } from './users.ts'
 
 /** What signs a user in: the first factor, or both. */
-export type AuthenticationMethod = 'password' | 'otp' | 'sms' | 'anonymous' | 'webauthn'
+export type AuthenticationMethod = 'password' | 'otp' | 'sms' | 'anonymous' | 'webauthn' | 'oauth'
 
 /** The authentication response of the interface. */
 export interface AuthenticationResponse {
@@ -72,16 +72,18 @@ export async function finishFirstFactor(
   user: User,
   method: AuthenticationMethod,
   client: Client,
+  /** Whether the factor proves the address of the user, which is verified at the latest when the second factor has passed. */
+  provesEmail = method === mailMethod,
 ): Promise<AuthenticationResponse | PendingResponse | undefined> {
   const { secondFactors, keys, clock } = context
-  // A sign-in link verifies the address, at the latest when the second factor has passed.
-  if (method !== mailMethod && isUnverified(context, user)) throw accountErrors.emailNotVerified()
+  if (!provesEmail && isUnverified(context, user)) throw accountErrors.emailNotVerified()
   if (!(await secondFactors.isEnrolled(database, user.id))) {
     return await startSession(context, database, user, method, client)
   }
   const pending = await insertPendingSignIn(database, {
     userId: user.id,
     method,
+    provesEmail,
     lifetimeSeconds: pendingSeconds,
     ...checkedPassword(user, method),
   })
@@ -133,8 +135,9 @@ export async function finishSecondFactor(
   const found = await findPendingSignIn(database, pending)
   if (found === undefined) return undefined
   const session = { aal: 'aal2', amr: [found.method, method] } as const
-  // The mail was read and the factor passed: both belong to this user.
-  const isProven = found.method === mailMethod && found.email !== null && found.email_verified_at === null
+  // The address was proved and the factor passed: both belong to this user.
+  const provesEmail = found.proves_email || found.method === mailMethod
+  const isProven = provesEmail && found.email !== null && found.email_verified_at === null
   const user = isProven ? await markEmailVerified(database, found.id, found.email) : found
   return user && (await start(context, database, user, session, client))
 }

@@ -122,8 +122,8 @@ export async function markEmailVerified(
 }
 
 /**
- * The owner of an address signs in to an account that was registered with it but never verified: its password, phone
- * and API keys go, which may be those of a stranger (pre-hijacking). Second factors stay, and while there is one the address is not yet
+ * The owner of an address signs in to an account that was registered with it but never verified: its password, phone,
+ * API keys and identities at providers go, which may be those of a stranger (pre-hijacking). Second factors stay, and while there is one the address is not yet
  * verified: a stranger's passkey would open an account with a verified address.
  */
 export async function takeOverUnverified(
@@ -132,11 +132,20 @@ export async function takeOverUnverified(
   { hasFactor }: { readonly hasFactor: boolean },
 ): Promise<User> {
   await revokeApiKeysOf(database, userId)
+  await database.count(sql`delete from basalt.social_identities where user_id = ${userId}`)
   return await database.one<User>(sql`
     update basalt.users
     set password_hash = null, phone = null, updated_at = now(),
       email_verified_at = case when not ${hasFactor}::bool then now() end
     where id = ${userId} and email_verified_at is null
+    returning *`)
+}
+
+/** Makes an anonymous user one whom a provider signs in. Undefined when the account is not anonymous or already linked. */
+export async function markLinked(database: Queryable, userId: string): Promise<User | undefined> {
+  return await database.maybeOne<User>(sql`
+    update basalt.users set is_anonymous = false, linked_at = now(), updated_at = now()
+    where id = ${userId} and is_anonymous and disabled_at is null
     returning *`)
 }
 

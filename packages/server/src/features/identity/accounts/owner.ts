@@ -1,0 +1,30 @@
+import type { Queryable } from '../../../database/system-database.ts'
+import type { AccountContext } from './context.ts'
+import { voidMailedTokens } from './mailed-tokens.ts'
+import { endSessionsOf } from './sessions.ts'
+import { insertUser, lockUserByEmail, takeOverUnverified, type User } from './users.ts'
+
+/**
+ * The account of a person who has proved to own the address, made when there is none. Of an account whose address was
+ * never verified the password, phone, identities, sessions and tokens end; its factors stay.
+ *
+ * @param email normalized
+ * @param ended gets the sessions that have ended
+ * @returns undefined when the account has been deleted meanwhile
+ */
+export async function findOrMakeOwner(
+  { secondFactors }: AccountContext,
+  database: Queryable,
+  email: string,
+  ended: string[],
+): Promise<User | undefined> {
+  const made = await insertUser(database, { email, isEmailVerified: true })
+  if (made !== undefined) return made
+  // Also an account that was registered with the address a moment ago.
+  const owner = await lockUserByEmail(database, email)
+  if (owner === undefined || owner.email_verified_at !== null) return owner
+  await voidMailedTokens(database, email, ['password_reset', 'email_verification'])
+  ended.push(...(await endSessionsOf(database, owner.id)))
+  const hasFactor = await secondFactors.isEnrolled(database, owner.id)
+  return await takeOverUnverified(database, owner.id, { hasFactor })
+}

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hashToken } from '../../../lib/tokens.ts'
+
+/** Seconds in which a sign-in must be finished. */
+export const signInSeconds = 600
+
+/**
+ * The cookie that binds a sign-in to the browser that began it (RFC 9700 §4.7). One value per browser, so that sign-ins in
+ * several windows do not disturb one another. Of https addresses only this host can set it (RFC 6265bis §4.1.3.2).
+ */
+function cookieNames(isHttps: boolean): { readonly lax: string; readonly crossSite: string } {
+  const prefix = isHttps ? '__Host-' : ''
+  return { lax: `${prefix}basalt_sign_in`, crossSite: `${prefix}basalt_sign_in_post` }
+}
+
+/** The hash of the browser's value, which is set when there is none. */
+export function bindBrowser(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { isHttps, crossSite }: { readonly isHttps: boolean; readonly crossSite: boolean },
+): Buffer {
+  const names = cookieNames(isHttps)
+  const value = readCookie(request, names.lax) ?? randomBytes(32).toString('base64url')
+  const common = `Path=/; HttpOnly; Max-Age=${signInSeconds}`
+  const cookies = [`${names.lax}=${value}; ${common}; SameSite=Lax${isHttps ? '; Secure' : ''}`]
+  // A POST from the provider's page carries no Lax cookie.
+  if (crossSite) cookies.push(`${names.crossSite}=${value}; ${common}; SameSite=None; Secure`)
+  void reply.header('set-cookie', cookies)
+  return hashToken(value)
+}
+
+/** The hashes of the values the browser has sent. */
+export function browserHashes(request: FastifyRequest, isHttps: boolean): Buffer[] {
+  const { lax, crossSite } = cookieNames(isHttps)
+  const values = [lax, ...(request.method === 'POST' ? [crossSite] : [])].map((name) =>
+    readCookie(request, name),
+  )
+  return values.filter((value) => value !== undefined).map(hashToken)
+}
+
+function readCookie({ headers }: FastifyRequest, name: string): string | undefined {
+  const found = (headers.cookie ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+  const value = found[0]?.slice(name.length + 1)
+  // Two of one name are the work of another host, which an address without https cannot prevent.
+  return found.length === 1 && value !== undefined && /^[\w-]{43}$/.test(value) ? value : undefined
+}

@@ -1,0 +1,119 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { sendPage } from '../../../http/send-page.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { createPage } from '../../../lib/page.ts'
+import { hashToken } from '../../../lib/tokens.ts'
+import { type AuthenticationResponse, clientOf, type PendingResponse } from '../accounts/index.ts'
+import { bindState } from './binding.ts'
+import { browserHashes } from './browser-cookie.ts'
+import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
+import { socialLoginErrors } from './errors.ts'
+import { explainFailure } from './failure.ts'
+import { linkArrival } from './link.ts'
+import { consumeSignIn, type WaitingSignIn } from './queries.ts'
+import { findRedirectTarget } from './redirect-target.ts'
+import { signInArrival } from './resolve-account.ts'
+
+type Outcome = AuthenticationResponse | PendingResponse | { readonly linked: string }
+
+/**
+ * Finishes a sign-in: the browser brings the provider's answer.
+ *
+ * @throws AppError provider_not_configured, provider_denied, invalid_state, missing_code, provider_failed, …
+ */
+export async function finish(
+  context: SocialLoginContext,
+  provider: string,
+  parameters: URLSearchParams,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { accounts, registry, popups } = context
+  if (registry.find(provider) === undefined) throw socialLoginErrors.providerNotConfigured(provider)
+  const browsers = browserHashes(request, isHttps(context))
+  const state = onlyOne(parameters, 'state') ?? ''
+  const signIn = await consumeSignIn(accounts.database, {
+    stateHash: hashToken(state),
+    provider,
+    browserHashes: browsers,
+  })
+  try {
+    if (parameters.has('error')) throw socialLoginErrors.providerDenied()
+    if (signIn === undefined) throw socialLoginErrors.invalidState()
+    if (signIn.popup_hash !== null && !(await popups.isOpen(signIn.popup_hash, browsers))) {
+      throw socialLoginErrors.invalidPopup()
+    }
+    const outcome = await identify(context, provider, signIn, parameters, request)
+    if (signIn.popup_hash === null) return send(context, outcome, signIn, request, reply)
+    if (await popups.answer(signIn.popup_hash, browsers, outcome)) return sendClosingPage(context, reply)
+    throw socialLoginErrors.invalidPopup()
+  } catch (error) {
+    const waits = signIn?.popup_hash ?? null
+    if (!(error instanceof AppError) || waits === null) throw error
+    if (!(await popups.answer(waits, browsers, { error: error.message }))) throw error
+    return sendClosingPage(context, reply)
+  }
+}
+
+/** Who the provider says it is, and what that opens. */
+async function identify(
+  context: SocialLoginContext,
+  provider: string,
+  signIn: WaitingSignIn,
+  parameters: URLSearchParams,
+  request: FastifyRequest,
+): Promise<Outcome> {
+  const { accounts, registry } = context
+  const at = registry.find(provider)
+  if (at === undefined) throw socialLoginErrors.providerNotConfigured(provider)
+  const code = onlyOne(parameters, 'code')
+  if (code === undefined || code === '') throw socialLoginErrors.missingCode()
+  const state = onlyOne(parameters, 'state') ?? ''
+  const binding = bindState(accounts.keys.codes, provider, state, callbackUrl(context, provider))
+  const identified = await at.redeem(parameters, binding).catch((error) => {
+    throw explainFailure(accounts.log, provider, error)
+  })
+  const arrival = { provider, at, ...identified }
+  if (signIn.link_session_id === null) return await signInArrival(context, arrival, clientOf(request))
+  await linkArrival(context, signIn.link_session_id, arrival)
+  return { linked: provider }
+}
+
+function send(
+  { accounts }: SocialLoginContext,
+  outcome: Outcome,
+  { redirect_to }: WaitingSignIn,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  // The configuration may have changed since the start.
+  const target = findRedirectTarget(accounts.config, redirect_to ?? undefined)
+  if (target === undefined) return reply.send(outcome)
+  const fragment: Record<string, string> =
+    'token' in outcome
+      ? { refreshToken: outcome.refreshToken, token: outcome.token }
+      : 'linked' in outcome
+        ? { linked: outcome.linked }
+        : { mfa_pending: 'true', mfa_token: outcome.mfa_token }
+  target.hash = new URLSearchParams(fragment).toString()
+  // After a POST the browser must not post the form on (RFC 9110 §15.4.4).
+  return reply.redirect(target.href, request.method === 'POST' ? 303 : 307)
+}
+
+function sendClosingPage({ accounts }: SocialLoginContext, reply: FastifyReply): FastifyReply {
+  return sendPage(
+    reply,
+    createPage({
+      title: 'Sign in',
+      application: accounts.appName,
+      body: '<div class="narrow">\n<h1>Done</h1>\n<p id="say" role="status">You can close this window.</p>\n</div>',
+      script: 'window.close()',
+    }),
+  )
+}
+
+/** RFC 6749 §3.1: a parameter must not be there more than once. */
+function onlyOne(parameters: URLSearchParams, name: string): string | undefined {
+  const values = parameters.getAll(name)
+  return values.length === 1 ? values[0] : undefined
+}

@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../../config/schema.ts'
+import type { Notifications } from '../../../database/notifications.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import type { Outbound } from '../../../http/outbound.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import type { SecretBox } from '../../../lib/secret-box.ts'
+import type { AccountContext } from '../accounts/index.ts'
+import { socialLoginAdminRoutes } from './admin-routes.ts'
+import { bindBrowser } from './browser-cookie.ts'
+import { isHttps, type SocialLoginContext } from './context.ts'
+import { Popups } from './popups.ts'
+import { deleteExpiredSignIns } from './queries.ts'
+import { ProviderRegistry } from './registry.ts'
+import { socialLoginRoutes } from './routes.ts'
+import { requireStart } from './start.ts'
+import { createTransport } from './transport.ts'
+
+export { socialLoginErrorTable } from './errors.ts'
+export { countClientSecretsByKey } from './queries.ts'
+
+export interface SocialLoginDeps {
+  readonly accounts: AccountContext
+  readonly config: Config['auth']
+  readonly database: SystemDatabase
+  readonly notifications: Notifications
+  readonly secrets: () => SecretBox
+  readonly publicBaseUrl: () => string
+  readonly outbound: Outbound
+  /** Where requests to an address of a provider go instead; for tests. */
+  readonly reachProvider?: ((url: string) => string) | undefined
+}
+
+export interface SocialLogin {
+  readonly feature: Feature
+  /** Opens a stream that waits for the tokens of a sign-in in another window. */
+  readonly openPopup: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+}
+
+/** Housekeeping as a job. The schedule names it whether or not auth is enabled. */
+export function defineSocialHousekeeping(database: SystemDatabase, queue: JobQueue): void {
+  queue.define(housekeeping('social_sign_in_cleanup', () => deleteExpiredSignIns(database)))
+}
+
+/** Signing in with other providers. */
+export function socialLogin(deps: SocialLoginDeps): SocialLogin {
+  const { accounts, secrets, publicBaseUrl, notifications, database } = deps
+  const registry = new ProviderRegistry({
+    database,
+    config: deps.config,
+    secrets,
+    notifications,
+    clock: accounts.clock,
+    transport: createTransport(deps.outbound, deps.reachProvider),
+  })
+  const popups = new Popups({ database, notifications, secrets })
+  const context: SocialLoginContext = { accounts, registry, popups, secrets, publicBaseUrl }
+  return {
+    feature: {
+      name: 'social-login',
+      routes(app) {
+        void app.register(async (scope) => {
+          socialLoginRoutes(scope, context)
+          socialLoginAdminRoutes(scope, context)
+        })
+      },
+      drain: () => popups.drain(),
+    },
+    async openPopup(request, reply) {
+      await requireStart(context, request)
+      return await popups.open(
+        reply,
+        bindBrowser(request, reply, { isHttps: isHttps(context), crossSite: false }),
+      )
+    },
+  }
+}

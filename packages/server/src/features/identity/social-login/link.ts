@@ -1,0 +1,175 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
+import {
+  type AuthenticationResponse,
+  alreadyLinked,
+  type Client,
+  fieldRequired,
+  findSessionOwner,
+  linkEmail,
+  lockUser,
+  markLinked,
+  onlyAnonymous,
+  requirePassedFactor,
+  startSession,
+  type User,
+} from '../accounts/index.ts'
+import type { SocialLoginContext } from './context.ts'
+import { socialLoginErrors } from './errors.ts'
+import type { ProviderClient } from './provider-client.ts'
+import { sealTokens } from './provider-tokens.ts'
+import { type Profile, ProviderFailure } from './providers/provider.ts'
+import { deleteIdentities, findIdentity, listIdentities, saveIdentity } from './queries.ts'
+import { type Arrival, lockIdentity, verifiedEmail } from './resolve-account.ts'
+
+/**
+ * Makes an anonymous user one whom the owner of an access token signs in. Where the provider does not report which client
+ * a token was issued to, the identity is unproven: the token may come from any other application.
+ *
+ * @throws AppError only_anonymous, field_required, link_provider_not_configured, user_info_failed, foreign_token, …
+ */
+export async function linkByAccessToken(
+  context: SocialLoginContext,
+  caller: UserIdentity,
+  given: { readonly provider?: string | undefined; readonly access_token?: string | undefined },
+  client: Client,
+): Promise<AuthenticationResponse> {
+  if (!caller.isAnonymous) throw onlyAnonymous()
+  if (given.provider === undefined || given.provider === '') throw fieldRequired('provider')
+  if (given.access_token === undefined || given.access_token === '') throw fieldRequired('access_token')
+  const { accounts, registry } = context
+  const provider = given.provider
+  const at = registry.find(provider)
+  if (at === undefined) throw socialLoginErrors.linkProviderNotConfigured(provider)
+  const { profile, audience } = await inspect(at, given.access_token)
+  if (audience === 'foreign') throw socialLoginErrors.foreignToken()
+  const isProven = audience === 'ours'
+  return await accounts.database.transaction(async (transaction) => {
+    await lockIdentity(transaction, { provider, profile })
+    await requireFree(transaction, provider, profile.subject, caller.userId)
+    const user = await makePermanent(transaction, caller.userId, isProven ? profile : undefined)
+    await saveIdentity(transaction, {
+      provider,
+      subject: profile.subject,
+      userId: user.id,
+      email: profile.email,
+      name: profile.name,
+      isProven,
+      isSignIn: false,
+      ...sealTokens(context.secrets, at, { provider, subject: profile.subject }, undefined),
+    })
+    const response = await startSession(accounts, transaction, user, 'oauth', client)
+    if (response === undefined) throw alreadyLinked()
+    return response
+  })
+}
+
+async function inspect(at: ProviderClient, accessToken: string) {
+  try {
+    return await at.inspect(accessToken)
+  } catch (error) {
+    if (error instanceof ProviderFailure) throw socialLoginErrors.userInfoFailed().with({ cause: error })
+    throw error
+  }
+}
+
+/** Links the identity of a redirect flow to the user of the session that began it. @throws AppError */
+export async function linkArrival(
+  { accounts, secrets }: SocialLoginContext,
+  sessionId: string,
+  { provider, at, profile, tokens }: Arrival,
+): Promise<void> {
+  await accounts.database.transaction(async (transaction) => {
+    await lockIdentity(transaction, { provider, profile })
+    const userId = await findSessionOwner(transaction, sessionId)
+    const user = userId === undefined ? undefined : await lockUser(transaction, userId)
+    if (user === undefined || user.disabled_at !== null) throw socialLoginErrors.invalidState()
+    await requireFree(transaction, provider, profile.subject, user.id)
+    if (user.is_anonymous) await makePermanent(transaction, user.id, profile)
+    await saveIdentity(transaction, {
+      provider,
+      subject: profile.subject,
+      userId: user.id,
+      email: profile.email,
+      name: profile.name,
+      isProven: true,
+      isSignIn: false,
+      ...sealTokens(secrets, at, { provider, subject: profile.subject }, tokens),
+    })
+  })
+}
+
+/** An unproven identity is free to the person who proves it. @throws AppError identity_of_another, identity_already_linked */
+async function requireFree(
+  database: Queryable,
+  provider: string,
+  subject: string,
+  userId: string,
+): Promise<void> {
+  const identity = await findIdentity(database, provider, subject)
+  if (identity?.is_proven !== true) return
+  throw identity.user_id === userId
+    ? socialLoginErrors.identityAlreadyLinked()
+    : socialLoginErrors.identityOfAnother()
+}
+
+/** @param profile with an address that the account gets, where the provider vouches for it */
+async function makePermanent(
+  database: Queryable,
+  userId: string,
+  profile: Profile | undefined,
+): Promise<User> {
+  const email = profile && verifiedEmail(profile)
+  const user =
+    email === undefined
+      ? await markLinked(database, userId)
+      : await linkEmail(database, userId, { email, isVerified: true })
+  if (user === undefined) throw alreadyLinked()
+  return user
+}
+
+/** Ends the link of a provider. @throws AppError field_required, insufficient_aal, identity_not_found, last_way_in */
+export async function unlink(
+  { accounts }: SocialLoginContext,
+  caller: UserIdentity,
+  provider: string | undefined,
+): Promise<void> {
+  if (provider === undefined || provider === '') throw fieldRequired('provider')
+  await accounts.database.transaction(async (transaction) => {
+    // Of several requests at once each sees what the one before it has left.
+    const user = await lockUser(transaction, caller.userId)
+    if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
+    await requirePassedFactor(accounts, transaction, caller)
+    const identities = await listIdentities(transaction, user.id)
+    if (!identities.some((identity) => identity.provider === provider)) {
+      throw socialLoginErrors.identityNotFound()
+    }
+    const staysLinked = identities.some((identity) => identity.is_proven && identity.provider !== provider)
+    const removesWayIn = identities.some((identity) => identity.is_proven && identity.provider === provider)
+    if (
+      removesWayIn &&
+      !staysLinked &&
+      !(await hasOtherWayIn(accounts.settings.current, transaction, user))
+    ) {
+      throw socialLoginErrors.lastWayIn()
+    }
+    await deleteIdentities(transaction, user.id, provider)
+  })
+}
+
+async function hasOtherWayIn(
+  settings: {
+    readonly magic_link_enabled: boolean
+    readonly sms_enabled: boolean
+    readonly webauthn_enabled: boolean
+  },
+  database: Queryable,
+  { id, email, password_hash, phone }: User,
+): Promise<boolean> {
+  if (email !== null && (password_hash !== null || settings.magic_link_enabled)) return true
+  if (phone !== null && settings.sms_enabled) return true
+  if (!settings.webauthn_enabled) return false
+  return (await database.count(sql`select from basalt.passkeys where user_id = ${id} limit 1`)) > 0
+}

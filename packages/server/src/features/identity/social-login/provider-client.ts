@@ -1,0 +1,375 @@
+import type { Configuration, ServerMetadata } from 'openid-client'
+import type { Clock } from '../../../lib/clock.ts'
+import { codeOf, messageOf } from '../../../lib/errors.ts'
+import {
+  type Audience,
+  type ClientSettings,
+  decodeClaims,
+  type Json,
+  objectOf,
+  type Profile,
+  type Provider,
+  type ProviderApi,
+  ProviderFailure,
+} from './providers/provider.ts'
+import type { Transport } from './transport.ts'
+
+/** How long the discovery document of a provider is used. */
+const discoveryMs = 24 * 60 * 60 * 1000
+
+/** What binds an answer of the provider to the request it belongs to. */
+export interface Binding {
+  readonly redirectUri: string
+  readonly state: string
+  readonly nonce: string
+  readonly codeVerifier: string
+}
+
+/** Tokens that a provider gave out. */
+export interface ProviderTokens {
+  readonly accessToken: string
+  readonly refreshToken?: string | undefined
+  readonly expiresAt?: Date | undefined
+}
+
+export interface ClientDeps {
+  readonly transport: Transport
+  readonly clock: Clock
+}
+
+/** This server as client of one provider. The library is loaded when it is first needed. */
+export class ProviderClient {
+  readonly provider: Provider
+  readonly settings: ClientSettings
+  readonly #deps: ClientDeps
+  #discovered: { readonly metadata: Promise<ServerMetadata>; readonly until: number } | undefined
+
+  constructor(provider: Provider, settings: ClientSettings, deps: ClientDeps) {
+    this.provider = provider
+    this.settings = settings
+    this.#deps = deps
+  }
+
+  /** Where the browser is sent. @throws ProviderFailure */
+  async createAuthorizationUrl(binding: Binding): Promise<URL> {
+    const { provider } = this
+    const library = await import('openid-client')
+    return await this.#use(async (configuration) => {
+      const codeChallenge = await library.calculatePKCECodeChallenge(binding.codeVerifier)
+      return library.buildAuthorizationUrl(configuration, {
+        ...provider.authorizeParameters,
+        redirect_uri: binding.redirectUri,
+        response_type: 'code',
+        state: binding.state,
+        ...(provider.scopes.length === 0 ? {} : { scope: provider.scopes.join(' ') }),
+        ...(provider.acceptsPkce ? { code_challenge: codeChallenge, code_challenge_method: 'S256' } : {}),
+        ...(this.#verifiesIdToken ? { nonce: binding.nonce } : {}),
+        ...(provider.responseMode === undefined ? {} : { response_mode: provider.responseMode }),
+      })
+    })
+  }
+
+  /**
+   * Redeems the code of an authorization response and reads who it belongs to.
+   *
+   * @param parameters of the authorization response
+   * @throws ProviderFailure
+   */
+  async redeem(
+    parameters: URLSearchParams,
+    binding: Binding,
+  ): Promise<{ readonly profile: Profile; readonly tokens: ProviderTokens }> {
+    const { provider } = this
+    const library = await import('openid-client')
+    const answers: Json[] = []
+    return await this.#use(async (configuration) => {
+      const url = new URL(binding.redirectUri)
+      for (const name of ['code', 'state', 'iss']) {
+        for (const value of parameters.getAll(name)) url.searchParams.append(name, value)
+      }
+      // Without a known issuer there is nothing to compare it with; the callback of each provider is its own.
+      if (!this.#knowsIssuer) url.searchParams.delete('iss')
+      const answer = await library.authorizationCodeGrant(configuration, url, {
+        expectedState: binding.state,
+        ...(provider.acceptsPkce ? { pkceCodeVerifier: binding.codeVerifier } : {}),
+        ...(this.#verifiesIdToken ? { expectedNonce: binding.nonce, idTokenExpected: true } : {}),
+      })
+      const tokenAnswer = answers[0] ?? {}
+      const claims = objectOf(answer.claims() ?? decodeClaims(tokenAnswer.id_token))
+      const api = this.#createApi(configuration, answer.access_token, {
+        tokenAnswer,
+        claims,
+        form: parameters,
+      })
+      return { profile: await provider.readProfile(api), tokens: this.#tokensOf(answer) }
+    }, answers)
+  }
+
+  /** Who an access token belongs to, and whether it was issued to this client. @throws ProviderFailure */
+  async inspect(accessToken: string): Promise<{ readonly profile: Profile; readonly audience: Audience }> {
+    const { provider } = this
+    return await this.#use(async (configuration) => {
+      const api = this.#createApi(configuration, accessToken, {
+        tokenAnswer: {},
+        claims: {},
+        form: new URLSearchParams(),
+      })
+      const profile = await provider.readProfile(api)
+      return { profile, audience: (await provider.findAudience?.(api)) ?? 'unknown' }
+    })
+  }
+
+  /** @throws ProviderFailure */
+  async refresh(refreshToken: string): Promise<ProviderTokens> {
+    const library = await import('openid-client')
+    return await this.#use(async (configuration) => {
+      const answer = await library.refreshTokenGrant(configuration, refreshToken)
+      return { refreshToken, ...this.#tokensOf(answer) }
+    }, [])
+  }
+
+  /**
+   * Asks the token endpoint to redeem a code that does not exist: a provider that knows the client rejects the code.
+   *
+   * @returns what is wrong, or undefined
+   */
+  async findProblem(redirectUri: string): Promise<string | undefined> {
+    const library = await import('openid-client')
+    try {
+      await this.#use(
+        (configuration) =>
+          library.genericGrantRequest(configuration, 'authorization_code', {
+            code: 'basalt-connection-test',
+            redirect_uri: redirectUri,
+            code_verifier: library.randomPKCECodeVerifier(),
+          }),
+        [],
+      )
+      return 'the token endpoint accepted a code that does not exist'
+    } catch (error) {
+      const { cause } = error as { cause?: unknown }
+      const name = cause instanceof library.ResponseBodyError ? cause.error : undefined
+      if (name === 'invalid_grant' || name === 'bad_verification_code') return undefined
+      return messageOf(error)
+    }
+  }
+
+  get #isOidc(): boolean {
+    return this.settings.extra.issuer_url !== undefined
+  }
+
+  get #verifiesIdToken(): boolean {
+    return this.#isOidc || this.provider.endpoints(this.settings).jwks !== undefined
+  }
+
+  get #knowsIssuer(): boolean {
+    return this.#isOidc || this.provider.endpoints(this.settings).issuer !== undefined
+  }
+
+  /** Runs the work and turns what it throws into a {@link ProviderFailure}; after one the provider is discovered anew. */
+  async #use<Result>(
+    work: (configuration: Configuration) => Promise<Result>,
+    answers?: Json[],
+  ): Promise<Result> {
+    try {
+      const configuration = await this.#configure()
+      const library = await import('openid-client')
+      configuration[library.customFetch] = this.#createFetch(configuration, answers)
+      return await work(configuration)
+    } catch (error) {
+      this.#discovered = undefined
+      if (error instanceof ProviderFailure) throw error
+      throw new ProviderFailure(describe(error), { cause: error })
+    }
+  }
+
+  /** A configuration of its own for each use, with no key in memory: keys that were rotated are seen at once. */
+  async #configure(): Promise<Configuration> {
+    const { provider, settings } = this
+    const library = await import('openid-client')
+    const { clientId } = settings
+    const secret = provider.createClientSecret?.(settings, this.#deps.clock.now()) ?? settings.clientSecret
+    const [basic, post] = [library.ClientSecretBasic(secret), library.ClientSecretPost(secret)]
+    const now = this.#deps.clock.now().getTime()
+    const client = { [library.clockSkew]: Math.round((now - Date.now()) / 1000) }
+    if (!this.#isOidc) {
+      const { issuer, authorize, token, jwks } = provider.endpoints(settings)
+      const configuration = new library.Configuration(
+        {
+          issuer: issuer ?? new URL(authorize).origin,
+          authorization_endpoint: authorize,
+          token_endpoint: token,
+          ...(jwks === undefined ? {} : { jwks_uri: jwks }),
+        },
+        clientId,
+        client,
+        provider.authentication === 'basic' ? basic : post,
+      )
+      if (jwks !== undefined) library.enableNonRepudiationChecks(configuration)
+      if (token.startsWith('http:')) library.allowInsecureRequests(configuration)
+      return configuration
+    }
+    if (this.#discovered === undefined || this.#discovered.until <= now) {
+      this.#discovered = { metadata: this.#discover(), until: now + discoveryMs }
+    }
+    const authentication = secret === '' ? library.None() : choose
+    const configuration = new library.Configuration(
+      await this.#discovered.metadata,
+      clientId,
+      client,
+      authentication,
+    )
+    if (isInsecure(settings)) library.allowInsecureRequests(configuration)
+    library.enableNonRepudiationChecks(configuration)
+    return configuration
+
+    /** OpenID Connect Discovery §3: without a list it is `client_secret_basic`. */
+    function choose(...[server, ...rest]: Parameters<typeof basic>): void {
+      const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+      const takesBasic = methods.includes('client_secret_basic')
+      const authenticate = takesBasic ? basic : post
+      authenticate(server, ...rest)
+    }
+  }
+
+  async #discover(): Promise<ServerMetadata> {
+    const { settings } = this
+    const library = await import('openid-client')
+    const issuer = new URL(settings.extra.issuer_url ?? '')
+    const configuration = await library.discovery(issuer, settings.clientId, {}, library.None(), {
+      [library.customFetch]: this.#createFetch(undefined, undefined),
+      ...(isInsecure(settings) ? { execute: [library.allowInsecureRequests] } : {}),
+    })
+    // Values alone: the library adds functions, which it cannot copy.
+    return JSON.parse(JSON.stringify(configuration.serverMetadata()))
+  }
+
+  /**
+   * The library's way to the network. Answers of token endpoints are brought into the form of RFC 6749 §5.1 where
+   * providers differ from it.
+   *
+   * @param answers gets what the token endpoint answered
+   */
+  #createFetch(configuration: Configuration | undefined, answers: Json[] | undefined) {
+    const { provider } = this
+    const { transport } = this.#deps
+    const tokenEndpoint = configuration?.serverMetadata().token_endpoint
+    const keepsIdToken = this.#verifiesIdToken
+    return async (
+      url: string,
+      options: { method?: string | undefined; headers: Record<string, string>; body?: unknown },
+    ): Promise<Response> => {
+      const isToken = url === tokenEndpoint && answers !== undefined
+      const isJson = isToken && provider.tokenRequestFormat === 'json'
+      const body = options.body === undefined || options.body === null ? undefined : String(options.body)
+      const response = await transport(url, {
+        method: options.method,
+        headers: { ...options.headers, ...(isJson ? { 'content-type': 'application/json' } : {}) },
+        body: isJson ? JSON.stringify(Object.fromEntries(new URLSearchParams(body))) : body,
+      })
+      if (!isToken || response.status !== 200) return response
+      const answer = await readJson(response.clone())
+      if (answer === undefined) return response
+      // GitHub reports errors with status 200.
+      if (typeof answer.error === 'string') return Response.json(answer, { status: 400 })
+      answers.push(answer)
+      return Response.json(toStandard(answer, keepsIdToken))
+    }
+  }
+
+  #createApi(
+    configuration: Configuration,
+    accessToken: string,
+    given: Pick<ProviderApi, 'tokenAnswer' | 'claims' | 'form'>,
+  ): ProviderApi {
+    const { transport } = this.#deps
+    const authorization = `Bearer ${accessToken}`
+    const fetchJson = async (url: string, headers: Readonly<Record<string, string>> = {}) => {
+      const response = await transport(url, { headers: { authorization, ...headers } })
+      const [address = ''] = url.split('?', 1)
+      if (response.status !== 200) throw new ProviderFailure(`GET ${address}: status ${response.status}`)
+      try {
+        return (await response.json()) as unknown
+      } catch {
+        throw new ProviderFailure(`GET ${address}: the answer is not JSON`)
+      }
+    }
+    return {
+      ...given,
+      settings: this.settings,
+      accessToken,
+      get: async (url, options) => objectOf(await fetchJson(url, options?.headers)),
+      async getList(url) {
+        const list = await fetchJson(url)
+        return Array.isArray(list) ? list.map(objectOf) : []
+      },
+      async fetchUserInfo() {
+        const library = await import('openid-client')
+        if (configuration.serverMetadata().userinfo_endpoint === undefined) return {}
+        const { sub } = given.claims
+        const expected = typeof sub === 'string' ? sub : library.skipSubjectCheck
+        return objectOf(await library.fetchUserInfo(configuration, accessToken, expected))
+      },
+      async request(url, { method, headers = {}, body }) {
+        const response = await transport(url, { method, headers, body })
+        return response.status === 200 ? await readJson(response) : undefined
+      },
+    }
+  }
+
+  #tokensOf(answer: {
+    readonly access_token: string
+    readonly refresh_token?: string
+    readonly expires_in?: number
+  }): ProviderTokens {
+    const { refresh_token: refreshToken, expires_in: seconds } = answer
+    const now = this.#deps.clock.now().getTime()
+    return {
+      accessToken: answer.access_token,
+      ...(refreshToken === undefined ? {} : { refreshToken }),
+      ...(seconds === undefined ? {} : { expiresAt: new Date(now + seconds * 1000) }),
+    }
+  }
+}
+
+/** The configuration allows http for providers on this machine only. */
+function isInsecure({ extra }: ClientSettings): boolean {
+  return extra.issuer_url?.startsWith('http:') === true
+}
+
+async function readJson(response: Response): Promise<Json | undefined> {
+  try {
+    return objectOf(await response.json())
+  } catch {
+    return undefined
+  }
+}
+
+function toStandard(answer: Json, keepsIdToken: boolean): Json {
+  const {
+    token_type: type,
+    scope,
+    expires_in: seconds,
+    refresh_token: refresh,
+    id_token: id,
+    ...rest
+  } = answer
+  return {
+    ...rest,
+    // LinkedIn and Figma leave it out.
+    token_type: typeof type === 'string' && type !== '' ? type : 'bearer',
+    // Twitch sends a list.
+    ...(typeof scope === 'string' ? { scope } : Array.isArray(scope) ? { scope: scope.join(' ') } : {}),
+    ...(Number.isFinite(Number(seconds ?? Number.NaN)) ? { expires_in: Number(seconds) } : {}),
+    ...(typeof refresh === 'string' && refresh !== '' ? { refresh_token: refresh } : {}),
+    ...(keepsIdToken && id !== undefined ? { id_token: id } : {}),
+  }
+}
+
+/** Of the library's errors: what was wrong, without what was sent. */
+function describe(error: unknown): string {
+  const { cause, error: name, error_description: description } = error as Readonly<Record<string, unknown>>
+  if (cause instanceof ProviderFailure) return cause.message
+  const parts = [messageOf(error), codeOf(error), name, description]
+  return parts.filter((part) => typeof part === 'string').join('; ')
+}

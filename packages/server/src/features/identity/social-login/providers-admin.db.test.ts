@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AccountsApp, createAccountsApp } from '../../../../test/accounts.ts'
+import {
+  type OpenIdPeer,
+  oidcConfig,
+  type ProviderStandIn,
+  startOpenIdPeer,
+  startProviderStandIn,
+} from '../../../../test/social.ts'
+import { waitFor } from '../../../../test/wait-for.ts'
+
+let peer: OpenIdPeer
+let standIn: ProviderStandIn
+let accounts: AccountsApp
+beforeAll(async () => {
+  peer = await startOpenIdPeer()
+  standIn = await startProviderStandIn()
+  accounts = await createAccountsApp({
+    config: oidcConfig(peer.issuer, { display_name: 'Peer & Co' }),
+    reachProvider: (url) => (url.startsWith(peer.issuer) ? url : standIn.reachProvider(url)),
+  })
+})
+afterAll(async () => {
+  await accounts[Symbol.asyncDispose]()
+  await standIn[Symbol.asyncDispose]()
+  await peer[Symbol.asyncDispose]()
+})
+
+const path = '/api/admin/auth/providers'
+async function ask(method: string, suffix = '', body?: object) {
+  const token = await accounts.app.adminToken()
+  return await accounts.app.request(method, `${path}${suffix}`, { token, body })
+}
+
+describe('admin › sign-in providers', () => {
+  test('lists sixteen built-in providers and the OpenID providers', async () => {
+    const { providers } = (await ask('GET')).json
+    expect(providers).toHaveLength(17)
+    expect(providers[0]).toEqual({
+      name: 'google',
+      type: 'builtin',
+      display_name: 'Google',
+      enabled: false,
+      client_id_configured: false,
+    })
+    expect(providers.at(-1)).toMatchObject({ name: 'peer', type: 'oidc', enabled: true })
+  })
+
+  test('an update is in force on every node, and a reset puts the configuration back', async () => {
+    await using second = await accounts.secondNode()
+    const change = { enabled: true, client_id: 'of discord', client_secret: 'a secret of discord' }
+    const changed = await ask('PUT', '/discord', change)
+    expect(changed.json).toMatchObject({ name: 'discord', enabled: true, client_id_configured: true })
+    const startAt = async (url: string) =>
+      await fetch(`${url}/api/auth/oauth/discord`, { redirect: 'manual' })
+    expect((await startAt(accounts.app.url)).status).toBe(307)
+    await waitFor('the update on the second node', async () => (await startAt(second.url)).status === 307)
+    const [stored] = await accounts.app.sql(
+      "select value::text from basalt.settings where key = 'social_providers'",
+    )
+    expect(stored?.value).not.toContain('a secret of discord')
+    const [audit] = await accounts.app.sql(
+      "select detail::text from basalt.audit where action = 'social_providers.update'",
+    )
+    expect(audit?.detail).not.toContain('a secret of discord')
+    expect((await ask('DELETE', '/discord')).status).toBe(204)
+    expect((await startAt(accounts.app.url)).status).toBe(404)
+  })
+
+  test('a node without the key of a stored secret does not start', async () => {
+    await ask('PUT', '/discord', { client_secret: 'a secret of discord' })
+    // As an earlier key has sealed it.
+    await accounts.app.sql(`
+      update basalt.settings set value = jsonb_set(value, '{discord,sealed_secret}', '"otherkey.AAAA"')
+      where key = 'social_providers'`)
+    const starting = accounts.secondNode()
+    await expect(starting).rejects.toThrow('sign-in providers 1')
+    await ask('DELETE', '/discord')
+  })
+
+  test('two updates at once of different providers both stay', async () => {
+    await Promise.all([
+      ask('PUT', '/zoom', { client_id: 'of zoom' }),
+      ask('PUT', '/figma', { client_id: 'of figma' }),
+    ])
+    const { providers } = (await ask('GET')).json
+    const configured = providers.filter(
+      (each: { client_id_configured: boolean }) => each.client_id_configured,
+    )
+    expect(configured.map(({ name }: { name: string }) => name)).toEqual(['zoom', 'figma', 'peer'])
+  })
+
+  test('a test names what is wrong', async () => {
+    const missing = (await ask('POST', '/google/test')).json
+    expect(missing).toEqual({
+      success: false,
+      message: 'client_id is not set',
+      callback_url: `${accounts.app.url}/api/auth/oauth/google/callback`,
+    })
+    await ask('PUT', '/github', { client_id: 'a', client_secret: 'b' })
+    const token = 'POST github.com/login/oauth/access_token'
+    standIn.answers[token] = { error: 'incorrect_client_credentials', error_description: 'wrong' }
+    expect((await ask('POST', '/github/test')).json).toMatchObject({ success: false })
+    standIn.answers[token] = { error: 'bad_verification_code' }
+    const fine = (await ask('POST', '/github/test')).json
+    expect(fine.success).toBe(true)
+    delete standIn.answers[token]
+    expect((await ask('POST', '/github/test')).json.success).toBe(false)
+  })
+
+  test('answers 404 for an unknown provider and an unknown user', async () => {
+    for (const [method, suffix] of [
+      ['PUT', '/unknown'],
+      ['DELETE', '/unknown'],
+      ['POST', '/unknown/test'],
+    ] as const) {
+      const response = await ask(method, suffix, method === 'DELETE' ? undefined : {})
+      expect([response.status, response.json.error]).toEqual([404, 'unknown_provider'])
+    }
+    const token = await accounts.app.adminToken()
+    for (const id of ['x', '00000000-0000-0000-0000-000000000001']) {
+      const url = `/api/admin/users/${id}/provider-tokens`
+      expect((await accounts.app.request('GET', url, { token })).status).toBe(404)
+      expect((await accounts.app.request('DELETE', `${url}/google`, { token })).status).toBe(404)
+    }
+  })
+})

@@ -1,0 +1,57 @@
+import { createPrivateKey, sign } from 'node:crypto'
+import { type ClientSettings, objectOf, type Provider, requireText, textOf } from './provider.ts'
+
+/** https://developer.apple.com/documentation/signinwithapplerestapi */
+export const apple: Provider = {
+  title: 'Apple',
+  endpoints: () => ({
+    issuer: 'https://appleid.apple.com',
+    authorize: 'https://appleid.apple.com/auth/authorize',
+    token: 'https://appleid.apple.com/auth/token',
+    jwks: 'https://appleid.apple.com/auth/keys',
+  }),
+  scopes: ['name', 'email'],
+  authentication: 'body',
+  acceptsPkce: false,
+  // Apple requires it as soon as a scope is asked for.
+  responseMode: 'form_post',
+  requiredExtra: ['team_id', 'key_id', 'private_key'],
+  createClientSecret: signClientSecret,
+  readProfile({ claims, form }) {
+    return {
+      subject: requireText(claims.sub, 'sub'),
+      email: textOf(claims.email),
+      isEmailVerified: claims.email_verified === true || claims.email_verified === 'true',
+      name: nameIn(form.get('user')),
+    }
+  },
+}
+
+/** Only the first time, and only in the form. */
+function nameIn(user: string | null): string | undefined {
+  try {
+    const { firstName, lastName } = objectOf(objectOf(JSON.parse(user ?? '{}')).name)
+    return textOf([firstName, lastName].filter((part) => typeof part === 'string').join(' '))
+  } catch {
+    return undefined
+  }
+}
+
+/** A JWT signed with ES256 (RFC 7518 §3.4), for this one request. */
+function signClientSecret({ clientId, extra }: ClientSettings, now: Date): string {
+  const issuedAt = Math.floor(now.getTime() / 1000)
+  const header = { alg: 'ES256', kid: extra.key_id }
+  const claims = {
+    iss: extra.team_id,
+    iat: issuedAt,
+    exp: issuedAt + 300,
+    aud: 'https://appleid.apple.com',
+    sub: clientId,
+  }
+  const content = [header, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+  const key = createPrivateKey(requireText(extra.private_key, 'private key'))
+  const signature = sign('sha256', Buffer.from(content), { key, dsaEncoding: 'ieee-p1363' })
+  return `${content}.${signature.toString('base64url')}`
+}

@@ -1,0 +1,117 @@
+/** A JSON object of a provider, of which nothing is known yet. */
+export type Json = Readonly<Record<string, unknown>>
+
+/** A person as a provider describes them. */
+export interface Profile {
+  /** The provider's id of the person. */
+  readonly subject: string
+  readonly email?: string | undefined
+  /** Whether the provider says that the address belongs to the person. */
+  readonly isEmailVerified: boolean
+  readonly name?: string | undefined
+}
+
+/** The client of this server at a provider. */
+export interface ClientSettings {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly storesTokens: boolean
+  /** Keys that only this provider has, by the name in the configuration. */
+  readonly extra: Readonly<Record<string, string>>
+}
+
+export interface Endpoints {
+  /** Compared with `iss` where the provider sends it (RFC 9207). */
+  readonly issuer?: string
+  readonly authorize: string
+  readonly token: string
+  /** Keys that sign id_tokens; with it the id_token is verified, nonce included. */
+  readonly jwks?: string
+}
+
+export interface GetOptions {
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What a description of a provider reads a person's profile from. */
+export interface ProviderApi {
+  readonly settings: ClientSettings
+  readonly accessToken: string
+  /** The answer of the token endpoint; empty where a caller brought the access token. */
+  readonly tokenAnswer: Json
+  /** Claims of the id_token of that answer; empty without one. */
+  readonly claims: Json
+  /** What the provider posted beside the code (Apple: `user`). */
+  readonly form: URLSearchParams
+  /** GET with the access token. @throws ProviderFailure unless the answer is JSON with status 200 */
+  get(url: string, options?: GetOptions): Promise<Json>
+  getList(url: string): Promise<readonly Json[]>
+  /** The userinfo endpoint of an OpenID provider; empty where there is none. @throws ProviderFailure */
+  fetchUserInfo(): Promise<Json>
+  /** A request of the client itself. Undefined when the answer is not JSON with status 200. */
+  request(url: string, options: RequestOptions): Promise<Json | undefined>
+}
+
+export interface RequestOptions extends GetOptions {
+  readonly method?: 'GET' | 'POST'
+  readonly body?: string
+}
+
+/** Whether an access token was issued to our client, as far as the provider reports it. */
+export type Audience = 'ours' | 'foreign' | 'unknown'
+
+/** A provider. Everything that differs between providers is in these values. */
+export interface Provider {
+  readonly title: string
+  readonly endpoints: (settings: ClientSettings) => Endpoints
+  readonly scopes: readonly string[]
+  /** How the client authenticates at the token endpoint (RFC 6749 §2.3.1). */
+  readonly authentication: 'basic' | 'body'
+  /** Whether the provider accepts PKCE (RFC 7636). */
+  readonly acceptsPkce: boolean
+  readonly authorizeParameters?: Readonly<Record<string, string>>
+  readonly responseMode?: 'form_post'
+  /** Keys of {@link ClientSettings.extra} that must be set; the client secret is required unless one makes it. */
+  readonly requiredExtra?: readonly string[]
+  /** Makes the client secret, where it is not a fixed text. */
+  readonly createClientSecret?: (settings: ClientSettings, now: Date) => string
+  readonly tokenRequestFormat?: 'json'
+  readonly readProfile: (api: ProviderApi) => Promise<Profile> | Profile
+  /** Absent where the provider has no way to ask. */
+  readonly findAudience?: (api: ProviderApi) => Promise<Audience> | Audience
+}
+
+/** The provider gave an answer that cannot be used. The message is for the log. */
+export class ProviderFailure extends Error {
+  override readonly name = 'ProviderFailure'
+}
+
+/** @throws ProviderFailure */
+export function requireText(value: unknown, what: string): string {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
+  if (typeof value !== 'string' || value === '') throw new ProviderFailure(`the answer has no ${what}`)
+  return value
+}
+
+export function textOf(...values: readonly unknown[]): string | undefined {
+  return values.find((value): value is string => typeof value === 'string' && value.trim() !== '')
+}
+
+export function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
+}
+
+export function audienceIs(actual: unknown, settings: ClientSettings): Audience {
+  return actual === settings.clientId ? 'ours' : 'foreign'
+}
+
+/** The payload of a JWT that came straight from its issuer by TLS (OpenID Connect Core §3.1.3.7, step 6). */
+export function decodeClaims(token: unknown): Json {
+  if (typeof token !== 'string') return {}
+  const [, payload = ''] = token.split('.')
+  try {
+    return objectOf(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,126 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { signInSeconds } from './browser-cookie.ts'
+
+/** A sign-in that waits for the provider's answer. */
+export interface WaitingSignIn {
+  readonly redirect_to: string | null
+  readonly popup_hash: Buffer | null
+  readonly link_session_id: string | null
+  readonly [column: string]: unknown
+}
+
+export interface NewSignIn {
+  readonly stateHash: Buffer
+  readonly provider: string
+  readonly browserHash: Buffer
+  readonly redirectTo: string | undefined
+  readonly popupHash: Buffer | undefined
+  readonly linkSessionId: string | undefined
+}
+
+export async function insertSignIn(database: Queryable, signIn: NewSignIn): Promise<void> {
+  await database.count(sql`
+    insert into basalt.social_sign_ins
+      (state_hash, provider, browser_hash, redirect_to, popup_hash, link_session_id, expires_at)
+    values (${signIn.stateHash}, ${signIn.provider}, ${signIn.browserHash}, ${signIn.redirectTo ?? null},
+      ${signIn.popupHash ?? null}, ${signIn.linkSessionId ?? null}::uuid,
+      now() + make_interval(secs => ${signInSeconds}::int))`)
+}
+
+/** Uses a state up. Undefined when it is not one of this provider and browser, was used or has expired. */
+export async function consumeSignIn(
+  database: Queryable,
+  signIn: {
+    readonly stateHash: Buffer
+    readonly provider: string
+    readonly browserHashes: readonly Buffer[]
+  },
+): Promise<WaitingSignIn | undefined> {
+  return await database.maybeOne<WaitingSignIn>(sql`
+    delete from basalt.social_sign_ins
+    where state_hash = ${signIn.stateHash} and provider = ${signIn.provider}
+      and browser_hash = any(${signIn.browserHashes}::bytea[]) and expires_at > now()
+    returning redirect_to, popup_hash, link_session_id`)
+}
+
+export interface IdentityRow {
+  readonly provider: string
+  readonly subject: string
+  readonly user_id: string
+  readonly email: string | null
+  readonly name: string | null
+  readonly is_proven: boolean
+  readonly created_at: Date
+  readonly last_sign_in_at: Date | null
+  readonly [column: string]: unknown
+}
+
+const columns = sql`provider, subject, user_id, email, name, is_proven, created_at, last_sign_in_at`
+
+export async function findIdentity(
+  database: Queryable,
+  provider: string,
+  subject: string,
+): Promise<IdentityRow | undefined> {
+  return await database.maybeOne<IdentityRow>(sql`
+    select ${columns} from basalt.social_identities where provider = ${provider} and subject = ${subject}`)
+}
+
+export async function listIdentities(database: Queryable, userId: string): Promise<IdentityRow[]> {
+  return await database.many<IdentityRow>(sql`
+    select ${columns} from basalt.social_identities where user_id = ${userId} order by created_at, provider, subject`)
+}
+
+export interface IdentityValues {
+  readonly provider: string
+  readonly subject: string
+  readonly userId: string
+  readonly email: string | undefined
+  readonly name: string | undefined
+  readonly isProven: boolean
+  readonly isSignIn: boolean
+  /** Encrypted; undefined: tokens are not kept. */
+  readonly tokens: string | undefined
+  readonly tokensExpireAt: Date | undefined
+}
+
+/** Stores an identity, or what is new of it; an identity of another user becomes one of this user. */
+export async function saveIdentity(database: Queryable, identity: IdentityValues): Promise<void> {
+  await database.count(sql`
+    insert into basalt.social_identities
+      (provider, subject, user_id, email, name, is_proven, tokens, tokens_expire_at, last_sign_in_at)
+    values (${identity.provider}, ${identity.subject}, ${identity.userId}, ${identity.email ?? null},
+      ${identity.name ?? null}, ${identity.isProven}::bool, ${identity.tokens ?? null},
+      ${identity.tokensExpireAt?.toISOString() ?? null}::timestamptz,
+      case when ${identity.isSignIn}::bool then now() end)
+    on conflict (provider, subject) do update set user_id = excluded.user_id, email = excluded.email,
+      name = coalesce(excluded.name, basalt.social_identities.name), is_proven = excluded.is_proven,
+      tokens = excluded.tokens, tokens_expire_at = excluded.tokens_expire_at,
+      last_sign_in_at = coalesce(excluded.last_sign_in_at, basalt.social_identities.last_sign_in_at)`)
+}
+
+export async function deleteIdentities(
+  database: Queryable,
+  userId: string,
+  provider: string,
+): Promise<number> {
+  return await database.count(sql`
+    delete from basalt.social_identities where user_id = ${userId} and provider = ${provider}`)
+}
+
+/** Removes sign-ins and popups that were not finished. */
+export async function deleteExpiredSignIns(database: Queryable): Promise<void> {
+  await database.count(sql`delete from basalt.social_sign_ins where expires_at < now()`)
+  await database.count(sql`delete from basalt.social_popups where expires_at < now()`)
+}
+
+/** How many secrets of clients, set by administrators, each key has sealed. */
+export async function countClientSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.many<{ key: string; count: number }>(sql`
+    select split_part(change ->> 'sealed_secret', '.', 1) as key, count(*)::int as count
+    from basalt.settings, jsonb_each(value) as changes (provider, change)
+    where settings.key = 'social_providers' and change ? 'sealed_secret'
+    group by 1`)
+  return new Map(rows.map(({ key, count }) => [key, count]))
+}

@@ -1,0 +1,31 @@
+import type { Config } from '../../../config/schema.ts'
+import { socialLoginErrors } from './errors.ts'
+
+type RedirectConfig = Pick<Config['auth'], 'oauth_redirect_url' | 'oauth_return_to_allowlist'>
+
+/**
+ * Where the browser goes after a sign-in. Asked at the start and again at the callback.
+ *
+ * @returns undefined when no redirect is configured and none was asked for
+ * @throws AppError invalid_redirect_to
+ */
+export function findRedirectTarget(config: RedirectConfig, given: string | undefined): URL | undefined {
+  const standard = config.oauth_redirect_url === '' ? undefined : new URL(config.oauth_redirect_url)
+  const wanted = given?.trim() ?? ''
+  if (wanted === '') return standard
+  if (standard === undefined) throw socialLoginErrors.invalidRedirectTo()
+  const target = wanted.startsWith('/') ? URL.parse(wanted, standard.origin) : URL.parse(wanted)
+  if (target === null || target.username !== '' || target.password !== '') {
+    throw socialLoginErrors.invalidRedirectTo()
+  }
+  target.hash = ''
+  if (target.origin === standard.origin) return target
+  // A path that leads to another host is no path.
+  if (wanted.startsWith('/')) throw socialLoginErrors.invalidRedirectTo()
+  const isLocal = target.hostname === 'localhost' || target.hostname === '127.0.0.1'
+  const isSafe = target.protocol === 'https:' || (target.protocol === 'http:' && isLocal)
+  if (!isSafe || !config.oauth_return_to_allowlist.includes(target.hostname)) {
+    throw socialLoginErrors.invalidRedirectTo()
+  }
+  return target
+}

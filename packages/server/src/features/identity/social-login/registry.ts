@@ -1,0 +1,199 @@
+import type { Config } from '../../../config/schema.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
+import { sql } from '../../../database/sql.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { SecretBox } from '../../../lib/secret-box.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { type ClientDeps, ProviderClient } from './provider-client.ts'
+import { type BuiltInProvider, builtInProviders } from './providers/index.ts'
+import { createOidcProvider } from './providers/oidc.ts'
+import type { ClientSettings, Provider } from './providers/provider.ts'
+
+/** What an administrator may change of a provider. */
+export interface ProviderChange {
+  readonly enabled?: boolean | undefined
+  readonly client_id?: string | undefined
+  readonly client_secret?: string | undefined
+  readonly store_provider_tokens?: boolean | undefined
+}
+
+/** A change as stored: the secret is encrypted. */
+type StoredChange = Omit<ProviderChange, 'client_secret'> & { readonly sealed_secret?: string }
+
+interface Entry {
+  readonly type: 'builtin' | 'oidc'
+  readonly isEnabled: boolean
+  readonly client: ProviderClient
+}
+
+export interface RegistryDeps extends ClientDeps {
+  readonly database: SystemDatabase
+  readonly config: Config['auth']
+  readonly secrets: () => SecretBox
+  readonly notifications: Notifications
+}
+
+const key = 'social_providers'
+const topic = 'social_providers'
+
+/** The providers of the configuration with what administrators have changed of them, in force on every node. */
+export class ProviderRegistry {
+  readonly #deps: RegistryDeps
+  #changes: Readonly<Record<string, StoredChange>> = {}
+  #entries: ReadonlyMap<string, Entry>
+  readonly #watch: WatchHandle
+
+  constructor(deps: RegistryDeps) {
+    this.#deps = deps
+    this.#entries = this.#build()
+    this.#watch = deps.notifications.watch({
+      topic,
+      version: sql`select jsonb_build_array(value, xmin) from basalt.settings where key = ${key}`,
+      onChange: (version) => {
+        this.#changes = version === null ? {} : JSON.parse(version)[0]
+        this.#entries = this.#build()
+      },
+    })
+  }
+
+  /** The client at an enabled provider. */
+  find(name: string): ProviderClient | undefined {
+    const entry = this.#entries.get(name)
+    return entry?.isEnabled === true && findMissing(entry.client) === undefined ? entry.client : undefined
+  }
+
+  /** The client at a provider, enabled or not. */
+  findAny(name: string): ProviderClient | undefined {
+    return this.#entries.get(name)?.client
+  }
+
+  list() {
+    return [...this.#entries].map(([name, { type, isEnabled, client }]) => ({
+      name,
+      type,
+      display_name: client.provider.title,
+      enabled: isEnabled,
+      client_id_configured: client.settings.clientId !== '',
+    }))
+  }
+
+  /** Changes what is given of a provider. */
+  async change(
+    name: string,
+    { client_secret: secret, ...change }: ProviderChange,
+    origin: RequestOrigin,
+  ): Promise<void> {
+    const stored: StoredChange = {
+      ...change,
+      ...(secret === undefined
+        ? {}
+        : { sealed_secret: this.#deps.secrets().seal(Buffer.from(secret), secretContext(name)) }),
+    }
+    await this.#write(
+      'social_providers.update',
+      name,
+      origin,
+      { ...change, secretChanged: secret !== undefined },
+      sql`
+      insert into basalt.settings as s (key, value)
+      values (${key}, jsonb_build_object(${name}::text, ${JSON.stringify(stored)}::jsonb))
+      on conflict (key) do update set updated_at = now(), value = s.value
+        || jsonb_build_object(${name}::text, coalesce(s.value -> ${name}, '{}') || ${JSON.stringify(stored)}::jsonb)`,
+    )
+  }
+
+  /** Puts the configuration back in force. */
+  async reset(name: string, origin: RequestOrigin): Promise<void> {
+    await this.#write(
+      'social_providers.reset',
+      name,
+      origin,
+      {},
+      sql`
+      update basalt.settings set value = value - ${name}::text, updated_at = now() where key = ${key}`,
+    )
+  }
+
+  async #write(
+    action: string,
+    target: string,
+    origin: RequestOrigin,
+    detail: Readonly<Record<string, unknown>>,
+    statement: ReturnType<typeof sql>,
+  ): Promise<void> {
+    const { database, notifications } = this.#deps
+    await database.transaction(async (transaction) => {
+      await transaction.count(statement)
+      await recordAudit(transaction, { actor: 'admin', action, target, detail, origin })
+    })
+    notifications.announce(topic)
+    // Of several changes at once the last one read is not always the last one committed: the loop reads what is in force.
+    await this.#watch.look()
+  }
+
+  #build(): ReadonlyMap<string, Entry> {
+    const { config } = this.#deps
+    const builtIn = Object.entries(builtInProviders).map(([name, provider]): [string, Entry] => {
+      // Both have the same keys.
+      const { enabled, client_id, client_secret, store_provider_tokens, ...extra } =
+        config.oauth[name as BuiltInProvider]
+      const settings = {
+        clientId: client_id,
+        clientSecret: client_secret,
+        storesTokens: store_provider_tokens,
+        extra,
+      }
+      return [name, this.#entry(name, 'builtin', provider, enabled, settings)]
+    })
+    const oidc = Object.entries(config.oidc).map(([name, given]): [string, Entry] => {
+      const provider = createOidcProvider({
+        title: given.display_name ?? name,
+        scopes: given.scopes ?? ['openid', 'profile', 'email'],
+      })
+      const settings = {
+        clientId: given.client_id,
+        clientSecret: given.client_secret ?? '',
+        storesTokens: given.store_provider_tokens ?? false,
+        extra: { issuer_url: given.issuer_url },
+      }
+      return [name, this.#entry(name, 'oidc', provider, given.enabled ?? true, settings)]
+    })
+    return new Map([...builtIn, ...oidc])
+  }
+
+  #entry(
+    name: string,
+    type: Entry['type'],
+    provider: Provider,
+    isEnabled: boolean,
+    configured: ClientSettings,
+  ): Entry {
+    const change = this.#changes[name] ?? {}
+    const secret =
+      change.sealed_secret === undefined
+        ? undefined
+        : this.#deps.secrets().open(change.sealed_secret, secretContext(name))?.toString()
+    const settings = {
+      ...configured,
+      clientId: change.client_id ?? configured.clientId,
+      clientSecret: secret ?? configured.clientSecret,
+      storesTokens: change.store_provider_tokens ?? configured.storesTokens,
+    }
+    const client = new ProviderClient(provider, settings, this.#deps)
+    return { type, isEnabled: change.enabled ?? isEnabled, client }
+  }
+}
+
+/** The first key that the provider cannot work without. */
+export function findMissing({ provider, settings }: ProviderClient): string | undefined {
+  if (settings.clientId === '') return 'client_id'
+  const isPublic = settings.extra.issuer_url !== undefined
+  if (!isPublic && provider.createClientSecret === undefined && settings.clientSecret === '')
+    return 'client_secret'
+  return provider.requiredExtra?.find((name) => (settings.extra[name] ?? '') === '')
+}
+
+function secretContext(name: string): string {
+  return `client secret of ${name}`
+}

@@ -1,0 +1,91 @@
+import type { Queryable } from '../../../database/system-database.ts'
+import { normalizeEmail } from '../../../lib/email-address.ts'
+import {
+  type AuthenticationResponse,
+  type Client,
+  findOrMakeOwner,
+  finishFirstFactor,
+  insertUser,
+  lockUser,
+  type PendingResponse,
+  takeTransactionLock,
+  type User,
+} from '../accounts/index.ts'
+import type { SocialLoginContext } from './context.ts'
+import { socialLoginErrors } from './errors.ts'
+import type { ProviderClient, ProviderTokens } from './provider-client.ts'
+import { sealTokens } from './provider-tokens.ts'
+import type { Profile } from './providers/provider.ts'
+import { findIdentity, saveIdentity } from './queries.ts'
+
+/** A person, as a provider has just identified them. */
+export interface Arrival {
+  readonly provider: string
+  readonly at: ProviderClient
+  readonly profile: Profile
+  readonly tokens: ProviderTokens
+}
+
+/**
+ * Signs in the account of an identity. An identity that is new belongs to the account with its address, where the provider
+ * says that the address is verified; else an account is made.
+ *
+ * @throws AppError sign_in_refused, email_not_verified
+ */
+export async function signInArrival(
+  { accounts, secrets }: SocialLoginContext,
+  arrival: Arrival,
+  client: Client,
+): Promise<AuthenticationResponse | PendingResponse> {
+  const { provider, profile } = arrival
+  const ended: string[] = []
+  const response = await accounts.database.transaction(async (transaction) => {
+    await lockIdentity(transaction, arrival)
+    const email = verifiedEmail(profile)
+    const known = await findProvenUser(transaction, arrival)
+    const user =
+      known ??
+      (email === undefined
+        ? await insertUser(transaction, {})
+        : await findOrMakeOwner(accounts, transaction, email, ended))
+    if (user === undefined) throw socialLoginErrors.signInRefused()
+    const identity = { provider, subject: profile.subject }
+    await saveIdentity(transaction, {
+      ...identity,
+      userId: user.id,
+      email: profile.email,
+      name: profile.name,
+      isProven: true,
+      isSignIn: true,
+      ...sealTokens(secrets, arrival.at, identity, arrival.tokens),
+    })
+    const provesEmail = known === undefined && email !== undefined
+    const session = await finishFirstFactor(accounts, transaction, user, 'oauth', client, provesEmail)
+    if (session === undefined) throw socialLoginErrors.signInRefused()
+    return session
+  })
+  for (const id of ended) accounts.endedSessions.add(id)
+  return response
+}
+
+/** One sign-in or link of an identity at a time. */
+export async function lockIdentity(
+  database: Queryable,
+  { provider, profile }: Pick<Arrival, 'provider' | 'profile'>,
+): Promise<void> {
+  await takeTransactionLock(database, `social identity ${provider} ${profile.subject}`)
+}
+
+/** The address, if the provider vouches for it; normalized. */
+export function verifiedEmail({ email, isEmailVerified }: Profile): string | undefined {
+  return isEmailVerified && email !== undefined ? normalizeEmail(email) : undefined
+}
+
+/** An identity that was linked by an access token of unknown audience opens no account. */
+async function findProvenUser(
+  database: Queryable,
+  { provider, profile }: Pick<Arrival, 'provider' | 'profile'>,
+): Promise<User | undefined> {
+  const identity = await findIdentity(database, provider, profile.subject)
+  return identity?.is_proven === true ? await lockUser(database, identity.user_id) : undefined
+}

@@ -1,0 +1,166 @@
+import { Type } from 'typebox'
+import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { authenticationOrPendingSchema, authenticationSchema } from '../accounts/index.ts'
+
+const tags = ['accounts']
+const provider = Type.String({ description: 'Such as `google`, or the name of an OpenID provider.' })
+const params = Type.Object({ provider })
+const text = (description: string) => Type.Optional(Type.String({ description, maxLength: 4096 }))
+const nullable = Type.Union([Type.String(), Type.Null()])
+
+export const startSchema = {
+  tags,
+  summary: 'Sign in with a provider',
+  description:
+    'For browsers: sets a cookie and redirects to the provider. With `state`, the client id of a stream opened with ' +
+    '`oauth=true`, a page says first what is about to happen.',
+  params,
+  querystring: Type.Object({
+    redirect_to: text('Where to return; a path, or an address on an allowed host.'),
+    state: text('Client id of the stream that waits for the tokens.'),
+    scopes: text('Not used.'),
+    link: text('What `POST /api/auth/link/oauth/begin` has answered.'),
+    confirm: text('What the page leads to.'),
+  }),
+  response: responses({
+    200: {
+      description: 'A page that says what is about to happen.',
+      content: { 'text/html': { schema: Type.String() } },
+    },
+    307: Type.Null({ description: 'To the provider.' }),
+  }),
+}
+
+export const callbackSchema = {
+  tags,
+  summary: 'Finish signing in with a provider',
+  description:
+    'For browsers that come back from the provider. Redirects with `token` and `refreshToken`, or `mfa_pending` and ' +
+    '`mfa_token`, in the fragment; answers JSON where no redirect is configured.',
+  params,
+  response: responses({ 200: authenticationOrPendingSchema }),
+}
+
+export const linkSchema = {
+  tags,
+  summary: 'Give an anonymous account an identity at a provider',
+  security: bearerSecurity,
+  body: Type.Object({
+    provider: text('Such as `google`.'),
+    access_token: text("The provider's token, issued to this server's client."),
+  }),
+  response: responses({ 200: authenticationSchema }),
+}
+
+export const beginLinkSchema = {
+  tags,
+  summary: 'Begin to link a provider to the account',
+  description:
+    'The browser goes to `url`, within ten minutes. With a second factor enrolled this takes an aal2 session.',
+  security: bearerSecurity,
+  body: Type.Object({ provider: text('Such as `google`.'), redirect_to: text('Where to return.') }),
+  response: responses({ 200: Type.Object({ url: Type.String() }) }),
+}
+
+export const unlinkSchema = {
+  tags,
+  summary: 'Unlink a provider from the account',
+  description: 'The last way to sign in is kept. With a second factor enrolled this takes an aal2 session.',
+  security: bearerSecurity,
+  body: Type.Object({ provider: text('Such as `google`.') }),
+  response: responses({ 204: noContent }),
+}
+
+export const identitiesSchema = {
+  tags,
+  summary: "The account's identities at providers",
+  security: bearerSecurity,
+  response: responses({
+    200: Type.Array(
+      Type.Object({
+        provider: Type.String(),
+        subject: Type.String({ description: "The provider's id of the person." }),
+        email: nullable,
+        name: nullable,
+        proven: Type.Boolean({ description: 'False: linked, but not yet a way to sign in.' }),
+        createdAt: Type.String(),
+        lastSignInAt: nullable,
+      }),
+    ),
+  }),
+}
+
+const listed = Type.Object({
+  name: Type.String(),
+  type: Type.String({ description: '`builtin` or `oidc`.' }),
+  display_name: Type.String(),
+  enabled: Type.Boolean(),
+  client_id_configured: Type.Boolean(),
+})
+
+const admin = { tags: ['admin'], security: bearerSecurity }
+
+export const providersSchema = {
+  ...admin,
+  summary: 'Sign-in providers',
+  response: responses({ 200: Type.Object({ providers: Type.Array(listed) }) }),
+}
+
+export const changeProviderSchema = {
+  ...admin,
+  summary: 'Change a sign-in provider',
+  description: 'What is left out stays. In force on every node within a second.',
+  params,
+  body: Type.Object({
+    enabled: Type.Optional(Type.Boolean()),
+    client_id: text('Id of the client.'),
+    client_secret: text('Secret of the client; stored encrypted.'),
+    store_provider_tokens: Type.Optional(Type.Boolean()),
+  }),
+  response: responses({ 200: listed }),
+}
+
+export const resetProviderSchema = {
+  ...admin,
+  summary: 'Put the configuration of a sign-in provider back in force',
+  params,
+  response: responses({ 204: noContent }),
+}
+
+export const testProviderSchema = {
+  ...admin,
+  summary: 'Test a sign-in provider',
+  description: 'Discovers the provider and asks its token endpoint whether it knows the client.',
+  params,
+  response: responses({
+    200: Type.Object({
+      success: Type.Boolean(),
+      message: Type.String(),
+      callback_url: Type.String({ description: 'To be registered at the provider.' }),
+    }),
+  }),
+}
+
+export const tokensSchema = {
+  ...admin,
+  summary: "A user's tokens of providers",
+  params: Type.Object({ id: Type.String() }),
+  response: responses({
+    200: Type.Array(
+      Type.Object({
+        provider: Type.String(),
+        subject: Type.String(),
+        accessToken: Type.String(),
+        refreshToken: Type.Optional(Type.String()),
+        expiresAt: nullable,
+      }),
+    ),
+  }),
+}
+
+export const forgetTokensSchema = {
+  ...admin,
+  summary: "Remove a user's tokens of a provider",
+  params: Type.Object({ id: Type.String(), provider }),
+  response: responses({ 204: noContent }),
+}

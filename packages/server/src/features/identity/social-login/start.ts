@@ -1,0 +1,169 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { addressKey } from '../../../http/client-address.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
+import { sendPage } from '../../../http/send-page.ts'
+import { createPage, escapeHtml } from '../../../lib/page.ts'
+import { hashToken } from '../../../lib/tokens.ts'
+import {
+  fieldRequired,
+  findSessionOwner,
+  findUserById,
+  requireAttempt,
+  requirePassedFactor,
+} from '../accounts/index.ts'
+import { bindState } from './binding.ts'
+import { bindBrowser, browserHashes, signInSeconds } from './browser-cookie.ts'
+import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
+import { socialLoginErrors } from './errors.ts'
+import { explainFailure } from './failure.ts'
+import type { ProviderClient } from './provider-client.ts'
+import { insertSignIn } from './queries.ts'
+import { findRedirectTarget } from './redirect-target.ts'
+
+export interface StartQuery {
+  readonly redirect_to?: string
+  /** Id of the stream that waits for the tokens. */
+  readonly state?: string
+  /** What {@link beginLink} has answered. */
+  readonly link?: string
+  readonly confirm?: string
+}
+
+/** Sends the browser to the provider. @throws AppError provider_not_configured, invalid_redirect_to, … */
+export async function start(
+  context: SocialLoginContext,
+  provider: string,
+  query: StartQuery,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { accounts, registry, popups } = context
+  const at = registry.find(provider)
+  if (at === undefined) throw socialLoginErrors.providerNotConfigured(provider)
+  const link = query.link === undefined ? undefined : openLink(context, provider, query.link)
+  const redirectTo = link?.redirectTo ?? query.redirect_to
+  findRedirectTarget(accounts.config, redirectTo)
+  await requireStart(context, request)
+  const https = isHttps(context)
+  const popupHash = query.state === undefined || query.state === '' ? undefined : hashToken(query.state)
+  if (popupHash !== undefined && !(await popups.isOpen(popupHash, browserHashes(request, https)))) {
+    throw socialLoginErrors.invalidPopup()
+  }
+  const browserHash = bindBrowser(request, reply, {
+    isHttps: https,
+    crossSite: at.provider.responseMode === 'form_post',
+  })
+  if (popupHash !== undefined || link !== undefined) {
+    const confirmation = confirmationOf(context, browserHash, query.state ?? '', query.link ?? '')
+    if (!isSame(query.confirm ?? '', confirmation)) {
+      return await sendConfirmation(context, at, provider, { ...query, confirm: confirmation }, link, reply)
+    }
+  }
+  const state = randomBytes(32).toString('base64url')
+  const binding = bindState(accounts.keys.codes, provider, state, callbackUrl(context, provider))
+  const url = await at.createAuthorizationUrl(binding).catch((error) => {
+    throw explainFailure(accounts.log, provider, error)
+  })
+  await insertSignIn(accounts.database, {
+    stateHash: hashToken(state),
+    provider,
+    browserHash,
+    redirectTo: redirectTo === '' ? undefined : redirectTo,
+    popupHash,
+    linkSessionId: link?.sessionId,
+  })
+  return reply.redirect(url.href, 307)
+}
+
+/** Counts what an address begins: each leaves a row for ten minutes. @throws AppError too_many_requests */
+export async function requireStart({ accounts }: SocialLoginContext, request: FastifyRequest): Promise<void> {
+  const attempts = accounts.isDevelopment ? 30_000 : 300
+  const limit = { name: 'social.start', attempts, windowSeconds: 3600 }
+  await requireAttempt(accounts.throttle, limit, addressKey(request))
+}
+
+/** Says whom the sign-in is for, before it begins: a page of another site can open this address too. */
+async function sendConfirmation(
+  context: SocialLoginContext,
+  { provider: { title } }: ProviderClient,
+  name: string,
+  query: StartQuery,
+  link: LinkTicket | undefined,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { accounts } = context
+  const userId = link && (await findSessionOwner(accounts.database, link.sessionId))
+  const user = userId === undefined ? undefined : await findUserById(accounts.database, userId)
+  if (link !== undefined && user === undefined) throw socialLoginErrors.invalidState()
+  const whose = user?.email ?? 'your anonymous account'
+  const say =
+    link === undefined
+      ? `You are about to sign in with ${title}, in the window of ${accounts.appName} that opened this one.`
+      : `Your account at ${title} will be able to sign in to ${whose}. Continue only if that account is yours.`
+  const target = `/api/auth/oauth/${encodeURIComponent(name)}?${new URLSearchParams({ ...query })}`
+  return sendPage(
+    reply.header('cache-control', 'no-store'),
+    createPage({
+      title: `Continue with ${title}`,
+      application: accounts.appName,
+      body: `<div class="narrow">
+<h1>${escapeHtml(`Continue with ${title}`)}</h1>
+<p id="say" role="status">${escapeHtml(say)}</p>
+<p><a class="button" id="continue" href="${escapeHtml(target)}">Continue</a></p>
+</div>`,
+    }),
+  )
+}
+
+/** What only the page that this browser was shown leads to. */
+function confirmationOf({ accounts }: SocialLoginContext, browserHash: Buffer, ...about: string[]): string {
+  return createHmac('sha256', accounts.keys.codes)
+    .update(JSON.stringify(['social confirmation', browserHash.toString('hex'), ...about]))
+    .digest('base64url')
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+interface LinkTicket {
+  readonly sessionId: string
+  readonly redirectTo: string | undefined
+}
+
+const linkContext = (provider: string) => `link ${provider}`
+
+/**
+ * Begins to link a provider to the caller's account. The browser cannot send a token, so the address carries who asked.
+ *
+ * @returns where the browser goes
+ */
+export async function beginLink(
+  context: SocialLoginContext,
+  caller: UserIdentity,
+  { provider, redirect_to: redirectTo }: { provider?: string | undefined; redirect_to?: string | undefined },
+): Promise<string> {
+  const { accounts, registry, secrets } = context
+  if (provider === undefined || provider === '') throw fieldRequired('provider')
+  if (registry.find(provider) === undefined) throw socialLoginErrors.linkProviderNotConfigured(provider)
+  findRedirectTarget(accounts.config, redirectTo)
+  await requirePassedFactor(accounts, accounts.database, caller)
+  const { sessionId } = caller
+  if (sessionId === undefined || (await findSessionOwner(accounts.database, sessionId)) !== caller.userId) {
+    throw socialLoginErrors.invalidState()
+  }
+  const expiresAt = accounts.clock.now().getTime() + signInSeconds * 1000
+  const content = JSON.stringify({ sessionId, redirectTo, expiresAt })
+  const link = secrets().seal(Buffer.from(content), linkContext(provider))
+  return `${context.publicBaseUrl()}/api/auth/oauth/${encodeURIComponent(provider)}?${new URLSearchParams({ link })}`
+}
+
+function openLink({ accounts, secrets }: SocialLoginContext, provider: string, link: string): LinkTicket {
+  const opened = secrets().open(link, linkContext(provider))
+  if (opened === undefined) throw socialLoginErrors.invalidState()
+  const { sessionId, redirectTo, expiresAt } = JSON.parse(opened.toString())
+  if (expiresAt <= accounts.clock.now().getTime()) throw socialLoginErrors.invalidState()
+  return { sessionId, redirectTo }
+}
