@@ -201,6 +201,7 @@ function readName(given = ''): string {
   if (name.length > nameLimit) throw apiKeyErrors.invalidApiKey(`name: at most ${nameLimit} characters`)
   // Postgres has no NUL in texts.
   if (name.includes('\0')) throw apiKeyErrors.invalidApiKey('name: NUL is not allowed')
+  if (!name.isWellFormed()) throw apiKeyErrors.invalidApiKey('name: expected well-formed Unicode')
   return name
 }
 
@@ -217,7 +218,7 @@ function isScope(text: string): text is Scope {
 function readTables(tables: readonly string[]): string[] {
   if (tables.length > tablesLimit) throw apiKeyErrors.invalidApiKey(`allowedTables: at most ${tablesLimit}`)
   for (const name of tables) {
-    if (name.trim() === '' || name.length > tableNameLimit || name.includes('\0')) {
+    if (name.trim() === '' || name.length > tableNameLimit || name.includes('\0') || !name.isWellFormed()) {
       throw apiKeyErrors.invalidApiKey(
         `allowedTables: ${JSON.stringify(name)} is not the name of a collection`,
       )

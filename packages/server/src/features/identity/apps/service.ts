@@ -140,6 +140,7 @@ function readName(given = ''): string {
   if (name.length > nameLimit) throw appErrors.invalidApp(`name: at most ${nameLimit} characters`)
   // Postgres has no NUL in texts.
   if (name.includes('\0')) throw appErrors.invalidApp('name: NUL is not allowed')
+  if (!name.isWellFormed()) throw appErrors.invalidApp('name: expected well-formed Unicode')
   return name
 }
 

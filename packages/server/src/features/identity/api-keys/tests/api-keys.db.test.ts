@@ -100,6 +100,11 @@ describe('api keys › administration', () => {
     [{ userId: alice, name: ' ' }, 'name is required'],
     [{ userId: alice, name: 'n'.repeat(201) }, 'name: at most 200 characters'],
     [{ userId: alice, name: 'a\0' }, 'name: NUL is not allowed'],
+    [{ userId: alice, name: 'a\ud800' }, 'name: expected well-formed Unicode'],
+    [
+      { userId: alice, name: 'n', allowedTables: ['a\ud800'] },
+      'allowedTables: "a\\ud800" is not the name of a collection',
+    ],
     [{ userId: alice, name: 'n', appId: 'x' }, 'invalid appId format'],
     [{ userId: alice, name: 'n', orgId: 'x' }, 'invalid orgId format'],
     [{ userId: alice, name: 'n', appId: alice, orgId: alice }, 'appId and orgId are mutually exclusive'],

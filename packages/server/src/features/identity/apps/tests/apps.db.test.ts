@@ -74,6 +74,7 @@ describe('apps', () => {
     [{ name: ' ', ownerUserId: alice }, 'name is required'],
     [{ name: 'n'.repeat(201), ownerUserId: alice }, 'name: at most 200 characters'],
     [{ name: 'a\0', ownerUserId: alice }, 'name: NUL is not allowed'],
+    [{ name: 'a\ud800', ownerUserId: alice }, 'name: expected well-formed Unicode'],
     [{ name: 'a' }, 'ownerUserId is required'],
     [{ name: 'a', ownerUserId: 'x' }, 'invalid ownerUserId format'],
     [{ name: 'a', ownerUserId: unknownId }, 'owner user not found'],
