@@ -21,6 +21,7 @@ const smallTables = new Set([
   'event_cursors',
   'matviews',
   'migrations',
+  'oauth_version',
   'opened_schemas',
   'outbox_pruned',
   'realtime_channels',
