@@ -43,7 +43,7 @@ const openAgainMs = 100
 
 /**
  * A bounded set of connections. Unlike a general pool it fails fast: waiting is bounded in number and time, a
- * database that is unavailable fails all callers at once, and a caller that has gone gives its slot back.
+ * database that is unavailable fails all callers at once, and a caller that disconnects gives its slot back.
  */
 export class Pool {
   readonly #options: PoolOptions

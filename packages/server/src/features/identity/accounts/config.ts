@@ -54,7 +54,7 @@ export const accountKeys = {
     ),
     anonymous_days: integer(
       30,
-      'Days after which an anonymous account that nobody linked is removed.',
+      'Days after which an unlinked anonymous account is removed.',
       1,
       36_500,
     ),

@@ -124,7 +124,7 @@ export async function rotateApiKey(
   return key
 }
 
-/** Revokes what somebody else may have made before the owner of the address came. */
+/** Revokes keys that were made before the owner of the address signed in by mail. */
 export async function revokeApiKeysOf(database: Queryable, userId: string): Promise<void> {
   await database.count(sql`
     update basalt.api_keys set revoked_at = now() where user_id = ${userId} and revoked_at is null`)

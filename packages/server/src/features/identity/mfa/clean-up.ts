@@ -22,7 +22,7 @@ export function defineUnfinishedHousekeeping(
   )
 }
 
-/** What the operator has to ask for: anonymous accounts and enrolments that nobody finished. */
+/** What the operator has to ask for: unlinked anonymous accounts and unfinished enrolments. */
 export async function cleanUp(
   database: SystemDatabase,
   config: Config['auth']['clean_up'],

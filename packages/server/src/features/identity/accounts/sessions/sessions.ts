@@ -26,7 +26,7 @@ export interface SessionStart {
 }
 
 /**
- * Undefined when the user is gone or disabled, or the password has been replaced since it was checked. Whoever replaces
+ * Undefined when the user is gone or disabled, or the password has been replaced since it was checked. What replaces
  * a password ends the sessions after it; the lock puts this session before that or refuses it.
  */
 export async function insertSession(

@@ -386,7 +386,7 @@ describe('api keys › in use', () => {
   })
 
   test('cost no query when they are mistyped', async () => {
-    // Without the table whoever asks the database fails.
+    // Without the table every request that needs the database fails.
     await app.sql('alter table basalt.api_key_secrets rename to moved')
     try {
       const mistyped = `basalt_key_${'0'.repeat(49)}`

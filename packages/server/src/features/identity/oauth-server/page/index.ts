@@ -34,7 +34,7 @@ const path = '/oauth/authorize'
 
 /**
  * The authorization endpoint for people (RFC 6749 §3.1): signs a person in, asks for consent, leads back to the client. It
- * keeps nobody signed in: the session ends with the answer. All of it are forms, which work without a script; only passkeys
+ * keeps no session: the session ends with the answer. All of it are forms, which work without a script; only passkeys
  * need one.
  */
 export function authorizePage(app: HttpServer, context: PageContext): void {

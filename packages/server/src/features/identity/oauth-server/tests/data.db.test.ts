@@ -60,7 +60,7 @@ describe('oauth server › access tokens', () => {
     expect(json).toMatchObject({ who: alice, aal: 'aal1', email: 'alice@example.com', verified: true })
   })
 
-  test('of client credentials act for nobody', async () => {
+  test('of client credentials act for no user', async () => {
     const form = { grant_type: 'client_credentials', scope: '*', client_id: client.clientId }
     const { access_token } = (await askToken(first, { ...form, client_secret: client.clientSecret })).json
     expect((await ask('GET', '/api/collections/note', access_token)).json.items).toEqual([])

@@ -120,7 +120,7 @@ describe('social login › link by access token', () => {
     expect([refused.status, refused.json.message]).toEqual([409, 'email already belongs to another account'])
   })
 
-  test('where the audience cannot be asked: linked without an address, and no way to sign in', async () => {
+  test('of a provider without a check of audiences: linked without an address, and no way to sign in', async () => {
     issueToken('ours', newId())
     const { token } = await anonymous()
     const linked = await link(token, { provider: 'spotify', access_token: 'x' })
