@@ -52,12 +52,7 @@ export const accountKeys = {
       false,
       'Whether unlinked anonymous accounts and unfinished enrolments are removed every hour, by a job.',
     ),
-    anonymous_days: integer(
-      30,
-      'Days after which an unlinked anonymous account is removed.',
-      1,
-      36_500,
-    ),
+    anonymous_days: integer(30, 'Days after which an unlinked anonymous account is removed.', 1, 36_500),
     enrollment_minutes: integer(
       10,
       'Minutes after which an unconfirmed second factor is removed.',
