@@ -15,13 +15,15 @@ const plainField = /^(?:[0-9*,/-]|[a-z]{3})+$/i
 /** `*\/15 9-17 * * mon-fri`; undefined when it is no cron expression, or names a day that no year has. */
 export function parseCronExpression(text: string): CronExpression | undefined {
   const fields = text.trim().split(/[ \t]+/)
-  const [, hour = '', day = '', , weekday = ''] = fields
+  const [, hour = '', day = '', month = '', weekday = ''] = fields
   if (text.length > longestExpression || fields.length !== 5) return undefined
   if (!fields.every((field) => plainField.test(field))) return undefined
   // Where both the day of the month and the weekday are restricted, either of them suffices (POSIX crontab).
   const domAndDow = day.startsWith('*') || weekday.startsWith('*')
   const cron = readCron(fields.join(' '), domAndDow)
-  if (cron === undefined || cron.nextRun() === null) return undefined
+  // Looking for a day that no year has, the library recurses until the stack is full.
+  const days = readCron(`0 0 ${day} ${month} *`, true)
+  if (cron === undefined || days === undefined || !leapYear.some((date) => days.match(date))) return undefined
   const hours = readCron(`0 ${hour} * * *`, true)
   return {
     nextAfter: (local) => cron.nextRun(new Date(local))?.getTime(),
@@ -29,6 +31,8 @@ export function parseCronExpression(text: string): CronExpression | undefined {
   }
 }
 
+/** The first moment of each day. */
+const leapYear = Array.from({ length: 366 }, (_, day) => new Date(Date.UTC(2000, 0, 1 + day)))
 const wholeDay = Array.from({ length: 24 }, (_, hour) => new Date(Date.UTC(2000, 0, 1, hour)))
 
 function readCron(expression: string, domAndDow: boolean): Cron | undefined {
