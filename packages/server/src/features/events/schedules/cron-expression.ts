@@ -21,9 +21,10 @@ export function parseCronExpression(text: string): CronExpression | undefined {
   // Where both the day of the month and the weekday are restricted, either of them suffices (POSIX crontab).
   const domAndDow = day.startsWith('*') || weekday.startsWith('*')
   const cron = readCron(fields.join(' '), domAndDow)
-  // Looking for a day that no year has, the library recurses until the stack is full.
+  if (cron === undefined) return undefined
+  // Looking for a day that no year has, the library recurses until the stack is full. Any month has each weekday.
   const days = readCron(`0 0 ${day} ${month} *`, true)
-  if (cron === undefined || days === undefined || !leapYear.some((date) => days.match(date))) return undefined
+  if (domAndDow && !leapYear.some((date) => days?.match(date))) return undefined
   const hours = readCron(`0 ${hour} * * *`, true)
   return {
     nextAfter: (local) => cron.nextRun(new Date(local))?.getTime(),

@@ -112,6 +112,11 @@ describe('what is no cron expression', () => {
   })
 })
 
+test('a day that no year has is accepted beside a weekday, either of which suffices', () => {
+  const next = parseCronExpression('0 0 31 2 1')?.nextAfter(Date.UTC(2026, 0, 1))
+  expect(next).toBe(Date.UTC(2026, 1, 2))
+})
+
 /** Days before, on and after which clocks are changed, and plain ones. */
 const moments: readonly (readonly [string, string])[] = [
   ['UTC', '2026-02-27'],
