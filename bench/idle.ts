@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createClusterTemplate } from '../packages/server/test/cluster-template.ts'
 import { startThrowAwayCluster } from '../packages/server/test/throw-away-cluster.ts'
 import { startTransactionPooler } from '../packages/server/test/transaction-pooler.ts'
 import { createDirectory, startServer } from './server.ts'
@@ -7,7 +8,8 @@ import { createDirectory, startServer } from './server.ts'
 /** Transactions a second of a node without clients, by how it reaches the database. */
 const seconds = 15
 
-await using cluster = await startThrowAwayCluster()
+using template = await createClusterTemplate()
+await using cluster = await startThrowAwayCluster({}, template.directory)
 
 async function measure(name: string, env: Readonly<Record<string, string>>): Promise<void> {
   const directory = createDirectory()
