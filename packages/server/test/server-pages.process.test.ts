@@ -49,6 +49,8 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
     const block = `[id$="${operation}"]`
     await expect.poll(() => exists(block), wait).toBe(true)
     await click(`${block} .opblock-summary-control`)
+    // Before the page has resolved the operation it shows no responses, and a click makes the button stop for good.
+    await expect.poll(() => exists(`${block} .responses-inner .response`), wait).toBe(true)
     await expect.poll(() => exists(`${block} .execute`), wait).toBe(true)
     const status = `${block} .live-responses-table tbody .response-col_status`
     // Until the page has resolved the operation the button does nothing; a person clicks it again.
