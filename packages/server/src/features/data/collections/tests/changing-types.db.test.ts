@@ -72,7 +72,8 @@ const cases: readonly Case[] = [
   {
     name: 'text becomes int',
     setup: tables('text', ["'1'", "'2'"]),
-    ddl: alterType('int', 'using v::int'),
+    // A writer may have left its text for a moment.
+    ddl: alterType('int', "using case when v <> 'abc' then v::int end"),
     filters: ['v=1', "v='abc'", 'v in (1,2)', 'v>1'],
     values: ['abc', 7],
   },
