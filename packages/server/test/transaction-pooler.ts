@@ -3,7 +3,7 @@ import { createReader, failure, greeting, int32, text } from './postgres-wire.ts
 
 /**
  * A pooler in transaction mode, as PgBouncer has it: many clients share few sessions, and each transaction may run
- * on another one. The process id it reports to all clients is that of one session, whoever may use it, and it refuses
+ * on another one. The process id it reports to all clients is that of one session, whichever client uses it, and it refuses
  * what such a pooler cannot keep.
  */
 export interface TransactionPooler extends AsyncDisposable {

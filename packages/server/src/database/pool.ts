@@ -55,6 +55,8 @@ export class Pool {
   readonly #meter: PoolMeter
   #opening = 0
   #openFailedAt = Number.NEGATIVE_INFINITY
+  /** When a connection was opened or given back. */
+  #answeredAt = Number.NEGATIVE_INFINITY
   #patience: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
   #drained: (() => void) | undefined
@@ -157,7 +159,7 @@ export class Pool {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
-        reject(new PoolExhausted('no database connection became free in time'))
+        reject(this.#timeOut(waiter))
         this.#noticeUnused()
       }, this.#options.acquireTimeoutMs)
       const waiter: Waiter = { since: performance.now(), subject, isAbandoned, resolve, reject, timer }
@@ -166,6 +168,13 @@ export class Pool {
         this.#grow()
       else this.#beImpatient()
     })
+  }
+
+  /** A database that has accepted no connection during the whole wait is unavailable, any other one is busy. */
+  #timeOut({ since }: Waiter): Error {
+    return this.#opening > 0 && this.#answeredAt < since
+      ? new ConnectionLost('the database accepted no connection in time')
+      : new PoolExhausted('no database connection became free in time')
   }
 
   /** While a request waits that another connection would serve. */
@@ -246,6 +255,7 @@ export class Pool {
     if (!connection.isOpen) {
       this.#grow()
     } else {
+      this.#answeredAt = performance.now()
       const waiter = this.#isBusyEnough() ? undefined : this.#nextWaiter()
       if (waiter !== undefined) {
         waiter.resolve(this.#begin(connection, waiter.subject, waiter.isAbandoned))

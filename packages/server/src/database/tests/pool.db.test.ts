@@ -318,7 +318,7 @@ describe('closing', () => {
         return connection
       },
     })
-    await expect(pool.use({ run: quick })).rejects.toBeInstanceOf(PoolExhausted)
+    await expect(pool.use({ run: quick })).rejects.toBeInstanceOf(ConnectionLost)
     const closed = pool.close()
     allow()
     await closed
