@@ -1,8 +1,6 @@
-import { queryObjects } from 'node:v8'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
-import { Metrics } from '../../../../http/metrics.ts'
 
 let app: TestApp
 const token = userToken({ sub: alice })
@@ -136,22 +134,6 @@ describe('GET /metrics', () => {
     const labels = new Set(after.flatMap((sample) => Object.keys(sample.labels)))
     expect(labels).toEqual(new Set(['operation', 'status', 'le']))
     expect(JSON.stringify(after)).not.toContain('s3cret')
-  })
-})
-
-describe('metrics of the process', () => {
-  test('do not hold a closed server in memory', async () => {
-    // Collects garbage before it counts.
-    const countServers = () => queryObjects(Metrics, { format: 'count' })
-    const before = countServers()
-    // A function of its own: nothing of this one refers to the server.
-    const serve = async () => {
-      await using other = await createTestApp({ database: app.database })
-      expect(countServers()).toBe(before + 1)
-      expect((await other.request('GET', '/metrics')).status).toBe(200)
-    }
-    await serve()
-    await expect.poll(countServers, { timeout: 30_000, interval: 250 }).toBeLessThanOrEqual(before)
   })
 })
 
