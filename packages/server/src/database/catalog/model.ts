@@ -82,6 +82,8 @@ export interface ColumnType {
   readonly element: ColumnType | undefined
   /** What a composite type is made of; undefined when it is none. */
   readonly attributes: readonly Attribute[] | undefined
+  /** Whether it is a range or holds several; undefined for every other type. */
+  readonly range: 'range' | 'multirange' | undefined
   /** Schema of the extension whose type it is, PostGIS, where its functions are; undefined for every other type. */
   readonly spatialSchema: string | undefined
   /** Whether it holds text, so that LIKE applies: text, varchar, char, name, citext and domains over them. */

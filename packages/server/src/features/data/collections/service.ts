@@ -16,7 +16,7 @@ import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
 import { parseListQuery, parseRecordQuery } from './parse/list-query.ts'
 import { parseRecordBody } from './parse/record-body.ts'
 import { parsePathId } from './parse/record-id.ts'
-import { planList } from './plan/list.ts'
+import { planList, relationsOfList } from './plan/list.ts'
 import type { Reader } from './plan/reader.ts'
 import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
 import { explainingRefusal } from './refusal.ts'
@@ -66,13 +66,13 @@ export function createCollectionService({
 
   async function read(
     caller: Caller,
-    record: RecordPlan,
+    relations: readonly Relation[],
     calls: readonly Call[],
   ): Promise<readonly Answer[]> {
     try {
       return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
     } catch (error) {
-      throw (await findDefinitionFault(caller, error, { relations: relationsOf(record) })) ?? error
+      throw (await findDefinitionFault(caller, error, { relations })) ?? error
     }
   }
 
@@ -134,8 +134,9 @@ export function createCollectionService({
             }
           },
         )
-        requireTables(caller, plan.record)
-        return formatPage(plan, await read(caller, plan.record, calls))
+        const relations = relationsOfList(plan)
+        requireTables(caller, relations)
+        return formatPage(plan, await read(caller, relations, calls))
       }),
 
     get: (caller, collection, id, queryString) =>
@@ -151,9 +152,10 @@ export function createCollectionService({
             return { record: planned, template: statements.template(compileGet(planned)) }
           },
         )
-        requireTables(caller, record)
+        const relations = relationsOf(record)
+        requireTables(caller, relations)
         const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
-        const [answer] = await read(caller, record, [call])
+        const [answer] = await read(caller, relations, [call])
         return requireRecord(answer)
       }),
 
@@ -216,9 +218,9 @@ function requireWritableBy(caller: Caller, catalog: Catalog, collection: string)
 }
 
 /** The plan may have been made for another caller. */
-function requireTables({ scope }: Caller, record: RecordPlan): void {
+function requireTables({ scope }: Caller, relations: readonly Relation[]): void {
   if (scope.kind !== 'caller' || scope.grant?.tables === undefined) return
-  for (const relation of relationsOf(record)) requireTable(scope, relation.collection)
+  for (const { collection } of relations) requireTable(scope, collection)
 }
 
 function readerOf({ scope }: Caller): Reader {

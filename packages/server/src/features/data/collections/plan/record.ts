@@ -84,7 +84,7 @@ function planExpand(
 }
 
 /** By its name, or by the column of a many-to-one. */
-function findRelationship(relation: Relation, name: string): Relationship | undefined {
+export function findRelationship(relation: Relation, name: string): Relationship | undefined {
   return (
     relation.relationships.get(name) ??
     [...relation.relationships.values()].find(
