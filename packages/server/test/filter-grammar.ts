@@ -96,7 +96,26 @@ export const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
 
 function anyName(): fc.Arbitrary<string> {
   return fc.oneof(
-    fc.constantFrom('id', 'Größe', '_x', 'a.b', 'a$1', 'and', 'IN', 'null', 'a b', 'a"b', '"', '$1', '-- x', 'not', 'IS', 'Between', 'contains', 'matches'),
+    fc.constantFrom(
+      'id',
+      'Größe',
+      '_x',
+      'a.b',
+      'a$1',
+      'and',
+      'IN',
+      'null',
+      'a b',
+      'a"b',
+      '"',
+      '$1',
+      '-- x',
+      'not',
+      'IS',
+      'Between',
+      'contains',
+      'matches',
+    ),
     fc.string({ minLength: 1, maxLength: 20 }),
     anyUnits({ minLength: 1, maxLength: 10 }),
   )

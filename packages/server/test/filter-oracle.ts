@@ -204,16 +204,14 @@ export const oracleTypes = `
   create type pair as (a int, b text collate "C");`
 
 /** Conditions that the table can be asked for. */
-export const oracleCondition: fc.Arbitrary<Condition> = fc
-  .constantFrom(...oracleColumns)
-  .chain((column) =>
-    fc.oneof(
-      { weight: 4, arbitrary: comparison(column) },
-      { weight: 1, arbitrary: membership(column) },
-      // What has no order lies between nothing.
-      { weight: column.operators.includes('<') ? 1 : 0, arbitrary: interval(column) },
-    ),
-  )
+export const oracleCondition: fc.Arbitrary<Condition> = fc.constantFrom(...oracleColumns).chain((column) =>
+  fc.oneof(
+    { weight: 4, arbitrary: comparison(column) },
+    { weight: 1, arbitrary: membership(column) },
+    // What has no order lies between nothing.
+    { weight: column.operators.includes('<') ? 1 : 0, arbitrary: interval(column) },
+  ),
+)
 
 function comparison({ name, classes, operators }: OracleColumn): fc.Arbitrary<Condition> {
   const value = fc.constantFrom(...classes.flat())
@@ -224,9 +222,7 @@ function comparison({ name, classes, operators }: OracleColumn): fc.Arbitrary<Co
       arbitrary: fc
         .constantFrom(...operators)
         .chain((operator) =>
-          (operator.includes('~') ? pattern : value).map((text) =>
-            compare(name, operator, text),
-          ),
+          (operator.includes('~') ? pattern : value).map((text) => compare(name, operator, text)),
         ),
     },
   )

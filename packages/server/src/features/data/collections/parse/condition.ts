@@ -30,6 +30,8 @@ export interface Subject {
   readonly column: string
   /** Names of relations and then of a column, where the name can be read so. */
   readonly path: readonly string[] | undefined
+  /** Whether it can be read only so. */
+  readonly isPath: boolean
   readonly json: JsonPath | undefined
   readonly position: number
 }
@@ -54,12 +56,21 @@ export interface Value {
 }
 
 /** Words that test a value, and may stand behind NOT. */
-const wordTests = { in: 'IN', between: 'BETWEEN', contains: 'CONTAINS', overlaps: 'OVERLAPS', adjacent: 'ADJACENT', matches: 'MATCHES' }
+const wordTests = {
+  in: 'IN',
+  between: 'BETWEEN',
+  contains: 'CONTAINS',
+  overlaps: 'OVERLAPS',
+  adjacent: 'ADJACENT',
+  matches: 'MATCHES',
+}
 
 export function parseCondition(tokens: TokenReader, name: Token & NameToken): Condition {
+  const hasParts = name.path.length > 1
   const subject: Subject = {
     column: name.name,
-    path: name.path.length > 1 ? name.path : undefined,
+    path: hasParts ? name.path : undefined,
+    isPath: hasParts && !name.isBare,
     json: parseJsonPath(tokens),
     position: name.position,
   }
@@ -69,7 +80,11 @@ export function parseCondition(tokens: TokenReader, name: Token & NameToken): Co
 function parseJsonPath(tokens: TokenReader): JsonPath | undefined {
   const keys: (string | number)[] = []
   let isText = false
-  for (let arrow = tokens.peek(); !isText && (arrow.kind === '->' || arrow.kind === '->>'); arrow = tokens.peek()) {
+  for (
+    let arrow = tokens.peek();
+    !isText && (arrow.kind === '->' || arrow.kind === '->>');
+    arrow = tokens.peek()
+  ) {
     tokens.take()
     keys.push(parseKey(tokens.take(), arrow.kind))
     isText = arrow.kind === '->>'
@@ -110,11 +125,13 @@ function parseNullTest(tokens: TokenReader): Test {
 }
 
 function parseWordTest(tokens: TokenReader, isNegated: boolean, position: number): Test | undefined {
-  if (tokens.takeKeyword('in')) return { kind: 'in', isNegated, values: parseList(tokens, 'IN', parseLiteral) }
+  if (tokens.takeKeyword('in'))
+    return { kind: 'in', isNegated, values: parseList(tokens, 'IN', parseLiteral) }
   if (tokens.takeWord('between')) {
     const low = parseValue(tokens, position)
     const and = tokens.peek()
-    if (!tokens.takeKeyword('and')) throw filterFault(and.position, 'expected AND after BETWEEN and its first value')
+    if (!tokens.takeKeyword('and'))
+      throw filterFault(and.position, 'expected AND after BETWEEN and its first value')
     return { kind: 'between', isNegated, low, high: parseValue(tokens, position) }
   }
   if (tokens.takeWord('matches')) return { kind: 'matches', isNegated, words: parseValue(tokens, position) }
@@ -129,7 +146,11 @@ function parseWordTest(tokens: TokenReader, isNegated: boolean, position: number
   return undefined
 }
 
-function parseList<Item>(tokens: TokenReader, word: string, parseItem: (tokens: TokenReader) => Item): Item[] {
+function parseList<Item>(
+  tokens: TokenReader,
+  word: string,
+  parseItem: (tokens: TokenReader) => Item,
+): Item[] {
   const opening = tokens.take()
   if (opening.kind !== '(') throw filterFault(opening.position, `expected '(' after ${word}`)
   const values = [parseItem(tokens)]

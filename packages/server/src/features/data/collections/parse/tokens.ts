@@ -146,5 +146,12 @@ function readName(text: string, start: number): (Token & NameToken) | undefined 
       isOpen = take(patterns.dot) !== null
     }
   } while (isOpen)
-  return { kind: 'name', name: path.join('.'), path, isBare, position: start, text: text.slice(start, position) }
+  return {
+    kind: 'name',
+    name: path.join('.'),
+    path,
+    isBare,
+    position: start,
+    text: text.slice(start, position),
+  }
 }

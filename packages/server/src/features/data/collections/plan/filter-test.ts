@@ -45,7 +45,10 @@ export function planTest(column: Column, condition: Condition): FilterPlan {
       return negated(condition, planSet(column, condition))
     case 'matches': {
       const operand = planOperand(column, condition)
-      const applies = operand.as === 'column' ? column.type.isText || column.type.base === 'tsvector' : operand.as === 'text'
+      const applies =
+        operand.as === 'column'
+          ? column.type.isText || column.type.base === 'tsvector'
+          : operand.as === 'text'
       if (!applies) throw inapplicable('MATCHES', operand, condition)
       return negated(condition, { kind: 'matches', operand, words: condition.words.text })
     }
@@ -59,7 +62,10 @@ function negated({ isNegated }: { readonly isNegated: boolean }, term: FilterPla
 function planOperand(column: Column, { json, position }: Condition): Operand {
   if (json === undefined) return { column, keys: [], as: 'column' }
   if (column.type.base !== 'jsonb') {
-    throw filterFault(position, `-> does not apply to ${column.name}, which is ${column.typeName} and not jsonb,`)
+    throw filterFault(
+      position,
+      `-> does not apply to ${column.name}, which is ${column.typeName} and not jsonb,`,
+    )
   }
   return { column, keys: json.keys, as: json.isText ? 'text' : 'jsonb' }
 }
@@ -109,7 +115,9 @@ function planSet(column: Column, condition: Condition & { readonly kind: 'set' }
   const { element, range, base } = column.type
   const word = operator.toUpperCase()
   if (operand.as === 'column' && element !== undefined && operator !== 'adjacent') {
-    const elements = values.map((value) => fitting({ ...operand, column: { ...column, type: element } }, value, condition))
+    const elements = values.map((value) =>
+      fitting({ ...operand, column: { ...column, type: element } }, value, condition),
+    )
     return { kind: 'set', operand, operator, value: elements }
   }
   const isDocument = operand.as === 'jsonb' || (operand.as === 'column' && base === 'jsonb')

@@ -46,7 +46,7 @@ export function planFilter(catalog: Catalog, relation: Relation, filter: Filter,
   }
 
   const planCondition = (condition: Condition): FilterPlan => {
-    const column = relation.column.get(condition.column)
+    const column = condition.isPath ? undefined : relation.column.get(condition.column)
     if (column !== undefined) return planTest(column, condition)
     if (condition.path === undefined) throw unknownColumn(condition)
     relatedConditions += 1
