@@ -40,6 +40,8 @@ export interface Relation {
   /** Columns whose values tell any two rows apart: the primary key, else a unique key without NULLs. */
   readonly rowKey: readonly Column[]
   readonly uniqueKeys: readonly Key[]
+  /** The columns of every unique index that holds at all times and for all rows: what `on conflict` can name. */
+  readonly conflictKeys: readonly (readonly Column[])[]
   readonly checks: readonly Check[]
   readonly foreignKeys: readonly ForeignKey[]
   /** By the name it has in `expand`. */
