@@ -142,7 +142,13 @@ export function createWrites(deps: WriteDeps): Writes {
       // What is ignored may have been created after the snapshot of the write, so it takes a statement of its own.
       const further = plan.action === 'ignore' ? [fill(templates.read, slots)] : []
       const work = { relations: answer === undefined ? [relation] : relationsOf(answer), body }
-      const [wrote, found] = await run(context, work, fill(templates.write, slots), capture, further)
+      const attempt = () => run(context, work, fill(templates.write, slots), capture, further)
+      // Of requests that create the same record at once, one may meet another first by a key beside this one. Once
+      // that is committed it is found by this key; a record that has only the other key is met again.
+      const [wrote, found] = await attempt().catch((error) => {
+        if (error instanceof StatementFailed && error.error.code === uniqueViolation) return attempt()
+        throw error
+      })
       const [record, isCreated] = wrote?.rows[0] ?? []
       if (record != null) return { isCreated: isCreated === 't', record }
       if (plan.action === 'update') throw collectionErrors.rowDiscarded()
@@ -186,6 +192,8 @@ export function createWrites(deps: WriteDeps): Writes {
     },
   }
 }
+
+const uniqueViolation = '23505'
 
 /** A failure of ours, about how many rows there are. */
 function isCountFailure(failure: StatementFailed): boolean {

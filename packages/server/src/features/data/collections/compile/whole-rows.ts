@@ -99,7 +99,7 @@ function compileWholeSet(
     check: sql`
       select set_config(${keysSetting}, coalesce(json_agg(json_build_object(${sql.join(members)})), '[]')::text, true)
         is null
-      from (select * from ${name} as t where ${compileConditions(rows, 't')} limit ${sql.integer(limit + 1)}) t`,
+      from (select ${sql.join(key.map(({ name: each }) => sql.id('t', each)))} from ${name} as t where ${compileConditions(rows, 't')} limit ${sql.integer(limit + 1)}) t`,
     before: leaveRowBefore(sql`(
       select coalesce(json_agg(r.whole), '[]')
       from (select ${whole} as whole from ${name} as t where ${isNoted} for update) r)`),

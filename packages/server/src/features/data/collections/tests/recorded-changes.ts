@@ -31,7 +31,7 @@ create table heard.change (id int generated always as identity, collection text,
 export interface RecordedEvent {
   readonly table: string
   readonly action: string
-  /** As JSON has them. */
+  // biome-ignore lint/suspicious/noExplicitAny: rows of any table
   readonly rows: any
 }
 
