@@ -48,6 +48,7 @@ export async function createPlanner(
     changes: silentChangeLog,
     isAudited: false,
     isDevelopment: false,
+    bulkLimit: 1000,
   })
   const caller = { scope, isAdministrator: false, isAbandoned: () => false }
 
@@ -57,8 +58,11 @@ export async function createPlanner(
     const query = search.slice(1)
     const ask = {
       GET: () => (id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query)),
-      POST: () => (id === 'batch' ? service.batch(caller, table, body) : service.create(caller, table, body)),
-      PATCH: () => service.update(caller, table, id, body),
+      POST: () =>
+        id === 'batch'
+          ? service.batch(caller, table, body, query)
+          : service.create(caller, table, body, query),
+      PATCH: () => service.update(caller, table, id, body, query),
     }
     await ask[method]().catch((error) => {
       if (!(error instanceof Recorded)) throw error

@@ -17,6 +17,7 @@ export function wireData(
         changes,
         isAudited: config.audit.tables.length > 0,
         isDevelopment,
+        bulkLimit: config.api.bulk_max_rows,
       }),
       schema(catalog),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),

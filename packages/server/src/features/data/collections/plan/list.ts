@@ -3,8 +3,8 @@ import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
 import type { Reader } from './reader.ts'
-import { planRecord, type RecordPlan } from './record.ts'
-import { planRows, type RowsPlan } from './rows.ts'
+import { planRecord, type RecordPlan, relationsOf } from './record.ts'
+import { planRows, type RowsPlan, relationsOfRows } from './rows.ts'
 
 export interface ListPlan {
   readonly record: RecordPlan
@@ -27,9 +27,14 @@ export function planList(catalog: Catalog, relation: Relation, query: ListQuery,
   }
   return {
     record: planRecord(catalog, relation, query, reader),
-    rows: planRows(relation, query),
+    rows: planRows(catalog, relation, query, reader),
     order: order.keys,
     perPage: query.perPage,
     paging: query.paging,
   }
+}
+
+/** Every relation that the list reads. */
+export function relationsOfList({ record, rows }: ListPlan): readonly Relation[] {
+  return [...new Set([...relationsOf(record), ...relationsOfRows(rows)])]
 }

@@ -1,6 +1,7 @@
-import type { Relation } from '../../../../database/catalog/model.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Filter } from '../parse/filter.ts'
-import { type FilterPlan, planFilter } from './filter.ts'
+import { type FilterPlan, planFilter, relationsOfFilter } from './filter.ts'
+import type { Reader } from './reader.ts'
 
 /**
  * Which rows of a relation a request reads: those for which every condition holds. Everything that is read of them
@@ -19,9 +20,20 @@ export interface RowsQuery {
 }
 
 /** @throws AppError naming the parameter */
-export function planRows(relation: Relation, { filter }: RowsQuery): RowsPlan {
-  return {
-    relation,
-    conditions: filter === undefined ? [] : [{ kind: 'filter', filter: planFilter(relation, filter) }],
+export function planRows(
+  catalog: Catalog,
+  relation: Relation,
+  { filter }: RowsQuery,
+  reader: Reader,
+): RowsPlan {
+  const conditions: RowCondition[] = []
+  if (filter !== undefined) {
+    conditions.push({ kind: 'filter', filter: planFilter(catalog, relation, filter, reader) })
   }
+  return { relation, conditions }
+}
+
+/** The relations that are read to find the rows: their own, and those that conditions follow. */
+export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Relation[] {
+  return [relation, ...conditions.flatMap(({ filter }) => relationsOfFilter(filter))]
 }
