@@ -183,6 +183,7 @@ describe('without anything', () => {
         presence_leave_timeout_seconds: 10,
       },
       matviews: { refresh_timeout: 3600 },
+      api: { text_search_config: 'english' },
       admin: { password: '' },
       logging: {
         level: 'info',

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { databaseConfig } from '../database/config.ts'
+import { apiConfig } from '../features/data/collections/config.ts'
 import { matviewsConfig } from '../features/data/matviews/config.ts'
 import { jobsConfig } from '../features/events/jobs/config.ts'
 import { eventsConfig } from '../features/events/outbox/config.ts'
@@ -36,6 +37,7 @@ export const configSchema = Type.Object({
     ...smsKeys,
     ...socialLoginKeys,
   }),
+  api: apiConfig,
   email: emailConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,

@@ -1,8 +1,19 @@
 export { createCatalogAccess, mayBeOutdated } from './catalog-access.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
+export { compileMatch, compileRank } from './compile/search.ts'
 export { collectionErrorTable } from './errors.ts'
 export { findTextFault } from './parse/values.ts'
+export {
+  isSearchable,
+  plainSearch,
+  planVector,
+  type SearchDefinitions,
+  type SearchSettings,
+  type SearchVector,
+  type SearchWeight,
+  searchedColumns,
+} from './plan/search.ts'
 export { requireRls } from './require-rls.ts'
 
 import type { Feature } from '../../../feature.ts'

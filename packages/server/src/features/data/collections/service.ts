@@ -19,6 +19,7 @@ import { parsePathId } from './parse/record-id.ts'
 import { planList } from './plan/list.ts'
 import type { Reader } from './plan/reader.ts'
 import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
+import type { SearchDefinitions } from './plan/search.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
 
@@ -39,6 +40,7 @@ export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
   readonly changes: ChangeLog
+  readonly searches: SearchDefinitions
   /** Whether changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
@@ -49,6 +51,7 @@ export function createCollectionService({
   catalog: live,
   database,
   changes,
+  searches,
   isAudited,
   isDevelopment,
 }: CollectionDeps): CollectionService {
@@ -124,10 +127,10 @@ export function createCollectionService({
         const reader = readerOf(caller)
         const { plan, calls } = statements.remember(
           catalog,
-          readKey('list', reader, collection, queryString),
+          `${searches.version} ${readKey('list', reader, collection, queryString)}`,
           () => {
             const relation = requireRelation(catalog, collection, reader)
-            const planned = planList(catalog, relation, parseListQuery(queryString), reader)
+            const planned = planList({ catalog, reader, searches }, relation, parseListQuery(queryString))
             return {
               plan: planned,
               calls: listFragments(planned).map((fragment) => statements.call(fragment)),
