@@ -119,7 +119,7 @@ declare
   places tid[];
 begin
   execute format(
-    'select array_agg(ctid) from %s where %s @@ $1',
+    'select array_agg(ctid) from %s where (%s) @@ $1',
     (select indrelid::regclass from pg_index where indexrelid = index), pg_get_indexdef(index, 1, false)
   ) into places using query;
   return places;
@@ -139,7 +139,7 @@ begin
     'select array_agg(ctid) from %s where %s',
     (select indrelid::regclass from pg_index where indexrelid = index),
     (select string_agg(
-       format('%s operator(%I.%%) $1', pg_get_indexdef(index, position, false), n.nspname), ' or ' order by position)
+       format('(%s) operator(%I.%%) $1', pg_get_indexdef(index, position, false), n.nspname), ' or ' order by position)
      from pg_index i cross join generate_series(1, i.indnkeyatts) position
      cross join pg_extension e join pg_namespace n on n.oid = e.extnamespace
      where i.indexrelid = index and e.extname = 'pg_trgm')

@@ -7,7 +7,7 @@ import { StoredDefinitions, search } from './search/index.ts'
 
 /** Wires what serves the operator's tables. */
 export function wireData(
-  { config, isDevelopment, database, catalog, queue, notifications }: Platform,
+  { config, isDevelopment, database, catalog, queue, notifications, log }: Platform,
   { changes }: { readonly changes: ChangeLog },
 ) {
   const searches = new StoredDefinitions({
@@ -25,7 +25,7 @@ export function wireData(
         isAudited: config.audit.tables.length > 0,
         isDevelopment,
       }),
-      search({ database, notifications, definitions: searches }),
+      search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
     ],

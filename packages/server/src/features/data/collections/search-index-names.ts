@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Relation } from '../../../database/catalog/model.ts'
-import { render } from '../../../database/sql.ts'
+import { render, sql } from '../../../database/sql.ts'
 import { compileTrigramKeys, compileVector } from './compile/search.ts'
 import type { SearchVector } from './plan/search.ts'
 
@@ -16,8 +16,14 @@ export function searchIndexNames(
 ): { readonly vector: string; readonly trigram: string } {
   return {
     vector: nameOf(searchIndexPrefixes.vector, relation, render(compileVector(vector)).text),
-    trigram: nameOf(searchIndexPrefixes.trigram, relation, render(compileTrigramKeys(vector)).text),
+    trigram: nameOf(searchIndexPrefixes.trigram, relation, render(sql.join(compileTrigramKeys(vector))).text),
   }
+}
+
+/** The name that the index of a partitioned table has on one of its parts. */
+export function partIndexName(index: string, part: Pick<Relation, 'schema' | 'name'>): string {
+  const { vector, trigram } = searchIndexPrefixes
+  return nameOf(index.startsWith(vector) ? vector : trigram, part, index)
 }
 
 /** PostgreSQL cuts names after 63 bytes; what tells them apart comes last. */

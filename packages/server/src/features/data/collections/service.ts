@@ -19,6 +19,7 @@ import { parsePathId } from './parse/record-id.ts'
 import { planList } from './plan/list.ts'
 import type { Reader } from './plan/reader.ts'
 import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
+import { searchOf } from './plan/rows.ts'
 import type { SearchDefinitions } from './plan/search.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
@@ -138,6 +139,7 @@ export function createCollectionService({
           },
         )
         requireTables(caller, plan.record)
+        if (searchOf(plan.rows) !== undefined) searches.noteSearch?.(plan.rows.relation)
         return formatPage(plan, await read(caller, plan.record, calls))
       }),
 

@@ -2,6 +2,7 @@ import type { Relation } from '../../../database/catalog/model.ts'
 import type { Notifications } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { callerRole } from '../../../database/user-database.ts'
 import { codeOf, OperatorError } from '../../../lib/errors.ts'
 import { plainSearch, type SearchDefinitions, type SearchSettings } from '../collections/index.ts'
 import * as queries from './queries.ts'
@@ -21,6 +22,7 @@ export class StoredDefinitions implements SearchDefinitions {
   #config: string
   #version = ''
   #settings: ReadonlyMap<string, queries.SearchRow> = new Map()
+  #onSearch: (relation: Relation) => void = () => undefined
 
   constructor(deps: StoredDefinitionsDeps) {
     this.#deps = deps
@@ -54,6 +56,15 @@ export class StoredDefinitions implements SearchDefinitions {
     return this.#settings.get(keyOf(schema, name))
   }
 
+  /** Names who learns of searches. */
+  onSearch(listener: (relation: Relation) => void): void {
+    this.#onSearch = listener
+  }
+
+  noteSearch(relation: Relation): void {
+    this.#onSearch(relation)
+  }
+
   /** Reads what is in force; the node that has changed it needs not wait for the notification. */
   async read(): Promise<void> {
     const rows = await queries.listSearchRows(this.#deps.database)
@@ -72,20 +83,23 @@ export function toSettings(row: queries.SearchRow | undefined): SearchSettings {
   return { attributes: row.attributes, customRanking: row.custom_ranking, synonyms: row.synonyms }
 }
 
-/** The quoted, qualified name. @throws OperatorError when there is no such configuration */
+/** The quoted, qualified name. @throws OperatorError when callers cannot use such a configuration */
 export async function resolveConfig(
   database: Pick<SystemDatabase, 'one' | 'many'>,
-  name: string,
+  configName: string,
 ): Promise<string> {
   try {
-    const found = await queries.findTextSearchConfig(database, name)
-    return found.name
+    const { name, schema, is_usable } = await queries.findTextSearchConfig(database, configName)
+    if (is_usable) return name
+    throw new OperatorError(
+      `api.text_search_config: callers may not use it: grant usage on schema ${schema} to ${callerRole}`,
+    )
   } catch (error) {
     // No such object or schema, or no name at all.
     if (!['42704', '3F000', '42602', '42601'].includes(codeOf(error) ?? '')) throw error
     const names = await queries.listTextSearchConfigs(database)
     throw new OperatorError(
-      `api.text_search_config: there is no text search configuration "${name}"; there are ${names.join(', ')}`,
+      `api.text_search_config: there is no text search configuration "${configName}"; there are ${names.join(', ')}`,
     )
   }
 }

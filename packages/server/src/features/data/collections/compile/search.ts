@@ -67,8 +67,8 @@ export function compileDocument(columns: readonly Column[], alias?: string): Sql
 }
 
 /** The columns one by one, as a trigram index has them. */
-export function compileTrigramKeys(vector: SearchVector, alias?: string): Sql {
-  return sql.join(searchedColumns(vector).map((column) => sql`(${compileDocument([column], alias)})`))
+export function compileTrigramKeys(vector: SearchVector): readonly Sql[] {
+  return searchedColumns(vector).map((column) => sql`(${compileDocument([column])})`)
 }
 
 export function compileConfig({ config }: SearchVector): Sql {

@@ -24,6 +24,8 @@ export interface SearchDefinitions {
   /** Changes whenever settings do. */
   readonly version: string
   settingsOf(relation: Relation): SearchSettings
+  /** Before a search of the collection is sent. */
+  noteSearch?(relation: Relation): void
 }
 
 export const plainSearch: SearchSettings = { attributes: [], customRanking: [], synonyms: [] }
