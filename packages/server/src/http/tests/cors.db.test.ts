@@ -74,6 +74,17 @@ describe('by default', () => {
     })
   })
 
+  test('no page may read the page that lets programs in', async () => {
+    const headers = { origin: 'https://anywhere.example' }
+    for (const path of ['/oauth/authorize', '/oauth/authorize/', '/oauth/%61uthorize']) {
+      expect(corsHeaders(await app.request('GET', path, { headers }))).toEqual({})
+      const asked = { ...headers, 'access-control-request-method': 'POST' }
+      expect(corsHeaders(await app.request('OPTIONS', path, { headers: asked }))).toEqual({})
+    }
+    const metadata = await app.request('GET', '/.well-known/oauth-authorization-server', { headers })
+    expect(metadata.headers.get('access-control-allow-origin')).toBe('*')
+  })
+
   test('credentials are never allowed: there are no cookies', async () => {
     for (const response of [
       await app.request('GET', '/health', { headers: { origin: 'https://a.example', cookie: 'a=b' } }),
