@@ -26,6 +26,11 @@ export const socialLoginErrorTable = {
     message: 'invalid or expired OAuth state',
     help: 'A sign-in is finished once, within ten minutes, in the browser that began it.',
   },
+  invalidFormData: {
+    status: 400,
+    message: 'invalid form data',
+    help: 'A provider that answers by POST sends `application/x-www-form-urlencoded`.',
+  },
   missingCode: {
     status: 400,
     message: 'missing authorization code',
