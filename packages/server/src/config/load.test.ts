@@ -83,6 +83,7 @@ describe('without anything', () => {
           enabled: false,
           access_token_duration: 3600,
           refresh_token_duration: 2_592_000,
+          grant_duration: 31_536_000,
           auth_code_duration: 600,
         },
         magic_link_duration: 600,

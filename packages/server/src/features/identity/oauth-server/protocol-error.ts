@@ -44,6 +44,9 @@ export function formExpected(): ProtocolError {
 /** What the platform found wrong with the request, in the words of the protocol. */
 function translate(thrown: unknown): unknown {
   if (thrown instanceof AppError && thrown.status === 415) return formExpected()
+  if (thrown instanceof AppError && thrown.kind === 'invalid_json') {
+    return new ProtocolError('invalid_request', thrown.message)
+  }
   if (!(thrown instanceof Error) || !('validation' in thrown)) return thrown
   return new ProtocolError('invalid_request', thrown.message)
 }

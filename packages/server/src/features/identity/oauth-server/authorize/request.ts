@@ -86,7 +86,7 @@ function encodeRest(encoded: string | undefined): string | undefined {
   return encoded?.replace(/[^!$%&'()*+,\-./0-9:;=?@A-Z_a-z~]/gu, (character) => encodeURIComponent(character))
 }
 
-/** @throws ProtocolError in the order of the parameters, then for the client */
+/** @throws ProtocolError for what is missing, then for the client, then for the values */
 export async function checkRequest(
   context: OAuthContext,
   parameters: Parameters,
@@ -99,15 +99,15 @@ export async function checkRequest(
   const { scope = '' } = parameters
   if (scope === '') throw new ProtocolError('invalid_scope', 'scope is required')
   if (state === '') throw fault('state is required')
-  if (Buffer.byteLength(state) > stateLimitBytes) throw fault(`state: at most ${stateLimitBytes} bytes`)
   if (codeChallenge === '') throw fault('code_challenge is required')
   if (parameters.code_challenge_method !== 'S256') throw fault('code_challenge_method must be S256')
-  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) {
-    throw fault('code_challenge must be a SHA-256 in base64url without padding')
-  }
   const { client, redirectUri } = await requireTarget(context.database, parameters)
   if (!mayRequest(client.scopes, scope)) {
     throw new ProtocolError('invalid_scope', 'requested scope is not allowed for this client')
+  }
+  if (Buffer.byteLength(state) > stateLimitBytes) throw fault(`state: at most ${stateLimitBytes} bytes`)
+  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) {
+    throw fault('code_challenge must be a SHA-256 in base64url without padding')
   }
   requireOwnResource(context, parameters.resource)
   const allowedTables = readTables(parameters.allowed_tables)
