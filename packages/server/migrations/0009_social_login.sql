@@ -31,6 +31,8 @@ create table basalt.social_sign_ins (
   popup_hash bytea,
   -- The session that links the identity to its user; null for a sign-in.
   link_session_id uuid references basalt.sessions on delete cascade,
+  -- The query of the authorization request whose page the person signs in on; null elsewhere.
+  authorize_query text,
   expires_at timestamptz not null
 );
 create index social_sign_ins_expires_at on basalt.social_sign_ins (expires_at);

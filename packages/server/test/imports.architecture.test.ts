@@ -34,7 +34,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   matviews: ['audit', 'throttle'],
   mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
   overview: ['admin'],
-  'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys'],
+  'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys', 'social-login'],
   passkeys: ['accounts', 'mfa', 'throttle'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],

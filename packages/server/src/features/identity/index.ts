@@ -85,6 +85,7 @@ export function wireIdentity(
     // Operators name the providers, which may be in their own network.
     outbound: createOutbound({ allowsPrivate: () => true }),
     reachProvider,
+    resumeAuthorization: (returned) => authorizationServer.resume(returned),
   })
   const mfaContext = { accounts: context, secrets: platform.secrets() }
   const passkeyContext = { mfa: mfaContext, publicBaseUrl, log }
@@ -100,6 +101,12 @@ export function wireIdentity(
     publicBaseUrl,
     onRevoke: () => oauthTokens.change(),
   }
+  const authorizationServer = oauthServer({
+    oauth,
+    passkeys: passkeyContext,
+    sessions,
+    providers: social.forPage,
+  })
   return {
     features: [
       apps({ database, limiter, onChange: forgetPrograms }),
@@ -108,7 +115,7 @@ export function wireIdentity(
       accounts(context),
       mfa(mfaContext),
       passkeys(passkeyContext),
-      oauthServer({ oauth, passkeys: passkeyContext, sessions }),
+      authorizationServer.feature,
       social.feature,
     ],
     openPopup: social.openPopup,

@@ -51,6 +51,7 @@ const rows = {
     '/health': 'GET',
     '/metrics': 'GET',
     '/oauth/authorize': 'GET POST',
+    '/oauth/authorize/:provider': 'GET',
   },
   document: {
     '/api/openapi.json': 'GET',

@@ -38,6 +38,7 @@ const publicRoutes = new Set([
   'GET /.well-known/oauth-authorization-server',
   'GET /.well-known/oauth-protected-resource',
   'GET /oauth/authorize',
+  'GET /oauth/authorize/:provider',
   'POST /oauth/authorize',
   'GET /metrics',
   'GET /',

@@ -7,6 +7,8 @@ export interface WaitingSignIn {
   readonly redirect_to: string | null
   readonly popup_hash: Buffer | null
   readonly link_session_id: string | null
+  /** Query of the authorization request whose page the person signs in on. */
+  readonly authorize_query: string | null
   readonly [column: string]: unknown
 }
 
@@ -17,14 +19,15 @@ export interface NewSignIn {
   readonly redirectTo: string | undefined
   readonly popupHash: Buffer | undefined
   readonly linkSessionId: string | undefined
+  readonly authorizeQuery: string | undefined
 }
 
 export async function insertSignIn(database: Queryable, signIn: NewSignIn): Promise<void> {
   await database.count(sql`
     insert into basalt.social_sign_ins
-      (state_hash, provider, browser_hash, redirect_to, popup_hash, link_session_id, expires_at)
+      (state_hash, provider, browser_hash, redirect_to, popup_hash, link_session_id, authorize_query, expires_at)
     values (${signIn.stateHash}, ${signIn.provider}, ${signIn.browserHash}, ${signIn.redirectTo ?? null},
-      ${signIn.popupHash ?? null}, ${signIn.linkSessionId ?? null}::uuid,
+      ${signIn.popupHash ?? null}, ${signIn.linkSessionId ?? null}::uuid, ${signIn.authorizeQuery ?? null},
       now() + make_interval(secs => ${signInSeconds}::int))`)
 }
 
@@ -41,7 +44,7 @@ export async function consumeSignIn(
     delete from basalt.social_sign_ins
     where state_hash = ${signIn.stateHash} and provider = ${signIn.provider}
       and browser_hash = any(${signIn.browserHashes}::bytea[]) and expires_at > now()
-    returning redirect_to, popup_hash, link_session_id`)
+    returning redirect_to, popup_hash, link_session_id, authorize_query`)
 }
 
 export interface IdentityRow {

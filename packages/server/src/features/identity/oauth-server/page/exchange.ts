@@ -97,13 +97,42 @@ export class Exchange {
     return await this.#decide(asked, verdict.identity, form.get('decision'))
   }
 
+  /** Sends the browser to a sign-in provider, from the page only: no other site begins it. */
+  async leadToProvider(asked: Asked, provider: string): Promise<FastifyReply> {
+    const { providers } = this.#context
+    if (this.cookie.read(this.#request) === undefined) {
+      this.cookie.begin(this.#reply)
+      return await this.showSignIn(asked)
+    }
+    return await this.#attempt(
+      () => providers.start(provider, asked.query, this.#request, this.#reply),
+      (problem) => this.showSignIn(asked, problem),
+    )
+  }
+
+  /** After the provider. The cookie of the page does not come along from another site, and is set anew. */
+  async resume(asked: Asked, outcome: SignedIn | AppError): Promise<FastifyReply> {
+    return await this.#attempt(
+      async () => {
+        if (outcome instanceof AppError) throw outcome
+        return await this.#goOn(asked, outcome)
+      },
+      (problem) => {
+        this.cookie.begin(this.#reply)
+        return this.showSignIn(asked, problem)
+      },
+    )
+  }
+
   async showSignIn(asked: Asked, problem?: string): Promise<FastifyReply> {
     const { settings } = this.#context.passkeys.mfa.accounts
     const { magic_link_enabled: hasMail, sms_enabled: hasSms } = settings.current
     const passkey = await this.#askPasskey('passkey', () =>
       beginDiscoverableSignIn(this.#context.passkeys, addressKey(this.#request)),
     )
-    return this.#send(signInView({ asked, problem, hasMail, hasSms, passkey }), [asked.request.redirectUri])
+    const providers = this.#context.providers.list()
+    const view = { asked, problem, hasMail, hasSms, passkey, providers }
+    return this.#send(signInView(view), [asked.request.redirectUri])
   }
 
   async #sendFirst(asked: Asked, step: 'mail' | 'phone', form: URLSearchParams): Promise<FastifyReply> {

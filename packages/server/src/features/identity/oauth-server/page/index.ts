@@ -1,5 +1,7 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { acceptForms } from '../../../../http/body.ts'
 import type { HttpServer } from '../../../../http/server.ts'
+import type { ReturnToPage } from '../../social-login/index.ts'
 import { requireEnabled } from '../context.ts'
 import type { PageContext } from './context.ts'
 import { Exchange } from './exchange.ts'
@@ -20,12 +22,26 @@ export function authorizePage(app: HttpServer, context: PageContext): void {
       async (request, reply) => {
         void reply.header('cache-control', 'no-store')
         requireEnabled(context.oauth)
-        const [, query = ''] = request.raw.url?.split(/\?(.*)/s) ?? []
         const exchange = new Exchange(context, request, reply)
-        const asked = await exchange.check(query)
+        const asked = await exchange.check(queryOf(request))
         if (asked === undefined) return reply
         exchange.cookie.begin(reply)
         return await exchange.showSignIn(asked)
+      },
+    )
+    scope.get<{ Params: { provider: string } }>(
+      `${path}/:provider`,
+      {
+        config: { guard: 'public', operation: 'oauth.pageProvider' },
+        schema: { hide: true },
+        exposeHeadRoute: false,
+      },
+      async (request, reply) => {
+        void reply.header('cache-control', 'no-store')
+        requireEnabled(context.oauth)
+        const exchange = new Exchange(context, request, reply)
+        const asked = await exchange.check(queryOf(request))
+        return asked === undefined ? reply : await exchange.leadToProvider(asked, request.params.provider)
       },
     )
     scope.post<{ Body: URLSearchParams | undefined }>(
@@ -41,4 +57,21 @@ export function authorizePage(app: HttpServer, context: PageContext): void {
       },
     )
   })
+}
+
+/** Goes on with the page when a person comes back from a sign-in provider. */
+export async function resumeAuthorization(
+  context: PageContext,
+  { query, outcome, request, reply }: ReturnToPage,
+): Promise<FastifyReply> {
+  requireEnabled(context.oauth)
+  const exchange = new Exchange(context, request, reply)
+  const asked = await exchange.check(query)
+  return asked === undefined ? reply : await exchange.resume(asked, outcome)
+}
+
+/** As it came: it may hold bytes that are no text. */
+function queryOf({ raw }: FastifyRequest): string {
+  const [, query = ''] = raw.url?.split(/\?(.*)/s) ?? []
+  return query
 }

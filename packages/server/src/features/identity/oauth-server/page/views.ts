@@ -67,9 +67,20 @@ export interface SignInView {
   readonly hasMail: boolean
   readonly hasSms: boolean
   readonly passkey: AskedPasskey | undefined
+  readonly providers: readonly { readonly name: string; readonly title: string }[]
 }
 
-export function signInView({ asked, problem, hasMail, hasSms, passkey }: SignInView): string {
+/** Links, not forms: the policy of the page names where its forms may lead, and providers are not known by their origin. */
+function providerLinks({ query }: Asked, providers: SignInView['providers']): string {
+  return providers
+    .map(({ name, title }) => {
+      const address = escapeHtml(`/oauth/authorize/${encodeURIComponent(name)}?${query}`)
+      return `<p><a class="button plain" id="with-${escapeHtml(name)}" href="${address}">Continue with ${escapeHtml(title)}</a></p>`
+    })
+    .join('\n')
+}
+
+export function signInView({ asked, problem, hasMail, hasSms, passkey, providers }: SignInView): string {
   const email = (id: string) => field(id, 'Email', 'name="email" type="email" autocomplete="username"')
   return `<p>${who(asked)} asks for access to your account. Sign in to go on.</p>
 ${problemLine(problem)}${form(asked, {
@@ -80,6 +91,7 @@ ${problemLine(problem)}${form(asked, {
   button: 'Sign in',
 })}
 ${passkeyForm(asked, passkey)}
+${providerLinks(asked, providers)}
 ${hasMail ? `<details><summary>Sign in by a mailed link</summary>\n${form(asked, { step: 'mail', fields: email('mail-email'), button: 'Send a link', isPlain: true })}</details>` : ''}
 ${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(asked, { step: 'phone', fields: field('phone-number', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true })}</details>` : ''}`
 }
