@@ -117,7 +117,7 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
   const server = createServer((message: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     message.on('data', (chunk: Buffer) => chunks.push(chunk))
-    message.on('end', () => {
+    message.on('end', async () => {
       const url = new URL(message.url ?? '', 'http://localhost')
       const request: ProviderRequest = {
         method: message.method ?? '',
@@ -128,7 +128,7 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
       }
       requests.push(request)
       const found = answers[`${request.method} ${request.address}`]
-      const given = typeof found === 'function' ? found(request) : found
+      const given = typeof found === 'function' ? await found(request) : found
       if (given === undefined) response.writeHead(404).end()
       else if (typeof given === 'object' && given !== null && 'text' in given && 'status' in given) {
         response.writeHead(Number(given.status), { 'content-type': 'text/html' }).end(String(given.text))

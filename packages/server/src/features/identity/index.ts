@@ -17,7 +17,12 @@ import { AuthSettings, authSettings } from './auth-settings/index.ts'
 import { defineUnfinishedHousekeeping, mfa, secondFactors } from './mfa/index.ts'
 import { createOAuthTokens, defineOAuthHousekeeping, oauthServer } from './oauth-server/index.ts'
 import { passkeys } from './passkeys/index.ts'
-import { defineSocialHousekeeping, type SocialLogin, socialLogin } from './social-login/index.ts'
+import {
+  defineSocialHousekeeping,
+  defineTokenRenewal,
+  type SocialLogin,
+  socialLogin,
+} from './social-login/index.ts'
 
 export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mail' | 'sms'> & {
   /** Key of the access tokens; asked for while auth is enabled. */
@@ -48,6 +53,7 @@ export function wireIdentity(
   defineSocialHousekeeping(database, queue)
   const limiter = new AppLimiter(database)
   if (!config.auth.enabled) {
+    defineTokenRenewal(queue, undefined)
     return { features: [apps({ database, limiter, onChange: () => undefined })], verifiers: [], limiter }
   }
   const keys = deriveKeys(jwtSecret())
@@ -76,6 +82,7 @@ export function wireIdentity(
     oauthTokens.change()
   }
   const social = socialLogin({
+    queue,
     accounts: context,
     config: config.auth,
     database,

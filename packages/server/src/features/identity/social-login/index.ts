@@ -15,13 +15,16 @@ import { deleteExpiredSignIns } from './queries.ts'
 import { ProviderRegistry } from './registry.ts'
 import { socialLoginRoutes } from './routes.ts'
 import { requireStart, startFromPage } from './start.ts'
+import { defineTokenRenewal } from './token-renewal.ts'
 import { createTransport } from './transport.ts'
 
 export type { ReturnToPage } from './context.ts'
 export { socialLoginErrorTable } from './errors.ts'
 export { countClientSecretsByKey } from './queries.ts'
+export { defineTokenRenewal } from './token-renewal.ts'
 
 export interface SocialLoginDeps {
+  readonly queue: JobQueue
   readonly accounts: AccountContext
   readonly config: Config['auth']
   readonly database: SystemDatabase
@@ -81,6 +84,7 @@ export function socialLogin(deps: SocialLoginDeps): SocialLogin {
     publicBaseUrl,
     resumeAuthorization,
   }
+  defineTokenRenewal(deps.queue, context)
   return {
     feature: {
       name: 'social-login',

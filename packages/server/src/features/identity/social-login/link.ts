@@ -19,7 +19,7 @@ import {
 import type { SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import type { ProviderClient } from './provider-client.ts'
-import { sealTokens } from './provider-tokens.ts'
+import { keepTokens } from './provider-tokens.ts'
 import { type Profile, ProviderFailure } from './providers/provider.ts'
 import { deleteIdentities, findIdentity, listIdentities, saveIdentity } from './queries.ts'
 import { type Arrival, lockIdentity, verifiedEmail } from './resolve-account.ts'
@@ -58,7 +58,7 @@ export async function linkByAccessToken(
       name: profile.name,
       isProven,
       isSignIn: false,
-      ...sealTokens(context.secrets, at, { provider, subject: profile.subject }, undefined),
+      kept: { isRenewable: false },
     })
     const response = await startSession(accounts, transaction, user, 'oauth', client)
     if (response === undefined) throw alreadyLinked()
@@ -96,7 +96,7 @@ export async function linkArrival(
       name: profile.name,
       isProven: true,
       isSignIn: false,
-      ...sealTokens(secrets, at, { provider, subject: profile.subject }, tokens),
+      kept: await keepTokens(transaction, secrets, at, { provider, subject: profile.subject }, tokens),
     })
   })
 }

@@ -17,6 +17,9 @@ import type { Transport } from './transport.ts'
 /** How long the discovery document of a provider is used. */
 const discoveryMs = 24 * 60 * 60 * 1000
 
+/** What token endpoints call a refresh token that has ended: RFC 6749 §5.2, GitHub. */
+const revokedErrors: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token'])
+
 /** What binds an answer of the provider to the request it belongs to. */
 export interface Binding {
   readonly redirectUri: string
@@ -119,12 +122,18 @@ export class ProviderClient {
     })
   }
 
-  /** @throws ProviderFailure */
-  async refresh(refreshToken: string): Promise<ProviderTokens> {
+  /** @returns undefined when the provider has revoked the refresh token @throws ProviderFailure */
+  async refresh(refreshToken: string): Promise<ProviderTokens | undefined> {
     const library = await import('openid-client')
     return await this.#use(async (configuration) => {
-      const answer = await library.refreshTokenGrant(configuration, refreshToken)
-      return { refreshToken, ...this.#tokensOf(answer) }
+      try {
+        const answer = await library.refreshTokenGrant(configuration, refreshToken)
+        // A provider that does not rotate refresh tokens sends none.
+        return { refreshToken, ...this.#tokensOf(answer) }
+      } catch (error) {
+        if (error instanceof library.ResponseBodyError && revokedErrors.has(error.error)) return undefined
+        throw error
+      }
     }, [])
   }
 

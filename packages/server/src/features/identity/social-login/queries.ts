@@ -83,23 +83,33 @@ export interface IdentityValues {
   readonly name: string | undefined
   readonly isProven: boolean
   readonly isSignIn: boolean
+  readonly kept: KeptTokens
+}
+
+/** Tokens of a provider as they are stored. */
+export interface KeptTokens {
   /** Encrypted; undefined: tokens are not kept. */
-  readonly tokens: string | undefined
-  readonly tokensExpireAt: Date | undefined
+  readonly sealed?: string | undefined
+  readonly expiresAt?: Date | undefined
+  /** Whether a refresh token is among them. */
+  readonly isRenewable: boolean
 }
 
 /** Stores an identity, or what is new of it; an identity of another user becomes one of this user. */
 export async function saveIdentity(database: Queryable, identity: IdentityValues): Promise<void> {
   await database.count(sql`
     insert into basalt.social_identities
-      (provider, subject, user_id, email, name, is_proven, tokens, tokens_expire_at, last_sign_in_at)
+      (provider, subject, user_id, email, name, is_proven, tokens, tokens_expire_at, tokens_renewable,
+        last_sign_in_at)
     values (${identity.provider}, ${identity.subject}, ${identity.userId}, ${identity.email ?? null},
-      ${identity.name ?? null}, ${identity.isProven}::bool, ${identity.tokens ?? null},
-      ${identity.tokensExpireAt?.toISOString() ?? null}::timestamptz,
+      ${identity.name ?? null}, ${identity.isProven}::bool, ${identity.kept.sealed ?? null},
+      ${identity.kept.expiresAt?.toISOString() ?? null}::timestamptz, ${identity.kept.isRenewable}::bool,
       case when ${identity.isSignIn}::bool then now() end)
     on conflict (provider, subject) do update set user_id = excluded.user_id, email = excluded.email,
       name = coalesce(excluded.name, basalt.social_identities.name), is_proven = excluded.is_proven,
       tokens = excluded.tokens, tokens_expire_at = excluded.tokens_expire_at,
+      tokens_renewable = excluded.tokens_renewable, renewal_failure = null, renewal_failed_at = null,
+      renewal_failures = 0, renew_after = null,
       last_sign_in_at = coalesce(excluded.last_sign_in_at, basalt.social_identities.last_sign_in_at)`)
 }
 

@@ -153,6 +153,12 @@ export const tokensSchema = {
         accessToken: Type.String(),
         refreshToken: Type.Optional(Type.String()),
         expiresAt: nullable,
+        renewal: Type.String({
+          description:
+            '`active`; `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in ' +
+            'again; `none`: the provider gave no refresh token, or no expiry.',
+        }),
+        renewalFailedAt: nullable,
       }),
     ),
   }),
