@@ -41,9 +41,9 @@ export interface AppOptions {
   readonly clock?: Clock
   /** Where changes go instead of the log of events; for tests. */
   readonly changes?: ChangeLog
-  /** Finds addresses of names that webhooks go to; for tests. */
+  /** Finds addresses of names that users have given; for tests. */
   readonly resolve?: Resolve
-  /** Where requests to an address of a sign-in provider go instead; for tests. */
+  /** Where requests to an address of a sign-in provider or of a client go instead; for tests. */
   readonly reachProvider?: (url: string) => string
   /** Hashes passwords at another cost; for tests. */
   readonly passwords?: PasswordHasher
@@ -163,6 +163,7 @@ async function wire(
     sms: messaging.sms,
     jwtSecret,
     reachProvider,
+    resolve,
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]
   const events = wireEvents(platform, {

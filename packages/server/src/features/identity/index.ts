@@ -1,6 +1,7 @@
+import { isReachedAtLoopback } from '../../config/development.ts'
 import type { Feature } from '../../feature.ts'
 import type { TokenVerifier } from '../../http/identity.ts'
-import { createOutbound } from '../../http/outbound.ts'
+import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import {
   type AccountContext,
@@ -15,7 +16,13 @@ import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
 import { AppLimiter, apps } from './apps/index.ts'
 import { AuthSettings, authSettings } from './auth-settings/index.ts'
 import { defineUnfinishedHousekeeping, mfa, secondFactors } from './mfa/index.ts'
-import { createOAuthTokens, defineOAuthHousekeeping, oauthServer } from './oauth-server/index.ts'
+import {
+  ClientDocuments,
+  createOAuthTokens,
+  defineOAuthHousekeeping,
+  oauthServer,
+  requireRegistration,
+} from './oauth-server/index.ts'
 import { passkeys } from './passkeys/index.ts'
 import {
   defineSocialHousekeeping,
@@ -27,8 +34,10 @@ import {
 export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mail' | 'sms'> & {
   /** Key of the access tokens; asked for while auth is enabled. */
   readonly jwtSecret: () => string
-  /** Where requests to an address of a sign-in provider go instead; for tests. */
+  /** Where requests to an address of a sign-in provider or of a client go instead; for tests. */
   readonly reachProvider?: ((url: string) => string) | undefined
+  /** Finds the addresses of names that clients name; for tests. */
+  readonly resolve?: Resolve | undefined
 }
 
 export interface Identity {
@@ -43,7 +52,7 @@ export interface Identity {
 /** Wires people and programs: how they sign in and what they may reach. Without auth only apps are administered. */
 export function wireIdentity(
   platform: Platform,
-  { jwtSecret, reachProvider, ...ports }: IdentityPorts,
+  { jwtSecret, reachProvider, resolve, ...ports }: IdentityPorts,
 ): Identity {
   const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
@@ -107,9 +116,22 @@ export function wireIdentity(
     appName: config.email.app_name,
     publicBaseUrl,
     onRevoke: () => oauthTokens.change(),
+    throttle: ports.throttle,
+    isDevelopment,
   }
+  const documents = new ClientDocuments({
+    database,
+    isEnabled: oauth.config.client_metadata_documents,
+    permittedScopes: oauth.config.self_registered_scopes,
+    outbound: createOutbound({
+      allowsPrivate: () => isReachedAtLoopback(config),
+      ...(resolve === undefined ? {} : { resolve }),
+    }),
+    reach: reachProvider,
+    requireFetch: (address) => requireRegistration(oauth, 'oauth.fetch_client', address),
+  })
   const authorizationServer = oauthServer({
-    oauth,
+    oauth: { ...oauth, documents },
     passkeys: passkeyContext,
     sessions,
     providers: social.forPage,

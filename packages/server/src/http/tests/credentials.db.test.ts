@@ -16,6 +16,7 @@ const rows = {
     '/api/admin/auth': 'POST',
     '/api/admin/status': 'GET',
     '/api/auth/anonymous': 'POST',
+    '/api/auth/clients': 'POST',
     '/api/auth/introspect': 'POST',
     '/api/auth/login': 'POST',
     '/api/auth/logout': 'POST',

@@ -6,9 +6,11 @@ import type { ReturnToPage } from '../social-login/index.ts'
 import { ClientAdministration } from './clients/administration.ts'
 import type { PageContext } from './page/context.ts'
 import { authorizePage, resumeAuthorization } from './page/index.ts'
-import { adminRoutes, clientRoutes, metadataRoutes, userRoutes } from './routes.ts'
+import { adminRoutes, clientRoutes, metadataRoutes, registrationRoutes, userRoutes } from './routes.ts'
 import { deleteExpiredGrants } from './token/grants.ts'
 
+export { ClientDocuments } from './clients/documents.ts'
+export { requireRegistration } from './clients/register.ts'
 export { oauthServerErrorTable } from './errors.ts'
 export { createOAuthTokens } from './tokens.ts'
 
@@ -33,6 +35,7 @@ export function oauthServer(page: PageContext): AuthorizationServer {
       routes(app) {
         userRoutes(app, context)
         clientRoutes(app, context)
+        registrationRoutes(app, context)
         metadataRoutes(app, context)
         authorizePage(app, page)
         adminRoutes(app, context, clients)

@@ -1,5 +1,5 @@
-import type { Queryable } from '../../../../database/system-database.ts'
 import { findKnownClient } from '../clients/authenticate.ts'
+import { isDocumentAddress } from '../clients/documents.ts'
 import type { ClientRow } from '../clients/queries.ts'
 import { isRegistered } from '../clients/redirect-uri.ts'
 import type { OAuthContext } from '../context.ts'
@@ -86,10 +86,14 @@ function encodeRest(encoded: string | undefined): string | undefined {
   return encoded?.replace(/[^!$%&'()*+,\-./0-9:;=?@A-Z_a-z~]/gu, (character) => encodeURIComponent(character))
 }
 
-/** @throws ProtocolError for what is missing, then for the client, then for the values */
+/**
+ * @param address of the caller, by which is counted what it causes to be fetched
+ * @throws ProtocolError for what is missing, then for the client, then for the values
+ */
 export async function checkRequest(
   context: OAuthContext,
   parameters: Parameters,
+  address: string,
 ): Promise<AuthorizationRequest> {
   const { state = '', code_challenge: codeChallenge = '' } = parameters
   if (parameters.response_type !== 'code') throw fault('response_type must be code')
@@ -101,7 +105,7 @@ export async function checkRequest(
   if (state === '') throw fault('state is required')
   if (codeChallenge === '') throw fault('code_challenge is required')
   if (parameters.code_challenge_method !== 'S256') throw fault('code_challenge_method must be S256')
-  const { client, redirectUri } = await requireTarget(context.database, parameters)
+  const { client, redirectUri } = await requireTarget(context, parameters, address)
   if (!mayRequest(client.scopes, scope)) {
     throw new ProtocolError('invalid_scope', 'requested scope is not allowed for this client')
   }
@@ -116,9 +120,15 @@ export async function checkRequest(
 }
 
 /** Who asks, and an address of theirs: only there may an error be sent (RFC 6749 §4.1.2.1). @throws ProtocolError */
-export async function requireTarget(database: Queryable, parameters: Parameters): Promise<Target> {
+export async function requireTarget(
+  { database, documents }: OAuthContext,
+  parameters: Parameters,
+  address: string,
+): Promise<Target> {
   const { client_id: clientId = '', redirect_uri: redirectUri = '', encodedState } = parameters
-  const client = await findKnownClient(database, clientId)
+  const client = isDocumentAddress(clientId)
+    ? await documents.find(clientId, address)
+    : await findKnownClient(database, clientId)
   if (client === undefined) throw new ProtocolError('invalid_client', 'invalid client_id')
   if (client.revoked_at !== null) throw new ProtocolError('invalid_client', 'client has been revoked')
   if (!isRegistered(client.redirect_uris, redirectUri)) {

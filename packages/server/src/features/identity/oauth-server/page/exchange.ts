@@ -45,10 +45,19 @@ export class Exchange {
   async check(query: string): Promise<Asked | undefined> {
     const { oauth } = this.#context
     try {
-      return { request: await checkRequest(oauth, readQuery(query)), query, appName: oauth.appName }
+      return {
+        request: await checkRequest(oauth, readQuery(query), addressKey(this.#request)),
+        query,
+        appName: oauth.appName,
+      }
     } catch (error) {
+      if (error instanceof AppError && error.status === 429) {
+        void this.#reply.headers(error.extras.headers ?? {})
+        this.#send(faultView(error.message), [], error.status)
+        return undefined
+      }
       if (!(error instanceof ProtocolError)) throw error
-      const address = await this.#addressOf(query, error)
+      const address = error.code === 'invalid_client' ? undefined : await this.#addressOf(query, error)
       if (address === undefined) this.#send(faultView(error.message), [], error.status)
       else this.#lead(address)
       return undefined
@@ -58,7 +67,7 @@ export class Exchange {
   async #addressOf(query: string, error: ProtocolError): Promise<string | undefined> {
     const { oauth } = this.#context
     try {
-      const target = await requireTarget(oauth.database, readQuery(query))
+      const target = await requireTarget(oauth, readQuery(query), addressKey(this.#request))
       return errorAddress(oauth, target, error)
     } catch (fault) {
       if (fault instanceof ProtocolError) return undefined

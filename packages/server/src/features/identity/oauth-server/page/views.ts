@@ -140,6 +140,17 @@ ${passkeyForm(asked, passkey)}
 ${form(asked, { step: 'backup', fields: codeField('backup-code', 'Backup code'), button: 'Verify', isPlain: true })}</details>`
 }
 
+/** What a person should know of a client that no administrator has registered. */
+function unchecked({ request, appName }: Asked): string {
+  const { client } = request
+  if (client.source === 'administrator') return ''
+  const origin =
+    client.source === 'document'
+      ? `It is published at <b>${escapeHtml(new URL(client.client_id).host)}</b>.`
+      : 'It has registered itself.'
+  return `<p id="unchecked" class="bad">${origin} ${escapeHtml(appName)} has not checked who made it: allow it only if you came from it.</p>\n`
+}
+
 export function consentView(asked: Asked, account: string): string {
   const { request, query } = asked
   const { scope, allowedTables, redirectUri } = request
@@ -149,7 +160,7 @@ export function consentView(asked: Asked, account: string): string {
       ? 'all your data'
       : `your data in ${allowedTables.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}`
   return `<p>${who(asked)} wants to <b>${what}</b> ${tables}${account === '' ? '' : ` as ${escapeHtml(account)}`}.</p>
-<p class="soft">It cannot see your password or change how you sign in. You go on to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
+${unchecked(asked)}<p class="soft">It cannot see your password or change how you sign in. You go on to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
 <form id="consent" method="post" action="/oauth/authorize">
 ${hidden('request', query)}${hidden('step', 'consent')}<p class="row"><button name="decision" value="approve">Allow</button>
 <button class="plain" name="decision" value="deny">Deny</button></p>

@@ -1,6 +1,7 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import type { Scope } from '../../opaque-tokens/index.ts'
+import { deleteUnusedClients } from '../clients/queries.ts'
 
 /** What a grant gives. */
 export interface GrantRow {
@@ -198,4 +199,5 @@ export async function deleteExpiredGrants(database: Queryable): Promise<void> {
   await database.count(sql`
     delete from basalt.oauth_codes where grant_id is null and expires_at < now() - interval '1 day'`)
   await database.count(sql`delete from basalt.oauth_grants where expires_at < now() - interval '1 day'`)
+  await deleteUnusedClients(database)
 }
