@@ -181,7 +181,12 @@ async function wire(
 
   const http: HttpServer = await createHttpServer({
     config,
-    authentication: { isRequired: config.auth.enabled, verifiers, limiter: identity.limiter },
+    authentication: {
+      isRequired: config.auth.enabled,
+      verifiers,
+      limiter: identity.limiter,
+      resourceMetadataUrl: identity.resourceMetadataUrl,
+    },
     origins: platform.origins,
     metrics,
     log,

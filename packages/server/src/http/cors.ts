@@ -61,7 +61,7 @@ export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
   })
 }
 
-const exposedHeaders = 'X-Request-Id, Retry-After'
+const exposedHeaders = 'X-Request-Id, Retry-After, WWW-Authenticate'
 
 const preflightHeaders = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',

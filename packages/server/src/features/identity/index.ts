@@ -22,6 +22,7 @@ import {
   defineOAuthHousekeeping,
   oauthServer,
   requireRegistration,
+  resourceMetadataUrl,
 } from './oauth-server/index.ts'
 import { passkeys } from './passkeys/index.ts'
 import {
@@ -47,6 +48,8 @@ export interface Identity {
   readonly limiter: AppLimiter
   /** Opens streams that wait for a sign-in with a provider; undefined without auth. */
   readonly openPopup?: SocialLogin['openPopup']
+  /** Where programs learn how to get tokens; undefined while they cannot. */
+  readonly resourceMetadataUrl?: (() => string) | undefined
 }
 
 /** Wires people and programs: how they sign in and what they may reach. Without auth only apps are administered. */
@@ -148,6 +151,7 @@ export function wireIdentity(
       social.feature,
     ],
     openPopup: social.openPopup,
+    resourceMetadataUrl: oauth.config.enabled ? () => resourceMetadataUrl(oauth) : undefined,
     verifiers: [apiKeyVerifier, ...(config.auth.oauth_provider.enabled ? [oauthTokens] : []), sessions],
     limiter,
   }

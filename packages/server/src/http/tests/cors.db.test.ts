@@ -42,7 +42,7 @@ const preflightAnswer = {
   'access-control-allow-headers': 'Content-Type, Authorization, X-Request-Id, Last-Event-ID',
   'access-control-max-age': '86400',
 }
-const exposed = 'X-Request-Id, Retry-After'
+const exposed = 'X-Request-Id, Retry-After, WWW-Authenticate'
 
 describe('by default', () => {
   test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])(

@@ -12,6 +12,7 @@ import { deleteExpiredGrants } from './token/grants.ts'
 export { ClientDocuments } from './clients/documents.ts'
 export { requireRegistration } from './clients/register.ts'
 export { oauthServerErrorTable } from './errors.ts'
+export { resourceMetadataUrl } from './metadata.ts'
 export { createOAuthTokens } from './tokens.ts'
 
 /** Schedules name it whether or not the server is enabled. */

@@ -27,6 +27,11 @@ export function describeServer(context: OAuthContext) {
   }
 }
 
+/** Where {@link describeResource} is found (RFC 9728 §3.1). */
+export function resourceMetadataUrl(context: Pick<OAuthContext, 'publicBaseUrl'>): string {
+  return `${issuerOf(context)}/.well-known/oauth-protected-resource`
+}
+
 /** What the tokens are for (RFC 9728). */
 export function describeResource(context: OAuthContext) {
   const issuer = issuerOf(context)
