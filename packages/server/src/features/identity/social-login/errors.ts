@@ -56,6 +56,11 @@ export const socialLoginErrorTable = {
     message: 'this sign-in was not started in this browser',
     help: 'The stream that waits for the tokens must have been opened by the same browser, within five minutes.',
   },
+  invalidIdToken: {
+    status: 400,
+    message: 'invalid id_token',
+    help: 'The provider has not signed the id_token, or it has expired.',
+  },
   foreignToken: {
     status: 400,
     message: 'access token was issued to another client',

@@ -1,8 +1,10 @@
 import type { Configuration, ServerMetadata } from 'openid-client'
 import type { Clock } from '../../../lib/clock.ts'
 import { codeOf, messageOf } from '../../../lib/errors.ts'
+import { verifyIdToken } from './id-token.ts'
 import {
   type Audience,
+  audienceIs,
   type ClientSettings,
   decodeClaims,
   type Json,
@@ -119,6 +121,32 @@ export class ProviderClient {
       })
       const profile = await provider.readProfile(api)
       return { profile, audience: (await provider.findAudience?.(api)) ?? 'unknown' }
+    })
+  }
+
+  /**
+   * Who an id_token belongs to that an application brings, and whether it was issued to this client.
+   *
+   * @returns undefined when it is not one of the provider, or has expired @throws ProviderFailure
+   */
+  async inspectIdToken(
+    idToken: string,
+  ): Promise<{ readonly profile: Profile; readonly audience: Audience } | undefined> {
+    const { provider, settings } = this
+    const { issuer = '', jwks = '' } = provider.endpoints(settings)
+    return await this.#use(async (configuration) => {
+      const api = this.#createApi(configuration, '', {
+        tokenAnswer: {},
+        claims: {},
+        form: new URLSearchParams(),
+      })
+      const listed = (await api.request(jwks, {}))?.keys
+      if (!Array.isArray(listed)) throw new ProviderFailure(`GET ${jwks}: no keys`)
+      const keys = listed.map(objectOf)
+      const claims = verifyIdToken(idToken, { keys, issuer, now: this.#deps.clock.now() })
+      if (claims === undefined) return undefined
+      const profile = await provider.readProfile({ ...api, claims })
+      return { profile, audience: audienceIs(claims.aud, settings) }
     })
   }
 

@@ -48,6 +48,7 @@ export const linkSchema = {
   body: Type.Object({
     provider: text('Such as `google`.'),
     access_token: text("The provider's token, issued to this server's client."),
+    id_token: text('Of Apple, whose access tokens open nothing: the id_token in place of an access token.'),
   }),
   response: responses({ 200: authenticationSchema }),
 }
