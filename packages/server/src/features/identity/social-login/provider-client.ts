@@ -2,6 +2,8 @@ import type { Configuration, ServerMetadata } from 'openid-client'
 import type { Clock } from '../../../lib/clock.ts'
 import { codeOf, messageOf } from '../../../lib/errors.ts'
 import { verifyIdToken } from './id-token.ts'
+import { createLibraryFetch } from './library-fetch.ts'
+import { createProviderApi } from './provider-api.ts'
 import {
   type Audience,
   audienceIs,
@@ -281,77 +283,24 @@ export class ProviderClient {
     return JSON.parse(JSON.stringify(configuration.serverMetadata()))
   }
 
-  /**
-   * The library's way to the network. Answers of token endpoints are brought into the form of RFC 6749 §5.1 where
-   * providers differ from it.
-   *
-   * @param answers gets what the token endpoint answered
-   */
-  #createFetch(configuration: Configuration | undefined, answers: Json[] | undefined) {
-    const { provider } = this
-    const { transport } = this.#deps
-    const tokenEndpoint = configuration?.serverMetadata().token_endpoint
-    const keepsIdToken = this.#verifiesIdToken
-    return async (
-      url: string,
-      options: { method?: string | undefined; headers: Record<string, string>; body?: unknown },
-    ): Promise<Response> => {
-      const isToken = url === tokenEndpoint && answers !== undefined
-      const isJson = isToken && provider.tokenRequestFormat === 'json'
-      const body = options.body === undefined || options.body === null ? undefined : String(options.body)
-      const response = await transport(url, {
-        method: options.method,
-        headers: { ...options.headers, ...(isJson ? { 'content-type': 'application/json' } : {}) },
-        body: isJson ? JSON.stringify(Object.fromEntries(new URLSearchParams(body))) : body,
-      })
-      if (!isToken || response.status !== 200) return response
-      const answer = await readJson(response.clone())
-      if (answer === undefined) return response
-      // GitHub reports errors with status 200.
-      if (typeof answer.error === 'string') return Response.json(answer, { status: 400 })
-      answers.push(answer)
-      return Response.json(toStandard(answer, keepsIdToken))
-    }
-  }
-
   #createApi(
     configuration: Configuration,
     accessToken: string,
     given: Pick<ProviderApi, 'tokenAnswer' | 'claims' | 'form'>,
   ): ProviderApi {
+    const { settings } = this
     const { transport } = this.#deps
-    const authorization = `Bearer ${accessToken}`
-    const fetchJson = async (url: string, headers: Readonly<Record<string, string>> = {}) => {
-      const response = await transport(url, { headers: { authorization, ...headers } })
-      const [address = ''] = url.split('?', 1)
-      if (response.status !== 200) throw new ProviderFailure(`GET ${address}: status ${response.status}`)
-      try {
-        return (await response.json()) as unknown
-      } catch {
-        throw new ProviderFailure(`GET ${address}: the answer is not JSON`)
-      }
-    }
-    return {
-      ...given,
-      settings: this.settings,
-      accessToken,
-      get: async (url, options) => objectOf(await fetchJson(url, options?.headers)),
-      async getList(url) {
-        const list = await fetchJson(url)
-        return Array.isArray(list) ? list.map(objectOf) : []
-      },
-      async fetchUserInfo() {
-        const library = await import('openid-client')
-        if (configuration.serverMetadata().userinfo_endpoint === undefined) return {}
-        const { sub } = given.claims
-        const expected = typeof sub === 'string' ? sub : library.skipSubjectCheck
-        return objectOf(await library.fetchUserInfo(configuration, accessToken, expected))
-      },
-      async request(url, { method, headers = {}, body }) {
-        const response = await transport(url, { method, headers, body })
-        return response.status === 200 ? await readJson(response) : undefined
-      },
-    }
+    return createProviderApi({ transport, settings, configuration, accessToken, ...given })
+  }
+
+  #createFetch(configuration: Configuration | undefined, answers: Json[] | undefined) {
+    return createLibraryFetch({
+      transport: this.#deps.transport,
+      provider: this.provider,
+      tokenEndpoint: configuration?.serverMetadata().token_endpoint,
+      keepsIdToken: this.#verifiesIdToken,
+      answers,
+    })
   }
 
   #tokensOf(answer: {
@@ -372,35 +321,6 @@ export class ProviderClient {
 /** The configuration allows http for providers on this machine only. */
 function isInsecure({ extra }: ClientSettings): boolean {
   return extra.issuer_url?.startsWith('http:') === true
-}
-
-async function readJson(response: Response): Promise<Json | undefined> {
-  try {
-    return objectOf(await response.json())
-  } catch {
-    return undefined
-  }
-}
-
-function toStandard(answer: Json, keepsIdToken: boolean): Json {
-  const {
-    token_type: type,
-    scope,
-    expires_in: seconds,
-    refresh_token: refresh,
-    id_token: id,
-    ...rest
-  } = answer
-  return {
-    ...rest,
-    // LinkedIn and Figma leave it out.
-    token_type: typeof type === 'string' && type !== '' ? type : 'bearer',
-    // Twitch sends a list.
-    ...(typeof scope === 'string' ? { scope } : Array.isArray(scope) ? { scope: scope.join(' ') } : {}),
-    ...(Number.isFinite(Number(seconds ?? Number.NaN)) ? { expires_in: Number(seconds) } : {}),
-    ...(typeof refresh === 'string' && refresh !== '' ? { refresh_token: refresh } : {}),
-    ...(keepsIdToken && id !== undefined ? { id_token: id } : {}),
-  }
 }
 
 /** Of the library's errors: what was wrong, without what was sent. */
