@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { createToken } from '../../../lib/tokens.ts'
-import type { Throttle } from '../../operations/throttle/index.ts'
+import type { AccountContext } from '../accounts/index.ts'
 import type { ClientDocuments } from './clients/documents.ts'
 import { oauthServerErrors } from './errors.ts'
 
@@ -22,7 +22,7 @@ export interface OAuthContext {
   readonly onRevoke: () => void
   /** Clients that documents describe. */
   readonly documents: ClientDocuments
-  readonly throttle: Throttle
+  readonly throttle: AccountContext['throttle']
   /** Limits per address are wide. */
   readonly isDevelopment: boolean
 }

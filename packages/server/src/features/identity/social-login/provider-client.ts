@@ -327,6 +327,9 @@ function isInsecure({ extra }: ClientSettings): boolean {
 function describe(error: unknown): string {
   const { cause, error: name, error_description: description } = error as Readonly<Record<string, unknown>>
   if (cause instanceof ProviderFailure) return cause.message
+  if (codeOf(error) === 'OAUTH_RESPONSE_IS_NOT_JSON') {
+    return 'an answer is not JSON: is this the address of a provider, and is it configured as described?'
+  }
   const parts = [messageOf(error), codeOf(error), name, description]
   return parts.filter((part) => typeof part === 'string').join('; ')
 }

@@ -1,10 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { translateDatabaseFailure } from '../../../../database/errors.ts'
 import { addressKey } from '../../../../http/client-address.ts'
 import type { PendingIdentity, UserIdentity } from '../../../../http/identity.ts'
-import { sendPage } from '../../../../http/send-page.ts'
 import { AppError } from '../../../../lib/errors.ts'
-import { createPage } from '../../../../lib/page.ts'
 import { endSession, requestMagicLink, requestSmsCode } from '../../accounts/index.ts'
 import { challengeSentCode, challengeTotp, describeFactors } from '../../mfa/index.ts'
 import { beginDiscoverableSignIn, challengePasskey } from '../../passkeys/index.ts'
@@ -14,7 +11,7 @@ import { checkRequest, readQuery, requireTarget } from '../authorize/request.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import type { PageContext } from './context.ts'
 import { PageCookie } from './cookie.ts'
-import { passkeyScript } from './passkey-script.ts'
+import { PageReply } from './reply.ts'
 import { firstSteps, type SignedIn, secondSteps, text } from './sign-in.ts'
 import {
   type Asked,
@@ -33,12 +30,14 @@ export class Exchange {
   readonly #context: PageContext
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
+  readonly #page: PageReply
 
   constructor(context: PageContext, request: FastifyRequest, reply: FastifyReply) {
     this.cookie = new PageCookie(context.oauth.publicBaseUrl())
     this.#context = context
     this.#request = request
     this.#reply = reply
+    this.#page = new PageReply(reply, context.oauth.appName)
   }
 
   /** What is asked for; otherwise answers why not, to the client if that is known (RFC 6749 §4.1.2.1). */
@@ -53,13 +52,13 @@ export class Exchange {
     } catch (error) {
       if (error instanceof AppError && error.status === 429) {
         void this.#reply.headers(error.extras.headers ?? {})
-        this.#send(faultView(error.message), [], error.status)
+        this.#page.send(faultView(error.message), [], error.status)
         return undefined
       }
       if (!(error instanceof ProtocolError)) throw error
       const address = error.code === 'invalid_client' ? undefined : await this.#addressOf(query, error)
-      if (address === undefined) this.#send(faultView(error.message), [], error.status)
-      else this.#lead(address)
+      if (address === undefined) this.#page.send(faultView(error.message), [], error.status)
+      else this.#page.lead(address)
       return undefined
     }
   }
@@ -89,7 +88,7 @@ export class Exchange {
     const given = { form, request: this.#request }
     const first = Object.hasOwn(firstSteps, step) ? firstSteps[step] : undefined
     if (first !== undefined) {
-      return await this.#attempt(
+      return await this.#page.attempt(
         async () => await this.#goOn(asked, await first(this.#context, given)),
         (problem) => this.#showFirstAgain(asked, step, form, problem),
       )
@@ -113,7 +112,7 @@ export class Exchange {
       this.cookie.begin(this.#reply)
       return await this.showSignIn(asked)
     }
-    return await this.#attempt(
+    return await this.#page.attempt(
       () => providers.start(provider, asked.query, this.#request, this.#reply),
       (problem) => this.showSignIn(asked, problem),
     )
@@ -121,7 +120,7 @@ export class Exchange {
 
   /** After the provider. The cookie of the page does not come along from another site, and is set anew. */
   async resume(asked: Asked, outcome: SignedIn | AppError): Promise<FastifyReply> {
-    return await this.#attempt(
+    return await this.#page.attempt(
       async () => {
         if (outcome instanceof AppError) throw outcome
         return await this.#goOn(asked, outcome)
@@ -141,21 +140,21 @@ export class Exchange {
     )
     const providers = this.#context.providers.list()
     const view = { asked, problem, hasMail, hasSms, passkey, providers }
-    return this.#send(signInView(view), [asked.request.redirectUri])
+    return this.#page.send(signInView(view), [asked.request.redirectUri])
   }
 
   async #sendFirst(asked: Asked, step: 'mail' | 'phone', form: URLSearchParams): Promise<FastifyReply> {
     const { accounts } = this.#context.passkeys.mfa
     const address = addressKey(this.#request)
-    return await this.#attempt(
+    return await this.#page.attempt(
       async () => {
         if (step === 'mail') {
           await requestMagicLink(accounts, text(form, 'email'), address)
-          return this.#send(linkView(asked), [asked.request.redirectUri])
+          return this.#page.send(linkView(asked), [asked.request.redirectUri])
         }
         const phone = text(form, 'phone')
         await requestSmsCode(accounts, phone, address)
-        return this.#send(phoneCodeView(asked, phone), [asked.request.redirectUri])
+        return this.#page.send(phoneCodeView(asked, phone), [asked.request.redirectUri])
       },
       (problem) => this.showSignIn(asked, problem),
     )
@@ -168,9 +167,9 @@ export class Exchange {
     problem: string,
   ): Promise<FastifyReply> {
     const targets = [asked.request.redirectUri]
-    if (step === 'link') return this.#send(linkView(asked, problem), targets)
+    if (step === 'link') return this.#page.send(linkView(asked, problem), targets)
     if (step === 'phone-code')
-      return this.#send(phoneCodeView(asked, form.get('phone') ?? '', problem), targets)
+      return this.#page.send(phoneCodeView(asked, form.get('phone') ?? '', problem), targets)
     return await this.showSignIn(asked, problem)
   }
 
@@ -188,7 +187,7 @@ export class Exchange {
     const code = await issueConsented(oauth, asked.request, identity.userId)
     if (code !== undefined) return await this.#leave(identity, codeAddress(oauth, asked.request, code))
     this.cookie.set(this.#reply, token)
-    return this.#send(consentView(asked, identity.email), [asked.request.redirectUri])
+    return this.#page.send(consentView(asked, identity.email), [asked.request.redirectUri])
   }
 
   async #takeSecond(
@@ -201,14 +200,14 @@ export class Exchange {
     const again = (problem: string) => this.#showSecond(asked, pending, problem)
     if (step === 'send-email' || step === 'send-sms') {
       const method = step === 'send-email' ? 'email' : 'sms'
-      return await this.#attempt(async () => {
+      return await this.#page.attempt(async () => {
         const challengeId = await challengeSentCode(mfa, pending, method)
         return await this.#showSecond(asked, pending, undefined, { method, challengeId })
       }, again)
     }
     const second = Object.hasOwn(secondSteps, step) ? secondSteps[step] : undefined
     if (second === undefined) return await this.#showSecond(asked, pending)
-    return await this.#attempt(
+    return await this.#page.attempt(
       async () =>
         await this.#goOn(asked, await second(this.#context, pending, { form, request: this.#request })),
       again,
@@ -230,7 +229,7 @@ export class Exchange {
       ? await this.#askPasskey('second-passkey', () => challengePasskey(passkeys, pending))
       : undefined
     const view = { asked, problem, factors, totpChallengeId: totp?.challenge_id, sent, passkey }
-    return this.#send(secondFactorView(view), [asked.request.redirectUri])
+    return this.#page.send(secondFactorView(view), [asked.request.redirectUri])
   }
 
   async #decide(asked: Asked, identity: UserIdentity, decision: string | null): Promise<FastifyReply> {
@@ -238,7 +237,7 @@ export class Exchange {
     const { request } = asked
     if (decision === 'deny') return await this.#leave(identity, errorAddress(oauth, request, denied()))
     if (decision !== 'approve') {
-      return this.#send(consentView(asked, identity.email), [request.redirectUri])
+      return this.#page.send(consentView(asked, identity.email), [request.redirectUri])
     }
     return await this.#leave(
       identity,
@@ -253,12 +252,7 @@ export class Exchange {
       accounts.endedSessions.add(sessionId)
     }
     this.cookie.clear(this.#reply)
-    return this.#lead(address)
-  }
-
-  /** 303: the browser must not post its form again (RFC 9700 §4.12). */
-  #lead(address: string): FastifyReply {
-    return this.#reply.code(303).header('cache-control', 'no-store').header('location', address).send()
+    return this.#page.lead(address)
   }
 
   async #askPasskey(
@@ -268,35 +262,6 @@ export class Exchange {
     if (!this.#context.passkeys.mfa.accounts.settings.current.webauthn_enabled) return undefined
     const asked = await optional(ask)
     return asked && { step, ...asked }
-  }
-
-  /** What a person did wrong is said on the page; a fault of ours is answered and logged as everywhere. */
-  async #attempt(
-    work: () => Promise<FastifyReply>,
-    again: (problem: string) => Promise<FastifyReply>,
-  ): Promise<FastifyReply> {
-    try {
-      return await work()
-    } catch (thrown) {
-      const error = thrown instanceof AppError ? thrown : translateDatabaseFailure(thrown)
-      if (error === undefined || error.status === 500) throw thrown
-      void this.#reply.code(error.status).headers(error.extras.headers ?? {})
-      return await again(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`)
-    }
-  }
-
-  /** @param redirectUris where forms of the page may lead */
-  #send(body: string, redirectUris: readonly string[], status?: number): FastifyReply {
-    const reply = this.#reply.header('cache-control', 'no-store').header('referrer-policy', 'same-origin')
-    const { appName } = this.#context.oauth
-    const page = createPage({
-      title: 'Give access',
-      application: appName,
-      body: `<div class="narrow">\n<h1>Give access</h1>\n${body}\n</div>`,
-      formTargets: redirectUris.map((uri) => new URL(uri).origin),
-      ...(body.includes('data-passkey') ? { script: passkeyScript } : {}),
-    })
-    return sendPage(status === undefined ? reply : reply.code(status), page)
   }
 }
 
