@@ -1,5 +1,4 @@
-import { isReachedAtLoopback } from '../../config/development.ts'
-import type { Config } from '../../config/schema.ts'
+import { allowsPrivateTargets } from '../../config/development.ts'
 import type { RequestLimiter } from '../../http/authentication.ts'
 import type { TokenVerifier } from '../../http/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
@@ -96,8 +95,4 @@ export function wireEvents(platform: Platform, { verifiers, limiter, resolve, op
       schedules({ database: system, queue, notifications, isEnabled: config.jobs.enabled, log }),
     ],
   }
-}
-
-function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
-  return allow_private_targets === 'auto' ? isReachedAtLoopback({ server }) : allow_private_targets
 }

@@ -127,7 +127,7 @@ export function wireIdentity(
     isEnabled: oauth.config.client_metadata_documents,
     permittedScopes: oauth.config.self_registered_scopes,
     outbound: createOutbound({
-      allowsPrivate: () => isReachedAtLoopback(config),
+      allowsPrivate: () => isReachedAtLoopback(config.server),
       ...(resolve === undefined ? {} : { resolve }),
     }),
     reach: reachProvider,
