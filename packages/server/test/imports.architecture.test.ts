@@ -38,6 +38,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys', 'social-login'],
   passkeys: ['accounts', 'mfa', 'throttle'],
   push: ['audit'],
+  sms: ['audit', 'throttle'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
   webhooks: ['audit', 'outbox', 'queue'],

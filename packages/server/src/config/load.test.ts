@@ -121,6 +121,10 @@ describe('without anything', () => {
         vonage_api_key: '',
         vonage_api_secret: '',
         vonage_from: '',
+        sms_status_url: '',
+        sms_retention_days: 30,
+        telnyx_public_key: '',
+        vonage_signature_secret: '',
         sms_api_base_url: '',
         clean_up: { enabled: false, anonymous_days: 30, enrollment_minutes: 10 },
         limits: {
@@ -131,6 +135,7 @@ describe('without anything', () => {
           mails_per_hour: 10,
           mail_requests_per_hour: 100,
           sms_per_hour: 5,
+          sms_messages_per_hour: 100,
           sms_requests_per_hour: 30,
           anonymous_per_hour: 30,
         },

@@ -64,6 +64,8 @@ const publicRoutes = new Set([
   'POST /auth/verify',
   'POST /auth/magic-link',
   'POST /auth/reset-password',
+  // Providers sign them.
+  'POST /api/webhooks/sms/status',
   // Judges the token itself: who connects may also say in a first message who they are.
   'GET /api/realtime/ws',
   ...[
@@ -178,7 +180,15 @@ describe('a route for everybody', () => {
         // Without a body no sign-in passes; what is switched off says so. Only this one looks at a token that is sent.
         const isLooking = route.url.endsWith('/magic-link/confirm') && headers.authorization === 'Bearer x'
         const isForm = /^\/(o?auth)\//.test(route.url)
-        const answers = isForm ? [415] : isLooking || route.url.endsWith('/auth/login') ? [401] : [400, 404]
+        // A signature takes the place of a token.
+        const isSigned = route.url.startsWith('/api/webhooks/')
+        const answers = isSigned
+          ? [403]
+          : isForm
+            ? [415]
+            : isLooking || route.url.endsWith('/auth/login')
+              ? [401]
+              : [400, 404]
         expect([route.url, answers.includes(status)]).toEqual([route.url, true])
         if (!isLooking) expect(text).not.toMatch(/authorization|token is invalid/)
       }
