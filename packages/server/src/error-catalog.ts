@@ -1,5 +1,6 @@
 import { databaseErrorTable } from './database/errors.ts'
 import { collectionErrorTable } from './features/data/collections/index.ts'
+import { embeddingErrorTable } from './features/data/embeddings/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
@@ -34,6 +35,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
   Database: databaseErrorTable,
   Collections: collectionErrorTable,
+  Embeddings: embeddingErrorTable,
   Administration: adminErrorTable,
   Usage: usageErrorTable,
   Log: logErrorTable,

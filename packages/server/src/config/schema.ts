@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { databaseConfig } from '../database/config.ts'
+import { aiConfig } from '../features/data/embeddings/config.ts'
 import { matviewsConfig } from '../features/data/matviews/config.ts'
 import { jobsConfig } from '../features/events/jobs/config.ts'
 import { eventsConfig } from '../features/events/outbox/config.ts'
@@ -42,6 +43,7 @@ export const configSchema = Type.Object({
   events: eventsConfig,
   realtime: realtimeConfig,
   matviews: matviewsConfig,
+  ai: aiConfig,
   admin: adminConfig,
   logging: loggingConfig,
   usage: usageConfig,
