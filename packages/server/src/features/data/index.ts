@@ -1,6 +1,7 @@
 import type { ChangeLog } from '../../database/change-log.ts'
 import type { Platform } from '../../platform.ts'
 import { collections } from './collections/index.ts'
+import { createEmbedders, createQueryEmbeddings } from './embeddings/index.ts'
 import { matviews } from './matviews/index.ts'
 import { schema } from './schema/index.ts'
 
@@ -9,12 +10,19 @@ export function wireData(
   { config, isDevelopment, database, catalog, queue }: Platform,
   { changes }: { readonly changes: ChangeLog },
 ) {
+  const embedders = createEmbedders(config.ai)
+  const embedder = embedders.find()
   return {
+    embedders,
     features: [
       collections({
         catalog,
         database: database.user,
         changes,
+        embedder:
+          embedder === undefined
+            ? undefined
+            : { dimensions: embedder.model.dimensions, embed: createQueryEmbeddings(embedder) },
         isAudited: config.audit.tables.length > 0,
         isDevelopment,
       }),

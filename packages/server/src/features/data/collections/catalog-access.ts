@@ -52,6 +52,11 @@ const outdatedKinds = new Set([
   'unknown_column',
   'unknown_filter_column',
   'unknown_relation',
+  'vector_column_not_found',
+  'not_vector_column',
+  'no_vector_columns',
+  'semantic_needs_pgvector',
+  'hybrid_needs_pgvector',
   // Perhaps it has been mended just now.
   'rls_required',
 ])

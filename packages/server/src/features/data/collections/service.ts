@@ -11,9 +11,11 @@ import { createCatalogAccess, requireRelation, requireWritable } from './catalog
 import { changeForm, compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { createDefinitionFaultFinder } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
-import { formatPage, listFragments } from './list-page.ts'
+import { pageRequest } from './list-page.ts'
+import type { ListDeps, ListRequest, QueryEmbedder } from './list-request.ts'
+import { nearestRequest } from './nearest-request.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
-import { parseListQuery, parseRecordQuery } from './parse/list-query.ts'
+import { type ListQuery, parseListQuery, parseRecordQuery } from './parse/list-query.ts'
 import { parseRecordBody } from './parse/record-body.ts'
 import { parsePathId } from './parse/record-id.ts'
 import { planList } from './plan/list.ts'
@@ -39,6 +41,8 @@ export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
   readonly changes: ChangeLog
+  /** For searches by meaning; undefined when no provider is configured. */
+  readonly embedder?: QueryEmbedder | undefined
   /** Whether changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
@@ -49,6 +53,7 @@ export function createCollectionService({
   catalog: live,
   database,
   changes,
+  embedder,
   isAudited,
   isDevelopment,
 }: CollectionDeps): CollectionService {
@@ -122,20 +127,17 @@ export function createCollectionService({
       withCatalog(async (catalog) => {
         requireTable(caller.scope, collection)
         const reader = readerOf(caller)
-        const { plan, calls } = statements.remember(
+        const request = statements.remember(
           catalog,
           readKey('list', reader, collection, queryString),
           () => {
             const relation = requireRelation(catalog, collection, reader)
-            const planned = planList(catalog, relation, parseListQuery(queryString), reader)
-            return {
-              plan: planned,
-              calls: listFragments(planned).map((fragment) => statements.call(fragment)),
-            }
+            const deps = { statements, embedder }
+            return planListRequest(catalog, relation, parseListQuery(queryString), reader, deps)
           },
         )
-        requireTables(caller, plan.record)
-        return formatPage(plan, await read(caller, plan.record, calls))
+        requireTables(caller, request.record)
+        return request.format(await read(caller, request.record, await request.calls(caller)))
       }),
 
     get: (caller, collection, id, queryString) =>
@@ -202,6 +204,19 @@ export function createCollectionService({
         ),
       ),
   }
+}
+
+function planListRequest(
+  catalog: Catalog,
+  relation: Relation,
+  query: ListQuery,
+  reader: Reader,
+  deps: ListDeps,
+): ListRequest {
+  const { vector } = query
+  return vector === undefined
+    ? pageRequest(planList(catalog, relation, query, reader), deps)
+    : nearestRequest(catalog, relation, { ...query, vector }, reader, deps)
 }
 
 /** Both texts are the caller's and may hold anything; the length tells where the first ends. */

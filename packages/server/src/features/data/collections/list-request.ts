@@ -1,0 +1,27 @@
+import type { Answer, Call } from '../../../database/message.ts'
+import type { Caller } from './caller.ts'
+import type { RecordPlan } from './plan/record.ts'
+import type { StatementCache } from './statements.ts'
+
+/** What a list asks of the database and how it shows the answer; the same for every caller with the same rights. */
+export interface ListRequest {
+  readonly record: RecordPlan
+  /** The statements, at once unless something outside of the database has to be asked first. */
+  calls(caller: Pick<Caller, 'signal'>): readonly Call[] | Promise<readonly Call[]>
+  /** The body around the items as Postgres wrote them. */
+  format(answers: readonly Answer[]): string
+}
+
+export interface ListDeps {
+  readonly statements: StatementCache
+  /** Undefined when no provider of embeddings is configured. */
+  readonly embedder: QueryEmbedder | undefined
+}
+
+/** Makes vectors of the texts that clients search for. */
+export interface QueryEmbedder {
+  /** As configured; undefined: whatever the model has. */
+  readonly dimensions: number | undefined
+  /** @throws AppError embedding_…, no_embedding */
+  embed(text: string, signal?: AbortSignal): Promise<readonly number[]>
+}
