@@ -151,3 +151,10 @@ create table basalt.usage_nodes (
   connections jsonb not null default '{}',
   seen_at timestamptz not null default now()
 );
+
+-- Which node builds a vector index, one at a time (see features/data/vector-indexes/README.md).
+create table basalt.vector_index_build (
+  is_only bool primary key default true check (is_only),
+  holder uuid not null,
+  leased_until timestamptz not null
+);

@@ -2,6 +2,7 @@ import { databaseErrorTable } from './database/errors.ts'
 import { collectionErrorTable } from './features/data/collections/index.ts'
 import { embeddingErrorTable } from './features/data/embeddings/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
+import { vectorIndexErrorTable } from './features/data/vector-indexes/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
@@ -53,6 +54,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Jobs: jobErrorTable,
   Schedules: scheduleErrorTable,
   'Materialized views': matviewErrorTable,
+  'Vector indexes': vectorIndexErrorTable,
 }
 
 /** Every error the API can answer, by area. */

@@ -38,6 +38,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   passkeys: ['accounts', 'mfa', 'throttle'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
+  'vector-indexes': ['audit', 'collections'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
   'social-login': ['accounts', 'audit'],

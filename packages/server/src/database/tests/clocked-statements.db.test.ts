@@ -30,6 +30,7 @@ const smallTables = new Set([
   'schedules',
   'settings',
   'usage_nodes',
+  'vector_index_build',
   'webhooks',
 ])
 

@@ -4,6 +4,7 @@ import { collections } from './collections/index.ts'
 import { createEmbedders, createQueryEmbeddings } from './embeddings/index.ts'
 import { matviews } from './matviews/index.ts'
 import { schema } from './schema/index.ts'
+import { vectorIndexes } from './vector-indexes/index.ts'
 
 /** Wires what serves the operator's tables. */
 export function wireData(
@@ -27,6 +28,7 @@ export function wireData(
         isDevelopment,
       }),
       schema(catalog),
+      vectorIndexes({ database, catalog }),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
     ],
   }

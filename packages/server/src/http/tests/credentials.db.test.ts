@@ -148,6 +148,8 @@ const rows = {
     '/api/admin/jobs/stats': 'GET',
     '/api/admin/logs': 'GET',
     '/api/admin/logs/tail': 'GET',
+    '/api/admin/vector/indexes': 'GET POST',
+    '/api/admin/vector/indexes/:name': 'DELETE',
     '/api/admin/matviews': 'GET POST',
     '/api/admin/matviews/:id': 'GET PUT DELETE',
     '/api/admin/matviews/:id/refresh': 'POST',

@@ -55,6 +55,7 @@ const outdatedKinds = new Set([
   'vector_column_not_found',
   'not_vector_column',
   'no_vector_columns',
+  'vector_index_table_not_found',
   'semantic_needs_pgvector',
   'hybrid_needs_pgvector',
   // Perhaps it has been mended just now.

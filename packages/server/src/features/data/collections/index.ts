@@ -1,8 +1,10 @@
-export { createCatalogAccess, mayBeOutdated } from './catalog-access.ts'
+export { createCatalogAccess, mayBeOutdated, type WithCatalog } from './catalog-access.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
 export { collectionErrorTable } from './errors.ts'
+export { type DistanceMetric, parseMetric } from './parse/vector.ts'
 export { findTextFault } from './parse/values.ts'
+export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
 export { requireRls } from './require-rls.ts'
 
 import type { Feature } from '../../../feature.ts'
