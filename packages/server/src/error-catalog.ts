@@ -1,8 +1,9 @@
 import { databaseErrorTable } from './database/errors.ts'
 import { collectionErrorTable } from './features/data/collections/index.ts'
-import { embeddingErrorTable } from './features/data/embeddings/index.ts'
+import { embeddingErrorTable } from './features/data/embedding-provider/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { vectorIndexErrorTable } from './features/data/vector-indexes/index.ts'
+import { keptEmbeddingErrorTable } from './features/events/embeddings/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
@@ -55,6 +56,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Schedules: scheduleErrorTable,
   'Materialized views': matviewErrorTable,
   'Vector indexes': vectorIndexErrorTable,
+  'Kept embeddings': keptEmbeddingErrorTable,
 }
 
 /** Every error the API can answer, by area. */

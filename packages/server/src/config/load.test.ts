@@ -194,6 +194,7 @@ describe('without anything', () => {
         breaker: { failure_threshold: 5, open_seconds: 30, half_open_probe_limit: 1 },
         providers: {},
       },
+      embeddings: {},
       admin: { password: '' },
       logging: {
         level: 'info',

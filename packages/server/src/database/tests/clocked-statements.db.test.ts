@@ -18,6 +18,7 @@ const smallTables = new Set([
   'admin',
   'api_key_version',
   'email_templates',
+  'embeddings',
   'event_cursors',
   'matviews',
   'migrations',

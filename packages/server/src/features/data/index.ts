@@ -1,7 +1,7 @@
 import type { ChangeLog } from '../../database/change-log.ts'
 import type { Platform } from '../../platform.ts'
 import { collections } from './collections/index.ts'
-import { createEmbedders, createQueryEmbeddings } from './embeddings/index.ts'
+import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
 import { matviews } from './matviews/index.ts'
 import { schema } from './schema/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
@@ -9,12 +9,10 @@ import { vectorIndexes } from './vector-indexes/index.ts'
 /** Wires what serves the operator's tables. */
 export function wireData(
   { config, isDevelopment, database, catalog, queue }: Platform,
-  { changes }: { readonly changes: ChangeLog },
+  { changes, embedders }: { readonly changes: ChangeLog; readonly embedders: Embedders },
 ) {
-  const embedders = createEmbedders(config.ai)
   const embedder = embedders.find()
   return {
-    embedders,
     features: [
       collections({
         catalog,

@@ -2,8 +2,8 @@ export { createCatalogAccess, mayBeOutdated, type WithCatalog } from './catalog-
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
 export { collectionErrorTable } from './errors.ts'
-export { type DistanceMetric, parseMetric } from './parse/vector.ts'
 export { findTextFault } from './parse/values.ts'
+export { type DistanceMetric, parseMetric } from './parse/vector.ts'
 export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
 export { requireRls } from './require-rls.ts'
 

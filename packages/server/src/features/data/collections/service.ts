@@ -127,15 +127,11 @@ export function createCollectionService({
       withCatalog(async (catalog) => {
         requireTable(caller.scope, collection)
         const reader = readerOf(caller)
-        const request = statements.remember(
-          catalog,
-          readKey('list', reader, collection, queryString),
-          () => {
-            const relation = requireRelation(catalog, collection, reader)
-            const deps = { statements, embedder }
-            return planListRequest(catalog, relation, parseListQuery(queryString), reader, deps)
-          },
-        )
+        const request = statements.remember(catalog, readKey('list', reader, collection, queryString), () => {
+          const relation = requireRelation(catalog, collection, reader)
+          const deps = { statements, embedder }
+          return planListRequest(catalog, relation, parseListQuery(queryString), reader, deps)
+        })
         requireTables(caller, request.record)
         return request.format(await read(caller, request.record, await request.calls(caller)))
       }),

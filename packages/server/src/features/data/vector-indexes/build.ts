@@ -56,7 +56,8 @@ export function createIndexBuilder({
   async function create(definition: VectorIndexDefinition): Promise<void> {
     const { relation, name } = definition
     await dropInvalid(definition)
-    if (await queries.isNameTaken(system, relation.schema, name)) throw vectorIndexErrors.vectorIndexExists(name)
+    if (await queries.isNameTaken(system, relation.schema, name))
+      throw vectorIndexErrors.vectorIndexExists(name)
     try {
       await run(compileCreateIndex(definition))
     } catch (error) {

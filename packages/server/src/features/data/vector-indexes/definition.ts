@@ -1,6 +1,11 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
-import { type DistanceMetric, findVectorColumn, parseMetric, type VectorColumn } from '../collections/index.ts'
+import {
+  type DistanceMetric,
+  findVectorColumn,
+  parseMetric,
+  type VectorColumn,
+} from '../collections/index.ts'
 import { vectorIndexErrors } from './errors.ts'
 
 /** What an administrator asks for. */
@@ -79,7 +84,8 @@ function readOptions(method: 'hnsw' | 'ivfflat', input: CreateVectorIndex) {
     const value = input[name]
     if (value === undefined) return []
     const limits = known[name]
-    if (limits === undefined) throw vectorIndexErrors.invalidIndexOption(`${name}: not a parameter of ${method}`)
+    if (limits === undefined)
+      throw vectorIndexErrors.invalidIndexOption(`${name}: not a parameter of ${method}`)
     const [least, most] = limits
     if (!Number.isInteger(value) || value < least || value > most) {
       throw vectorIndexErrors.invalidIndexOption(`${name}: expected an integer from ${least} to ${most}`)

@@ -4,7 +4,12 @@ import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import type { WithCatalog } from '../collections/index.ts'
 import type { IndexBuilder } from './build.ts'
-import { type CreateVectorIndex, metricOf, planVectorIndex, type VectorIndexDefinition } from './definition.ts'
+import {
+  type CreateVectorIndex,
+  metricOf,
+  planVectorIndex,
+  type VectorIndexDefinition,
+} from './definition.ts'
 import { vectorIndexErrors } from './errors.ts'
 import * as queries from './queries.ts'
 
@@ -66,7 +71,13 @@ export function createVectorIndexService(deps: VectorIndexServiceDeps): VectorIn
       if (found === undefined) throw vectorIndexErrors.vectorIndexNotFound(name)
       await builder.drop(schema, name)
       const detail = { schema, table: found.table }
-      await recordAudit(database, { actor: 'admin', action: 'vector_indexes.delete', target: name, detail, origin })
+      await recordAudit(database, {
+        actor: 'admin',
+        action: 'vector_indexes.delete',
+        target: name,
+        detail,
+        origin,
+      })
     },
   }
 }

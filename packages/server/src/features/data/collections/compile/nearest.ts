@@ -20,7 +20,10 @@ export function compileNearest({ record, rows, vector, limit }: NearestPlan): Sq
     distance: distanceName,
   })
   const distance = sql.id(row, distanceName)
-  const order = [distance, ...relation.rowKey.filter(({ type }) => type.hasOrder).map(({ name }) => sql.id(row, name))]
+  const order = [
+    distance,
+    ...relation.rowKey.filter(({ type }) => type.hasOrder).map(({ name }) => sql.id(row, name)),
+  ]
   return sql`
     with ${sql.join([compileQueryVector(vector), ...nearest])}
     select coalesce(json_agg(r.record order by r.place), '[]'), count(*)

@@ -33,9 +33,7 @@ const maxTextBytes = 8000
 export function parseVector(parameters: Parameters): VectorQuery | undefined {
   const { nearest, semantic_query: semanticQuery, semantic, search = '' } = parameters
   if (nearest !== undefined && semanticQuery !== undefined) {
-    throw collectionErrors.invalidParameter(
-      "cannot use both 'nearest' and 'semantic_query' parameters",
-    )
+    throw collectionErrors.invalidParameter("cannot use both 'nearest' and 'semantic_query' parameters")
   }
   const isFused = readFlag(semantic)
   const isVector = nearest !== undefined || semanticQuery !== undefined

@@ -180,9 +180,17 @@ describe(`nearest on ${extensionEngine}`, () => {
       { nearest: '{1:1}/4', vector_column: 'sparse' },
       'dimension mismatch: query vector has 4 dimensions, column "sparse" expects 5',
     ],
-    ['note', { nearest: '[1,2,3]', distance: 'manhattan' }, 'unsupported distance metric "manhattan"; valid: cosine, l2, inner_product'],
+    [
+      'note',
+      { nearest: '[1,2,3]', distance: 'manhattan' },
+      'unsupported distance metric "manhattan"; valid: cosine, l2, inner_product',
+    ],
     ['note', { nearest: '[1,2,3]', vector_column: 'nope' }, 'column "nope" not found in table "note"'],
-    ['note', { nearest: '[1,2,3]', vector_column: 'title' }, 'column "title" is not a vector column (type: text)'],
+    [
+      'note',
+      { nearest: '[1,2,3]', vector_column: 'title' },
+      'column "title" is not a vector column (type: text)',
+    ],
     [
       'kinds',
       { nearest: '[1,2,3]', vector_column: 'several' },
@@ -199,7 +207,11 @@ describe(`nearest on ${extensionEngine}`, () => {
       { nearest: '[1,2]' },
       'nearest cannot be used on table "clash" because it has a "_distance" column',
     ],
-    ['note', { nearest: '[1,2,3]', semantic_query: 'a' }, "cannot use both 'nearest' and 'semantic_query' parameters"],
+    [
+      'note',
+      { nearest: '[1,2,3]', semantic_query: 'a' },
+      "cannot use both 'nearest' and 'semantic_query' parameters",
+    ],
     [
       'note',
       { nearest: '[1,2,3]', semantic: 'true' },
@@ -212,16 +224,28 @@ describe(`nearest on ${extensionEngine}`, () => {
     ],
     ['note', { semantic: 'perhaps', search: 'a' }, 'semantic parameter must be a boolean'],
     ['note', { semantic_query: ' ' }, 'semantic_query must not be empty'],
-    ['note', { semantic_query: 'ä'.repeat(1300) + 'b'.repeat(6000) }, 'semantic_query too long: at most 8000 bytes'],
+    [
+      'note',
+      { semantic_query: 'ä'.repeat(1300) + 'b'.repeat(6000) },
+      'semantic_query too long: at most 8000 bytes',
+    ],
     ['note', { semantic_query: 'a' }, 'semantic search is not configured — no embedding provider available'],
     ['note', { distance: 'l2' }, 'distance requires nearest, semantic_query or semantic=true'],
-    ['note', { vector_column: 'embedding' }, 'vector_column requires nearest, semantic_query or semantic=true'],
+    [
+      'note',
+      { vector_column: 'embedding' },
+      'vector_column requires nearest, semantic_query or semantic=true',
+    ],
     ['note', { nearest: '[1,2,3]', facets: 'title' }, 'unsupported parameter "facets"'],
     ['note', { nearest: '[1,2,3]', fuzzy: 'false' }, 'unsupported parameter "fuzzy"'],
     ['note', { nearest: '[1,2,3]', typo_threshold: '0.2' }, 'unsupported parameter "typo_threshold"'],
     ['note', { nearest: '[1,2,3]', highlight: 'true' }, 'unsupported parameter "highlight"'],
     ['note', { nearest: '[1,2,3]', search: 'a' }, 'unsupported parameter "search"'],
-    ['note', { nearest: '[1,2,3]', filter: 'nope = 1' }, 'invalid filter: unknown column: nope at position 0'],
+    [
+      'note',
+      { nearest: '[1,2,3]', filter: 'nope = 1' },
+      'invalid filter: unknown column: nope at position 0',
+    ],
     ['note', { nearest: '[1,2,3]', fields: 'nope' }, 'unknown column "nope" in fields'],
   ])('is 400 on %s: %j', async (table, query, message) => {
     const response = await list(table, query)
@@ -254,7 +278,9 @@ describe(`nearest on ${extensionEngine}`, () => {
     const { json } = await list('secret', { nearest: '[1,0]' })
     expect(json.items).toEqual([{ id: 1, title: 'mine', other: [1, 0], _distance: 0 }])
     const admin = await app.adminToken()
-    expect(await idsOf('secret', { nearest: '[1,0]', vector_column: 'embedding' }, { token: admin })).toEqual([1])
+    expect(await idsOf('secret', { nearest: '[1,0]', vector_column: 'embedding' }, { token: admin })).toEqual(
+      [1],
+    )
   })
 
   test('needs a token', async () => {
@@ -272,7 +298,9 @@ describe(`nearest on ${extensionEngine}`, () => {
     expect(found.toSorted()).toEqual(exact.map(({ id }) => id).toSorted())
     expect(json.totalItems).toBe(perPage)
     expect(json.items.map((item: { _distance: number }) => item._distance)).toEqual(
-      json.items.map((item: { _distance: number }) => item._distance).toSorted((a: number, b: number) => a - b),
+      json.items
+        .map((item: { _distance: number }) => item._distance)
+        .toSorted((a: number, b: number) => a - b),
     )
   })
 

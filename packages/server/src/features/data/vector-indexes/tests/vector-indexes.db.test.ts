@@ -103,7 +103,11 @@ describe(`vector indexes on ${extensionEngine}`, () => {
 
   test.each([
     [{ method: 'hnsw', metric: 'l2', column: 'half' }, 'halfvec_l2_ops', 'idx_note_half_hnsw'],
-    [{ method: 'hnsw', metric: 'inner_product', column: 'sparse' }, 'sparsevec_ip_ops', 'idx_note_sparse_hnsw'],
+    [
+      { method: 'hnsw', metric: 'inner_product', column: 'sparse' },
+      'sparsevec_ip_ops',
+      'idx_note_sparse_hnsw',
+    ],
     [{ method: 'ivfflat', lists: 1, index_name: 'Odd "name"' }, 'vector_cosine_ops', 'Odd "name"'],
     [{ m: 8, ef_construction: 32 }, 'vector_cosine_ops', 'idx_note_embedding_hnsw'],
     [{ table: 'item', schema: 'shop' }, 'vector_cosine_ops', 'idx_item_embedding_hnsw'],

@@ -59,10 +59,14 @@ function readRefusal({ status, headers }: Response): Exchanged {
     }
   }
   // The text of the answer may repeat the key, or what the client asked.
-  if (status < 500 && status !== 408) return failed(embeddingErrors.embeddingRefused(status))
+  if (textRefusals.has(status)) return failed(embeddingErrors.embeddingRefused(status))
   const error = embeddingErrors.embeddingProviderError(`status ${status}`)
+  if (status < 500 && status !== 408) return failed(error)
   return { ...failed(error, 'outage'), retryAfter: readRetryAfter(headers.get('retry-after')) }
 }
+
+/** What providers answer to a text that is too long or empty. */
+const textRefusals: ReadonlySet<number> = new Set([400, 413, 422])
 
 /** Seconds or a date (RFC 9110 §10.2.3). */
 function readRetryAfter(value: string | null): number | undefined {
