@@ -230,16 +230,20 @@ export async function recordError(database: Queryable, name: string, message: st
   await database.count(sql`update basalt.embeddings set last_error = ${message} where name = ${name}`)
 }
 
-/** Locks the embedding until the transaction ends; undefined when there is none. */
+/**
+ * Locks the embedding until the transaction ends; undefined when there is none. Two statements: one that has waited for
+ * the lock would still see the jobs of before.
+ */
 export async function lockForBackfill(
   transaction: Queryable,
   name: string,
-): Promise<{ readonly is_busy: boolean } | undefined> {
-  return await transaction.maybeOne(sql`
-    select exists (
-      select from basalt.jobs j where j.id = e.backfill_job and j.state in ('queued', 'running')
-    ) as is_busy
-    from basalt.embeddings e where e.name = ${name} for update`)
+): Promise<{ readonly isBusy: boolean } | undefined> {
+  const locked = await transaction.maybeOne<{ backfill_job: string | null }>(sql`
+    select backfill_job from basalt.embeddings where name = ${name} for update`)
+  if (locked === undefined) return undefined
+  const busy = await transaction.maybeOne(sql`
+    select from basalt.jobs where id = ${locked.backfill_job}::uuid and state in ('queued', 'running')`)
+  return { isBusy: busy !== undefined }
 }
 
 export async function recordBackfill(transaction: Queryable, name: string, job: string): Promise<void> {

@@ -118,7 +118,7 @@ export function createKeptEmbeddingService(deps: EmbeddingDeps): KeptEmbeddingSe
     await system.transaction(async (transaction) => {
       const row = await queries.lockForBackfill(transaction, name)
       if (row === undefined) throw keptEmbeddingErrors.embeddingNotFound(name)
-      if (row.is_busy) throw keptEmbeddingErrors.backfillInProgress()
+      if (row.isBusy) throw keptEmbeddingErrors.backfillInProgress()
       const payload = { embedding: name, ...(wantsAll ? { all: true } : {}) }
       const job = await queue.enqueue(backfillJob, payload, transaction)
       await queries.recordBackfill(transaction, name, job)
