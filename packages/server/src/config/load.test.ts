@@ -195,6 +195,20 @@ describe('without anything', () => {
         providers: {},
       },
       embeddings: {},
+      push: {
+        enabled: false,
+        retention_days: 30,
+        fcm: { credentials_file: '', base_url: '' },
+        apns: {
+          key_file: '',
+          team_id: '',
+          key_id: '',
+          bundle_id: '',
+          environment: 'production',
+          base_url: '',
+        },
+        webpush: { subject: '', private_key: '' },
+      },
       admin: { password: '' },
       logging: {
         level: 'info',
