@@ -4,6 +4,7 @@ import { embeddingErrorTable } from './features/data/embedding-provider/index.ts
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { vectorIndexErrorTable } from './features/data/vector-indexes/index.ts'
 import { keptEmbeddingErrorTable } from './features/events/embeddings/index.ts'
+import { searchErrorTable } from './features/data/search/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
@@ -59,6 +60,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Materialized views': matviewErrorTable,
   'Vector indexes': vectorIndexErrorTable,
   'Kept embeddings': keptEmbeddingErrorTable,
+  Search: searchErrorTable,
 }
 
 /** Every error the API can answer, by area. */

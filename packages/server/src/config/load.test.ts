@@ -209,6 +209,7 @@ describe('without anything', () => {
         },
         webpush: { subject: '', private_key: '' },
       },
+      api: { text_search_config: 'english' },
       admin: { password: '' },
       logging: {
         level: 'info',

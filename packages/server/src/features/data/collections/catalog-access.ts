@@ -58,6 +58,9 @@ const outdatedKinds = new Set([
   'vector_index_table_not_found',
   'semantic_needs_pgvector',
   'hybrid_needs_pgvector',
+  // A column or an extension may have been added.
+  'search_not_supported',
+  'fuzzy_search_unavailable',
   // Perhaps it has been mended just now.
   'rls_required',
 ])

@@ -1,14 +1,15 @@
 import type { Answer } from '../../../database/message.ts'
 import type { Sql } from '../../../database/sql.ts'
 import { compileCursorPage, compileEstimate, compileOffsetPage } from './compile/list.ts'
-import type { ListDeps, ListRequest } from './list-request.ts'
+import type { ListContext, ListRequest } from './list-request.ts'
 import { type Cursor, formatCursor } from './parse/cursor.ts'
 import type { ListPlan } from './plan/list.ts'
 
 /** A list sorted by columns. */
-export function pageRequest(plan: ListPlan, { statements }: ListDeps): ListRequest {
+export function pageRequest(plan: ListPlan, { statements }: Pick<ListContext, 'statements'>): ListRequest {
   const calls = listFragments(plan).map((fragment) => statements.call(fragment))
-  return { record: plan.record, calls: () => calls, format: (answers) => formatPage(plan, answers) }
+  const { record, rows } = plan
+  return { record, rows, calls: () => calls, format: (answers) => formatPage(plan, answers) }
 }
 
 /** The statements of a list: the page with its total, and the estimate if it is asked for. They run in one message. */

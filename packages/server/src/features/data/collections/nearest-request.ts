@@ -1,27 +1,25 @@
-import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import type { Relation } from '../../../database/catalog/model.ts'
 import type { Answer } from '../../../database/message.ts'
 import type { Caller } from './caller.ts'
 import { compileNearest } from './compile/nearest.ts'
 import { compileVectorSettings, vectorSlots } from './compile/vector.ts'
 import { collectionErrors } from './errors.ts'
-import type { ListDeps, ListRequest, QueryEmbedder } from './list-request.ts'
+import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
 import type { ListQuery } from './parse/list-query.ts'
 import type { VectorQuery } from './parse/vector.ts'
-import type { Reader } from './plan/reader.ts'
 import { formatVector, planNearest, type VectorPlan } from './plan/vector.ts'
 import { fill } from './statements.ts'
 
 /** @throws AppError naming the parameter */
 export function nearestRequest(
-  catalog: Catalog,
+  context: ListContext,
   relation: Relation,
   query: ListQuery & { readonly vector: VectorQuery },
-  reader: Reader,
-  { statements, embedder }: ListDeps,
 ): ListRequest {
+  const { statements, embedder } = context
   const asked = query.vector
-  if (asked.kind !== 'nearest') requireEmbedder(catalog, asked.kind, embedder)
-  const plan = planNearest(catalog, relation, query, reader)
+  if (asked.kind === 'semantic') requireEmbedder(context, 'semantic')
+  const plan = planNearest(context, relation, query)
   const findVector = vectorFinder(plan.vector, asked, embedder)
   const template = statements.template(compileNearest(plan))
   const settings = compileVectorSettings(plan.vector, plan.limit)
@@ -29,6 +27,7 @@ export function nearestRequest(
   const callsWith = (vector: string) => [...before, fill(template, vectorSlots(vector))]
   return {
     record: plan.record,
+    rows: plan.rows,
     calls(caller) {
       const vector = findVector(caller)
       return typeof vector === 'string' ? callsWith(vector) : vector.then(callsWith)
@@ -71,15 +70,14 @@ export function vectorFinder(
 
 /** @throws AppError semantic_not_configured, hybrid_not_configured, semantic_needs_pgvector, hybrid_needs_pgvector */
 export function requireEmbedder(
-  { extensions }: Catalog,
+  { catalog, embedder }: ListContext,
   kind: 'semantic' | 'hybrid',
-  embedder: QueryEmbedder | undefined,
 ): void {
   const isHybrid = kind === 'hybrid'
   if (embedder === undefined) {
     throw isHybrid ? collectionErrors.hybridNotConfigured() : collectionErrors.semanticNotConfigured()
   }
-  if (!extensions.has('vector')) {
+  if (!catalog.extensions.has('vector')) {
     throw isHybrid ? collectionErrors.hybridNeedsPgvector() : collectionErrors.semanticNeedsPgvector()
   }
 }

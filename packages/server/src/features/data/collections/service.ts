@@ -12,7 +12,8 @@ import { changeForm, compileGet, compileWrite, isRowMissing, writeSlots } from '
 import { createDefinitionFaultFinder } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
 import { pageRequest } from './list-page.ts'
-import type { ListDeps, ListRequest, QueryEmbedder } from './list-request.ts'
+import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
+import { hybridRequest } from './hybrid-request.ts'
 import { nearestRequest } from './nearest-request.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
 import { type ListQuery, parseListQuery, parseRecordQuery } from './parse/list-query.ts'
@@ -21,6 +22,8 @@ import { parsePathId } from './parse/record-id.ts'
 import { planList } from './plan/list.ts'
 import type { Reader } from './plan/reader.ts'
 import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
+import { searchOf } from './plan/rows.ts'
+import type { SearchDefinitions } from './plan/search.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
 
@@ -43,6 +46,7 @@ export interface CollectionDeps {
   readonly changes: ChangeLog
   /** For searches by meaning; undefined when no provider is configured. */
   readonly embedder?: QueryEmbedder | undefined
+  readonly searches: SearchDefinitions
   /** Whether changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
@@ -54,6 +58,7 @@ export function createCollectionService({
   database,
   changes,
   embedder,
+  searches,
   isAudited,
   isDevelopment,
 }: CollectionDeps): CollectionService {
@@ -127,12 +132,17 @@ export function createCollectionService({
       withCatalog(async (catalog) => {
         requireTable(caller.scope, collection)
         const reader = readerOf(caller)
-        const request = statements.remember(catalog, readKey('list', reader, collection, queryString), () => {
-          const relation = requireRelation(catalog, collection, reader)
-          const deps = { statements, embedder }
-          return planListRequest(catalog, relation, parseListQuery(queryString), reader, deps)
-        })
+        const request = statements.remember(
+          catalog,
+          `${searches.version} ${readKey('list', reader, collection, queryString)}`,
+          () => {
+            const relation = requireRelation(catalog, collection, reader)
+            const context = { catalog, reader, searches, statements, embedder }
+            return planListRequest(context, relation, parseListQuery(queryString))
+          },
+        )
         requireTables(caller, request.record)
+        if (searchOf(request.rows) !== undefined) searches.noteSearch?.(request.rows.relation)
         return request.format(await read(caller, request.record, await request.calls(caller)))
       }),
 
@@ -202,17 +212,12 @@ export function createCollectionService({
   }
 }
 
-function planListRequest(
-  catalog: Catalog,
-  relation: Relation,
-  query: ListQuery,
-  reader: Reader,
-  deps: ListDeps,
-): ListRequest {
+function planListRequest(context: ListContext, relation: Relation, query: ListQuery): ListRequest {
   const { vector } = query
-  return vector === undefined
-    ? pageRequest(planList(catalog, relation, query, reader), deps)
-    : nearestRequest(catalog, relation, { ...query, vector }, reader, deps)
+  if (vector === undefined) return pageRequest(planList(context, relation, query), context)
+  return vector.kind === 'hybrid'
+    ? hybridRequest(context, relation, { ...query, vector })
+    : nearestRequest(context, relation, { ...query, vector })
 }
 
 /** Both texts are the caller's and may hold anything; the length tells where the first ends. */

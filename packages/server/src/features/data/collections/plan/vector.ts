@@ -1,11 +1,11 @@
-import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { vectorDimensions } from '../../../../database/catalog/vectors.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import type { DistanceMetric, QueryVector, VectorQuery } from '../parse/vector.ts'
 import { type Reader, visibleColumns } from './reader.ts'
 import { planRecord, type RecordPlan } from './record.ts'
-import { planRows, type RowsPlan } from './rows.ts'
+import { type PlanContext, planRows, type RowsPlan } from './rows.ts'
 
 /** The records nearest to a vector, which is a value of the statement. */
 export interface NearestPlan {
@@ -37,26 +37,24 @@ export const distanceName = '_distance'
 
 /** @throws AppError naming the parameter */
 export function planNearest(
-  catalog: Catalog,
+  context: PlanContext,
   relation: Relation,
   query: ListQuery & { readonly vector: VectorQuery },
-  reader: Reader,
 ): NearestPlan {
   requireNoColumn(relation, distanceName, query.vector.kind === 'nearest' ? 'nearest' : 'semantic_query')
   return {
-    record: planRecord(catalog, relation, query, reader),
-    rows: planRows(relation, query),
-    vector: planVector(catalog, relation, query.vector, reader),
+    record: planRecord(context.catalog, relation, query, context.reader),
+    rows: planRows(context, relation, query),
+    vector: planVector(context, relation, query.vector),
     limit: query.perPage,
   }
 }
 
 /** @throws AppError vector_column_not_found, not_vector_column, no_vector_columns, several_vector_columns */
 export function planVector(
-  catalog: Catalog,
+  { catalog, reader }: Pick<PlanContext, 'catalog' | 'reader'>,
   relation: Relation,
   { column: name, metric }: Pick<VectorQuery, 'column' | 'metric'>,
-  reader: Reader,
 ): VectorPlan {
   const column = findVectorColumn(relation, name, reader)
   const isApproximate = mayUseIndex(relation, column)
