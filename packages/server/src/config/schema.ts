@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { databaseConfig } from '../database/config.ts'
-import { aiConfig } from '../features/data/embedding-provider/config.ts'
 import { apiConfig } from '../features/data/collections/config.ts'
+import { aiConfig } from '../features/data/embedding-provider/config.ts'
 import { matviewsConfig } from '../features/data/matviews/config.ts'
 import { embeddingsConfig } from '../features/events/embeddings/config.ts'
 import { jobsConfig } from '../features/events/jobs/config.ts'

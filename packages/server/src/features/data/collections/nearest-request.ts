@@ -69,10 +69,7 @@ export function vectorFinder(
 }
 
 /** @throws AppError semantic_not_configured, hybrid_not_configured, semantic_needs_pgvector, hybrid_needs_pgvector */
-export function requireEmbedder(
-  { catalog, embedder }: ListContext,
-  kind: 'semantic' | 'hybrid',
-): void {
+export function requireEmbedder({ catalog, embedder }: ListContext, kind: 'semantic' | 'hybrid'): void {
   const isHybrid = kind === 'hybrid'
   if (embedder === undefined) {
     throw isHybrid ? collectionErrors.hybridNotConfigured() : collectionErrors.semanticNotConfigured()

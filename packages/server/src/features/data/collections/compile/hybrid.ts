@@ -88,7 +88,8 @@ function joinPage(keys: readonly OrderKey[]): Sql {
 function compileItem({ record }: HybridPlan): Sql {
   const item = sql`
     select row_to_json(s.*) from (select ${compileSelectList(record, row)}, ${sql.id(row, hybridNames.score)}) s`
-  const member = (name: string) => sql`coalesce(',"' || ${sql.literal(name)} || '":' || to_json(${sql.id(row, name)}), '')`
+  const member = (name: string) =>
+    sql`coalesce(',"' || ${sql.literal(name)} || '":' || to_json(${sql.id(row, name)}), '')`
   return sql`(
     left((${item})::text, -1) || ${member(hybridNames.rank)} || ${member(hybridNames.distance)} || '}'
   )::json`

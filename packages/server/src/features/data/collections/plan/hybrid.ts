@@ -27,7 +27,11 @@ export interface HybridPlan {
 }
 
 /** Values beside the columns; the last two only of records that this leg has found. */
-export const hybridNames = { score: '_hybrid_score', rank: '_fts_rank', distance: '_vector_distance' } as const
+export const hybridNames = {
+  score: '_hybrid_score',
+  rank: '_fts_rank',
+  distance: '_vector_distance',
+} as const
 
 /** Of the records up to the end of the page each leg brings three times as many, within bounds. */
 const legFactor = 3

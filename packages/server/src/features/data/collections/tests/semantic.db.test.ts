@@ -62,7 +62,10 @@ beforeAll(async () => {
     database,
     config: { ...config, 'ai.embedding_dimensions': '{"openai:letters": 1536}' },
   })
-  plain = await createTestApp({ config: { 'ai.providers': providers() }, setup: 'create table note (id int primary key, title text)' })
+  plain = await createTestApp({
+    config: { 'ai.providers': providers() },
+    setup: 'create table note (id int primary key, title text)',
+  })
 }, 120_000)
 afterEach(() => {
   provider.answer = embeddings(countLetters)
@@ -214,9 +217,7 @@ describe(`semantic=true on ${extensionEngine}`, () => {
     expect(code, text).toBe(200)
     const { items, ...page } = json
     expect(page).toEqual({ page: 1, perPage: 20, totalItems: 5, totalPages: 1 })
-    const byId = new Map<number, Record<string, number>>(
-      items.map((item: { id: number }) => [item.id, item]),
-    )
+    const byId = new Map<number, Record<string, number>>(items.map((item: { id: number }) => [item.id, item]))
     expect([...byId.keys()].toSorted()).toEqual([1, 2, 3, 4, 5])
     // Both legs found these, the others one alone.
     expect(items.slice(0, 2).map(({ id }: { id: number }) => id)).toEqual([1, 3])
@@ -255,7 +256,8 @@ describe(`semantic=true on ${extensionEngine}`, () => {
     })
     const third = (await list('note', { ...query, fields: 'id', perPage: '2', page: '3' })).json
     expect(third.items).toEqual(whole.slice(4))
-    const filtered = (await list('note', { ...query, fields: 'id', filter: 'id > 2', skipTotal: 'true' })).json
+    const filtered = (await list('note', { ...query, fields: 'id', filter: 'id > 2', skipTotal: 'true' }))
+      .json
     expect(filtered).toMatchObject({ totalItems: -1, totalPages: -1 })
     expect(filtered.items.map(({ id }: { id: number }) => id).toSorted()).toEqual([3, 4, 5])
     const bobs = await app.request(
