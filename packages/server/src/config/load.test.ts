@@ -151,6 +151,7 @@ describe('without anything', () => {
         },
         oidc: {},
       },
+      api: { text_search_config: 'english', bulk_max_rows: 1000 },
       email: {
         backend: 'log',
         from: 'Basalt <no-reply@localhost>',
@@ -209,7 +210,6 @@ describe('without anything', () => {
         },
         webpush: { subject: '', private_key: '' },
       },
-      api: { text_search_config: 'english' },
       admin: { password: '' },
       logging: {
         level: 'info',

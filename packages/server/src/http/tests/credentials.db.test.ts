@@ -67,7 +67,7 @@ const rows = {
   },
   write: {
     '/api/batch': 'POST',
-    '/api/collections/:table': 'POST',
+    '/api/collections/:table': 'POST PATCH DELETE',
     '/api/collections/:table/:id': 'PATCH DELETE',
     '/api/collections/:table/batch': 'POST',
   },

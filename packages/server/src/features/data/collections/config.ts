@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { text } from '../../../config/keys.ts'
+import { integer, text } from '../../../config/keys.ts'
 
-/** `api`: what the data API answers. */
+/** `api`: the data API. */
 export const apiConfig = Type.Object({
   text_search_config: text(
     'english',
@@ -11,4 +11,5 @@ export const apiConfig = Type.Object({
       expects: 'the name of a text search configuration, such as english or simple',
     },
   ),
+  bulk_max_rows: integer(1000, 'Records that one PATCH or DELETE by filter may change.', 1, 100_000),
 })

@@ -17,6 +17,7 @@ function column(base: string, typeName: string): Column {
       base,
       element: undefined,
       attributes: undefined,
+      range: undefined,
       spatialSchema: isVector ? undefined : 'public',
       vectorSchema: isVector ? 'public' : undefined,
       isText: false,

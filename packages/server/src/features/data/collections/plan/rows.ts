@@ -1,7 +1,7 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Filter } from '../parse/filter.ts'
 import type { Search } from '../parse/search.ts'
-import { type FilterPlan, planFilter } from './filter.ts'
+import { type FilterPlan, planFilter, relationsOfFilter } from './filter.ts'
 import type { Reader } from './reader.ts'
 import { planSearch, type SearchDefinitions, type SearchPlan } from './search.ts'
 
@@ -38,11 +38,23 @@ export function planRows(
   { filter, search }: RowsQuery,
 ): RowsPlan {
   const conditions: RowCondition[] = []
-  if (filter !== undefined) conditions.push({ kind: 'filter', filter: planFilter(relation, filter) })
+  if (filter !== undefined) {
+    conditions.push({ kind: 'filter', filter: planFilter(catalog, relation, filter, reader) })
+  }
   if (search !== undefined) {
     conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
   }
   return { relation, conditions }
+}
+
+/** The relations that are read to find the rows: their own, and those that conditions follow. */
+export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Relation[] {
+  return [
+    relation,
+    ...conditions.flatMap((condition) =>
+      condition.kind === 'filter' ? relationsOfFilter(condition.filter) : [],
+    ),
+  ]
 }
 
 /** What the rows are searched for. */
