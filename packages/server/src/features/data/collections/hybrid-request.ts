@@ -25,7 +25,10 @@ export function hybridRequest(
   return {
     record: plan.record,
     rows: plan.found,
-    calls: async (caller) => [...before, fill(template, vectorSlots(await findVector(caller)))],
+    calls: async (caller, nearest) => [
+      ...before,
+      fill(template, vectorSlots(await findVector(caller, nearest))),
+    ],
     format(answers) {
       const [items = '[]', count] = answers.at(-1)?.rows[0] ?? []
       const totalItems = counts ? Number(count) : -1

@@ -8,8 +8,13 @@ import type { StatementCache } from './statements.ts'
 export interface ListRequest {
   readonly record: RecordPlan
   readonly rows: RowsPlan
-  /** The statements, at once unless something outside of the database has to be asked first. */
-  calls(caller: Pick<Caller, 'signal'>): readonly Call[] | Promise<readonly Call[]>
+  /**
+   * The statements, at once unless something outside of the database has to be asked first.
+   *
+   * @param nearest the vector of the query as it was sent
+   * @throws AppError invalid_parameter, dimension_mismatch
+   */
+  calls(caller: Pick<Caller, 'signal'>, nearest: string): readonly Call[] | Promise<readonly Call[]>
   /** The body around the items as Postgres wrote them. */
   format(answers: readonly Answer[]): string
 }

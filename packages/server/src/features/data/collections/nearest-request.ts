@@ -6,7 +6,7 @@ import { compileVectorSettings, vectorSlots } from './compile/vector.ts'
 import { collectionErrors } from './errors.ts'
 import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
 import type { ListQuery } from './parse/list-query.ts'
-import type { VectorQuery } from './parse/vector.ts'
+import { parseVectorValue, type VectorQuery } from './parse/vector.ts'
 import { formatVector, planNearest, type VectorPlan } from './plan/vector.ts'
 import { fill } from './statements.ts'
 
@@ -28,8 +28,8 @@ export function nearestRequest(
   return {
     record: plan.record,
     rows: plan.rows,
-    calls(caller) {
-      const vector = findVector(caller)
+    calls(caller, nearest) {
+      const vector = findVector(caller, nearest)
       return typeof vector === 'string' ? callsWith(vector) : vector.then(callsWith)
     },
     format: (answers) => formatNearest(plan.limit, answers.at(-1)),
@@ -46,10 +46,9 @@ export function vectorFinder(
   plan: VectorPlan,
   asked: VectorQuery,
   embedder: QueryEmbedder | undefined,
-): (caller: Pick<Caller, 'signal'>) => string | Promise<string> {
+): (caller: Pick<Caller, 'signal'>, nearest: string) => string | Promise<string> {
   if (asked.kind === 'nearest') {
-    const vector = formatVector(plan, asked.vector)
-    return () => vector
+    return (_, nearest) => formatVector(plan, parseVectorValue(nearest))
   }
   const { column, dimensions } = plan
   const configured = embedder?.dimensions

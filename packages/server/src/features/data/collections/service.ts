@@ -20,6 +20,7 @@ import { type ListQuery, parseListQuery, parseRecordQuery } from './parse/list-q
 import { readParameters } from './parse/parameters.ts'
 import { parseRecordBody, type RecordBody } from './parse/record-body.ts'
 import { parsePathId } from './parse/record-id.ts'
+import { takeNearest } from './parse/vector.ts'
 import { type BulkQuery, parseBulkQuery, parseCreateQuery } from './parse/write-query.ts'
 import { planBulk, relationsOfBulk } from './plan/bulk.ts'
 import { planList, relationsOfList } from './plan/list.ts'
@@ -122,19 +123,20 @@ export function createCollectionService({
       withCatalog(async (catalog) => {
         requireTable(caller.scope, collection)
         const reader = readerOf(caller)
+        const { rest, nearest } = takeNearest(queryString)
         const request = statements.remember(
           catalog,
-          `${searches.version} ${readKey('list', reader, collection, queryString)}`,
+          `${searches.version} ${readKey('list', reader, collection, rest)}`,
           () => {
             const relation = requireRelation(catalog, collection, reader)
             const context = { catalog, reader, searches, statements, embedder }
-            return planListRequest(context, relation, parseListQuery(queryString))
+            return planListRequest(context, relation, parseListQuery(rest))
           },
         )
         const relations = relationsOfList(request)
         requireTables(caller, relations)
         if (searchOf(request.rows) !== undefined) searches.noteSearch?.(request.rows.relation)
-        return request.format(await read(caller, relations, await request.calls(caller)))
+        return request.format(await read(caller, relations, await request.calls(caller, nearest)))
       }),
 
     get: (caller, collection, id, queryString) =>

@@ -1,3 +1,4 @@
+import { parse as parseQueryString } from 'node:querystring'
 import { collectionErrors } from '../errors.ts'
 import type { Parameters } from './parameters.ts'
 
@@ -9,7 +10,8 @@ export type VectorQuery = {
   readonly column: string | undefined
   readonly metric: DistanceMetric
 } & (
-  | { readonly kind: 'nearest'; readonly vector: QueryVector }
+  /** To a vector that comes apart from the query: {@link takeNearest}. */
+  | { readonly kind: 'nearest' }
   | { readonly kind: 'semantic'; readonly text: string }
   /** Fused with the full-text search for the same words. */
   | { readonly kind: 'hybrid'; readonly text: string }
@@ -28,6 +30,21 @@ const metrics: readonly DistanceMetric[] = ['cosine', 'l2', 'inner_product']
 const unsupported = ['fuzzy', 'facets', 'disjunctiveFacets', 'typo_threshold', 'highlight']
 
 const maxTextBytes = 8000
+
+/**
+ * Takes the vector out of a query string: it makes up most of it, and differs where all else is the same, which is then
+ * planned once.
+ */
+export function takeNearest(queryString: string): { readonly rest: string; readonly nearest: string } {
+  const found = /(?:^|&)nearest=([^&]*)/.exec(queryString)
+  if (found === null) return { rest: queryString, nearest: '' }
+  const [all, value = ''] = found
+  const end = found.index + all.length
+  const rest = queryString.slice(0, end - value.length) + queryString.slice(end)
+  const { nearest = '' } = parseQueryString(`nearest=${value}`)
+  // Of one parameter there is one value.
+  return { rest, nearest: String(nearest) }
+}
 
 /** Undefined for a list that is sorted otherwise. @throws AppError invalid_parameter, unsupported_parameter */
 export function parseVector(parameters: Parameters): VectorQuery | undefined {
@@ -53,7 +70,7 @@ export function parseVector(parameters: Parameters): VectorQuery | undefined {
   )
   if (refused !== undefined) throw collectionErrors.unsupportedParameter(refused)
   const target = { column: parameters.vector_column, metric }
-  if (nearest !== undefined) return { ...target, kind: 'nearest', vector: parseVectorValue(nearest) }
+  if (nearest !== undefined) return { ...target, kind: 'nearest' }
   if (semanticQuery === undefined) return { ...target, kind: 'hybrid', text: search.trim() }
   return { ...target, kind: 'semantic', text: parseText(semanticQuery) }
 }
@@ -82,7 +99,8 @@ function parseText(text: string): string {
   return trimmed
 }
 
-function parseVectorValue(text: string): QueryVector {
+/** @throws AppError invalid_parameter */
+export function parseVectorValue(text: string): QueryVector {
   const sparse = parseSparse(text)
   if (sparse !== undefined) return sparse
   const values = parseJson(text)
