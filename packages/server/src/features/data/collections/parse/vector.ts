@@ -9,8 +9,8 @@ export type VectorQuery = {
   /** Undefined: the only one of the table. */
   readonly column: string | undefined
   readonly metric: DistanceMetric
-} & (
-  /** To a vector that comes apart from the query: {@link takeNearest}. */
+} & /** To a vector that comes apart from the query: {@link takeNearest}. */
+(
   | { readonly kind: 'nearest' }
   | { readonly kind: 'semantic'; readonly text: string }
   /** Fused with the full-text search for the same words. */
