@@ -5,17 +5,19 @@ import type { Parameters } from './parameters.ts'
 export const vectorParameters = ['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance']
 
 /** A list that is sorted by the distance of a column to a vector. */
-export type VectorQuery = {
+export type VectorQuery = VectorTarget & VectorSource
+
+interface VectorTarget {
   /** Undefined: the only one of the table. */
   readonly column: string | undefined
   readonly metric: DistanceMetric
-} & /** To a vector that comes apart from the query: {@link takeNearest}. */
-(
+}
+
+/** The vector of `nearest` comes apart from the query: {@link takeNearest}. `hybrid` fuses with the full-text search. */
+type VectorSource =
   | { readonly kind: 'nearest' }
   | { readonly kind: 'semantic'; readonly text: string }
-  /** Fused with the full-text search for the same words. */
   | { readonly kind: 'hybrid'; readonly text: string }
-)
 
 /** A sparse one is written as pgvector does: `{1:0.5,7:2}/30000`. */
 export type QueryVector =
