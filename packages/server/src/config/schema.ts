@@ -12,6 +12,7 @@ import { oauthServerKeys } from '../features/identity/oauth-server/config.ts'
 import { passkeyKeys } from '../features/identity/passkeys/config.ts'
 import { socialLoginKeys } from '../features/identity/social-login/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
+import { pushConfig } from '../features/messaging/push/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
 import { auditConfig } from '../features/operations/audit/config.ts'
@@ -39,6 +40,7 @@ export const configSchema = Type.Object({
   }),
   api: Type.Object({ ...collectionKeys }),
   email: emailConfig,
+  push: pushConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,
   events: eventsConfig,
