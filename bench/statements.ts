@@ -6,6 +6,7 @@ import type { Call, Receiver } from '../packages/server/src/database/message.ts'
 import type { Pool, Work } from '../packages/server/src/database/pool.ts'
 import { inTransaction } from '../packages/server/src/database/system-database.ts'
 import { UserDatabase } from '../packages/server/src/database/user-database.ts'
+import { plainSearch } from '../packages/server/src/features/data/collections/index.ts'
 import { createCollectionService } from '../packages/server/src/features/data/collections/service.ts'
 import { type BenchRequest, ownerId } from './cases.ts'
 
@@ -46,6 +47,7 @@ export async function createPlanner(
     catalog: { current: catalog } as unknown as LiveCatalog,
     database: new UserDatabase(pool, {}),
     changes: silentChangeLog,
+    searches: { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch },
     isAudited: false,
     isDevelopment: false,
     bulkLimit: 1000,

@@ -1,6 +1,7 @@
 import { databaseErrorTable } from './database/errors.ts'
 import { collectionErrorTable } from './features/data/collections/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
+import { searchErrorTable } from './features/data/search/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
@@ -53,6 +54,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Jobs: jobErrorTable,
   Schedules: scheduleErrorTable,
   'Materialized views': matviewErrorTable,
+  Search: searchErrorTable,
 }
 
 /** Every error the API can answer, by area. */

@@ -75,12 +75,14 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       comment: row.comment ?? undefined,
       rlsEnabled: row.rls_enabled,
       rlsGap: rlsGaps.get(row.oid),
+      isBypassed: row.is_bypassed,
       callers: {
         select: row.schema_usable && row.can_select,
         insert: row.schema_usable && row.can_insert,
         update: row.schema_usable && row.can_update,
         delete: row.schema_usable && row.can_delete,
       },
+      callersMayReadSystemColumns: row.schema_usable && row.can_select_all,
       version: versionOf(row, columnRows, describeType),
       columns,
       column: new Map(columns.map((column) => [column.name, column])),
@@ -124,6 +126,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
     ),
     functions: rows.functions.map(buildFunction),
     extensions: new Map(rows.extensions.map(({ name, version }) => [name, version])),
+    extensionSchemas: new Map(rows.extensions.map(({ name, schema }) => [name, schema])),
   })
 }
 
@@ -241,6 +244,7 @@ function buildIndex(
     name: row.name,
     isUnique: row.is_unique,
     isPrimary: row.is_primary,
+    isValid: row.is_valid,
     method: row.method,
     columns: keys.includes(0) ? undefined : columnNames(row.relation_oid, keys),
     definition: row.definition ?? '',

@@ -11,6 +11,8 @@ export interface Catalog {
   readonly functions: readonly DatabaseFunction[]
   /** Version by name. */
   readonly extensions: ReadonlyMap<string, string>
+  /** By the name of an extension, the schema of its types, functions and operators. */
+  readonly extensionSchemas: ReadonlyMap<string, string>
 }
 
 export type RelationKind = 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
@@ -28,8 +30,12 @@ export interface Relation {
    * Undefined where there is nothing of the kind, and without the setting.
    */
   readonly rlsGap: RlsGap | undefined
+  /** Whether its policies do not apply to the login role. */
+  readonly isBypassed: boolean
   /** What `basalt_authenticated` may do, on at least one column; policies decide on rows. */
   readonly callers: Readonly<Record<'select' | 'insert' | 'update' | 'delete', boolean>>
+  /** Whether callers may read all columns, the system columns with them. */
+  readonly callersMayReadSystemColumns: boolean
   /** Changes with the relation itself and with the columns and types that a prepared statement on it relies on. */
   readonly version: string
   /** In table order. */
@@ -149,6 +155,8 @@ export interface Index {
   readonly name: string
   readonly isUnique: boolean
   readonly isPrimary: boolean
+  /** False while it is built concurrently, and after that has failed. */
+  readonly isValid: boolean
   readonly method: string
   /** Undefined when the index is over an expression. */
   readonly columns: readonly string[] | undefined

@@ -42,6 +42,16 @@ export const collectionErrorTable = {
     message: (name: string) => `unsupported parameter "${name}"`,
     help: 'This server does not have the feature that the parameter asks for.',
   },
+  searchNotSupported: {
+    status: 400,
+    message: (problem: string) => `search not supported: ${problem}`,
+    help: 'Searched are columns of the types text, varchar, char, name and citext that the caller may read.',
+  },
+  fuzzySearchUnavailable: {
+    status: 400,
+    message: 'fuzzy search is unavailable because pg_trgm is not installed',
+    help: 'An administrator installs the extension: `create extension pg_trgm`.',
+  },
   invalidFilter: {
     status: 400,
     message: (problem: string) => `invalid filter: ${problem}`,

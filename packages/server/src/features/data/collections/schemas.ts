@@ -67,6 +67,24 @@ const listQuery = Type.Object({
   filter: Type.Optional(
     Type.String({ description: "Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`." }),
   ),
+  search: Type.Optional(
+    Type.String({
+      description:
+        'Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given.',
+    }),
+  ),
+  fuzzy: Type.Optional(Type.Boolean({ description: '`true` tolerates typos; needs the extension pg_trgm.' })),
+  typo_threshold: Type.Optional(
+    Type.Number({
+      default: 0.2,
+      minimum: 0,
+      maximum: 1,
+      description: 'With `fuzzy=true`: trigram similarity that counts as a match.',
+    }),
+  ),
+  highlight: Type.Optional(
+    Type.Boolean({ description: '`true` adds `_highlight` and `_highlightResult` to what was found.' }),
+  ),
   sort: Type.Optional(Type.String({ description: 'Comma-separated columns; `-` sorts descending.' })),
   page: Type.Optional(Type.Integer({ default: 1 })),
   perPage: Type.Optional(Type.Integer({ default: 20, minimum: 1, maximum: 500 })),

@@ -22,6 +22,8 @@ import { planBulk, relationsOfBulk } from './plan/bulk.ts'
 import { planList, relationsOfList } from './plan/list.ts'
 import type { Reader } from './plan/reader.ts'
 import { planAnswer, planRecord, type RecordPlan, relationsOf } from './plan/record.ts'
+import { searchOf } from './plan/rows.ts'
+import type { SearchDefinitions } from './plan/search.ts'
 import { planUpsert } from './plan/upsert.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
@@ -53,6 +55,7 @@ export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
   readonly changes: ChangeLog
+  readonly searches: SearchDefinitions
   /** Whether changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
@@ -65,6 +68,7 @@ export function createCollectionService({
   catalog: live,
   database,
   changes,
+  searches,
   isAudited,
   isDevelopment,
   bulkLimit,
@@ -100,7 +104,7 @@ export function createCollectionService({
   ): Promise<string> {
     const reader = readerOf(caller)
     const work = { action, columns: body.columns, limit: bulkLimit }
-    const plan = planBulk(catalog, relation, query, reader, work)
+    const plan = planBulk({ catalog, reader, searches }, relation, query, work)
     requireTables(caller, relationsOfBulk(plan))
     const context = { catalog, caller, reader, shape: queryString }
     const { count, records } = await writes.bulk(context, plan, body.json, query.expect)
@@ -114,10 +118,10 @@ export function createCollectionService({
         const reader = readerOf(caller)
         const { plan, calls } = statements.remember(
           catalog,
-          readKey('list', reader, collection, queryString),
+          `${searches.version} ${readKey('list', reader, collection, queryString)}`,
           () => {
             const relation = requireRelation(catalog, collection, reader)
-            const planned = planList(catalog, relation, parseListQuery(queryString), reader)
+            const planned = planList({ catalog, reader, searches }, relation, parseListQuery(queryString))
             return {
               plan: planned,
               calls: listFragments(planned).map((fragment) => statements.call(fragment)),
@@ -126,6 +130,7 @@ export function createCollectionService({
         )
         const relations = relationsOfList(plan)
         requireTables(caller, relations)
+        if (searchOf(plan.rows) !== undefined) searches.noteSearch?.(plan.rows.relation)
         return formatPage(plan, await read(caller, relations, calls))
       }),
 

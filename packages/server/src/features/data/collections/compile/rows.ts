@@ -2,6 +2,7 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { RowCondition, RowsPlan } from '../plan/rows.ts'
 import { compileFilter } from './filter.ts'
 import { relationName } from './record.ts'
+import { compileMatch } from './search.ts'
 
 /** `from relation alias where …`: the rows, and of them those for which the further conditions hold. */
 export function compileFrom(rows: RowsPlan, alias: string, further: readonly Sql[] = []): Sql {
@@ -20,5 +21,10 @@ export function compileConditions(rows: RowsPlan, alias: string): Sql {
 }
 
 function compileCondition(condition: RowCondition, alias: string): Sql {
-  return compileFilter(condition.filter, alias)
+  switch (condition.kind) {
+    case 'filter':
+      return compileFilter(condition.filter, alias)
+    case 'search':
+      return compileMatch(condition.search, alias)
+  }
 }

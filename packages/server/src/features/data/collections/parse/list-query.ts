@@ -3,10 +3,12 @@ import { type Cursor, parseCursor } from './cursor.ts'
 import { type Filter, parseFilter } from './filter.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 import { type Parameters, readParameters } from './parameters.ts'
+import { parseSearch, type Search, searchParameters } from './search.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
 export interface ListQuery extends RecordQuery {
   readonly filter: Filter | undefined
+  readonly search: Search | undefined
   readonly sort: readonly SortTerm[]
   readonly perPage: number
   readonly paging:
@@ -37,11 +39,12 @@ export const recordParameters = ['fields', 'expand']
 const listParameters = [
   ...recordParameters,
   ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'],
+  ...searchParameters,
 ]
 
 /** Parameters of features that this server does not have. */
 const unsupportedParameters = [
-  ...['search', 'fuzzy', 'typo_threshold', 'facets', 'highlight'],
+  'facets',
   ...['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance'],
   ...['near', 'within', 'intersects', 'bbox', 'aggregate', 'group', 'disjunctiveFacets'],
 ]
@@ -73,6 +76,7 @@ export function parseListQuery(queryString: string): ListQuery {
   return {
     ...readRecordQuery(parameters),
     filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
+    search: parseSearch(parameters),
     sort: parseSort(parameters.sort ?? ''),
     perPage,
     paging:

@@ -1,8 +1,7 @@
-import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import type { BulkQuery } from '../parse/write-query.ts'
-import type { Reader } from './reader.ts'
 import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './record.ts'
-import { planRows, type RowsPlan, relationsOfRows } from './rows.ts'
+import { type PlanContext, planRows, type RowsPlan, relationsOfRows } from './rows.ts'
 
 /** A write of all records that a filter finds. */
 export interface BulkPlan {
@@ -20,15 +19,15 @@ export interface BulkPlan {
 
 /** @throws AppError naming the parameter */
 export function planBulk(
-  catalog: Catalog,
+  context: PlanContext,
   relation: Relation,
   query: BulkQuery,
-  reader: Reader,
   work: Pick<BulkPlan, 'action' | 'columns' | 'limit'>,
 ): BulkPlan {
+  const { catalog, reader } = context
   return {
     ...work,
-    rows: planRows(catalog, relation, query, reader),
+    rows: planRows(context, relation, { filter: query.filter, search: undefined }),
     record: planWholeRecord(relation, reader),
     answer: query.records && planRecord(catalog, relation, query.records, reader),
   }

@@ -1,22 +1,27 @@
-import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
-import type { Reader } from './reader.ts'
 import { planRecord, type RecordPlan, relationsOf } from './record.ts'
-import { planRows, type RowsPlan, relationsOfRows } from './rows.ts'
+import { type PlanContext, planRows, type RowsPlan, relationsOfRows, searchOf } from './rows.ts'
+import { requireHighlightable, type SearchPlan } from './search.ts'
 
 export interface ListPlan {
   readonly record: RecordPlan
   readonly rows: RowsPlan
   readonly order: readonly OrderKey[]
+  /** What is highlighted in each record; undefined: nothing. */
+  readonly highlight: SearchPlan | undefined
   readonly perPage: number
   readonly paging: ListQuery['paging']
 }
 
 /** @throws AppError naming the parameter */
-export function planList(catalog: Catalog, relation: Relation, query: ListQuery, reader: Reader): ListPlan {
-  const order = planOrder(relation, query.sort)
+export function planList(context: PlanContext, relation: Relation, query: ListQuery): ListPlan {
+  const rows = planRows(context, relation, query)
+  const search = searchOf(rows)
+  if (query.search?.hasHighlight === true) requireHighlightable(relation)
+  const order = planOrder(relation, query.sort, search)
   if (query.paging.kind === 'cursor') {
     if (!order.isTotal) {
       throw collectionErrors.invalidParameter(
@@ -26,9 +31,10 @@ export function planList(catalog: Catalog, relation: Relation, query: ListQuery,
     if (query.paging.after !== undefined) requireSameOrder(order.keys, query.paging.after)
   }
   return {
-    record: planRecord(catalog, relation, query, reader),
-    rows: planRows(catalog, relation, query, reader),
+    record: planRecord(context.catalog, relation, query, context.reader),
+    rows,
     order: order.keys,
+    highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     paging: query.paging,
   }
