@@ -179,6 +179,17 @@ export class UserDatabase {
     })
   }
 
+  /**
+   * Begins a transaction of the caller on a connection beside the pool, for work that takes longer than a request may.
+   *
+   * @param timeoutMs that each of its statements may take
+   * @throws ConnectionLost
+   */
+  async begin(connection: Connection, scope: CallerScope, timeoutMs: number): Promise<void> {
+    await connection.script(`begin; set local statement_timeout = ${Math.round(timeoutMs)}`)
+    await connection.send([this.#contextOf(scope)])
+  }
+
   #attempt(message: Assembled, options: RunOptions, attempt: number): Promise<readonly Answer[]> {
     return this.#send(message.calls, options).then(
       (answers) => message.places.map((place) => answers[place] ?? noAnswer),
