@@ -48,6 +48,10 @@ export async function createPlanner(
     changes: silentChangeLog,
     isAudited: false,
     isDevelopment: false,
+    limits: { maxFacetBuckets: 1000, aggregateEnabled: true, maxGroups: 10_000 },
+    // No statement of an export is recorded.
+    aside: { open: () => Promise.reject(new Recorded()), cancel: () => Promise.resolve() },
+    exportLimits: { maxRows: 1, timeoutMs: 1000, maxExports: 1, silenceMs: 1000 },
   })
   const caller = { scope, isAdministrator: false, isAbandoned: () => false }
 
@@ -56,7 +60,8 @@ export async function createPlanner(
     const [, , , table = '', id = ''] = pathname.split('/')
     const query = search.slice(1)
     const ask = {
-      GET: () => (id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query)),
+      GET: (): Promise<unknown> =>
+        id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query),
       POST: () => (id === 'batch' ? service.batch(caller, table, body) : service.create(caller, table, body)),
       PATCH: () => service.update(caller, table, id, body),
     }

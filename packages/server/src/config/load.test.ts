@@ -67,6 +67,14 @@ describe('without anything', () => {
         embedded_port: 0,
         require_rls: false,
       },
+      api: {
+        max_facet_buckets: 1000,
+        aggregate_enabled: true,
+        max_groups: 10_000,
+        export_max_rows: 1_000_000,
+        export_timeout: 3600,
+        max_exports: 4,
+      },
       auth: {
         enabled: true,
         jwt_secret: '',

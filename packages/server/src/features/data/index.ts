@@ -14,9 +14,21 @@ export function wireData(
       collections({
         catalog,
         database: database.user,
+        aside: database.aside,
         changes,
         isAudited: config.audit.tables.length > 0,
         isDevelopment,
+        limits: {
+          maxFacetBuckets: config.api.max_facet_buckets,
+          aggregateEnabled: config.api.aggregate_enabled,
+          maxGroups: config.api.max_groups,
+        },
+        exportLimits: {
+          maxRows: config.api.export_max_rows,
+          timeoutMs: config.api.export_timeout * 1000,
+          maxExports: config.api.max_exports,
+          silenceMs: config.database.statement_timeout_ms,
+        },
       }),
       schema(catalog),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),

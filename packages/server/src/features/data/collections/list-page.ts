@@ -1,6 +1,7 @@
 import type { Answer } from '../../../database/message.ts'
 import type { Sql } from '../../../database/sql.ts'
 import { compileCursorPage, compileEstimate, compileOffsetPage } from './compile/list.ts'
+import { formatFacets } from './facets-page.ts'
 import { type Cursor, formatCursor } from './parse/cursor.ts'
 import type { ListPlan } from './plan/list.ts'
 
@@ -13,15 +14,25 @@ export function listFragments(plan: ListPlan): readonly Sql[] {
 }
 
 /** The body of a list, around the items as Postgres wrote them. */
-export function formatPage({ paging, perPage }: ListPlan, [page, estimate]: readonly Answer[]): string {
-  const [items = '[]', beside = null] = page?.rows[0] ?? []
+export function formatPage(plan: ListPlan, [page, estimate]: readonly Answer[]): string {
+  const { paging, perPage } = plan
+  const row = page?.rows[0] ?? []
+  const [items = '[]', beside = null] = row
   if (paging.kind === 'cursor') {
     const next = beside === null ? '' : `,"nextCursor":"${formatCursor(JSON.parse(beside) as Cursor)}"`
-    return `{"perPage":${perPage}${next},"items":${items}}`
+    return `{"perPage":${perPage}${next},"items":${items}${formatBeside(plan, row.slice(2))}}`
   }
+  const isCounted = paging.total === 'exact'
   const totalItems = readTotal(paging.total, beside, estimate?.rows[0]?.[0])
   const totalPages = totalItems === -1 ? -1 : Math.ceil(totalItems / perPage)
-  return `{"page":${paging.page},"perPage":${perPage},"totalItems":${totalItems},"totalPages":${totalPages},"items":${items}}`
+  const totals = `"totalItems":${totalItems},"totalPages":${totalPages}`
+  const members = formatBeside(plan, row.slice(isCounted ? 2 : 1))
+  return `{"page":${paging.page},"perPage":${perPage},${totals},"items":${items}${members}}`
+}
+
+/** Members of the body after the items, each with a comma in front. */
+function formatBeside({ facets }: ListPlan, columns: readonly (string | null)[]): string {
+  return facets === undefined ? '' : formatFacets(facets, columns)
 }
 
 function readTotal(

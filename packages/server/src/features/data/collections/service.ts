@@ -1,7 +1,8 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Column, Relation } from '../../../database/catalog/model.ts'
 import { type ChangeAction, type ChangeLog, withCapture } from '../../../database/change-log.ts'
-import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
+import { type Answer, StatementFailed } from '../../../database/message.ts'
+import type { Database } from '../../../database/open.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { requireTable } from '../../../http/grants.ts'
 import { createBatchRunner } from './batch.ts'
@@ -11,20 +12,24 @@ import { createCatalogAccess, requireRelation, requireWritable } from './catalog
 import { changeForm, compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import { createDefinitionFaultFinder } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
-import { formatPage, listFragments } from './list-page.ts'
+import { createExporter, type Exporter, type ExportLimits } from './export.ts'
+import { createFacetSearch, type SearchFacet } from './facet-search.ts'
+import { type AnswerList, createList } from './list.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
-import { parseListQuery, parseRecordQuery } from './parse/list-query.ts'
+import { parseRecordQuery } from './parse/list-query.ts'
 import { parseRecordBody } from './parse/record-body.ts'
 import { parsePathId } from './parse/record-id.ts'
-import { planList } from './plan/list.ts'
-import type { Reader } from './plan/reader.ts'
+import type { ReadLimits } from './plan/list.ts'
 import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
+import { type Reading, readerOf, readKey, requireTables, runRead } from './reading.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
 
-/** What the collection endpoints do. Every method answers JSON text as Postgres built it. */
+/** What the collection endpoints do. Answers are JSON text as Postgres built it. */
 export interface CollectionService {
-  list(caller: Caller, collection: string, queryString: string): Promise<string>
+  readonly list: AnswerList
+  readonly searchFacet: SearchFacet
+  readonly openExport: Exporter['open']
   get(caller: Caller, collection: string, id: string, queryString: string): Promise<string>
   create(caller: Caller, collection: string, body: string): Promise<string>
   update(caller: Caller, collection: string, id: string, body: string): Promise<string>
@@ -33,16 +38,22 @@ export interface CollectionService {
   batch(caller: Caller, collection: string, body: string): Promise<string>
   /** Operations that each name their collection as `table`. */
   batchAcross(caller: Caller, body: string): Promise<string>
+  /** Cuts the exports in flight. */
+  stop(): Promise<void>
 }
 
 export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
+  /** Connections beside the pools, for exports. */
+  readonly aside: Database['aside']
   readonly changes: ChangeLog
   /** Whether changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
+  readonly limits: ReadLimits
+  readonly exportLimits: ExportLimits
 }
 
 export function createCollectionService({
@@ -51,11 +62,16 @@ export function createCollectionService({
   changes,
   isAudited,
   isDevelopment,
+  limits,
+  aside,
+  exportLimits,
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
   const findCapture = createCaptureFinder(changes, statements)
   const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
+  const reading: Reading = { database, statements, withCatalog, findDefinitionFault, limits }
+  const exporter = createExporter({ ...reading, aside, exportLimits })
   const runBatch = createBatchRunner({
     statements,
     database,
@@ -63,18 +79,6 @@ export function createCollectionService({
     findCapture,
     findDefinitionFault,
   })
-
-  async function read(
-    caller: Caller,
-    record: RecordPlan,
-    calls: readonly Call[],
-  ): Promise<readonly Answer[]> {
-    try {
-      return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
-    } catch (error) {
-      throw (await findDefinitionFault(caller, error, { relations: relationsOf(record) })) ?? error
-    }
-  }
 
   /**
    * Runs a write, compiled once per set of columns, and hands it on when there is a listener. Answers no row, or
@@ -118,25 +122,10 @@ export function createCollectionService({
   }
 
   return {
-    list: (caller, collection, queryString) =>
-      withCatalog(async (catalog) => {
-        requireTable(caller.scope, collection)
-        const reader = readerOf(caller)
-        const { plan, calls } = statements.remember(
-          catalog,
-          readKey('list', reader, collection, queryString),
-          () => {
-            const relation = requireRelation(catalog, collection, reader)
-            const planned = planList(catalog, relation, parseListQuery(queryString), reader)
-            return {
-              plan: planned,
-              calls: listFragments(planned).map((fragment) => statements.call(fragment)),
-            }
-          },
-        )
-        requireTables(caller, plan.record)
-        return formatPage(plan, await read(caller, plan.record, calls))
-      }),
+    list: createList(reading),
+    searchFacet: createFacetSearch(reading),
+    openExport: exporter.open,
+    stop: exporter.stop,
 
     get: (caller, collection, id, queryString) =>
       withCatalog(async (catalog) => {
@@ -153,7 +142,7 @@ export function createCollectionService({
         )
         requireTables(caller, record)
         const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
-        const [answer] = await read(caller, record, [call])
+        const [answer] = await runRead(reading, caller, relationsOf(record), [call])
         return requireRecord(answer)
       }),
 
@@ -204,25 +193,10 @@ export function createCollectionService({
   }
 }
 
-/** Both texts are the caller's and may hold anything; the length tells where the first ends. */
-function readKey(action: 'list' | 'get', reader: Reader, collection: string, queryString: string): string {
-  return `${action} ${reader} ${collection.length} ${collection}${queryString}`
-}
-
 /** Before the catalog is asked: a program does not learn which other tables there are. */
 function requireWritableBy(caller: Caller, catalog: Catalog, collection: string): Relation {
   requireTable(caller.scope, collection)
   return requireWritable(catalog, collection, readerOf(caller))
-}
-
-/** The plan may have been made for another caller. */
-function requireTables({ scope }: Caller, record: RecordPlan): void {
-  if (scope.kind !== 'caller' || scope.grant?.tables === undefined) return
-  for (const relation of relationsOf(record)) requireTable(scope, relation.collection)
-}
-
-function readerOf({ scope }: Caller): Reader {
-  return scope.kind
 }
 
 function requireRecord(answer: Answer | undefined): string {

@@ -1,17 +1,25 @@
 import { collectionErrors } from '../errors.ts'
+import type { RowsQuery } from '../plan/rows.ts'
+import { type AggregateQuery, aggregateParameters, parseAggregate } from './aggregate.ts'
 import { type Cursor, parseCursor } from './cursor.ts'
-import { type Filter, parseFilter } from './filter.ts'
+import { type FacetsQuery, facetParameters, parseFacets } from './facets.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 import { type Parameters, readParameters } from './parameters.ts'
+import { readRowsQuery, rowsParameters } from './rows.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
-export interface ListQuery extends RecordQuery {
-  readonly filter: Filter | undefined
+export interface ListQuery extends RecordQuery, RowsQuery {
   readonly sort: readonly SortTerm[]
   readonly perPage: number
   readonly paging:
     | { readonly kind: 'offset'; readonly page: number; readonly total: 'exact' | 'estimated' | 'none' }
     | { readonly kind: 'cursor'; readonly after: Cursor | undefined }
+  readonly facets: FacetsQuery | undefined
+}
+
+/** What an aggregate asks for in place of a list. */
+export interface AggregateListQuery extends RowsQuery {
+  readonly aggregate: AggregateQuery
 }
 
 /** What a single record can be asked for. */
@@ -34,30 +42,62 @@ const maxExpandPaths = 10
 const maxExpandDepth = 4
 
 const recordParameters = ['fields', 'expand']
+const pageParameters = ['page', 'perPage', 'cursor', 'skipTotal', 'total']
 const listParameters = [
+  ...rowsParameters,
   ...recordParameters,
-  ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'],
+  'sort',
+  ...pageParameters,
+  ...facetParameters,
+  ...aggregateParameters,
 ]
 
 /** Parameters of features that this server does not have. */
 const unsupportedParameters = [
-  ...['search', 'fuzzy', 'typo_threshold', 'facets', 'highlight'],
+  ...['search', 'fuzzy', 'typo_threshold', 'highlight'],
   ...['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance'],
-  ...['near', 'within', 'intersects', 'bbox', 'aggregate', 'group', 'disjunctiveFacets'],
+  ...['near', 'within', 'intersects', 'bbox'],
 ]
 
 /**
- * Reads the query string of a list.
+ * Reads the query string of a list, or of an aggregate over its rows.
  *
  * @throws AppError naming the parameter and what was expected
  */
-export function parseListQuery(queryString: string): ListQuery {
+export function parseListQuery(queryString: string): ListQuery | AggregateListQuery {
   const parameters = readParameters(queryString, [...listParameters, ...unsupportedParameters])
   const unsupported = unsupportedParameters.find((name) => parameters[name] !== undefined)
   if (unsupported !== undefined) throw collectionErrors.unsupportedParameter(unsupported)
-  const { page: pageText, cursor } = parameters
+  const aggregate = parseAggregate(parameters)
+  const rows = readRowsQuery(parameters)
+  if (aggregate !== undefined) {
+    requireCombinable(parameters)
+    return { ...rows, aggregate }
+  }
+  const facets = parseFacets(parameters)
+  return {
+    ...readRecordQuery(parameters),
+    ...rows,
+    sort: parseSort(parameters.sort ?? ''),
+    ...parsePage(parameters),
+    facets,
+  }
+}
+
+/** An aggregate is no list of records: what says which are shown, and how, would be ignored. */
+function requireCombinable(parameters: Parameters): void {
+  for (const name of Object.keys(parameters)) {
+    if (name.startsWith('_') || rowsParameters.includes(name) || aggregateParameters.includes(name)) continue
+    if (name === 'sort' || recordParameters.includes(name) || pageParameters.includes(name)) {
+      throw collectionErrors.invalidParameter(`aggregate cannot be combined with ${name}`)
+    }
+    throw collectionErrors.unsupportedParameter(name)
+  }
+}
+
+function parsePage(parameters: Parameters): Pick<ListQuery, 'perPage' | 'paging'> {
+  const { page: pageText, perPage: perPageText, cursor } = parameters
   const page = pageText === undefined ? 1 : Math.max(1, parseInteger('page', pageText))
-  const perPageText = parameters.perPage
   const perPage =
     perPageText === undefined
       ? defaultPerPage
@@ -68,16 +108,9 @@ export function parseListQuery(queryString: string): ListQuery {
   if (!Number.isSafeInteger(page * perPage)) {
     throw collectionErrors.invalidParameter('page: expected a smaller number')
   }
-  const { filter } = parameters
   const total = parseTotal(parameters)
-  return {
-    ...readRecordQuery(parameters),
-    filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
-    sort: parseSort(parameters.sort ?? ''),
-    perPage,
-    paging:
-      cursor === undefined ? { kind: 'offset', page, total } : { kind: 'cursor', after: parseCursor(cursor) },
-  }
+  if (cursor !== undefined) return { perPage, paging: { kind: 'cursor', after: parseCursor(cursor) } }
+  return { perPage, paging: { kind: 'offset', page, total } }
 }
 
 /** Reads the query string of a single record. */
@@ -85,7 +118,7 @@ export function parseRecordQuery(queryString: string): RecordQuery {
   return readRecordQuery(readParameters(queryString, recordParameters))
 }
 
-function readRecordQuery(parameters: Parameters): RecordQuery {
+export function readRecordQuery(parameters: Parameters): RecordQuery {
   const fields = parseNames(parameters.fields ?? '', 'fields')
   const expand = parsePaths(parameters.expand ?? '', 'expand')
   if (expand.length > maxExpandPaths) {
@@ -97,7 +130,8 @@ function readRecordQuery(parameters: Parameters): RecordQuery {
   return { fields: fields.length === 0 ? undefined : fields, expand }
 }
 
-function parseSort(text: string): SortTerm[] {
+/** @throws AppError invalid_parameter */
+export function parseSort(text: string): SortTerm[] {
   // In a query string "+" means a blank; parsePrefixedNames skips it, which is what "+" asks for.
   const terms = parsePrefixedNames(text, 'sort').map(({ prefix, name }) => ({
     column: name,

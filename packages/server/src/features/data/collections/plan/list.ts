@@ -1,6 +1,7 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
+import { type FacetsPlan, planFacets } from './facets.ts'
 import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
 import type { Reader } from './reader.ts'
 import { planRecord, type RecordPlan } from './record.ts'
@@ -12,10 +13,24 @@ export interface ListPlan {
   readonly order: readonly OrderKey[]
   readonly perPage: number
   readonly paging: ListQuery['paging']
+  readonly facets: FacetsPlan | undefined
+}
+
+/** What is answered at most, by the configuration. */
+export interface ReadLimits {
+  readonly maxFacetBuckets: number
+  readonly aggregateEnabled: boolean
+  readonly maxGroups: number
 }
 
 /** @throws AppError naming the parameter */
-export function planList(catalog: Catalog, relation: Relation, query: ListQuery, reader: Reader): ListPlan {
+export function planList(
+  catalog: Catalog,
+  relation: Relation,
+  query: ListQuery,
+  reader: Reader,
+  { maxFacetBuckets }: ReadLimits,
+): ListPlan {
   const order = planOrder(relation, query.sort)
   if (query.paging.kind === 'cursor') {
     if (!order.isTotal) {
@@ -25,11 +40,13 @@ export function planList(catalog: Catalog, relation: Relation, query: ListQuery,
     }
     if (query.paging.after !== undefined) requireSameOrder(order.keys, query.paging.after)
   }
+  const rows = planRows(relation, query)
   return {
     record: planRecord(catalog, relation, query, reader),
-    rows: planRows(relation, query),
+    rows,
     order: order.keys,
     perPage: query.perPage,
     paging: query.paging,
+    facets: query.facets === undefined ? undefined : planFacets(rows, query.facets, maxFacetBuckets),
   }
 }

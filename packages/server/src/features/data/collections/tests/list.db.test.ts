@@ -345,7 +345,7 @@ describe('filter', () => {
 })
 
 describe('parameters of features this server does not have', () => {
-  test.each(['search=x', 'facets=title', 'highlight=true', 'nearest=[1]', 'semantic_query=x', 'fuzzy=true'])(
+  test.each(['search=x', 'highlight=true', 'nearest=[1]', 'semantic_query=x', 'fuzzy=true'])(
     '%s is refused',
     async (query) => {
       const [name] = query.split('=')

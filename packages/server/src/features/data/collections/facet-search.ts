@@ -1,0 +1,59 @@
+import { requireTable } from '../../../http/grants.ts'
+import type { Caller } from './caller.ts'
+import { requireRelation } from './catalog-access.ts'
+import { compileFacetSearch } from './compile/facet-search.ts'
+import { markPrefix } from './mark-prefix.ts'
+import { parseFacetSearch } from './parse/facet-search.ts'
+import { planFacetSearch } from './plan/facet-search.ts'
+import { type Reading, readerOf, readKey, runRead } from './reading.ts'
+
+/** The values of a column that begin with a text, as people type it. */
+export interface FacetSearchAnswer {
+  readonly facetHits: readonly FacetHit[]
+  /** Whether there are no others. */
+  readonly exhaustiveFacetsCount: boolean
+}
+
+export interface FacetHit {
+  readonly value: string
+  /** HTML. */
+  readonly highlighted: string
+  readonly count: number
+}
+
+export type SearchFacet = (
+  caller: Caller,
+  collection: string,
+  column: string,
+  queryString: string,
+) => Promise<FacetSearchAnswer>
+
+export function createFacetSearch(reading: Reading): SearchFacet {
+  const { statements, withCatalog } = reading
+  return (caller, collection, column, queryString) =>
+    withCatalog(async (catalog) => {
+      requireTable(caller.scope, collection)
+      const reader = readerOf(caller)
+      const { plan, call } = statements.remember(
+        catalog,
+        readKey('facetSearch', reader, collection, column, queryString),
+        () => {
+          const relation = requireRelation(catalog, collection, reader)
+          const planned = planFacetSearch(relation, column, parseFacetSearch(queryString))
+          return { plan: planned, call: statements.call(compileFacetSearch(planned)) }
+        },
+      )
+      const [answer] = await runRead(reading, caller, [plan.rows.relation], [call])
+      const [hits, isExhaustive] = answer?.rows[0] ?? []
+      // As the statement makes it.
+      const found = JSON.parse(hits ?? '[]') as Pick<FacetHit, 'value' | 'count'>[]
+      return {
+        facetHits: found.map(({ value, count }) => ({
+          value,
+          highlighted: markPrefix(value, plan.prefix),
+          count,
+        })),
+        exhaustiveFacetsCount: isExhaustive === 't',
+      }
+    })
+}
