@@ -125,7 +125,9 @@ describe('facets', () => {
 
   /** The order of the database, which depends on its collation. */
   async function textOrder(values: readonly string[]): Promise<string[]> {
-    const rows = await app.sql<{ value: string }>('select value from unnest($1::text[]) value order by 1', [values])
+    const rows = await app.sql<{ value: string }>('select value from unnest($1::text[]) value order by 1', [
+      values,
+    ])
     return rows.map(({ value }) => value)
   }
 
@@ -266,12 +268,42 @@ describe('disjunctive facets', () => {
     ['year = 1990', years],
     ['year in (1990, 1)', years],
     ['year = null', years],
-    ['plays = 5 and year = 1990', [{ value: 2001, count: 2 }, { value: 1990, count: 1 }]],
-    ['plays = 5 and (year = 2001 and year in (2001))', [{ value: 2001, count: 2 }, { value: 1990, count: 1 }]],
+    [
+      'plays = 5 and year = 1990',
+      [
+        { value: 2001, count: 2 },
+        { value: 1990, count: 1 },
+      ],
+    ],
+    [
+      'plays = 5 and (year = 2001 and year in (2001))',
+      [
+        { value: 2001, count: 2 },
+        { value: 1990, count: 1 },
+      ],
+    ],
     ['year > 1990', [{ value: 2001, count: 2 }]],
-    ['year != null and year = 1990', [{ value: 1990, count: 2 }, { value: 2001, count: 2 }]],
-    ['year = 1990 or year = 2001', [{ value: 1990, count: 2 }, { value: 2001, count: 2 }]],
-    ['(year = 1990 or plays = 7) and year = 1990', [{ value: 1990, count: 2 }, { value: null, count: 1 }]],
+    [
+      'year != null and year = 1990',
+      [
+        { value: 1990, count: 2 },
+        { value: 2001, count: 2 },
+      ],
+    ],
+    [
+      'year = 1990 or year = 2001',
+      [
+        { value: 1990, count: 2 },
+        { value: 2001, count: 2 },
+      ],
+    ],
+    [
+      '(year = 1990 or plays = 7) and year = 1990',
+      [
+        { value: 1990, count: 2 },
+        { value: null, count: 1 },
+      ],
+    ],
   ])('ignore what chooses among their own values: %s', async (filter, expected) => {
     const facets = await facetsOf({ facets: 'year,plays', disjunctiveFacets: 'year', filter })
     expect(facets.year).toEqual(expected)
@@ -382,8 +414,11 @@ describe('facet value search', () => {
 
   test('takes the prefix literally and escapes the markup of values', async () => {
     const values = ['<b>&"bold"</b>', '100% _x', 'a\\b', '😀 face', `O'Neil`]
-    await app.sql(`insert into song (id, title, genre, plays) select 1000 + n, 't', v, 0
-      from unnest($1::text[]) with ordinality x (v, n)`, [values])
+    await app.sql(
+      `insert into song (id, title, genre, plays) select 1000 + n, 't', v, 0
+      from unnest($1::text[]) with ordinality x (v, n)`,
+      [values],
+    )
     const highlighted = async (q: string) =>
       (await hits({ q })).facetHits.map((hit: { highlighted: string }) => hit.highlighted)
     expect(await highlighted('<B>')).toEqual(['<mark>&lt;b&gt;</mark>&amp;&quot;bold&quot;&lt;/b&gt;'])
@@ -421,7 +456,11 @@ describe('facet value search', () => {
       const message = `facet value search requires a text column, but "${column}" has type "${type}"`
       await expectError(`song/facets/${column}/search`, {}, [400, 'unsupported_facet_search', message])
     }
-    await expectError('nope/facets/genre/search', {}, [404, 'collection_not_found', 'collection not found: nope'])
+    await expectError('nope/facets/genre/search', {}, [
+      404,
+      'collection_not_found',
+      'collection not found: nope',
+    ])
     await expectError('song/facets/genre/search', { Q: 'x' }, [
       400,
       'unknown_parameter',
@@ -438,7 +477,8 @@ describe('a program', () => {
   test('counts the facets of the tables it may read', async () => {
     await app.sql('insert into basalt.users (id) values ($1)', [alice])
     const { key } = await createApiKey(app, { userId: alice, scope: 'readonly', allowedTables: ['many'] })
-    const ask = async (path: string) => (await app.request('GET', `/api/collections/${path}`, { token: key })).status
+    const ask = async (path: string) =>
+      (await app.request('GET', `/api/collections/${path}`, { token: key })).status
     expect(await ask('many?facets=part')).toBe(200)
     expect(await ask('many?aggregate=count')).toBe(200)
     expect(await ask('song?facets=genre')).toBe(403)
