@@ -15,6 +15,8 @@ export interface CopiedRowsOptions {
   readonly frame: RowFrame
   /** Rows after so many are left out. */
   readonly limit: number
+  /** Longest time for all of them: PostgreSQL does not time a statement out that waits for its client. */
+  readonly timeoutMs: number
   /** Longest time without a row, while the reader wants one. */
   readonly silenceMs: number
   /** Longest time without the reader taking anything. */
@@ -30,7 +32,7 @@ export class ReaderStalled extends Error {
   override readonly name = 'ReaderStalled'
 }
 
-/** The database has sent nothing for too long. */
+/** The rows take too long, or the next one does. */
 export class RowsOverdue extends Error {
   override readonly name = 'RowsOverdue'
 }
@@ -48,6 +50,7 @@ const lookMs = 250
 export class CopiedRows extends Readable implements Submittable {
   readonly #command: string
   readonly #options: CopiedRowsOptions
+  readonly #between: Buffer
   readonly #watch: NodeJS.Timeout
   #wire: WireConnection | undefined
   #batch: Buffer = Buffer.allocUnsafe(batchBytes)
@@ -56,6 +59,7 @@ export class CopiedRows extends Readable implements Submittable {
   #count = 0
   #isPaused = false
   #isReleased = false
+  readonly #startedAt = performance.now()
   #movedAt = performance.now()
   #begin: (() => void) | undefined
   /** Resolves with the first row, or the end when there is none; rejects when the statement fails before. */
@@ -66,6 +70,7 @@ export class CopiedRows extends Readable implements Submittable {
     super({ highWaterMark: 4 * batchBytes })
     this.#command = command
     this.#options = options
+    this.#between = Buffer.from(options.frame.between)
     this.#watch = setInterval(() => this.#look(), lookMs).unref()
     this.begun = new Promise((resolve, reject) => {
       this.#begin = resolve
@@ -91,7 +96,7 @@ export class CopiedRows extends Readable implements Submittable {
     if (this.#isReleased) return
     this.#count += 1
     if (this.#count > this.#options.limit) return
-    if (this.#count > 1) this.#append(Buffer.from(this.#options.frame.between))
+    if (this.#count > 1) this.#append(this.#between)
     this.#append(chunk)
     this.#flushing ??= setImmediate(() => this.#flush())
     this.#begin?.()
@@ -171,8 +176,10 @@ export class CopiedRows extends Readable implements Submittable {
   }
 
   #look(): void {
-    const { stallMs, silenceMs, isAbandoned } = this.#options
-    const forMs = performance.now() - this.#movedAt
+    const { timeoutMs, stallMs, silenceMs, isAbandoned } = this.#options
+    const now = performance.now()
+    const forMs = now - this.#movedAt
+    if (now - this.#startedAt > timeoutMs) this.destroy(new RowsOverdue('the rows take too long'))
     if (isAbandoned()) this.destroy(new ConnectionLost('the reader has disconnected'))
     if (this.#isPaused && forMs > stallMs) this.destroy(new ReaderStalled('the reader has taken nothing'))
     if (!this.#isPaused && forMs > silenceMs) this.destroy(new RowsOverdue('the database has sent nothing'))

@@ -6,7 +6,7 @@ import { schema } from './schema/index.ts'
 
 /** Wires what serves the operator's tables. */
 export function wireData(
-  { config, isDevelopment, database, catalog, queue }: Platform,
+  { config, isDevelopment, database, catalog, queue, log }: Platform,
   { changes }: { readonly changes: ChangeLog },
 ) {
   return {
@@ -15,6 +15,7 @@ export function wireData(
         catalog,
         database: database.user,
         aside: database.aside,
+        log,
         changes,
         isAudited: config.audit.tables.length > 0,
         isDevelopment,

@@ -30,10 +30,7 @@ export function addExportRoutes(app: HttpServer, service: Pick<CollectionService
     const { table } = request.params
     const rows = await service.openExport(callerOf(request, reply), table, format, queryOf(request))
     void reply.type(contentTypes[format]).header('content-disposition', attachment(`${table}.${format}`))
-    if (request.method === 'HEAD') {
-      rows.destroy()
-      return reply.send('')
-    }
+    if (request.method === 'HEAD') return reply.send(rows.destroy())
     // Known only at the end, when the head has been sent (RFC 9110 §6.5).
     reply.trailer(truncatedTrailer, async () => String(rows.isCut))
     return reply.send(rows)

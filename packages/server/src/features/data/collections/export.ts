@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import { type CopiedRows, RowsOverdue } from '../../../database/copied-rows.ts'
 import { databaseErrors } from '../../../database/errors.ts'
@@ -24,6 +25,7 @@ export interface ExportLimits {
 export interface ExportDeps extends Reading {
   readonly aside: Database['aside']
   readonly exportLimits: ExportLimits
+  readonly log: Pick<Logger, 'warn'>
 }
 
 export interface Exporter {
@@ -41,7 +43,7 @@ const stallMs = 60_000
  * requests waiting.
  */
 export function createExporter(deps: ExportDeps): Exporter {
-  const { database, withCatalog, findDefinitionFault, aside, exportLimits } = deps
+  const { database, withCatalog, findDefinitionFault, aside, exportLimits, log } = deps
   const slots = new ExportSlots(exportLimits.maxExports)
   const inFlight = new Map<CopiedRows, Promise<void>>()
 
@@ -49,9 +51,15 @@ export function createExporter(deps: ExportDeps): Exporter {
     const command = renderCopy(compileExport(plan))
     const connection = await aside.open()
     const close = async (isInFlight: boolean) => {
+      if (!isInFlight) {
+        // Before its reader has the end, so that this one may begin the next export then.
+        free()
+        await connection.close()
+        return
+      }
       // Cutting the connection alone would let a statement run on until it has a row to send.
-      if (isInFlight) await aside.cancel(connection)
-      await (isInFlight ? connection.destroy() : connection.close())
+      await aside.cancel(connection)
+      connection.destroy()
       free()
     }
     try {
@@ -63,6 +71,7 @@ export function createExporter(deps: ExportDeps): Exporter {
     const rows = connection.copyRows(`${command}; commit`, {
       frame: exportFrame(plan),
       limit: plan.maxRows,
+      timeoutMs: exportLimits.timeoutMs,
       silenceMs: exportLimits.silenceMs,
       stallMs,
       isAbandoned: caller.isAbandoned,
@@ -85,6 +94,9 @@ export function createExporter(deps: ExportDeps): Exporter {
     })
     try {
       await rows.begun
+      rows.on('error', (error) =>
+        log.warn({ collection: plan.rows.relation.collection, err: error }, 'export cut'),
+      )
       return rows
     } catch (error) {
       if (error instanceof RowsOverdue) throw databaseErrors.statementTimeout()

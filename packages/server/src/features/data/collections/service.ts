@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Column, Relation } from '../../../database/catalog/model.ts'
 import { type ChangeAction, type ChangeLog, withCapture } from '../../../database/change-log.ts'
@@ -54,6 +55,7 @@ export interface CollectionDeps {
   readonly isDevelopment: boolean
   readonly limits: ReadLimits
   readonly exportLimits: ExportLimits
+  readonly log: Pick<Logger, 'warn'>
 }
 
 export function createCollectionService({
@@ -65,13 +67,14 @@ export function createCollectionService({
   limits,
   aside,
   exportLimits,
+  log,
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
   const findCapture = createCaptureFinder(changes, statements)
   const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
   const reading: Reading = { database, statements, withCatalog, findDefinitionFault, limits }
-  const exporter = createExporter({ ...reading, aside, exportLimits })
+  const exporter = createExporter({ ...reading, aside, exportLimits, log })
   const runBatch = createBatchRunner({
     statements,
     database,
