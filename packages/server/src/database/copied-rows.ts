@@ -39,6 +39,8 @@ export class RowsOverdue extends Error {
 
 /** Rows are handed on together: one by one they would cost more than all the rest. */
 const batchBytes = 64 * 1024
+/** How long the first of them waits for the others. */
+const batchMs = 10
 
 const lookMs = 250
 
@@ -55,7 +57,7 @@ export class CopiedRows extends Readable implements Submittable {
   #wire: WireConnection | undefined
   #batch: Buffer = Buffer.allocUnsafe(batchBytes)
   #filled = 0
-  #flushing: NodeJS.Immediate | undefined
+  #flushing: NodeJS.Timeout | undefined
   #count = 0
   #isPaused = false
   #isReleased = false
@@ -98,7 +100,7 @@ export class CopiedRows extends Readable implements Submittable {
     if (this.#count > this.#options.limit) return
     if (this.#count > 1) this.#append(this.#between)
     this.#append(chunk)
-    this.#flushing ??= setImmediate(() => this.#flush())
+    this.#flushing ??= setTimeout(() => this.#flush(), batchMs)
     this.#begin?.()
   }
 
@@ -144,7 +146,7 @@ export class CopiedRows extends Readable implements Submittable {
   #release(isInFlight: boolean): void {
     this.#isReleased = true
     clearInterval(this.#watch)
-    clearImmediate(this.#flushing)
+    clearTimeout(this.#flushing)
     this.#options.release(isInFlight)
   }
 
@@ -159,7 +161,7 @@ export class CopiedRows extends Readable implements Submittable {
   }
 
   #flush(): void {
-    clearImmediate(this.#flushing)
+    clearTimeout(this.#flushing)
     this.#flushing = undefined
     if (this.#filled === 0) return
     const batch = this.#batch.subarray(0, this.#filled)

@@ -7,18 +7,19 @@ import type { CollectionService } from './service.ts'
 
 /** Files of a collection. Their names are those of records that cannot be read by a key that equals them. */
 export function addExportRoutes(app: HttpServer, service: Pick<CollectionService, 'openExport'>): void {
-  const config = { guard: 'data', programs: 'read', operation: 'collections.export' } as const
-  app.get<ExportRoute>('/api/collections/:table/export.csv', { config, schema: schemas.csv }, (...request) =>
-    answer('csv', ...request),
+  app.get<ExportRoute>(
+    '/api/collections/:table/export.csv',
+    { config: configOf('collections.exportCsv'), schema: schemas.csv },
+    (...request) => answer('csv', ...request),
   )
   app.get<ExportRoute>(
     '/api/collections/:table/export.json',
-    { config, schema: schemas.json },
+    { config: configOf('collections.exportJson'), schema: schemas.json },
     (...request) => answer('json', ...request),
   )
   app.get<ExportRoute>(
     '/api/collections/:table/export.ndjson',
-    { config, schema: schemas.ndjson },
+    { config: configOf('collections.exportNdjson'), schema: schemas.ndjson },
     (...request) => answer('ndjson', ...request),
   )
 
@@ -35,6 +36,10 @@ export function addExportRoutes(app: HttpServer, service: Pick<CollectionService
     reply.trailer(truncatedTrailer, async () => String(rows.isCut))
     return reply.send(rows)
   }
+}
+
+function configOf(operation: string) {
+  return { guard: 'data', programs: 'read', operation } as const
 }
 
 interface ExportRoute {
