@@ -15,7 +15,7 @@ export function compileAggregate(plan: AggregatePlan): Sql {
     select coalesce(json_agg(r.result) filter (where r.place <= ${sql.integer(limit)}), '[]'),
       count(*) <= ${sql.integer(limit)}
     from (
-      select (select row_to_json(s.*) from (select ${compileShown(plan)}) s) as result,
+      select ${compileShown(plan)} as result,
         row_number() over () as place
       from (${compileGroups(plan)}) ${sql.id(one)}
     ) r`
@@ -50,17 +50,20 @@ function resultName(index: number): Sql {
   return sql.id(`result ${index}`)
 }
 
-/** The results under their names, as the list shows such values. */
+/**
+ * The results under their names, as the list shows such values. A name such as `count_distinct_…` may be longer than that
+ * of a column can be (PostgreSQL, Identifiers and Key Words), so it is none.
+ */
 function compileShown({ group, results }: AggregatePlan): Sql {
   const show = (type: ColumnType | undefined, name: Sql, key: string) => {
     const source = sql`${sql.id(one)}.${name}`
     const shown = type === undefined ? undefined : compileJsonValue(type, source, `${one}v`)
-    return sql`${shown ?? source} as ${sql.id(key)}`
+    return sql`${sql.literal(key)}, ${shown ?? source}`
   }
-  return sql.join([
+  return sql`json_build_object(${sql.join([
     ...group.map(({ type, name }, index) => show(type, groupName(index), name)),
     ...results.map((result, index) => show(resultType(result), resultName(index), result.key)),
-  ])
+  ])})`
 }
 
 /** Undefined for numbers, which are shown as PostgreSQL writes them. */

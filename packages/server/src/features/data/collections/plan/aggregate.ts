@@ -27,7 +27,8 @@ export interface AggregateOrder {
   readonly descending: boolean
 }
 
-const maxResults = 50
+/** With the columns of the group no more than a function of PostgreSQL takes values. */
+const maxResults = 40
 
 /** @throws AppError invalid_aggregate, invalid_group, unknown_aggregate_column, unknown_group_column, invalid_parameter */
 export function planAggregate(rows: RowsPlan, query: AggregateQuery, maxGroups: number): AggregatePlan {

@@ -50,11 +50,11 @@ function get(table: string, parameters: Readonly<Record<string, string>>, by: st
   return app.request('GET', `/api/collections/${table}?${new URLSearchParams(parameters)}`, { token: by })
 }
 
-/** The body without the line ends and blanks between results. */
+/** The body without the blanks around its punctuation. */
 async function text(parameters: Readonly<Record<string, string>>, table = 'sale'): Promise<string> {
   const response = await get(table, parameters)
   expect(response.status, response.text).toBe(200)
-  return response.text.replaceAll(/\},\s*\{/g, '},{')
+  return response.text.replaceAll(/(?<=[\]}\w"]) ?([:,])\s*(?=[[{\w"-])/g, '$1')
 }
 
 async function results(parameters: Readonly<Record<string, string>>, table = 'sale') {
@@ -98,7 +98,7 @@ describe('an aggregate', () => {
       '{"min_ref":"00000000-0000-4000-8000-000000000001","max_ref":"00000000-0000-4000-8000-000000000002"}',
     ],
     ['min(tags),max(tags)', '{"min_tags":["a","c"],"max_tags":["b"]}'],
-    ['min(extra),max(extra)', '{"min_extra":{"a": 1},"max_extra":{"b": 1}}'],
+    ['min(extra),max(extra)', '{"min_extra":{"a":1},"max_extra":{"b":1}}'],
     ['min(took),max(took)', '{"min_took":"PT30M","max_took":"PT1H"}'],
     ['count_distinct(tags)', '{"count_distinct_tags":2}'],
     ['count(raw),count(spot)', '{"count_raw":1,"count_spot":0}'],
@@ -106,6 +106,21 @@ describe('an aggregate', () => {
     ['count(*),count,count()', '{"count":5}'],
   ])('%s is as exact as PostgreSQL', async (aggregate, expected) => {
     expect(await text({ aggregate })).toBe(`{"results":[${expected}]}`)
+  })
+
+  test('may have as many results as a statement takes, and no more', async () => {
+    const columns = ['id', 'amount', 'units', 'pieces', 'weight', 'took']
+    const terms = columns.flatMap((column) =>
+      ['count', 'count_distinct', 'sum', 'avg', 'min', 'max'].map((name) => `${name}(${column})`),
+    )
+    const forty = [...terms, 'count', 'count(at)', 'min(at)', 'max(at)'].join()
+    const group = 'shop,size,paid,at,took,ref,tags,extra,pieces,units'
+    const [first] = await results({ aggregate: forty, group })
+    expect(Object.keys(first)).toHaveLength(50)
+    await expectError(
+      { aggregate: `${forty},count(ref)` },
+      'invalid aggregate: expected at most 40 functions',
+    )
   })
 
   test('of no rows counts nothing and has no values', async () => {
