@@ -77,7 +77,9 @@ async function exportOverHttp({ url }: Server, token: string, format: string): P
     `Authorization: Bearer ${token}`,
     'Connection: close',
   ]
-  return await count(socket, Buffer.from(`${head.join('\r\n')}\r\n\r\n`), (tail) => tail.includes('\r\n0\r\n'))
+  return await count(socket, Buffer.from(`${head.join('\r\n')}\r\n\r\n`), (tail) =>
+    tail.includes('\r\n0\r\n'),
+  )
 }
 
 /** The caller's role and claims are set by statements before; what they answer is a few bytes. */

@@ -6,6 +6,7 @@ import type { Call, Receiver } from '../packages/server/src/database/message.ts'
 import type { Pool, Work } from '../packages/server/src/database/pool.ts'
 import { inTransaction } from '../packages/server/src/database/system-database.ts'
 import { UserDatabase } from '../packages/server/src/database/user-database.ts'
+import { plainSearch } from '../packages/server/src/features/data/collections/index.ts'
 import { createCollectionService } from '../packages/server/src/features/data/collections/service.ts'
 import { type BenchRequest, ownerId } from './cases.ts'
 
@@ -46,6 +47,7 @@ export async function createPlanner(
     catalog: { current: catalog } as unknown as LiveCatalog,
     database: new UserDatabase(pool, {}),
     changes: silentChangeLog,
+    searches: { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch },
     isAudited: false,
     isDevelopment: false,
     limits: { maxFacetBuckets: 1000, aggregateEnabled: true, maxGroups: 10_000 },
@@ -53,6 +55,7 @@ export async function createPlanner(
     aside: { open: () => Promise.reject(new Recorded()), cancel: () => Promise.resolve() },
     log: { warn: () => undefined },
     exportLimits: { maxRows: 1, timeoutMs: 1000, maxExports: 1, silenceMs: 1000 },
+    bulkLimit: 1000,
   })
   const caller = { scope, isAdministrator: false, isAbandoned: () => false }
 
@@ -63,8 +66,11 @@ export async function createPlanner(
     const ask = {
       GET: (): Promise<unknown> =>
         id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query),
-      POST: () => (id === 'batch' ? service.batch(caller, table, body) : service.create(caller, table, body)),
-      PATCH: () => service.update(caller, table, id, body),
+      POST: () =>
+        id === 'batch'
+          ? service.batch(caller, table, body, query)
+          : service.create(caller, table, body, query),
+      PATCH: () => service.update(caller, table, id, body, query),
     }
     await ask[method]().catch((error) => {
       if (!(error instanceof Recorded)) throw error

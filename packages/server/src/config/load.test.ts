@@ -67,14 +67,6 @@ describe('without anything', () => {
         embedded_port: 0,
         require_rls: false,
       },
-      api: {
-        max_facet_buckets: 1000,
-        aggregate_enabled: true,
-        max_groups: 10_000,
-        export_max_rows: 1_000_000,
-        export_timeout: 3600,
-        max_exports: 4,
-      },
       auth: {
         enabled: true,
         jwt_secret: '',
@@ -159,6 +151,16 @@ describe('without anything', () => {
         },
         oidc: {},
       },
+      api: {
+        text_search_config: 'english',
+        bulk_max_rows: 1000,
+        max_facet_buckets: 1000,
+        aggregate_enabled: true,
+        max_groups: 10_000,
+        export_max_rows: 1_000_000,
+        export_timeout: 3600,
+        max_exports: 4,
+      },
       email: {
         backend: 'log',
         from: 'Basalt <no-reply@localhost>',
@@ -191,6 +193,20 @@ describe('without anything', () => {
         presence_leave_timeout_seconds: 10,
       },
       matviews: { refresh_timeout: 3600 },
+      push: {
+        enabled: false,
+        retention_days: 30,
+        fcm: { credentials_file: '', base_url: '' },
+        apns: {
+          key_file: '',
+          team_id: '',
+          key_id: '',
+          bundle_id: '',
+          environment: 'production',
+          base_url: '',
+        },
+        webpush: { subject: '', private_key: '' },
+      },
       admin: { password: '' },
       logging: {
         level: 'info',

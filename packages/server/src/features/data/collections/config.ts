@@ -1,8 +1,17 @@
 import { Type } from 'typebox'
-import { flag, integer } from '../../../config/keys.ts'
+import { flag, integer, text } from '../../../config/keys.ts'
 
-/** `api`: what requests on collections may ask for. */
+/** `api`: the data API. */
 export const apiConfig = Type.Object({
+  text_search_config: text(
+    'english',
+    "PostgreSQL's text search configuration that `search` works with: which words are the same, and which do not count.",
+    {
+      pattern: '^[^\\u0000]+$',
+      expects: 'the name of a text search configuration, such as english or simple',
+    },
+  ),
+  bulk_max_rows: integer(1000, 'Records that one PATCH or DELETE by filter may change.', 1, 100_000),
   max_facet_buckets: integer(
     1000,
     'Values answered of each facet at most; the most frequent ones.',

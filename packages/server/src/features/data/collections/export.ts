@@ -11,7 +11,8 @@ import { compileExport, exportFrame } from './compile/export.ts'
 import { ExportSlots } from './export-slots.ts'
 import { type ExportFormat, parseExportQuery } from './parse/export.ts'
 import { type ExportPlan, planExport } from './plan/export.ts'
-import { type Reading, readerOf } from './reading.ts'
+import { relationsOfRows } from './plan/rows.ts'
+import { noteSearch, type Reading, readerOf, requireTables } from './reading.ts'
 
 export interface ExportLimits {
   readonly maxRows: number
@@ -43,7 +44,7 @@ const stallMs = 60_000
  * requests waiting.
  */
 export function createExporter(deps: ExportDeps): Exporter {
-  const { database, withCatalog, findDefinitionFault, aside, exportLimits, log } = deps
+  const { database, withCatalog, searches, findDefinitionFault, aside, exportLimits, log } = deps
   const slots = new ExportSlots(exportLimits.maxExports)
   const inFlight = new Map<CopiedRows, Promise<void>>()
 
@@ -100,7 +101,7 @@ export function createExporter(deps: ExportDeps): Exporter {
       return rows
     } catch (error) {
       if (error instanceof RowsOverdue) throw databaseErrors.statementTimeout()
-      throw (await findDefinitionFault(caller, error, { relations: [plan.rows.relation] })) ?? error
+      throw (await findDefinitionFault(caller, error, { relations: relationsOfRows(plan.rows) })) ?? error
     }
   }
 
@@ -111,7 +112,10 @@ export function createExporter(deps: ExportDeps): Exporter {
         const reader = readerOf(caller)
         const relation = requireRelation(catalog, collection, reader)
         const query = parseExportQuery(queryString, format)
-        return begin(caller, planExport(relation, query, reader, exportLimits.maxRows))
+        const plan = planExport({ catalog, reader, searches }, relation, query, exportLimits.maxRows)
+        requireTables(caller, relationsOfRows(plan.rows))
+        noteSearch(deps, plan.rows)
+        return begin(caller, plan)
       }),
     async stop() {
       for (const rows of inFlight.keys()) rows.destroy(new Error('the server is stopping'))

@@ -5,7 +5,8 @@ import { compileFacetSearch } from './compile/facet-search.ts'
 import { markPrefix } from './mark-prefix.ts'
 import { parseFacetSearch } from './parse/facet-search.ts'
 import { planFacetSearch } from './plan/facet-search.ts'
-import { type Reading, readerOf, readKey, runRead } from './reading.ts'
+import { relationsOfRows } from './plan/rows.ts'
+import { noteSearch, type Reading, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
 
 /** The values of a column that begin with a text, as people type it. */
 export interface FacetSearchAnswer {
@@ -29,21 +30,29 @@ export type SearchFacet = (
 ) => Promise<FacetSearchAnswer>
 
 export function createFacetSearch(reading: Reading): SearchFacet {
-  const { statements, withCatalog } = reading
+  const { statements, withCatalog, searches } = reading
   return (caller, collection, column, queryString) =>
     withCatalog(async (catalog) => {
       requireTable(caller.scope, collection)
       const reader = readerOf(caller)
       const { plan, call } = statements.remember(
         catalog,
-        readKey('facetSearch', reader, collection, column, queryString),
+        rowsKey(reading, 'facetSearch', reader, collection, column, queryString),
         () => {
           const relation = requireRelation(catalog, collection, reader)
-          const planned = planFacetSearch(relation, column, parseFacetSearch(queryString))
+          const planned = planFacetSearch(
+            { catalog, reader, searches },
+            relation,
+            column,
+            parseFacetSearch(queryString),
+          )
           return { plan: planned, call: statements.call(compileFacetSearch(planned)) }
         },
       )
-      const [answer] = await runRead(reading, caller, [plan.rows.relation], [call])
+      const relations = relationsOfRows(plan.rows)
+      requireTables(caller, relations)
+      noteSearch(reading, plan.rows)
+      const [answer] = await runRead(reading, caller, relations, [call])
       const [hits, isExhaustive] = answer?.rows[0] ?? []
       // As the statement makes it.
       const found = JSON.parse(hits ?? '[]') as Pick<FacetHit, 'value' | 'count'>[]

@@ -1,9 +1,21 @@
-export { createCatalogAccess, mayBeOutdated } from './catalog-access.ts'
+export { createCatalogAccess, mayBeOutdated, requireRelation } from './catalog-access.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
+export { compileMatch, compileRank, compileTrigramKeys, compileVector } from './compile/search.ts'
 export { collectionErrorTable } from './errors.ts'
 export { findTextFault } from './parse/values.ts'
+export {
+  isSearchable,
+  plainSearch,
+  planVector,
+  type SearchDefinitions,
+  type SearchSettings,
+  type SearchVector,
+  type SearchWeight,
+  searchedColumns,
+} from './plan/search.ts'
 export { requireRls } from './require-rls.ts'
+export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-index-names.ts'
 
 import type { Feature } from '../../../feature.ts'
 import { collectionRoutes } from './routes.ts'

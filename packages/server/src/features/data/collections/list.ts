@@ -8,11 +8,10 @@ import { collectionErrors } from './errors.ts'
 import { formatPage, listFragments } from './list-page.ts'
 import { type AggregateListQuery, parseListQuery } from './parse/list-query.ts'
 import { planAggregate } from './plan/aggregate.ts'
-import { type ListPlan, planList } from './plan/list.ts'
+import { type ListPlan, planList, relationsOfList } from './plan/list.ts'
 import type { Reader } from './plan/reader.ts'
-import { relationsOf } from './plan/record.ts'
-import { planRows } from './plan/rows.ts'
-import { type Reading, readerOf, readKey, requireTables, runRead } from './reading.ts'
+import { type PlanContext, planRows, type RowsPlan, relationsOfRows } from './plan/rows.ts'
+import { noteSearch, type Reading, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
 
 /** A list, or the results of an aggregate, as JSON text. */
 export interface ListAnswer {
@@ -24,28 +23,32 @@ export interface ListAnswer {
 export type AnswerList = (caller: Caller, collection: string, queryString: string) => Promise<ListAnswer>
 
 export function createList(reading: Reading): AnswerList {
-  const { statements, withCatalog, limits } = reading
+  const { statements, withCatalog, searches, limits } = reading
 
   function prepare(catalog: Catalog, collection: string, reader: Reader, queryString: string): Prepared {
     const relation = requireRelation(catalog, collection, reader)
     const query = parseListQuery(queryString)
-    if ('aggregate' in query) return prepareAggregate(relation, query)
-    const plan = planList(catalog, relation, query, reader, limits)
+    const context = { catalog, reader, searches }
+    if ('aggregate' in query) return prepareAggregate(context, relation, query)
+    const plan = planList(context, relation, query, limits)
     return { kind: 'page', plan, calls: listFragments(plan).map((fragment) => statements.call(fragment)) }
   }
 
-  function prepareAggregate(relation: Relation, query: AggregateListQuery): Prepared {
+  function prepareAggregate(context: PlanContext, relation: Relation, query: AggregateListQuery): Prepared {
     if (!limits.aggregateEnabled) throw collectionErrors.aggregateDisabled()
-    const plan = planAggregate(planRows(relation, query), query.aggregate, limits.maxGroups)
-    return { kind: 'aggregate', relation, calls: [statements.call(compileAggregate(plan))] }
+    const rows = planRows(context, relation, query)
+    const plan = planAggregate(rows, query.aggregate, limits.maxGroups)
+    return { kind: 'aggregate', rows, calls: [statements.call(compileAggregate(plan))] }
   }
 
   return (caller, collection, queryString) =>
     withCatalog(async (catalog) => {
       requireTable(caller.scope, collection)
       const reader = readerOf(caller)
-      const prepared = statements.remember(catalog, readKey('list', reader, collection, queryString), () =>
-        prepare(catalog, collection, reader, queryString),
+      const prepared = statements.remember(
+        catalog,
+        rowsKey(reading, 'list', reader, collection, queryString),
+        () => prepare(catalog, collection, reader, queryString),
       )
       return prepared.kind === 'page'
         ? await answerPage(reading, caller, prepared)
@@ -63,7 +66,7 @@ interface PreparedPage {
 
 interface PreparedAggregate {
   readonly kind: 'aggregate'
-  readonly relation: Relation
+  readonly rows: RowsPlan
   readonly calls: readonly Call[]
 }
 
@@ -72,18 +75,23 @@ async function answerPage(
   caller: Caller,
   { plan, calls }: PreparedPage,
 ): Promise<ListAnswer> {
-  requireTables(caller, plan.record)
-  const answers = await runRead(reading, caller, relationsOf(plan.record), calls)
+  const relations = relationsOfList(plan)
+  requireTables(caller, relations)
+  noteSearch(reading, plan.rows)
+  const answers = await runRead(reading, caller, relations, calls)
   return { body: formatPage(plan, answers), durationMs: undefined }
 }
 
 async function answerAggregate(
   reading: Reading,
   caller: Caller,
-  { relation, calls }: PreparedAggregate,
+  { rows, calls }: PreparedAggregate,
 ): Promise<ListAnswer> {
+  const relations = relationsOfRows(rows)
+  requireTables(caller, relations)
+  noteSearch(reading, rows)
   const startedAt = performance.now()
-  const [answer] = await runRead(reading, caller, [relation], calls)
+  const [answer] = await runRead(reading, caller, relations, calls)
   const durationMs = Math.round(performance.now() - startedAt)
   const [results = '[]', isExhaustive] = answer?.rows[0] ?? []
   return { body: `{"results":${results}${isExhaustive === 'f' ? ',"exhaustive":false' : ''}}`, durationMs }

@@ -7,7 +7,8 @@ import type { WithCatalog } from './catalog-access.ts'
 import type { FindDefinitionFault } from './definition-faults.ts'
 import type { ReadLimits } from './plan/list.ts'
 import type { Reader } from './plan/reader.ts'
-import { type RecordPlan, relationsOf } from './plan/record.ts'
+import { type RowsPlan, searchOf } from './plan/rows.ts'
+import type { SearchDefinitions } from './plan/search.ts'
 import type { StatementCache } from './statements.ts'
 
 /** What the endpoints that read collections work with. */
@@ -15,6 +16,7 @@ export interface Reading {
   readonly database: UserDatabase
   readonly statements: StatementCache
   readonly withCatalog: WithCatalog
+  readonly searches: SearchDefinitions
   readonly findDefinitionFault: FindDefinitionFault
   readonly limits: ReadLimits
 }
@@ -33,10 +35,15 @@ export async function runRead(
   }
 }
 
-/** Of relations that a plan reads beside the collection; it may have been made for another caller. */
-export function requireTables({ scope }: Caller, record: RecordPlan): void {
+/** The plan may have been made for another caller. */
+export function requireTables({ scope }: Caller, relations: readonly Relation[]): void {
   if (scope.kind !== 'caller' || scope.grant?.tables === undefined) return
-  for (const relation of relationsOf(record)) requireTable(scope, relation.collection)
+  for (const { collection } of relations) requireTable(scope, collection)
+}
+
+/** Before rows are read that are searched. */
+export function noteSearch({ searches }: Reading, rows: RowsPlan): void {
+  if (searchOf(rows) !== undefined) searches.noteSearch?.(rows.relation)
 }
 
 export function readerOf({ scope }: Caller): Reader {
@@ -46,4 +53,9 @@ export function readerOf({ scope }: Caller): Reader {
 /** Names what was planned for a request; texts of the caller may hold anything, so their lengths tell where they end. */
 export function readKey(action: string, reader: Reader, ...texts: readonly string[]): string {
   return `${action} ${reader} ${texts.map((text) => `${text.length} ${text}`).join(' ')}`
+}
+
+/** The same for requests that may search. */
+export function rowsKey({ searches }: Reading, ...key: Parameters<typeof readKey>): string {
+  return `${searches.version} ${readKey(...key)}`
 }

@@ -1,6 +1,8 @@
 import type { Column } from '../../../../database/catalog/model.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import type { ListPlan } from '../plan/list.ts'
+import { searchedColumns } from '../plan/search.ts'
+import { compileHighlight, compileHighlightResult } from './highlight.ts'
 
 /** A value that records show beside their columns; evaluated for the records of the page alone. */
 export interface ComputedValue {
@@ -12,6 +14,11 @@ export interface ComputedValue {
 }
 
 /** The computed values of a list whose rows are those of `alias`. */
-export function computedValues(_plan: ListPlan, _alias: string): readonly ComputedValue[] {
-  return []
+export function computedValues({ highlight }: ListPlan, alias: string): readonly ComputedValue[] {
+  if (highlight === undefined) return []
+  const columns = searchedColumns(highlight.vector)
+  return [
+    { name: '_highlight', value: compileHighlight(highlight, alias), columns },
+    { name: '_highlightResult', value: compileHighlightResult(highlight, alias), columns },
+  ]
 }

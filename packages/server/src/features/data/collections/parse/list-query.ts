@@ -41,12 +41,13 @@ const maxSortTerms = 10
 const maxExpandPaths = 10
 const maxExpandDepth = 4
 
-const recordParameters = ['fields', 'expand']
+export const recordParameters = ['fields', 'expand']
 const pageParameters = ['page', 'perPage', 'cursor', 'skipTotal', 'total']
 const listParameters = [
   ...rowsParameters,
   ...recordParameters,
   'sort',
+  'highlight',
   ...pageParameters,
   ...facetParameters,
   ...aggregateParameters,
@@ -54,7 +55,6 @@ const listParameters = [
 
 /** Parameters of features that this server does not have. */
 const unsupportedParameters = [
-  ...['search', 'fuzzy', 'typo_threshold', 'highlight'],
   ...['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance'],
   ...['near', 'within', 'intersects', 'bbox'],
 ]
@@ -118,6 +118,7 @@ export function parseRecordQuery(queryString: string): RecordQuery {
   return readRecordQuery(readParameters(queryString, recordParameters))
 }
 
+/** What `fields` and `expand` say. */
 export function readRecordQuery(parameters: Parameters): RecordQuery {
   const fields = parseNames(parameters.fields ?? '', 'fields')
   const expand = parsePaths(parameters.expand ?? '', 'expand')

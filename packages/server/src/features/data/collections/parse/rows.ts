@@ -1,11 +1,16 @@
 import type { RowsQuery } from '../plan/rows.ts'
 import { parseFilter } from './filter.ts'
 import type { Parameters } from './parameters.ts'
+import { parseSearch } from './search.ts'
 
 /** Parameters that say which rows are read: of every endpoint that reads more than one record. */
-export const rowsParameters = ['filter']
+export const rowsParameters = ['filter', 'search', 'fuzzy', 'typo_threshold']
 
 /** @throws AppError naming the parameter and what was expected */
-export function readRowsQuery({ filter }: Parameters): RowsQuery {
-  return { filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter) }
+export function readRowsQuery(parameters: Parameters): RowsQuery {
+  const { filter } = parameters
+  return {
+    filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
+    search: parseSearch(parameters),
+  }
 }

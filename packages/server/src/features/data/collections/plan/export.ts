@@ -1,9 +1,9 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import type { ExportQuery } from '../parse/export.ts'
 import { type OrderKey, planOrder } from './order.ts'
-import { type Reader, visibleColumns } from './reader.ts'
+import { visibleColumns } from './reader.ts'
 import { requireColumn } from './record.ts'
-import { planRows, type RowsPlan } from './rows.ts'
+import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
 
 /** All rows of a request, as a file. */
 export interface ExportPlan extends Pick<ExportQuery, 'format' | 'isForSpreadsheet'> {
@@ -15,19 +15,20 @@ export interface ExportPlan extends Pick<ExportQuery, 'format' | 'isForSpreadshe
 
 /** @throws AppError naming the parameter */
 export function planExport(
+  context: PlanContext,
   relation: Relation,
   query: ExportQuery,
-  reader: Reader,
   maxRows: number,
 ): ExportPlan {
   const { format, isForSpreadsheet, fields, sort } = query
   const columns = fields?.map((name) => requireColumn(relation, name, 'fields'))
+  const rows = planRows(context, relation, query)
   return {
     format,
     isForSpreadsheet,
-    rows: planRows(relation, query),
-    columns: columns === undefined ? visibleColumns(relation, reader) : [...new Set(columns)],
-    order: planOrder(relation, sort).keys,
+    rows,
+    columns: columns === undefined ? visibleColumns(relation, context.reader) : [...new Set(columns)],
+    order: planOrder(relation, sort, searchOf(rows)).keys,
     maxRows,
   }
 }

@@ -2,7 +2,7 @@ import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { FacetSearchQuery } from '../parse/facet-search.ts'
 import { requireColumn } from './record.ts'
-import { planRows, type RowsPlan } from './rows.ts'
+import { type PlanContext, planRows, type RowsPlan } from './rows.ts'
 
 /** The values of a text column that begin with a prefix, counted over rows. */
 export interface FacetSearchPlan {
@@ -13,8 +13,13 @@ export interface FacetSearchPlan {
 }
 
 /** @throws AppError naming the parameter */
-export function planFacetSearch(relation: Relation, name: string, query: FacetSearchQuery): FacetSearchPlan {
+export function planFacetSearch(
+  context: PlanContext,
+  relation: Relation,
+  name: string,
+  query: FacetSearchQuery,
+): FacetSearchPlan {
   const column = requireColumn(relation, name, 'facets parameter')
   if (!column.type.isText) throw collectionErrors.unsupportedFacetSearch(name, column.typeName)
-  return { rows: planRows(relation, query), column, prefix: query.prefix, maxHits: query.maxHits }
+  return { rows: planRows(context, relation, query), column, prefix: query.prefix, maxHits: query.maxHits }
 }

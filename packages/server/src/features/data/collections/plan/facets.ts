@@ -3,6 +3,7 @@ import { collectionErrors } from '../errors.ts'
 import type { FacetsQuery } from '../parse/facets.ts'
 import { isGroupable, isNumeric } from './aggregate.ts'
 import type { FilterPlan } from './filter.ts'
+import type { Operand } from './filter-test.ts'
 import { requireColumn } from './record.ts'
 import type { RowCondition, RowsPlan } from './rows.ts'
 
@@ -83,12 +84,16 @@ function dropChoice(filter: FilterPlan, column: Column): FilterPlan | undefined 
 function isChoice(filter: FilterPlan, column: Column): boolean {
   switch (filter.kind) {
     case 'compare':
-      return filter.column === column && filter.operator === '='
+      return isColumn(filter.operand, column) && filter.operator === '='
     case 'in':
-      return filter.column === column
+      return isColumn(filter.operand, column)
     case 'null':
-      return filter.column === column && !filter.isNegated
+      return isColumn(filter.operand, column) && !filter.isNegated
     default:
       return false
   }
+}
+
+function isColumn(operand: Operand, column: Column): boolean {
+  return operand.column === column && operand.as === 'column'
 }

@@ -1,16 +1,18 @@
-import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import { type FacetsPlan, planFacets } from './facets.ts'
 import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
-import type { Reader } from './reader.ts'
-import { planRecord, type RecordPlan } from './record.ts'
-import { planRows, type RowsPlan } from './rows.ts'
+import { planRecord, type RecordPlan, relationsOf } from './record.ts'
+import { type PlanContext, planRows, type RowsPlan, relationsOfRows, searchOf } from './rows.ts'
+import { requireHighlightable, type SearchPlan } from './search.ts'
 
 export interface ListPlan {
   readonly record: RecordPlan
   readonly rows: RowsPlan
   readonly order: readonly OrderKey[]
+  /** What is highlighted in each record; undefined: nothing. */
+  readonly highlight: SearchPlan | undefined
   readonly perPage: number
   readonly paging: ListQuery['paging']
   readonly facets: FacetsPlan | undefined
@@ -25,13 +27,15 @@ export interface ReadLimits {
 
 /** @throws AppError naming the parameter */
 export function planList(
-  catalog: Catalog,
+  context: PlanContext,
   relation: Relation,
   query: ListQuery,
-  reader: Reader,
   { maxFacetBuckets }: ReadLimits,
 ): ListPlan {
-  const order = planOrder(relation, query.sort)
+  const rows = planRows(context, relation, query)
+  const search = searchOf(rows)
+  if (query.search?.hasHighlight === true) requireHighlightable(relation)
+  const order = planOrder(relation, query.sort, search)
   if (query.paging.kind === 'cursor') {
     if (!order.isTotal) {
       throw collectionErrors.invalidParameter(
@@ -40,13 +44,18 @@ export function planList(
     }
     if (query.paging.after !== undefined) requireSameOrder(order.keys, query.paging.after)
   }
-  const rows = planRows(relation, query)
   return {
-    record: planRecord(catalog, relation, query, reader),
+    record: planRecord(context.catalog, relation, query, context.reader),
     rows,
     order: order.keys,
+    highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     paging: query.paging,
     facets: query.facets === undefined ? undefined : planFacets(rows, query.facets, maxFacetBuckets),
   }
+}
+
+/** Every relation that the list reads. */
+export function relationsOfList({ record, rows }: ListPlan): readonly Relation[] {
+  return [...new Set([...relationsOf(record), ...relationsOfRows(rows)])]
 }

@@ -1,16 +1,27 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Sql } from '../../../../database/sql.ts'
+import { compileRank } from '../compile/search.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { SortTerm } from '../parse/list-query.ts'
 import { requireColumn } from './record.ts'
+import type { SearchPlan } from './search.ts'
 
 /** What rows are sorted by. */
 export interface OrderKey {
   readonly name: string
-  /** Undefined for a system column, where nothing else distinguishes rows. */
+  /** Undefined for a computed value, and for a system column, where nothing else distinguishes rows. */
   readonly column: Column | undefined
+  /** Undefined for a column. */
+  readonly computed?: ComputedKey
   readonly nullable: boolean
   readonly descending: boolean
+}
+
+/** A value that no column holds. */
+export interface ComputedKey {
+  readonly type: 'real' | 'double precision'
+  compile(alias: string): Sql
 }
 
 export interface OrderPlan {
@@ -20,10 +31,25 @@ export interface OrderPlan {
 }
 
 /** @throws AppError naming the parameter */
-export function planOrder(relation: Relation, sort: readonly SortTerm[]): OrderPlan {
-  const terms = sort.map((term) => planSortTerm(relation, term))
+export function planOrder(relation: Relation, sort: readonly SortTerm[], search?: SearchPlan): OrderPlan {
+  const terms =
+    sort.length === 0 && search !== undefined
+      ? rankOrder(relation, search)
+      : sort.map((term) => planSortTerm(relation, term))
   const ties = tieBreak(relation, terms)
   return { keys: [...terms, ...ties], isTotal: relation.rowKey.length > 0 || ties.length > 0 }
+}
+
+/** What is found best comes first. */
+function rankOrder(relation: Relation, search: SearchPlan): OrderKey[] {
+  const rank: OrderKey = {
+    name: '_rank',
+    column: undefined,
+    computed: { type: 'real', compile: (alias) => compileRank(search, alias) },
+    nullable: false,
+    descending: true,
+  }
+  return [rank, ...search.ranking.map((term) => planSortTerm(relation, term))]
 }
 
 /** A key as {@link Cursor} names it. */
@@ -56,7 +82,7 @@ function planSortTerm(relation: Relation, { column: name, descending }: SortTerm
 
 /** What makes the order total: the missing columns of the row key, else the row's position in its table. */
 function tieBreak(relation: Relation, sort: readonly OrderKey[]): OrderKey[] {
-  const sorted = new Set(sort.map(({ name }) => name))
+  const sorted = new Set(sort.filter(({ computed }) => computed === undefined).map(({ name }) => name))
   const names = relation.rowKey.length > 0 ? relation.rowKey.map(({ name }) => name) : rowPosition(relation)
   return names
     .filter((name) => !sorted.has(name))
