@@ -52,9 +52,9 @@ const setup = `
     (4, '${bob}', 'work');
   alter table diary enable row level security;
   create policy own on diary using (owner_id = basalt.user_id());
-  create table many (id int primary key, part int not null);
-  insert into many select n, n from generate_series(1, 12) n;
-  insert into many values (100, 7);
+  create table many (id int primary key, part int not null, song_id int references song);
+  insert into many (id, part) select n, n from generate_series(1, 12) n;
+  insert into many (id, part) values (100, 7);
   create table odd ("select" int, "a ""b" text, "set" int, "count" text, value int);
   insert into odd values (1, 'x', 2, 'y', 3), (1, 'x', 2, 'z', 3);`
 
@@ -332,6 +332,54 @@ describe('disjunctive facets', () => {
   })
 })
 
+describe('a search', () => {
+  test('narrows facets, aggregates and exports to what it finds', async () => {
+    const search = { search: 'rock' }
+    const { json } = await list('song', { ...search, facets: 'year,genre', fields: 'id' })
+    expect(json.items.map(({ id }: { id: number }) => id).toSorted()).toEqual([1, 2])
+    expect(json.facets).toEqual({
+      year: [{ value: 1990, count: 2 }],
+      genre: [{ value: 'Rock', count: 2 }],
+    })
+    const { facets } = (
+      await list('song', {
+        ...search,
+        facets: 'plays',
+        disjunctiveFacets: 'plays',
+        filter: 'plays = 5',
+        cursor: '',
+      })
+    ).json
+    expect(facets.plays.map(({ count }: { count: number }) => count)).toEqual([1, 1])
+    expect((await list('song', { ...search, aggregate: 'count,max(id)' })).json).toEqual({
+      results: [{ count: 2, max_id: 2 }],
+    })
+    expect((await list('song/facets/genre/search', search)).json.facetHits).toEqual([
+      { value: 'Rock', highlighted: 'Rock', count: 2 },
+    ])
+    expect((await list('song/export.csv', { ...search, fields: 'id', sort: '-id' })).text).toBe('id\n2\n1\n')
+    const ranked = await list('song/export.csv', { search: 'two or rock', fields: 'id' })
+    expect(ranked.text).toBe('id\n2\n1\n')
+  })
+
+  test('is not highlighted in what is no list', async () => {
+    const query = { search: 'rock', highlight: 'true' }
+    await expectError('song', { ...query, aggregate: 'count' }, [
+      400,
+      'unsupported_parameter',
+      'unsupported parameter "highlight"',
+    ])
+    for (const path of ['song/export.csv', 'song/facets/genre/search']) {
+      await expectError(path, query, [400, 'unknown_parameter', 'unknown parameter "highlight"'])
+    }
+    await expectError('song/export.csv', { search: ' ', fuzzy: 'true' }, [
+      400,
+      'invalid_parameter',
+      'fuzzy parameter requires non-empty search',
+    ])
+  })
+})
+
 describe('facets that cannot be counted', () => {
   test.each([
     ['facets', 'nope', 'unknown column "nope" in facets parameter', 'unknown_column'],
@@ -480,6 +528,11 @@ describe('a program', () => {
     const ask = async (path: string) =>
       (await app.request('GET', `/api/collections/${path}`, { token: key })).status
     expect(await ask('many?facets=part')).toBe(200)
+    // A column of a table that it may not read, by way of a relation.
+    const related = encodeURIComponent("song.title = 'One'")
+    for (const path of ['many?facets=part&', 'many?aggregate=count&', 'many/export.csv?']) {
+      expect(await ask(`${path}filter=${related}`)).toBe(403)
+    }
     expect(await ask('many?aggregate=count')).toBe(200)
     expect(await ask('song?facets=genre')).toBe(403)
     expect(await ask('song?aggregate=count')).toBe(403)
