@@ -1,9 +1,8 @@
 import { collectionErrors } from '../errors.ts'
-import type { RowsQuery } from '../plan/rows.ts'
 import { parseSort, type SortTerm } from './list-query.ts'
 import { parseNames } from './names.ts'
 import { readParameters } from './parameters.ts'
-import { readRowsQuery, rowsParameters } from './rows.ts'
+import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 
 export type ExportFormat = 'csv' | 'json' | 'ndjson'
 

@@ -1,7 +1,6 @@
 import { collectionErrors } from '../errors.ts'
-import type { RowsQuery } from '../plan/rows.ts'
 import { readParameters } from './parameters.ts'
-import { readRowsQuery, rowsParameters } from './rows.ts'
+import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 
 /** What is looked for among the values of a column. */
 export interface FacetSearchQuery extends RowsQuery {

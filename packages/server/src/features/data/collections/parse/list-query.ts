@@ -1,11 +1,10 @@
 import { collectionErrors } from '../errors.ts'
-import type { RowsQuery } from '../plan/rows.ts'
 import { type AggregateQuery, aggregateParameters, parseAggregate } from './aggregate.ts'
 import { type Cursor, parseCursor } from './cursor.ts'
 import { type FacetsQuery, facetParameters, parseFacets } from './facets.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 import { type Parameters, readParameters } from './parameters.ts'
-import { readRowsQuery, rowsParameters } from './rows.ts'
+import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
 export interface ListQuery extends RecordQuery, RowsQuery {

@@ -1,7 +1,12 @@
-import type { RowsQuery } from '../plan/rows.ts'
-import { parseFilter } from './filter.ts'
+import { type Filter, parseFilter } from './filter.ts'
 import type { Parameters } from './parameters.ts'
-import { parseSearch } from './search.ts'
+import { parseSearch, type Search } from './search.ts'
+
+/** What of a query string restricts the rows, as written. */
+export interface RowsQuery {
+  readonly filter: Filter | undefined
+  readonly search: Search | undefined
+}
 
 /** Parameters that say which rows are read: of every endpoint that reads more than one record. */
 export const rowsParameters = ['filter', 'search', 'fuzzy', 'typo_threshold']
