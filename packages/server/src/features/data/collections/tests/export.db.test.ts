@@ -259,6 +259,15 @@ describe('an export', () => {
     if (listed !== undefined) expect(envelope(response)).toEqual(listed)
   })
 
+  test.each(["id = 'x'", "id in (1, 'x')", "owner_id = 'x'", "id between 'x' and 3"])(
+    'blames a value and not the policies for %s',
+    async (filter) => {
+      const response = await ask('diary/export.json', { filter })
+      expect(envelope(response)).toMatchObject({ code: 400, error: 'invalid_value' })
+      expect(envelope(response)).toEqual(envelope(await ask('diary', { filter })))
+    },
+  )
+
   test('refuses what there is not, or must not be read', async () => {
     expect(envelope(await ask('nope/export.csv'))).toEqual({
       code: 404,
