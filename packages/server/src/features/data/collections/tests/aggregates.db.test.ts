@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { faultsOf } from '../../../../../test/faults.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
@@ -197,6 +199,44 @@ describe('groups', () => {
         exhaustive: false,
       })
     }
+  })
+})
+
+describe('whatever is sent', () => {
+  test('is answered or refused, never a fault', async () => {
+    const text = fc.oneof(
+      fc.string({ maxLength: 40 }),
+      fc.constantFrom(
+        'count',
+        'sum(units)',
+        'min(tags),max(at)',
+        'shop',
+        'size,paid',
+        '-count',
+        'id',
+        '3',
+        '"',
+        '%',
+        '\0',
+      ),
+    )
+    const query = fc.dictionary(
+      fc.constantFrom(
+        ...['aggregate', 'group', 'groupSort', 'groupLimit', 'facets', 'disjunctiveFacets'],
+        ...['filter', 'search', 'q', 'maxFacetHits', 'fields', 'sort', 'spreadsheet'],
+      ),
+      text,
+      { maxKeys: 4 },
+    )
+    const path = fc.constantFrom('sale', 'sale/facets/shop/search', 'sale/export.csv', 'sale/export.ndjson')
+    await fc.assert(
+      fc.asyncProperty(path, query, async (table, parameters) => {
+        const { status, text: body } = await get(table, parameters)
+        expect([200, 400], body).toContain(status)
+      }),
+      { numRuns: 150 },
+    )
+    expect(faultsOf(app)).toEqual([])
   })
 })
 
