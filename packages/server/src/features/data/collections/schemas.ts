@@ -6,7 +6,7 @@ import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
  * the table.
  */
 
-const record = Type.Object(
+export const record = Type.Object(
   {},
   {
     additionalProperties: true,
@@ -84,7 +84,7 @@ const results = Type.Array(
   }),
 )
 
-const tableParams = Type.Object({
+export const tableParams = Type.Object({
   table: Type.String({ description: 'A table or view; outside `public` as `schema.table`.' }),
 })
 
@@ -93,14 +93,14 @@ const recordParams = Type.Object({
   id: Type.String({ description: 'The primary key; the values of a composite key joined by commas.' }),
 })
 
-const recordQuery = {
+export const recordQuery = {
   fields: Type.Optional(Type.String({ description: 'Comma-separated column names; without it, all.' })),
   expand: Type.Optional(
     Type.String({ description: 'Comma-separated relation names, nested by dots: `album.artist`.' }),
   ),
 }
 
-const rowsQuery = {
+export const rowsQuery = {
   filter: Type.Optional(
     Type.String({ description: "Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`." }),
   ),
@@ -121,7 +121,9 @@ const rowsQuery = {
   ),
 }
 
-const sort = Type.Optional(Type.String({ description: 'Comma-separated columns; `-` sorts descending.' }))
+export const sort = Type.Optional(
+  Type.String({ description: 'Comma-separated columns; `-` sorts descending.' }),
+)
 
 const listQuery = Type.Object({
   ...rowsQuery,
@@ -158,11 +160,6 @@ const listQuery = Type.Object({
   groupLimit: Type.Optional(Type.Integer({ minimum: 1, description: 'Groups answered at most.' })),
 })
 
-const exportQuery = {
-  ...rowsQuery,
-  sort,
-  fields: recordQuery.fields,
-}
 const createQuery = Type.Object({
   onConflict: Type.Optional(
     Type.String({
@@ -195,7 +192,7 @@ const bulkQuery = Type.Object({
   ...recordQuery,
 })
 
-const common = { tags: ['collections'], security: bearerSecurity }
+export const common = { tags: ['collections'], security: bearerSecurity }
 
 export const routeSchemas = {
   list: {
@@ -287,34 +284,5 @@ export const routeSchemas = {
     summary: 'Run up to 1000 operations on several tables in one transaction',
     body: Type.Object({ operations: Type.Array(operationAcross, { maxItems: 1000 }) }),
     response: responses({ 200: results }),
-  },
-}
-
-export const exportSchemas = {
-  csv: {
-    ...common,
-    summary: 'Export records as CSV',
-    params: tableParams,
-    querystring: Type.Object({
-      ...exportQuery,
-      spreadsheet: Type.Optional(
-        Type.Boolean({ description: '`true` keeps spreadsheets from taking texts for formulas.' }),
-      ),
-    }),
-    response: responses({ 200: Type.String({ description: 'RFC 4180, with a header.' }) }),
-  },
-  json: {
-    ...common,
-    summary: 'Export records as a JSON array',
-    params: tableParams,
-    querystring: Type.Object(exportQuery),
-    response: responses({ 200: Type.Array(record) }),
-  },
-  ndjson: {
-    ...common,
-    summary: 'Export records as lines of JSON',
-    params: tableParams,
-    querystring: Type.Object(exportQuery),
-    response: responses({ 200: Type.String({ description: 'One JSON object per line.' }) }),
   },
 }

@@ -361,11 +361,11 @@ describe('an export that does not end well', () => {
   })
 
   test('gives up a statement that has no row in time', async () => {
-    await using impatient = await createTestApp({
+    await using hasty = await createTestApp({
       database: app.database,
       config: { 'database.schemas': 'public,shop', 'database.statement_timeout_ms': '200' },
     })
-    const response = await impatient.request('GET', '/api/collections/slow/export.csv', { token })
+    const response = await hasty.request('GET', '/api/collections/slow/export.csv', { token })
     expect(envelope(response)).toEqual({
       code: 504,
       error: 'statement_timeout',
