@@ -2,8 +2,7 @@ import type { Column, ColumnType, Relation } from '../../../../database/catalog/
 import { collectionErrors } from '../errors.ts'
 import type { FacetsQuery } from '../parse/facets.ts'
 import { isGroupable, isNumeric } from './aggregate.ts'
-import type { FilterPlan } from './filter.ts'
-import type { Operand } from './filter-test.ts'
+import type { FilterPlan, Operand } from './filter-plan.ts'
 import { requireColumn } from './record.ts'
 import type { RowCondition, RowsPlan } from './rows.ts'
 
