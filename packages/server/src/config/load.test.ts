@@ -156,7 +156,16 @@ describe('without anything', () => {
         },
         oidc: {},
       },
-      api: { text_search_config: 'english', bulk_max_rows: 1000 },
+      api: {
+        text_search_config: 'english',
+        bulk_max_rows: 1000,
+        max_facet_buckets: 1000,
+        aggregate_enabled: true,
+        max_groups: 10_000,
+        export_max_rows: 1_000_000,
+        export_timeout: 3600,
+        max_exports: 4,
+      },
       email: {
         backend: 'log',
         from: 'Basalt <no-reply@localhost>',

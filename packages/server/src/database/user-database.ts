@@ -26,6 +26,8 @@ const becomeCaller: Call = {
 
 const commit: Call = { statement: statement('commit'), values: [] }
 
+const limitStatements = statement(`select set_config('statement_timeout', $1, true)`)
+
 /** What a program may do with the data of the user it acts for. */
 export interface Grant {
   readonly mayWrite: boolean
@@ -170,6 +172,19 @@ export class UserDatabase {
         }
       },
     })
+  }
+
+  /**
+   * Begins a transaction of the caller on a connection beside the pool, for work that takes longer than a request may.
+   *
+   * @param timeoutMs that each of its statements may take
+   * @throws ConnectionLost
+   */
+  async begin(connection: Connection, scope: CallerScope, timeoutMs: number): Promise<void> {
+    await connection.script('begin')
+    // In this order: behind a pooler the context has the timeout of requests.
+    const timeout = { statement: limitStatements, values: [String(Math.round(timeoutMs))] }
+    await connection.send([this.#contextOf(scope, undefined), timeout])
   }
 
   #attempt(message: Assembled, options: RunOptions, attempt: number): Promise<readonly Answer[]> {

@@ -23,6 +23,8 @@ export function wireData(
       collections({
         catalog,
         database: database.user,
+        aside: database.aside,
+        log,
         changes,
         embedder:
           embedder === undefined
@@ -31,6 +33,17 @@ export function wireData(
         searches,
         isAudited: config.audit.tables.length > 0,
         isDevelopment,
+        limits: {
+          maxFacetBuckets: config.api.max_facet_buckets,
+          aggregateEnabled: config.api.aggregate_enabled,
+          maxGroups: config.api.max_groups,
+        },
+        exportLimits: {
+          maxRows: config.api.export_max_rows,
+          timeoutMs: config.api.export_timeout * 1000,
+          maxExports: config.api.max_exports,
+          silenceMs: config.database.statement_timeout_ms,
+        },
         bulkLimit: config.api.bulk_max_rows,
       }),
       search({ database, catalog, queue, definitions: searches, log }),

@@ -63,6 +63,10 @@ const rows = {
   read: {
     '/api/collections/:table': 'GET',
     '/api/collections/:table/:id': 'GET',
+    '/api/collections/:table/export.csv': 'GET',
+    '/api/collections/:table/export.json': 'GET',
+    '/api/collections/:table/export.ndjson': 'GET',
+    '/api/collections/:table/facets/:column/search': 'GET',
     '/api/schema': 'GET',
     '/api/usage': 'GET',
     '/api/usage/limits': 'GET',

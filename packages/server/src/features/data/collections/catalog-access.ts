@@ -51,6 +51,8 @@ const outdatedKinds = new Set([
   'collection_not_found',
   'unknown_column',
   'unknown_filter_column',
+  'unknown_aggregate_column',
+  'unknown_group_column',
   'unknown_relation',
   'vector_column_not_found',
   'not_vector_column',

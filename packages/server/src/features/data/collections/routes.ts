@@ -1,9 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { identityOf } from '../../../http/authentication.ts'
+import type { FastifyRequest } from 'fastify'
 import { acceptJsonText } from '../../../http/body.ts'
-import { addressKey } from '../../../http/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import type { Caller } from './caller.ts'
+import { addExportRoutes } from './export-routes.ts'
+import { callerOf, queryOf } from './request.ts'
 import { routeSchemas as schemas } from './schemas.ts'
 import type { CollectionService } from './service.ts'
 
@@ -19,10 +18,15 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.get<CollectionRoute>(
       '/api/collections/:table',
       { config: { guard: 'data', programs: 'read', operation: 'collections.list' }, schema: schemas.list },
-      async (request, reply) =>
-        reply
-          .type(json)
-          .send(await service.list(callerOf(request, reply), request.params.table, queryOf(request))),
+      async (request, reply) => {
+        const { body, durationMs } = await service.list(
+          callerOf(request, reply),
+          request.params.table,
+          queryOf(request),
+        )
+        if (durationMs !== undefined) void reply.header('x-query-duration-ms', durationMs)
+        return reply.type(json).send(body)
+      },
     )
 
     scope.post<CollectionRoute>(
@@ -88,6 +92,20 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
             ),
           ),
     )
+
+    scope.get<FacetRoute>(
+      '/api/collections/:table/facets/:column/search',
+      {
+        config: { guard: 'data', programs: 'read', operation: 'collections.searchFacet' },
+        schema: schemas.searchFacet,
+      },
+      async (request, reply) => {
+        const { table, column } = request.params
+        return await service.searchFacet(callerOf(request, reply), table, column, queryOf(request))
+      },
+    )
+
+    addExportRoutes(scope, service)
 
     scope.get<RecordRoute>(
       '/api/collections/:table/:id',
@@ -156,32 +174,12 @@ interface CollectionRoute {
   Params: { table: string }
 }
 
+interface FacetRoute {
+  Params: { table: string; column: string }
+}
+
 interface RecordRoute {
   Params: { table: string; id: string }
-}
-
-function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
-  const { kind, scope, appId, keyId = '' } = identityOf(request)
-  return {
-    scope,
-    isAdministrator: kind === 'admin',
-    origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
-    isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
-    signal: () => untilDisconnected(reply),
-  }
-}
-
-function untilDisconnected({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  if (raw.destroyed) controller.abort()
-  else raw.once('close', () => controller.abort())
-  return controller.signal
-}
-
-/** The query string as sent: the collections read it themselves, and remember what it meant. */
-function queryOf(request: FastifyRequest): string {
-  const start = request.url.indexOf('?')
-  return start === -1 ? '' : request.url.slice(start + 1)
 }
 
 /** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */

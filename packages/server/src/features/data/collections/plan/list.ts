@@ -1,6 +1,7 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
+import { type FacetsPlan, planFacets } from './facets.ts'
 import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
 import { planRecord, type RecordPlan, relationsOf } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan, relationsOfRows, searchOf } from './rows.ts'
@@ -14,10 +15,23 @@ export interface ListPlan {
   readonly highlight: SearchPlan | undefined
   readonly perPage: number
   readonly paging: ListQuery['paging']
+  readonly facets: FacetsPlan | undefined
+}
+
+/** What is answered at most, by the configuration. */
+export interface ReadLimits {
+  readonly maxFacetBuckets: number
+  readonly aggregateEnabled: boolean
+  readonly maxGroups: number
 }
 
 /** @throws AppError naming the parameter */
-export function planList(context: PlanContext, relation: Relation, query: ListQuery): ListPlan {
+export function planList(
+  context: PlanContext,
+  relation: Relation,
+  query: ListQuery,
+  { maxFacetBuckets }: ReadLimits,
+): ListPlan {
   const rows = planRows(context, relation, query)
   const search = searchOf(rows)
   if (query.search?.hasHighlight === true) requireHighlightable(relation)
@@ -37,6 +51,7 @@ export function planList(context: PlanContext, relation: Relation, query: ListQu
     highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     paging: query.paging,
+    facets: query.facets === undefined ? undefined : planFacets(rows, query.facets, maxFacetBuckets),
   }
 }
 

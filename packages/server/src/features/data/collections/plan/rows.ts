@@ -1,6 +1,5 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import type { Filter } from '../parse/filter.ts'
-import type { Search } from '../parse/search.ts'
+import type { RowsQuery } from '../parse/rows.ts'
 import { planFilter, relationsOfFilter } from './filter.ts'
 import type { FilterPlan } from './filter-plan.ts'
 import type { Reader } from './reader.ts'
@@ -18,12 +17,6 @@ export interface RowsPlan {
 export type RowCondition =
   | { readonly kind: 'filter'; readonly filter: FilterPlan }
   | { readonly kind: 'search'; readonly search: SearchPlan }
-
-/** What of a query string restricts the rows. */
-export interface RowsQuery {
-  readonly filter: Filter | undefined
-  readonly search: Search | undefined
-}
 
 /** What a request is planned with, beside itself. */
 export interface PlanContext {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openEventStream } from '../../../../../test/event-stream.ts'
 import { createExtensionDatabase, type ExtensionDatabase } from '../../../../../test/extension-database.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
@@ -383,5 +383,85 @@ describe('geometry and geography', () => {
     expect(columns.geog).toMatchObject({ jsonType: 'object', isGeography: true, geometryType: 'Point' })
     expect(columns.metres).toMatchObject({ jsonType: 'object', srid: 25833 })
     expect(json.hasPostGIS).toBe(true)
+  })
+})
+
+describe('aggregates of places', () => {
+  const ask = (parameters: Readonly<Record<string, string>>) =>
+    app.request('GET', `/api/collections/stop?${new URLSearchParams(parameters)}`, { token })
+  const box = (west: number, south: number, east: number, north: number) => ({
+    type: 'Polygon',
+    coordinates: [
+      [
+        [west, south],
+        [west, north],
+        [east, north],
+        [east, south],
+        [west, south],
+      ],
+    ],
+  })
+
+  beforeEach(() =>
+    app.sql(`insert into city values (1, 'Berlin'), (2, 'Rome'), (3, 'Nowhere');
+      insert into stop (id, city_id, geom, geog) values
+        (1, 1, 'SRID=4326;POINT(0 0)', 'POINT(10 10)'), (2, 1, 'SRID=4326;POINT(2 4)', 'POINT(20 30)'),
+        (3, 2, 'SRID=4326;POINT(7 8)', null), (4, 3, null, null)`),
+  )
+
+  test('are GeoJSON', async () => {
+    const { json } = await ask({ aggregate: 'bbox(geom),centroid(geom),bbox(geog),centroid(geog)' })
+    expect(json).toEqual({
+      results: [
+        {
+          bbox_geom: box(0, 0, 7, 8),
+          centroid_geom: { type: 'Point', coordinates: [3, 4] },
+          bbox_geog: box(10, 10, 20, 30),
+          centroid_geog: { type: 'Point', coordinates: [15, 20] },
+        },
+      ],
+    })
+  })
+
+  test('are made for each group', async () => {
+    const query = { aggregate: 'count(geom),bbox(geom),centroid(geom)', group: 'city_id' }
+    const { json } = await ask({ ...query, groupSort: '-city_id' })
+    expect(json.results).toEqual([
+      { city_id: 3, count_geom: 0, bbox_geom: null, centroid_geom: null },
+      {
+        city_id: 2,
+        count_geom: 1,
+        bbox_geom: { type: 'Point', coordinates: [7, 8] },
+        centroid_geom: { type: 'Point', coordinates: [7, 8] },
+      },
+      {
+        city_id: 1,
+        count_geom: 2,
+        bbox_geom: box(0, 0, 2, 4),
+        centroid_geom: { type: 'Point', coordinates: [1, 2] },
+      },
+    ])
+    expect(envelope(await ask({ ...query, groupSort: 'bbox_geom' }))).toEqual({
+      code: 400,
+      error: 'invalid_parameter',
+      message: 'groupSort: bbox_geom has no order',
+    })
+  })
+
+  test('are no facets', async () => {
+    expect(envelope(await ask({ facets: 'geom' }))).toEqual({
+      code: 400,
+      error: 'unsupported_facet',
+      message: 'unsupported facet column "geom" with type ""Ext 1".geometry(Point,4326)"',
+    })
+  })
+
+  test('go into exports as GeoJSON', async () => {
+    const file = async (name: string) =>
+      (await app.request('GET', `/api/collections/stop/${name}?fields=id,geom&filter=id>2`, { token })).text
+    expect(await file('export.csv')).toBe('id,geom\n3,"{""type"":""Point"",""coordinates"":[7,8]}"\n4,\n')
+    expect(await file('export.ndjson')).toBe(
+      '{"id":3,"geom":{"type":"Point","coordinates":[7,8]}}\n{"id":4,"geom":null}\n',
+    )
   })
 })
