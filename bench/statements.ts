@@ -50,6 +50,7 @@ export async function createPlanner(
     searches: { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch },
     isAudited: false,
     isDevelopment: false,
+    bulkLimit: 1000,
   })
   const caller = { scope, isAdministrator: false, isAbandoned: () => false }
 
@@ -59,8 +60,11 @@ export async function createPlanner(
     const query = search.slice(1)
     const ask = {
       GET: () => (id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query)),
-      POST: () => (id === 'batch' ? service.batch(caller, table, body) : service.create(caller, table, body)),
-      PATCH: () => service.update(caller, table, id, body),
+      POST: () =>
+        id === 'batch'
+          ? service.batch(caller, table, body, query)
+          : service.create(caller, table, body, query),
+      PATCH: () => service.update(caller, table, id, body, query),
     }
     await ask[method]().catch((error) => {
       if (!(error instanceof Recorded)) throw error

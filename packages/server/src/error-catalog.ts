@@ -15,6 +15,7 @@ import { passkeyErrorTable } from './features/identity/passkeys/index.ts'
 import { passwordErrorTable } from './features/identity/passwords/index.ts'
 import { socialLoginErrorTable } from './features/identity/social-login/index.ts'
 import { mailErrorTable } from './features/messaging/mail/index.ts'
+import { pushErrorTable } from './features/messaging/push/index.ts'
 import { adminErrorTable } from './features/operations/admin/index.ts'
 import { logErrorTable } from './features/operations/logs/index.ts'
 import { usageErrorTable } from './features/operations/usage/index.ts'
@@ -47,6 +48,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'API keys': apiKeyErrorTable,
   'OAuth server': oauthServerErrorTable,
   Mail: mailErrorTable,
+  Push: pushErrorTable,
   Realtime: realtimeErrorTable,
   Webhooks: webhookErrorTable,
   Jobs: jobErrorTable,

@@ -37,6 +37,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   overview: ['admin'],
   'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys'],
   passkeys: ['accounts', 'mfa', 'throttle'],
+  push: ['audit'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
   webhooks: ['audit', 'outbox', 'queue'],

@@ -151,6 +151,7 @@ describe('without anything', () => {
         },
         oidc: {},
       },
+      api: { bulk_max_rows: 1000, text_search_config: 'english' },
       email: {
         backend: 'log',
         from: 'Basalt <no-reply@localhost>',
@@ -183,7 +184,20 @@ describe('without anything', () => {
         presence_leave_timeout_seconds: 10,
       },
       matviews: { refresh_timeout: 3600 },
-      api: { text_search_config: 'english' },
+      push: {
+        enabled: false,
+        retention_days: 30,
+        fcm: { credentials_file: '', base_url: '' },
+        apns: {
+          key_file: '',
+          team_id: '',
+          key_id: '',
+          bundle_id: '',
+          environment: 'production',
+          base_url: '',
+        },
+        webpush: { subject: '', private_key: '' },
+      },
       admin: { password: '' },
       logging: {
         level: 'info',

@@ -64,6 +64,9 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
     const pick = (positions: readonly number[] | null | undefined) =>
       (positions ?? []).flatMap((position) => columns.find((column) => column.position === position) ?? [])
     const primaryKey = pick(primary?.columns)
+    const keys = indexRows
+      .filter((index) => index.is_key)
+      .map((index) => pick(index.columns.slice(0, index.key_count)))
     return {
       schema: row.schema,
       name: row.name,
@@ -84,10 +87,11 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       columns,
       column: new Map(columns.map((column) => [column.name, column])),
       primaryKey,
-      rowKey: primaryKey.length > 0 ? primaryKey : findUniqueKey(indexRows, pick),
+      rowKey: primaryKey.length > 0 ? primaryKey : findUniqueKey(keys),
       uniqueKeys: constraints
         .filter((constraint) => constraint.kind === 'u')
         .map(({ name, columns: positions }) => ({ name, columns: columnNames(row.oid, positions) })),
+      conflictKeys: keys,
       checks: constraints
         .filter((constraint) => constraint.kind === 'c')
         .map(({ name, definition }) => ({ name, definition: definition ?? '' })),
@@ -170,15 +174,9 @@ function versionOf(
 }
 
 /** The smallest unique key none of whose columns may be NULL. */
-function findUniqueKey(
-  indexes: readonly IndexRow[],
-  pick: (positions: readonly number[]) => readonly Column[],
-): readonly Column[] {
-  const keys = indexes
-    .filter((index) => index.is_key)
-    .map((index) => pick(index.columns.slice(0, index.key_count)))
-    .filter((columns) => columns.length > 0 && columns.every((column) => !column.nullable))
-  return keys.sort((one, other) => one.length - other.length)[0] ?? []
+function findUniqueKey(keys: readonly (readonly Column[])[]): readonly Column[] {
+  const whole = keys.filter((columns) => columns.length > 0 && columns.every((column) => !column.nullable))
+  return whole.sort((one, other) => one.length - other.length)[0] ?? []
 }
 
 function buildForeignKey(

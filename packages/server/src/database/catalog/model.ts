@@ -46,6 +46,8 @@ export interface Relation {
   /** Columns whose values tell any two rows apart: the primary key, else a unique key without NULLs. */
   readonly rowKey: readonly Column[]
   readonly uniqueKeys: readonly Key[]
+  /** The columns of every unique index that holds at all times and for all rows: what `on conflict` can name. */
+  readonly conflictKeys: readonly (readonly Column[])[]
   readonly checks: readonly Check[]
   readonly foreignKeys: readonly ForeignKey[]
   /** By the name it has in `expand`. */
@@ -88,6 +90,8 @@ export interface ColumnType {
   readonly element: ColumnType | undefined
   /** What a composite type is made of; undefined when it is none. */
   readonly attributes: readonly Attribute[] | undefined
+  /** Whether it is a range or holds several; undefined for every other type. */
+  readonly range: 'range' | 'multirange' | undefined
   /** Schema of the extension whose type it is, PostGIS, where its functions are; undefined for every other type. */
   readonly spatialSchema: string | undefined
   /** Whether it holds text, so that LIKE applies: text, varchar, char, name, citext and domains over them. */

@@ -24,6 +24,7 @@ export function wireData(
         searches,
         isAudited: config.audit.tables.length > 0,
         isDevelopment,
+        bulkLimit: config.api.bulk_max_rows,
       }),
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),

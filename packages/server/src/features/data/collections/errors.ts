@@ -103,6 +103,17 @@ export const collectionErrorTable = {
     message: (problem: string) => problem,
     help: 'The batch, or the operation the message names, has the wrong form.',
   },
+  unexpectedCount: {
+    status: 409,
+    message: (expected: number, found: string) =>
+      `expected ${expected} ${expected === 1 ? 'record' : 'records'}, but the filter finds ${found}; nothing was changed`,
+    help: 'A write by filter names as `expect` how many records it is for. `data.found` says how many it would have changed; it is absent where they are more than one request may change.',
+  },
+  conflictHidden: {
+    status: 409,
+    message: 'another record has the same key, and the caller may not read it',
+    help: 'With `onConflictAction=ignore` the record that has the key is answered. No policy lets the caller read it, or it was deleted just now.',
+  },
   rowDiscarded: {
     status: 409,
     message: 'the database discarded the record: a trigger or rule of the table did not store it',

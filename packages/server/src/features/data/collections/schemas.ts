@@ -96,6 +96,38 @@ const listQuery = Type.Object({
   ...recordQuery,
 })
 
+const createQuery = Type.Object({
+  onConflict: Type.Optional(
+    Type.String({
+      description: 'Comma-separated columns of a unique key: a record that has the same key is updated.',
+    }),
+  ),
+  onConflictAction: Type.Optional(
+    Type.String({
+      enum: ['update', 'ignore'],
+      default: 'update',
+      description: '`ignore` answers that record as it is.',
+    }),
+  ),
+  ...recordQuery,
+})
+
+const bulkQuery = Type.Object({
+  filter: Type.String({ description: 'Which records to write; as in a list.' }),
+  expect: Type.Integer({
+    minimum: 0,
+    description: 'How many records the filter finds. Are they more or fewer, nothing is written.',
+  }),
+  return: Type.Optional(
+    Type.String({
+      enum: ['count', 'records'],
+      default: 'count',
+      description: '`records` answers them as `items`.',
+    }),
+  ),
+  ...recordQuery,
+})
+
 const common = { tags: ['collections'], security: bearerSecurity }
 
 export const routeSchemas = {
@@ -108,10 +140,30 @@ export const routeSchemas = {
   },
   create: {
     ...common,
-    summary: 'Create a record',
+    summary: 'Create a record, or update the one with its key',
     params: tableParams,
+    querystring: createQuery,
     body: record,
-    response: responses({ 201: record }),
+    response: responses({ 200: record, 201: record }),
+  },
+  updateAll: {
+    ...common,
+    summary: 'Change the given fields of all records that a filter finds',
+    params: tableParams,
+    querystring: bulkQuery,
+    body: record,
+    response: responses({
+      200: Type.Object({ updated: Type.Integer(), items: Type.Optional(Type.Array(record)) }),
+    }),
+  },
+  removeAll: {
+    ...common,
+    summary: 'Delete all records that a filter finds',
+    params: tableParams,
+    querystring: bulkQuery,
+    response: responses({
+      200: Type.Object({ deleted: Type.Integer(), items: Type.Optional(Type.Array(record)) }),
+    }),
   },
   get: {
     ...common,
@@ -124,6 +176,7 @@ export const routeSchemas = {
     ...common,
     summary: 'Change the given fields of a record',
     params: recordParams,
+    querystring: Type.Object(recordQuery),
     body: record,
     response: responses({ 200: record }),
   },

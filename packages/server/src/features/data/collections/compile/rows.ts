@@ -11,6 +11,15 @@ export function compileFrom(rows: RowsPlan, alias: string, further: readonly Sql
   return sql`from ${relationName(rows.relation)} ${sql.id(alias)} ${where}`
 }
 
+/** Whether all conditions hold for the row of the alias. */
+export function compileConditions(rows: RowsPlan, alias: string): Sql {
+  if (rows.conditions.length === 0) return sql`true`
+  return sql.join(
+    rows.conditions.map((condition) => compileCondition(condition, alias)),
+    sql` and `,
+  )
+}
+
 function compileCondition(condition: RowCondition, alias: string): Sql {
   switch (condition.kind) {
     case 'filter':

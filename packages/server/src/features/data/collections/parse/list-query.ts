@@ -35,7 +35,7 @@ const maxSortTerms = 10
 const maxExpandPaths = 10
 const maxExpandDepth = 4
 
-const recordParameters = ['fields', 'expand']
+export const recordParameters = ['fields', 'expand']
 const listParameters = [
   ...recordParameters,
   ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'],
@@ -89,7 +89,8 @@ export function parseRecordQuery(queryString: string): RecordQuery {
   return readRecordQuery(readParameters(queryString, recordParameters))
 }
 
-function readRecordQuery(parameters: Parameters): RecordQuery {
+/** What `fields` and `expand` say. */
+export function readRecordQuery(parameters: Parameters): RecordQuery {
   const fields = parseNames(parameters.fields ?? '', 'fields')
   const expand = parsePaths(parameters.expand ?? '', 'expand')
   if (expand.length > maxExpandPaths) {

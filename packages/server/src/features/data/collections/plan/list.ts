@@ -2,8 +2,8 @@ import type { Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
-import { planRecord, type RecordPlan } from './record.ts'
-import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
+import { planRecord, type RecordPlan, relationsOf } from './record.ts'
+import { type PlanContext, planRows, type RowsPlan, relationsOfRows, searchOf } from './rows.ts'
 import { requireHighlightable, type SearchPlan } from './search.ts'
 
 export interface ListPlan {
@@ -38,4 +38,9 @@ export function planList(context: PlanContext, relation: Relation, query: ListQu
     perPage: query.perPage,
     paging: query.paging,
   }
+}
+
+/** Every relation that the list reads. */
+export function relationsOfList({ record, rows }: ListPlan): readonly Relation[] {
+  return [...new Set([...relationsOf(record), ...relationsOfRows(rows)])]
 }

@@ -1,7 +1,7 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Filter } from '../parse/filter.ts'
 import type { Search } from '../parse/search.ts'
-import { type FilterPlan, planFilter } from './filter.ts'
+import { type FilterPlan, planFilter, relationsOfFilter } from './filter.ts'
 import type { Reader } from './reader.ts'
 import { planSearch, type SearchDefinitions, type SearchPlan } from './search.ts'
 
@@ -38,7 +38,9 @@ export function planRows(
   { filter, search }: RowsQuery,
 ): RowsPlan {
   const conditions: RowCondition[] = []
-  if (filter !== undefined) conditions.push({ kind: 'filter', filter: planFilter(relation, filter) })
+  if (filter !== undefined) {
+    conditions.push({ kind: 'filter', filter: planFilter(catalog, relation, filter, reader) })
+  }
   if (search !== undefined) {
     conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
   }
@@ -48,4 +50,14 @@ export function planRows(
 /** What the rows are searched for. */
 export function searchOf({ conditions }: RowsPlan): SearchPlan | undefined {
   return conditions.find((condition) => condition.kind === 'search')?.search
+}
+
+/** The relations that are read to find the rows: their own, and those that conditions follow. */
+export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Relation[] {
+  return [
+    relation,
+    ...conditions.flatMap((condition) =>
+      condition.kind === 'filter' ? relationsOfFilter(condition.filter) : [],
+    ),
+  ]
 }

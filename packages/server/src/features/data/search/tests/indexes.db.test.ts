@@ -242,7 +242,13 @@ describe('search indexes › disable', () => {
     await change('own', 'enable')
     const names = (await indexesOf('own')).map(({ name }) => name)
     const { json } = await change('own', 'disable')
-    expect(json).toMatchObject({ isEnabled: false, isIndexed: false, indexes: [], advice: null, dropped: names })
+    expect(json).toMatchObject({
+      isEnabled: false,
+      isIndexed: false,
+      indexes: [],
+      advice: null,
+      dropped: names,
+    })
     expect(await indexesOf('own')).toEqual([])
   })
 
@@ -250,9 +256,7 @@ describe('search indexes › disable', () => {
     await change('parts', 'enable')
     expect(await indexesOf('parts')).toHaveLength(2)
     await change('parts', 'disable')
-    expect(
-      await app.sql("select relname from pg_class where relname like 'idx\\_basalt%parts%'"),
-    ).toEqual([])
+    expect(await app.sql("select relname from pg_class where relname like 'idx\\_basalt%parts%'")).toEqual([])
   })
 })
 
@@ -317,7 +321,8 @@ describe('search indexes › are used', () => {
 describe('search indexes › list', () => {
   test('advises once about collections that are searched without an index', async () => {
     await using fresh = await createTestApp({
-      setup: 'create table diary (id int primary key, body text); create table quiet (id int primary key, body text)',
+      setup:
+        'create table diary (id int primary key, body text); create table quiet (id int primary key, body text)',
     })
     const as = await fresh.adminToken()
     const items = async () => (await fresh.request('GET', '/api/admin/search', { token: as })).json.items
