@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { Config } from '../config/schema.ts'
 import { loadCatalog } from '../database/catalog/load.ts'
@@ -25,8 +26,9 @@ export function searchCommands(terminal: Terminal): Command {
       await withIndexing(config, async (indexing, read) => {
         const catalog = await read()
         const relation = findRelation(catalog, collection)
-        const changes =
-          name === 'enable' ? await indexing.enable(catalog, relation) : await indexing.disable(relation)
+        const changes = await whenNoOtherBuilds(() =>
+          name === 'enable' ? indexing.enable(catalog, relation) : indexing.disable(relation),
+        )
         const status = await indexing.list(await read())
         print(terminal, describeChanges(collection, changes, status))
       })
@@ -82,6 +84,20 @@ async function withIndexing(
     throw new OperatorError(message, { cause: error })
   } finally {
     await database.close()
+  }
+}
+
+const pauseMs = 500
+
+/** A server that builds the same meanwhile leaves less to do. */
+async function whenNoOtherBuilds(work: () => Promise<IndexChanges>): Promise<IndexChanges> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof AppError) || error.kind !== 'search_index_build_in_progress') throw error
+      await delay(pauseMs)
+    }
   }
 }
 
