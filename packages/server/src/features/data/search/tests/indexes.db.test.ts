@@ -8,6 +8,7 @@ import { compileFrom } from '../../collections/compile/rows.ts'
 import { parseListQuery } from '../../collections/parse/list-query.ts'
 import { planRows } from '../../collections/plan/rows.ts'
 import { plainSearch } from '../../collections/plan/search.ts'
+import { SearchedCollections } from '../searched-collections.ts'
 
 let app: TestApp
 let admin: string
@@ -351,6 +352,77 @@ describe('search indexes › are used', () => {
     await expect(
       app.sql(`set role passer_by; select basalt.search_rows('${index?.name}', 'word42'::tsquery)`),
     ).rejects.toThrow('permission denied for function search_rows')
+  })
+})
+
+describe('search indexes › in the embedded database', () => {
+  /** What is enqueued after searches of the collection, given what is stored about it. */
+  async function enqueuedFor(collection: string, isEnabled: boolean | null, searches = 3) {
+    await app.app.catalog.refresh()
+    const jobs: object[] = []
+    const searched = new SearchedCollections({
+      catalog: app.app.catalog,
+      definitions: {
+        config: 'pg_catalog.english',
+        version: '1',
+        settingsOf: () => plainSearch,
+        rowOf: () => ({ ...emptyRow, is_indexed: isEnabled }),
+      },
+      queue: { enqueue: async (name, payload) => String(jobs.push({ name, payload })), wake: () => undefined },
+      log: { warn: () => expect.unreachable('no advice is needed') },
+      isAutomatic: true,
+    })
+    const relation = app.app.catalog.current.relations.get(collection)
+    if (relation === undefined) throw new Error(`no ${collection}`)
+    for (let n = 0; n < searches; n += 1) searched.note({ ...relation })
+    return jobs
+  }
+
+  const emptyRow = {
+    schema_name: 'public',
+    table_name: '',
+    attributes: [],
+    custom_ranking: [],
+    synonyms: [],
+    built_at: null,
+    build_ms: null,
+    build_error: null,
+    version: '1',
+  }
+
+  async function runJob(collection: string): Promise<void> {
+    const body = { type: 'search_index_build', payload: { collection } }
+    const { status, json, text } = await app.request('POST', '/api/admin/jobs', { token: admin, body })
+    expect(status, text).toBe(201)
+    await waitFor('the job', async () => {
+      const [job] = await app.sql('select state from basalt.jobs where id = $1', [json.id])
+      return job?.state === 'completed'
+    })
+  }
+
+  test('the first search of a collection has them made, unless they were disabled', async () => {
+    await change('open', 'disable')
+    expect(await enqueuedFor('open', null)).toEqual([
+      { name: 'search_index_build', payload: { collection: 'open' } },
+    ])
+    await runJob('open')
+    expect(await indexesOf('open')).toEqual([])
+    await app.sql("update basalt.search_settings set is_indexed = null where table_name = 'open'")
+    await runJob('open')
+    await waitFor('the indexes', async () => {
+      const indexes = await indexesOf('open')
+      return indexes.length === 2 && indexes.every(({ is_valid }) => is_valid)
+    })
+    expect(await enqueuedFor('open', null)).toEqual([])
+  })
+
+  test('not where an administrator has disabled them', async () => {
+    await change('open', 'disable')
+    expect(await enqueuedFor('open', false)).toEqual([])
+  })
+
+  test('not of a view', async () => {
+    expect(await enqueuedFor('shown', null)).toEqual([])
   })
 })
 
