@@ -151,7 +151,7 @@ describe('without anything', () => {
         },
         oidc: {},
       },
-      api: { bulk_max_rows: 1000, text_search_config: 'english' },
+      api: { text_search_config: 'english', bulk_max_rows: 1000 },
       email: {
         backend: 'log',
         from: 'Basalt <no-reply@localhost>',

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { databaseConfig } from '../database/config.ts'
-import { collectionKeys } from '../features/data/collections/config.ts'
+import { apiConfig } from '../features/data/collections/config.ts'
 import { matviewsConfig } from '../features/data/matviews/config.ts'
 import { jobsConfig } from '../features/events/jobs/config.ts'
 import { eventsConfig } from '../features/events/outbox/config.ts'
@@ -38,7 +38,7 @@ export const configSchema = Type.Object({
     ...smsKeys,
     ...socialLoginKeys,
   }),
-  api: Type.Object({ ...collectionKeys }),
+  api: apiConfig,
   email: emailConfig,
   push: pushConfig,
   jobs: jobsConfig,

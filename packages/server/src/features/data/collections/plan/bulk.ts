@@ -27,7 +27,7 @@ export function planBulk(
   const { catalog, reader } = context
   return {
     ...work,
-    rows: planRows(context, relation, { ...query, search: undefined }),
+    rows: planRows(context, relation, { filter: query.filter, search: undefined }),
     record: planWholeRecord(relation, reader),
     answer: query.records && planRecord(catalog, relation, query.records, reader),
   }

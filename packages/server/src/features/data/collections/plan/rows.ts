@@ -47,11 +47,6 @@ export function planRows(
   return { relation, conditions }
 }
 
-/** What the rows are searched for. */
-export function searchOf({ conditions }: RowsPlan): SearchPlan | undefined {
-  return conditions.find((condition) => condition.kind === 'search')?.search
-}
-
 /** The relations that are read to find the rows: their own, and those that conditions follow. */
 export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Relation[] {
   return [
@@ -60,4 +55,9 @@ export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Re
       condition.kind === 'filter' ? relationsOfFilter(condition.filter) : [],
     ),
   ]
+}
+
+/** What the rows are searched for. */
+export function searchOf({ conditions }: RowsPlan): SearchPlan | undefined {
+  return conditions.find((condition) => condition.kind === 'search')?.search
 }
