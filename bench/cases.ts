@@ -160,7 +160,7 @@ from generate_series(1, 100000) n;
 alter table bench_document enable row level security;
 create policy own on bench_document
   using (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid);
-vacuum analyze bench_document;
+analyze bench_document;
 `
 
 /** Reads at half of the peak, with the 99th percentile that is good enough. */

@@ -127,6 +127,8 @@ const rows = {
     '/api/auth/mfa/factors': 'GET',
   },
   admin: {
+    '/api/collections/:table/search-settings': 'GET PUT',
+    '/api/collections/:table/synonyms': 'GET PUT',
     '/api/admin/analytics/queries': 'GET',
     '/api/admin/analytics/requests': 'GET',
     '/api/admin/api-keys': 'GET POST',
