@@ -368,7 +368,10 @@ describe('search indexes › in the embedded database', () => {
         settingsOf: () => plainSearch,
         rowOf: () => ({ ...emptyRow, is_indexed: isEnabled }),
       },
-      queue: { enqueue: async (name, payload) => String(jobs.push({ name, payload })), wake: () => undefined },
+      queue: {
+        enqueue: async (name, payload) => String(jobs.push({ name, payload })),
+        wake: () => undefined,
+      },
       log: { warn: () => expect.unreachable('no advice is needed') },
       isAutomatic: true,
     })
