@@ -4,16 +4,16 @@ export { compileComparison } from './compile/comparison.ts'
 export { compileMatch, compileRank, compileTrigramKeys, compileVector } from './compile/search.ts'
 export { collectionErrorTable } from './errors.ts'
 export { findTextFault } from './parse/values.ts'
+export type { SearchDefinitions } from './plan/search.ts'
 export {
   isSearchable,
   plainSearch,
   planVector,
-  type SearchDefinitions,
   type SearchSettings,
   type SearchVector,
   type SearchWeight,
   searchedColumns,
-} from './plan/search.ts'
+} from './plan/search-vector.ts'
 export { requireRls } from './require-rls.ts'
 export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-index-names.ts'
 

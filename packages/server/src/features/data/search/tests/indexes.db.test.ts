@@ -7,7 +7,7 @@ import { render, sql } from '../../../../database/sql.ts'
 import { compileFrom } from '../../collections/compile/rows.ts'
 import { parseListQuery } from '../../collections/parse/list-query.ts'
 import { planRows } from '../../collections/plan/rows.ts'
-import { plainSearch } from '../../collections/plan/search.ts'
+import { plainSearch } from '../../collections/plan/search-vector.ts'
 import { SearchedCollections } from '../searched-collections.ts'
 
 let app: TestApp
