@@ -13,6 +13,8 @@ export interface SearchSettings {
 
 export type SearchWeight = 'high' | 'medium' | 'low' | 'lowest'
 
+export const plainSearch: SearchSettings = { attributes: [], customRanking: [], synonyms: [] }
+
 /** What of a record is searched: its columns, apart by weight. */
 export interface SearchVector {
   readonly config: string

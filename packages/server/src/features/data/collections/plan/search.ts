@@ -17,8 +17,6 @@ export interface SearchDefinitions {
   noteSearch?(relation: Relation): void
 }
 
-export const plainSearch: SearchSettings = { attributes: [], customRanking: [], synonyms: [] }
-
 /** A search whose columns exist and may be read. */
 export interface SearchPlan {
   readonly vector: SearchVector
