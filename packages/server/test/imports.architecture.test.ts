@@ -33,7 +33,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   jobs: ['audit', 'queue'],
   mail: ['audit', 'throttle'],
   matviews: ['audit', 'throttle'],
-  search: ['audit', 'collections', 'throttle'],
+  search: ['audit', 'collections'],
   mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
   overview: ['admin'],
   'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys', 'social-login'],

@@ -133,6 +133,8 @@ const rows = {
     '/api/auth/mfa/factors': 'GET',
   },
   admin: {
+    '/api/collections/:table/search-settings': 'GET PUT',
+    '/api/collections/:table/synonyms': 'GET PUT',
     '/api/admin/analytics/queries': 'GET',
     '/api/admin/analytics/requests': 'GET',
     '/api/admin/api-keys': 'GET POST',
@@ -165,6 +167,9 @@ const rows = {
     '/api/admin/matviews': 'GET POST',
     '/api/admin/matviews/:id': 'GET PUT DELETE',
     '/api/admin/matviews/:id/refresh': 'POST',
+    '/api/admin/search': 'GET',
+    '/api/admin/search/:table/disable': 'POST',
+    '/api/admin/search/:table/enable': 'POST',
     '/api/admin/oauth/clients': 'GET POST',
     '/api/admin/oauth/clients/:clientId': 'GET PUT DELETE',
     '/api/admin/oauth/clients/:clientId/rotate-secret': 'POST',

@@ -5,16 +5,16 @@ export { compileMatch, compileRank, compileTrigramKeys, compileVector } from './
 export { collectionErrorTable } from './errors.ts'
 export { findTextFault } from './parse/values.ts'
 export { type DistanceMetric, parseMetric } from './parse/vector.ts'
+export type { SearchDefinitions } from './plan/search.ts'
 export {
   isSearchable,
   plainSearch,
   planVector,
-  type SearchDefinitions,
   type SearchSettings,
   type SearchVector,
   type SearchWeight,
   searchedColumns,
-} from './plan/search.ts'
+} from './plan/search-vector.ts'
 export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
 export { requireRls } from './require-rls.ts'
 export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-index-names.ts'

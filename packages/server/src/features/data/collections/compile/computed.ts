@@ -1,7 +1,7 @@
 import type { Column } from '../../../../database/catalog/model.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import type { ListPlan } from '../plan/list.ts'
-import { searchedColumns } from '../plan/search.ts'
+import { searchedColumns } from '../plan/search-vector.ts'
 import { compileHighlight, compileHighlightResult } from './highlight.ts'
 
 /** A value that records show beside their columns; evaluated for the records of the page alone. */
