@@ -18,11 +18,16 @@ import { observed, type StatementObserver } from './statement-observer.ts'
 /** The role every caller with a token works as. */
 export const callerRole = 'basalt_authenticated'
 
-const becomeLogin: Call = { statement: statement("select set_config('role', 'none', true)"), values: [] }
-const becomeCaller: Call = {
-  statement: statement(`select set_config('role', '${callerRole}', true)`),
-  values: [],
+/** The role of every request without a token. It may do nothing that the operator has not granted to it. */
+export const anonymousRole = 'basalt_anonymous'
+
+function become(role: string): Call {
+  return { statement: statement(`select set_config('role', '${role}', true)`), values: [] }
 }
+
+const becomeLogin = become('none')
+/** Of the scopes that do not work as the login role. */
+const becomeRole = { caller: become(callerRole), anonymous: become(anonymousRole) }
 
 const commit: Call = { statement: statement('commit'), values: [] }
 
@@ -47,6 +52,8 @@ export type CallerScope =
       /** Undefined for people. */
       readonly grant?: Grant
     }
+  /** A request without a token: policies apply, and see no claims. */
+  | { readonly kind: 'anonymous' }
   /** The administrator, or any caller while auth is off: the login role, without policies. */
   | { readonly kind: 'unrestricted' }
 
@@ -71,7 +78,7 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
 
 /** Which request a write belongs to, for the record of changes in audited tables. */
 export interface Origin {
-  /** `user`, `admin` or `open`. */
+  /** `user`, `admin`, `anonymous` or `open`. */
   readonly actor: string
   readonly requestId: string
   readonly appId: string
@@ -109,6 +116,7 @@ export class UserDatabase {
   readonly #pool: Pool
   readonly #reads: ReadQueue
   readonly #callerContext: Statement
+  readonly #anonymousContext: Call
   readonly #unrestrictedContext: Call
   #observe: StatementObserver | undefined
 
@@ -121,11 +129,14 @@ export class UserDatabase {
     const fixed = Object.entries(sessionSettings).map(
       ([name, value]) => `, set_config('${name}', '${value}', true)`,
     )
-    this.#callerContext = statement(
-      `select set_config('role', '${callerRole}', true)` +
-        callerVariables.map((name, index) => `, set_config('${name}', $${index + 1}, true)`).join('') +
-        fixed.join(''),
-    )
+    const contextOf = (role: string) =>
+      statement(
+        `select set_config('role', '${role}', true)` +
+          callerVariables.map((name, index) => `, set_config('${name}', $${index + 1}, true)`).join('') +
+          fixed.join(''),
+      )
+    this.#callerContext = contextOf(callerRole)
+    this.#anonymousContext = { statement: contextOf(anonymousRole), values: callerVariables.map(() => '') }
     // Where the login role cannot bypass a policy the statement fails instead of silently seeing less.
     this.#unrestrictedContext = {
       statement: statement(`select set_config('row_security', 'off', true)${fixed.join('')}`),
@@ -207,21 +218,23 @@ export class UserDatabase {
       const { actor, requestId, appId, keyId, address } = origin
       calls.push({ statement: noteOrigin, values: [actor, requestId, appId, keyId, address] })
     }
+    const role = scope.kind === 'unrestricted' ? undefined : becomeRole[scope.kind]
     const places: number[] = []
     let isLogin = false
     for (const step of steps) {
-      const wantsLogin = scope.kind === 'caller' && step.asLogin === true
-      if (wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : becomeCaller)
+      const wantsLogin = role !== undefined && step.asLogin === true
+      if (role !== undefined && wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : role)
       isLogin = wantsLogin
       places.push(calls.push(step) - 1)
     }
     // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
-    if (isLogin) calls.push(becomeCaller)
+    if (role !== undefined && isLogin) calls.push(role)
     return { calls, steps, places }
   }
 
   #contextOf(scope: CallerScope): Call {
     if (scope.kind === 'unrestricted') return this.#unrestrictedContext
+    if (scope.kind === 'anonymous') return this.#anonymousContext
     const { userId, email, isEmailVerified, aal, isAnonymous, sessionId } = scope
     const values = [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
     return { statement: this.#callerContext, values }

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
-import { requireWriteScope } from './grants.ts'
+import { challenge, requireWriteScope, tokenRequired } from './grants.ts'
 import {
   type AdminIdentity,
+  anonymousIdentity,
   type Identity,
   openIdentity,
   type PendingIdentity,
@@ -11,7 +12,7 @@ import {
   type UserIdentity,
   type Verdict,
 } from './identity.ts'
-import type { Guard, ProgramAccess } from './route-config.ts'
+import type { AdmitsAnonymous, Guard, ProgramAccess } from './route-config.ts'
 
 export interface AuthenticationOptions {
   /** False while `auth.enabled` is false. */
@@ -37,13 +38,14 @@ export function addAuthentication(app: FastifyInstance, options: AuthenticationO
   app.decorateRequest('pending', undefined)
   app.decorateRequest('token', undefined)
   app.addHook('onRoute', (route) => {
-    const { guard, operation, programs } = route.config ?? {}
+    const { guard, operation, programs, admitsAnonymous } = route.config ?? {}
     if (guard === undefined || operation === undefined) {
       throw new Error(`route ${String(route.method)} ${route.url} must declare its guard and operation`)
     }
     if (guard === 'public') return
     const hooks = route.onRequest ?? []
-    route.onRequest = [createGuard(guard, programs, options), ...(Array.isArray(hooks) ? hooks : [hooks])]
+    const guardHook = createGuard({ guard, programs, admitsAnonymous }, options)
+    route.onRequest = [guardHook, ...(Array.isArray(hooks) ? hooks : [hooks])]
   })
 }
 
@@ -80,9 +82,14 @@ export function adminOf(request: FastifyRequest): AdminIdentity {
 
 type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 
+interface Entrance {
+  readonly guard: Exclude<Guard, 'public'>
+  readonly programs: ProgramAccess | undefined
+  readonly admitsAnonymous: AdmitsAnonymous | undefined
+}
+
 function createGuard(
-  guard: Exclude<Guard, 'public'>,
-  programs: ProgramAccess | undefined,
+  { guard, programs, admitsAnonymous }: Entrance,
   { isRequired, verifiers, limiter }: AuthenticationOptions,
 ): GuardHook {
   return (request, reply, done) => {
@@ -110,6 +117,16 @@ function createGuard(
     }
     if (guard === 'stream' && isSignInStream(request)) {
       done()
+      return
+    }
+    if (admitsAnonymous !== undefined && request.headers.authorization === undefined) {
+      const enter = (isAdmitted: boolean) => {
+        if (isAdmitted) request.identity = anonymousIdentity
+        done(isAdmitted ? undefined : tokenRequired())
+      }
+      const admission = admitsAnonymous(request)
+      if (admission instanceof Promise) admission.then(enter, done)
+      else enter(admission)
       return
     }
     const token = guard === 'stream' ? streamTokenOf(request) : headerTokenOf(request)
@@ -215,9 +232,4 @@ function hasOneAuthorization(rawHeaders: readonly string[]): boolean {
     if (name?.length === 13 && name.toLowerCase() === 'authorization') count += 1
   }
   return count === 1
-}
-
-/** RFC 9110 §11.6.1: a 401 names the scheme. */
-function challenge(error: AppError): AppError {
-  return error.with({ headers: { 'www-authenticate': 'Bearer' } })
 }

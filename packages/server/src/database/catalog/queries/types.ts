@@ -1,7 +1,8 @@
 import { type Sql, sql, type TypeName } from '../../sql.ts'
 import type { OwnOperator } from '../model.ts'
+import { isServedFunction } from './functions.ts'
 
-/** The types of all exposed columns, and what they are made of: bases of domains, elements of arrays, attributes. */
+/** The types of all exposed columns and of functions' arguments and results, and what they are made of: bases of domains, elements of arrays, attributes. */
 export function typesQuery(schemas: readonly string[]): Sql {
   return sql`
     with recursive used as (
@@ -11,6 +12,11 @@ export function typesQuery(schemas: readonly string[]): Sql {
       join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
         and a.attnum > 0 and not a.attisdropped
+      union
+      select unnest(p.prorettype || coalesce(p.proallargtypes, p.proargtypes::oid[]))
+      from pg_proc p
+      join pg_namespace n on n.oid = p.pronamespace
+      where ${isServedFunction(schemas)}
       union
       select part.oid
       from used

@@ -21,18 +21,22 @@ export function createCaptureFinder(changes: ChangeLog, statements: StatementCac
     const call = changes.capture(relation, action, form)
     if (call === undefined) return undefined
     if (reader === 'unrestricted') return { before: [], after: [call], committed }
-    const whole = statements.remember(catalog, `whole ${action} ${form} ${relation.collection}`, () => {
-      const compiled = compileWholeRows(relation, action, form)
-      if (compiled === undefined) return { before: [], after: [] }
-      const { check, before, after } = compiled
-      return {
-        before: [
-          ...(check === undefined ? [] : [{ template: statements.template(check), asLogin: false }]),
-          ...(before === undefined ? [] : [{ template: statements.template(before), asLogin: true }]),
-        ],
-        after: [statements.template(after)],
-      }
-    })
+    const whole = statements.remember(
+      catalog,
+      `whole ${action} ${form} ${reader} ${relation.collection}`,
+      () => {
+        const compiled = compileWholeRows(relation, action, form, reader)
+        if (compiled === undefined) return { before: [], after: [] }
+        const { check, before, after } = compiled
+        return {
+          before: [
+            ...(check === undefined ? [] : [{ template: statements.template(check), asLogin: false }]),
+            ...(before === undefined ? [] : [{ template: statements.template(before), asLogin: true }]),
+          ],
+          after: [statements.template(after)],
+        }
+      },
+    )
     return {
       before: whole.before.map(({ template, asLogin }): Step => ({ ...fill(template, slots), asLogin })),
       after: [...whole.after.map((template) => fill(template, slots)), call],

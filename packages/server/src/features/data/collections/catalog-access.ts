@@ -2,9 +2,10 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { mayBlameOldDefinitions, translateDatabaseFailure } from '../../../database/errors.ts'
 import { StatementFailed } from '../../../database/message.ts'
+import { tokenRequired } from '../../../http/grants.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { collectionErrors } from './errors.ts'
-import type { Reader } from './plan/reader.ts'
+import { privilegesOf, type Reader } from './plan/reader.ts'
 import { requireRls } from './require-rls.ts'
 
 export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) => Promise<Result>
@@ -56,15 +57,24 @@ const outdatedKinds = new Set([
   'rls_required',
 ])
 
-/** @throws AppError collection_not_found, rls_required */
+/**
+ * A request without a token does not learn whether there is a relation that it may do nothing with.
+ *
+ * @throws AppError collection_not_found, missing_authorization, rls_required
+ */
 export function requireRelation(catalog: Catalog, collection: string, reader: Reader): Relation {
   const relation = catalog.relations.get(collection)
+  if (reader === 'anonymous' && !isGrantedAnything(relation)) throw tokenRequired()
   if (relation === undefined) throw collectionErrors.collectionNotFound(collection)
   requireRls(relation, reader)
   return relation
 }
 
-/** @throws AppError collection_not_found, rls_required, write_not_allowed */
+function isGrantedAnything(relation: Relation | undefined): boolean {
+  return relation !== undefined && Object.values(privilegesOf(relation, 'anonymous')).includes(true)
+}
+
+/** @throws AppError collection_not_found, missing_authorization, rls_required, write_not_allowed */
 export function requireWritable(catalog: Catalog, collection: string, reader: Reader): Relation {
   const relation = requireRelation(catalog, collection, reader)
   if (relation.kind === 'table' || relation.kind === 'partitioned_table') return relation

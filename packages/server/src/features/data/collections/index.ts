@@ -12,5 +12,5 @@ import { type CollectionDeps, createCollectionService } from './service.ts'
 /** The REST API over every exposed table. */
 export function collections(deps: CollectionDeps): Feature {
   const service = createCollectionService(deps)
-  return { name: 'collections', routes: (app) => collectionRoutes(app, service) }
+  return { name: 'collections', routes: (app) => collectionRoutes(app, service, deps.catalog) }
 }

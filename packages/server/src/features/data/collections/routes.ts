@@ -1,16 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { identityOf } from '../../../http/authentication.ts'
 import { acceptJsonText } from '../../../http/body.ts'
 import { addressKey } from '../../../http/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Caller } from './caller.ts'
+import { createAdmission, isAnyWritable, isOpenFor } from './public-access.ts'
 import { routeSchemas as schemas } from './schemas.ts'
 import type { CollectionService } from './service.ts'
 
 const json = 'application/json; charset=utf-8'
 
 /** The data API. Bodies stay text: Postgres reads them. */
-export function collectionRoutes(app: HttpServer, service: CollectionService): void {
+export function collectionRoutes(app: HttpServer, service: CollectionService, catalog: LiveCatalog): void {
+  const admitWhere = createAdmission(catalog)
   void app.register(async (scope) => {
     acceptJsonText(scope)
     // The schemas describe the routes for people; what is right depends on the table.
@@ -18,7 +21,15 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.get<CollectionRoute>(
       '/api/collections/:table',
-      { config: { guard: 'data', programs: 'read', operation: 'collections.list' }, schema: schemas.list },
+      {
+        config: {
+          guard: 'data',
+          programs: 'read',
+          operation: 'collections.list',
+          admitsAnonymous: admitWhere(isOpenFor('select')),
+        },
+        schema: schemas.list,
+      },
       async (request, reply) =>
         reply
           .type(json)
@@ -28,7 +39,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.post<CollectionRoute>(
       '/api/collections/:table',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.create' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.create',
+          admitsAnonymous: admitWhere(isOpenFor('insert')),
+        },
         schema: schemas.create,
       },
       async (request, reply) =>
@@ -40,7 +56,15 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.post<CollectionRoute>(
       '/api/collections/:table/batch',
-      { config: { guard: 'data', programs: 'write', operation: 'collections.batch' }, schema: schemas.batch },
+      {
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.batch',
+          admitsAnonymous: admitWhere(isOpenFor('insert', 'update', 'delete')),
+        },
+        schema: schemas.batch,
+      },
       async (request, reply) =>
         reply
           .type(json)
@@ -49,7 +73,15 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.get<RecordRoute>(
       '/api/collections/:table/:id',
-      { config: { guard: 'data', programs: 'read', operation: 'collections.get' }, schema: schemas.get },
+      {
+        config: {
+          guard: 'data',
+          programs: 'read',
+          operation: 'collections.get',
+          admitsAnonymous: admitWhere(isOpenFor('select')),
+        },
+        schema: schemas.get,
+      },
       async (request, reply) =>
         reply
           .type(json)
@@ -66,7 +98,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.patch<RecordRoute>(
       '/api/collections/:table/:id',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.update' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.update',
+          admitsAnonymous: admitWhere(isOpenFor('update')),
+        },
         schema: schemas.update,
       },
       async (request, reply) =>
@@ -85,7 +122,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.delete<RecordRoute>(
       '/api/collections/:table/:id',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.delete' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.delete',
+          admitsAnonymous: admitWhere(isOpenFor('delete')),
+        },
         schema: schemas.remove,
       },
       async (request, reply) => {
@@ -97,7 +139,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.post(
       '/api/batch',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.batchAcross' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.batchAcross',
+          admitsAnonymous: admitWhere(isAnyWritable),
+        },
         schema: schemas.batchAcross,
       },
       async (request, reply) =>

@@ -30,6 +30,7 @@ function column(base: string, typeName: string): Column {
     isGenerated: false,
     comment: undefined,
     callersMaySelect: true,
+    anonymousMaySelect: false,
   }
 }
 
