@@ -1,6 +1,7 @@
 import { databaseErrorTable } from './database/errors.ts'
 import { collectionErrorTable } from './features/data/collections/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
+import { procedureErrorTable } from './features/data/procedures/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
@@ -34,6 +35,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
   Database: databaseErrorTable,
   Collections: collectionErrorTable,
+  Procedures: procedureErrorTable,
   Administration: adminErrorTable,
   Usage: usageErrorTable,
   Log: logErrorTable,

@@ -36,6 +36,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   overview: ['admin'],
   'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys'],
   passkeys: ['accounts', 'mfa', 'throttle'],
+  procedures: ['collections'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
   webhooks: ['audit', 'outbox', 'queue'],

@@ -29,6 +29,10 @@ const becomeLogin = become('none')
 /** Of the scopes that do not work as the login role. */
 const becomeRole = { caller: become(callerRole), anonymous: become(anonymousRole) }
 
+const refuseWrites: Call = {
+  statement: statement("select set_config('transaction_read_only', 'on', true)"),
+  values: [],
+}
 const commit: Call = { statement: statement('commit'), values: [] }
 
 /** What a program may do with the data of the user it acts for. */
@@ -98,6 +102,8 @@ export interface RunOptions {
   readonly origin?: Origin | undefined
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
+  /** Whether PostgreSQL refuses to write, whatever functions do. */
+  readonly isReadOnly?: boolean
   /** Whether the client has disconnected; its statement is then cancelled. */
   readonly isAbandoned?: () => boolean
 }
@@ -160,7 +166,7 @@ export class UserDatabase {
    * @throws ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    const running = this.#attempt(this.#assemble(scope, steps, options.origin), options, 1)
+    const running = this.#attempt(this.#assemble(scope, steps, options), options, 1)
     return this.#observe === undefined
       ? running
       : observed(this.#observe, () => steps.map(({ statement }) => statement.text).join(';\n'), running)
@@ -212,8 +218,13 @@ export class UserDatabase {
   }
 
   /** Puts the context before the steps, and changes of the role around those of the login role. */
-  #assemble(scope: CallerScope, steps: readonly Step[], origin?: Origin): Assembled {
+  #assemble(
+    scope: CallerScope,
+    steps: readonly Step[],
+    { origin, isReadOnly = false }: Partial<RunOptions> = {},
+  ): Assembled {
     const calls: Call[] = [this.#contextOf(scope)]
+    if (isReadOnly) calls.push(refuseWrites)
     if (origin !== undefined) {
       const { actor, requestId, appId, keyId, address } = origin
       calls.push({ statement: noteOrigin, values: [actor, requestId, appId, keyId, address] })

@@ -17,8 +17,13 @@ const attemptLimit = 10
  * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column was dropped), or the
  * request names what is not in it, the catalog is looked at again and a new snapshot gives the work another chance. A
  * name is looked for once: what a look that began after the request does not find did not exist when it was sent.
+ *
+ * @param unknownKinds errors of requests that name what the snapshot does not have
  */
-export function createCatalogAccess(live: LiveCatalog): WithCatalog {
+export function createCatalogAccess(
+  live: LiveCatalog,
+  unknownKinds: ReadonlySet<string> = outdatedKinds,
+): WithCatalog {
   return async (work) => {
     let hasLookedForNames = false
     for (let attempt = 1; ; attempt += 1) {
@@ -26,8 +31,9 @@ export function createCatalogAccess(live: LiveCatalog): WithCatalog {
       try {
         return await work(catalog)
       } catch (error) {
-        const isName = isUnknownName(error)
-        const mayRetry = attempt < attemptLimit && mayBeOutdated(error) && !(isName && hasLookedForNames)
+        const isName = isUnknownName(error, unknownKinds)
+        const mayRetry =
+          attempt < attemptLimit && mayBeOutdated(error, unknownKinds) && !(isName && hasLookedForNames)
         // A snapshot that is newer already may have been read before the request was sent.
         hasLookedForNames ||= isName && live.current === catalog
         if (mayRetry && (await live.refresh(catalog))) continue
@@ -38,17 +44,17 @@ export function createCatalogAccess(live: LiveCatalog): WithCatalog {
 }
 
 /** Whether the failure can come from a snapshot that is behind the database. Nothing was changed then. */
-export function mayBeOutdated(error: unknown): boolean {
+export function mayBeOutdated(error: unknown, unknownKinds: ReadonlySet<string> = outdatedKinds): boolean {
   if (!(error instanceof AppError)) return mayBlameOldDefinitions(error)
-  return isUnknownName(error) || mayBlameOldDefinitions(error.extras.cause)
+  return isUnknownName(error, unknownKinds) || mayBlameOldDefinitions(error.extras.cause)
 }
 
-function isUnknownName(error: unknown): boolean {
-  return error instanceof AppError && outdatedKinds.has(error.kind)
+function isUnknownName(error: unknown, unknownKinds: ReadonlySet<string>): boolean {
+  return error instanceof AppError && unknownKinds.has(error.kind)
 }
 
 /** The request names what the snapshot does not have. */
-const outdatedKinds = new Set([
+const outdatedKinds: ReadonlySet<string> = new Set([
   'collection_not_found',
   'unknown_column',
   'unknown_filter_column',

@@ -1,10 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
-import { identityOf } from '../../../http/authentication.ts'
 import { acceptJsonText } from '../../../http/body.ts'
-import { addressKey } from '../../../http/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import type { Caller } from './caller.ts'
+import { bodyOf, callerOf, queryOf } from './caller.ts'
 import { createAdmission, isAnyWritable, isOpenFor } from './public-access.ts'
 import { routeSchemas as schemas } from './schemas.ts'
 import type { CollectionService } from './service.ts'
@@ -161,28 +159,8 @@ interface RecordRoute {
   Params: { table: string; id: string }
 }
 
-function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
-  const { kind, scope, appId, keyId = '' } = identityOf(request)
-  return {
-    scope,
-    isAdministrator: kind === 'admin',
-    origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
-    isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
-  }
-}
-
-/** The query string as sent: the collections read it themselves, and remember what it meant. */
-function queryOf(request: FastifyRequest): string {
-  const start = request.url.indexOf('?')
-  return start === -1 ? '' : request.url.slice(start + 1)
-}
-
 /** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
 function idOf(request: FastifyRequest): string {
   const [path = ''] = request.url.split('?', 1)
   return path.split('/')[4] ?? ''
-}
-
-function bodyOf(request: FastifyRequest): string {
-  return typeof request.body === 'string' ? request.body : ''
 }
