@@ -39,6 +39,8 @@ export function buildFunctions(rows: readonly FunctionRow[], types: FunctionType
       version: versionOf(row, types),
       callersMayExecute: row.can_execute,
       anonymousMayExecute: row.anonymous_can_execute,
+      publicMayExecute: row.public_can_execute,
+      isOpenDefiner: row.is_open_definer,
     }
   })
 }

@@ -194,6 +194,9 @@ export interface DatabaseFunction {
   readonly callersMayExecute: boolean
   /** Whether requests without a token may, by a grant of its own. */
   readonly anonymousMayExecute: boolean
+  readonly publicMayExecute: boolean
+  /** Whether it works with the rights of its owner and by the search path of its caller. */
+  readonly isOpenDefiner: boolean
 }
 
 export interface Parameter {

@@ -32,7 +32,13 @@ export function functionsQuery(schemas: readonly string[]): Sql {
         has_schema_privilege(${caller}, n.oid, 'usage') and has_function_privilege(${caller}, p.oid, 'execute'), false
       ) as can_execute,
       coalesce(has_schema_privilege(${anonymous}, n.oid, 'usage'), false)
-        and exists (${anonymousPrivileges(sql`p.proacl`)}) as anonymous_can_execute
+        and exists (${anonymousPrivileges(sql`p.proacl`)}) as anonymous_can_execute,
+      exists (
+        select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) g where g.grantee = 0
+      ) as public_can_execute,
+      p.prosecdef and not exists (
+        select from unnest(p.proconfig) setting where setting like 'search\\_path=%'
+      ) as is_open_definer
     from pg_proc p
     join pg_namespace n on n.oid = p.pronamespace
     where ${isServedFunction(schemas)}
@@ -60,4 +66,6 @@ export interface FunctionRow {
   readonly returns_set: boolean
   readonly can_execute: boolean
   readonly anonymous_can_execute: boolean
+  readonly public_can_execute: boolean
+  readonly is_open_definer: boolean
 }
