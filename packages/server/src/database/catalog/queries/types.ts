@@ -59,7 +59,8 @@ export function typesQuery(schemas: readonly string[]): Sql {
         ) found (role, oid)
         join pg_operator o on o.oid = found.oid
         join pg_namespace n on n.oid = o.oprnamespace
-        where n.nspname <> 'pg_catalog'
+        -- Rows compare by operators of their kind, which are all there.
+        where t.typtype <> 'c' and n.nspname <> 'pg_catalog'
       ) as operators,
       (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels,
       (
@@ -77,7 +78,7 @@ export function typesQuery(schemas: readonly string[]): Sql {
       select c.opcfamily as family, c.opcintype as input
       from pg_opclass c
       join pg_am m on m.oid = c.opcmethod and m.amname = 'btree'
-      where c.opcdefault and (
+      where t.typtype <> 'c' and c.opcdefault and (
         c.opcintype = t.oid or c.opcintype in (
           select x.casttarget from pg_cast x
           where x.castsource = t.oid and x.castmethod = 'b' and x.castcontext = 'i'

@@ -469,9 +469,7 @@ describe('what policies know of the caller', () => {
     expect(plan).toContain(
       "Index Cond: (owner_id = (NULLIF(current_setting('basalt.user_id'::text, true), ''::text))::uuid)",
     )
-    expect(plan).toContain(
-      'Filter: (address = $0)'.replace('$0', plan.includes('InitPlan 1') ? '(InitPlan 1).col1' : '$0'),
-    )
+    expect(plan.some((line: string) => line.startsWith('InitPlan 1'))).toBe(true)
   })
 
   test('decide by the functions, which callers may use in their own functions too', async () => {
