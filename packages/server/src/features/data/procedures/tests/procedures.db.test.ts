@@ -602,6 +602,84 @@ describe('rpc › callers', () => {
   })
 })
 
+describe('rpc › hostile input', () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const hostile = [
+    ...[
+      '\0',
+      '\ud800',
+      "'",
+      '"',
+      ');--',
+      '$1',
+      '%',
+      '\\',
+      '{',
+      '[',
+      '{"a":',
+      '{}',
+      '[]',
+      '{{}',
+      'NaN',
+      'null',
+      '1e999',
+    ],
+    ...['é😀\u202e', 'x'.repeat(10_000), '-0', ' ', '\t'],
+  ]
+  const targets = [
+    'echo',
+    'types',
+    'add',
+    'many',
+    'total',
+    'joined',
+    'nullish',
+    'labels',
+    'one_track',
+    'Odd%20%22name%22',
+    'paged',
+  ]
+
+  test('in names, values and parameters is never a 500', async () => {
+    for (const text of hostile) {
+      const encoded = encodeURIComponent(text.toWellFormed())
+      const answers = await Promise.all([
+        ...targets.flatMap((name) => [
+          call(name, {
+            a: text,
+            n: text,
+            words: [text],
+            sep: text,
+            p_id: text,
+            t: text,
+            j: text,
+            docs: [text],
+          }),
+          call(name, { [text]: 1 }),
+          call(name, JSON.stringify(text)),
+          call(name, text),
+          call(name, { n: [text, null, [text]], a: { [text]: text }, j: { [text]: [text] } }),
+          read(`${name}?a=${encoded}&n=${encoded}&n=${encoded}`),
+          read(`${name}?${encoded}=1&filter=${encoded}&sort=${encoded}`),
+        ]),
+        call('tracks', {}, { query: `?filter=${encoded}&fields=${encoded}` }),
+        call('types', { t: text }),
+        call('types', { docs: [text], addr: { street: text, number: text } }),
+        call(encoded, {}),
+        read(encoded),
+      ])
+      for (const { status, text: body } of answers) expect(status, body).toBeLessThan(500)
+    }
+  })
+
+  test('that nests deeply is a 400', async () => {
+    for (const name of ['echo', 'types', 'add']) {
+      const response = await call(name, name === 'echo' ? deep : `{"j": ${deep}, "a": ${deep}}`)
+      expect([200, 400], response.text).toContain(response.status)
+    }
+  })
+})
+
 describe('rpc › definitions that change', () => {
   test('a new function is called at once, on every node', async () => {
     await app.sql(`create function newborn(a int) returns text language sql as $$ select 'v1 ' || a $$`)
