@@ -151,6 +151,7 @@ describe('without anything', () => {
         },
         oidc: {},
       },
+      api: { text_search_config: 'english', bulk_max_rows: 1000 },
       email: {
         backend: 'log',
         from: 'Basalt <no-reply@localhost>',
@@ -183,6 +184,20 @@ describe('without anything', () => {
         presence_leave_timeout_seconds: 10,
       },
       matviews: { refresh_timeout: 3600 },
+      push: {
+        enabled: false,
+        retention_days: 30,
+        fcm: { credentials_file: '', base_url: '' },
+        apns: {
+          key_file: '',
+          team_id: '',
+          key_id: '',
+          bundle_id: '',
+          environment: 'production',
+          base_url: '',
+        },
+        webpush: { subject: '', private_key: '' },
+      },
       admin: { password: '' },
       logging: {
         level: 'info',

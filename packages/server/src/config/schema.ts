@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { databaseConfig } from '../database/config.ts'
+import { apiConfig } from '../features/data/collections/config.ts'
 import { matviewsConfig } from '../features/data/matviews/config.ts'
 import { jobsConfig } from '../features/events/jobs/config.ts'
 import { eventsConfig } from '../features/events/outbox/config.ts'
@@ -11,6 +12,7 @@ import { oauthServerKeys } from '../features/identity/oauth-server/config.ts'
 import { passkeyKeys } from '../features/identity/passkeys/config.ts'
 import { socialLoginKeys } from '../features/identity/social-login/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
+import { pushConfig } from '../features/messaging/push/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
 import { auditConfig } from '../features/operations/audit/config.ts'
@@ -36,7 +38,9 @@ export const configSchema = Type.Object({
     ...smsKeys,
     ...socialLoginKeys,
   }),
+  api: apiConfig,
   email: emailConfig,
+  push: pushConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,
   events: eventsConfig,

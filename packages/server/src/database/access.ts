@@ -18,6 +18,7 @@ export async function prepareAccess(connection: Connection, schemas: readonly st
   await inPreparation(connection, async (transaction) => {
     await keepSystemSchemaOffPath(transaction)
     await ensureRoles(transaction)
+    await grantSearch(transaction)
     for (const schema of schemas) {
       const { exists } = await transaction.one<{ exists: boolean }>(
         sql`select exists (select from pg_namespace where nspname = ${schema})`,
@@ -88,6 +89,29 @@ async function ensureRole(transaction: Queryable, name: string): Promise<boolean
   }
   if (failure === undefined) await transaction.count(sql`reset role`)
   return failure === undefined
+}
+
+/**
+ * What searches call. Granted only where it is missing: a grant is a change of the catalogue. Without a token none reads
+ * an index past the policies.
+ */
+async function grantSearch(transaction: Queryable): Promise<void> {
+  const withoutToken = await transaction.maybeOne<{ granted: boolean }>(sql`
+    select has_function_privilege(oid, 'basalt.search_query(regconfig, text, jsonb)', 'execute') as granted
+    from pg_roles where rolname = ${anonymousRole}`)
+  if (withoutToken?.granted === false) {
+    await transaction.count(sql`
+      grant execute on function basalt.search_query(regconfig, text, jsonb) to ${sql.id(anonymousRole)}`)
+  }
+  const missing = await transaction.many<{ name: string }>(sql`
+    select oid::regprocedure::text as name from pg_proc
+    where pronamespace = 'basalt'::regnamespace and proname in ('search_query', 'search_rows', 'similar_rows')
+      and not has_function_privilege(${callerRole}, oid, 'execute')`)
+  if (missing.length === 0) return
+  await transaction.count(sql`
+    grant execute on function basalt.search_query(regconfig, text, jsonb), basalt.search_rows(regclass, tsquery),
+      basalt.similar_rows(regclass, text, real)
+    to ${sql.id(callerRole)}`)
 }
 
 /** Runs a statement that may fail without failing the transaction; answers why it failed. */

@@ -17,11 +17,15 @@ export interface ChangeLog {
   committed(): void
 }
 
+/** What a statement does: `upsert` creates a record or updates the one that has its key. */
+export type WriteAction = ChangeAction | 'upsert'
+
 /**
  * How a write leaves what it changed: the one record it created, which is the quickest, or a JSON array of any number
- * of changes. Of an update a change is an object of {@link changedRow}, else the record.
+ * of changes. Of an update a change is an object of {@link changedRow}, else the record. Of an `upsert` each is such an
+ * object, whose `oldRecord` is null when the record was created.
  */
-export type ChangeForm = 'record' | 'array'
+export type ChangeForm = 'record' | 'array' | 'upsert'
 
 /** Nobody listens. */
 export const silentChangeLog: ChangeLog = { capture: () => undefined, committed: () => undefined }
@@ -34,14 +38,14 @@ const writeSetting = 'basalt.captured_write'
 /** Begins the names of the triggers that log what plain SQL changes; `insert` and so on follows. */
 export const captureTriggerPrefix = 'basalt_capture_'
 
-export const operations = { create: 'INSERT', update: 'UPDATE', delete: 'DELETE' } as const
+export const operations = { create: 'INSERT', update: 'UPDATE', delete: 'DELETE', upsert: 'UPSERT' } as const
 
 /**
  * In a write: leaves the changes for the capturing call.
  *
  * @param changes JSON of a {@link ChangeForm}
  */
-export function leaveChanges({ schema, name }: Relation, action: ChangeAction, changes: Sql): Sql {
+export function leaveChanges({ schema, name }: Relation, action: WriteAction, changes: Sql): Sql {
   const write = sql.literal(`${operations[action]} ${schema}.${name}`)
   // Both settings are made: neither is ever null. The answer is short, unlike the rows.
   return sql`(
@@ -73,11 +77,18 @@ export const takeRowBefore: Sql = sql`nullif(current_setting(${sql.literal(rowBe
 export const takeChanges: Sql = sql`current_setting(${sql.literal(changesSetting)})::json`
 
 /**
- * In the capturing call, for its `from`: the changes of the write before it in their order, never none, as
+ * In the capturing call, for its `from`: the changes that the action made of the write before it, in their order, as
  * `c (record, "oldRecord")` of type `json`. `record` is the whole row as it is now, or as it was deleted; `"oldRecord"`
  * is there for updates alone.
  */
 export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
+  if (form === 'upsert') {
+    const made = action === 'create' ? sql`is null` : sql`is not null`
+    return sql`(
+      select u.record, u."oldRecord"
+      from json_to_recordset(${takeChanges}) u (record json, "oldRecord" json)
+      where u."oldRecord" ${made}) c`
+  }
   if (action === 'update') return sql`json_to_recordset(${takeChanges}) c (record json, "oldRecord" json)`
   if (form === 'array') return sql`json_array_elements(${takeChanges}) c (record)`
   // Read once, however often it is named.

@@ -1,10 +1,11 @@
 export { bodyOf, type Caller, callerOf, queryOf } from './caller.ts'
-export { createCatalogAccess, mayBeOutdated } from './catalog-access.ts'
+export { createCatalogAccess, mayBeOutdated, requireRelation } from './catalog-access.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
-export { compileFilter } from './compile/filter.ts'
 export { compileJsonValue } from './compile/json-value.ts'
 export { compileSelectList, relationName } from './compile/record.ts'
+export { compileConditions } from './compile/rows.ts'
+export { compileMatch, compileRank, compileTrigramKeys, compileVector } from './compile/search.ts'
 export { collectionErrorTable } from './errors.ts'
 export { formatPage } from './list-page.ts'
 export { parseListQuery } from './parse/list-query.ts'
@@ -12,8 +13,20 @@ export { findTextFault, requireFittingValue } from './parse/values.ts'
 export { type ListPlan, planList } from './plan/list.ts'
 export { maySelect, privilegesOf, type Reader } from './plan/reader.ts'
 export { planWholeRecord } from './plan/record.ts'
+export type { PlanContext } from './plan/rows.ts'
+export {
+  isSearchable,
+  plainSearch,
+  planVector,
+  type SearchDefinitions,
+  type SearchSettings,
+  type SearchVector,
+  type SearchWeight,
+  searchedColumns,
+} from './plan/search.ts'
 export { createAdmission } from './public-access.ts'
 export { requireRls } from './require-rls.ts'
+export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-index-names.ts'
 export { fill, StatementCache, type Template } from './statements.ts'
 
 import type { Feature } from '../../../feature.ts'

@@ -45,11 +45,56 @@ export function collectionRoutes(app: HttpServer, service: CollectionService, ca
         },
         schema: schemas.create,
       },
+      async (request, reply) => {
+        const caller = callerOf(request, reply)
+        const { table } = request.params
+        const { isCreated, record } = await service.create(caller, table, bodyOf(request), queryOf(request))
+        return reply
+          .code(isCreated ? 201 : 200)
+          .type(json)
+          .send(record)
+      },
+    )
+
+    scope.patch<CollectionRoute>(
+      '/api/collections/:table',
+      {
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.updateAll',
+          admitsAnonymous: admitWhere(isOpenFor('update')),
+        },
+        schema: schemas.updateAll,
+      },
       async (request, reply) =>
         reply
-          .code(201)
           .type(json)
-          .send(await service.create(callerOf(request, reply), request.params.table, bodyOf(request))),
+          .send(
+            await service.updateAll(
+              callerOf(request, reply),
+              request.params.table,
+              bodyOf(request),
+              queryOf(request),
+            ),
+          ),
+    )
+
+    scope.delete<CollectionRoute>(
+      '/api/collections/:table',
+      {
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.deleteAll',
+          admitsAnonymous: admitWhere(isOpenFor('delete')),
+        },
+        schema: schemas.removeAll,
+      },
+      async (request, reply) =>
+        reply
+          .type(json)
+          .send(await service.deleteAll(callerOf(request, reply), request.params.table, queryOf(request))),
     )
 
     scope.post<CollectionRoute>(
@@ -66,7 +111,14 @@ export function collectionRoutes(app: HttpServer, service: CollectionService, ca
       async (request, reply) =>
         reply
           .type(json)
-          .send(await service.batch(callerOf(request, reply), request.params.table, bodyOf(request))),
+          .send(
+            await service.batch(
+              callerOf(request, reply),
+              request.params.table,
+              bodyOf(request),
+              queryOf(request),
+            ),
+          ),
     )
 
     scope.get<RecordRoute>(
@@ -113,6 +165,7 @@ export function collectionRoutes(app: HttpServer, service: CollectionService, ca
               request.params.table,
               idOf(request),
               bodyOf(request),
+              queryOf(request),
             ),
           ),
     )
@@ -129,7 +182,8 @@ export function collectionRoutes(app: HttpServer, service: CollectionService, ca
         schema: schemas.remove,
       },
       async (request, reply) => {
-        await service.delete(callerOf(request, reply), request.params.table, idOf(request))
+        const caller = callerOf(request, reply)
+        await service.delete(caller, request.params.table, idOf(request), queryOf(request))
         return reply.code(204).send()
       },
     )
@@ -146,7 +200,9 @@ export function collectionRoutes(app: HttpServer, service: CollectionService, ca
         schema: schemas.batchAcross,
       },
       async (request, reply) =>
-        reply.type(json).send(await service.batchAcross(callerOf(request, reply), bodyOf(request))),
+        reply
+          .type(json)
+          .send(await service.batchAcross(callerOf(request, reply), bodyOf(request), queryOf(request))),
     )
   })
 }

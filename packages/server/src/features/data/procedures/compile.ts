@@ -4,7 +4,7 @@ import { Slot, type Sql, sql } from '../../../database/sql.ts'
 import {
   compileBodyTypes,
   compileBodyValue,
-  compileFilter,
+  compileConditions,
   compileJsonValue,
   compileSelectList,
   type ListPlan,
@@ -53,10 +53,10 @@ export function compileSet(target: Target, notification: Notification | undefine
 /** One row: the page as a JSON array, and with it the number of all rows that match, unless it is not wanted. */
 export function compilePage(
   target: Target,
-  { record, filter, order, perPage, paging }: ListPlan,
+  { record, rows, order, perPage, paging }: ListPlan,
   notification: Notification | undefined,
 ): Sql {
-  const where = filter === undefined ? sql.empty : sql`where ${compileFilter(filter, row)}`
+  const where = sql`where ${compileConditions(rows, row)}`
   const terms = order.map(({ name, descending }) =>
     descending ? sql`${sql.id(row, name)} desc` : sql.id(row, name),
   )

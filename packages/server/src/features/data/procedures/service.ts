@@ -11,10 +11,12 @@ import {
   fill,
   formatPage,
   type ListPlan,
+  type PlanContext,
   parseListQuery,
   planList,
   type Reader,
   requireFittingValue,
+  type SearchDefinitions,
   StatementCache,
   type Template,
 } from '../collections/index.ts'
@@ -47,6 +49,7 @@ export interface ProcedureDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
   readonly changes: ChangeLog
+  readonly searches: SearchDefinitions
   /** Whether changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
@@ -73,7 +76,7 @@ interface Plan {
 }
 
 export function createProcedureService(deps: ProcedureDeps): ProcedureService {
-  const { catalog: live, database, changes, isAudited, isDevelopment } = deps
+  const { catalog: live, database, changes, searches, isAudited, isDevelopment } = deps
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live, unknownProcedureKinds)
 
@@ -84,7 +87,7 @@ export function createProcedureService(deps: ProcedureDeps): ProcedureService {
     const names = passed.map(({ name }) => name)
     const key = JSON.stringify([reader, called.version, takesBody, names, list, announced])
     return statements.remember(catalog, key, () => {
-      const plan = list === '' ? undefined : planPage(catalog, called, list, reader)
+      const plan = list === '' ? undefined : planPage({ catalog, reader, searches }, called, list)
       const fragment = !isSet(called)
         ? compileSingle(target, notification)
         : plan === undefined
@@ -182,8 +185,8 @@ function requireSet({ called }: Target, listParameter: string | undefined): void
   }
 }
 
-function planPage(catalog: Catalog, called: DatabaseFunction, list: string, reader: Reader): ListPlan {
-  const plan = planList(catalog, relationOfResult(called), parseListQuery(list), reader)
+function planPage(context: PlanContext, called: DatabaseFunction, list: string): ListPlan {
+  const plan = planList(context, relationOfResult(called), parseListQuery(list))
   const { paging } = plan
   // The rows are made anyway: to count them is no dearer than an estimate.
   return paging.kind === 'offset' && paging.total === 'estimated'

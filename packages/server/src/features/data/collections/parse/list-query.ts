@@ -1,12 +1,14 @@
-import { parse as parseQueryString } from 'node:querystring'
 import { collectionErrors } from '../errors.ts'
 import { type Cursor, parseCursor } from './cursor.ts'
 import { type Filter, parseFilter } from './filter.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
+import { type Parameters, readParameters } from './parameters.ts'
+import { parseSearch, type Search, searchParameters } from './search.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
 export interface ListQuery extends RecordQuery {
   readonly filter: Filter | undefined
+  readonly search: Search | undefined
   readonly sort: readonly SortTerm[]
   readonly perPage: number
   readonly paging:
@@ -33,9 +35,16 @@ const maxSortTerms = 10
 const maxExpandPaths = 10
 const maxExpandDepth = 4
 
-/** Parameters of the interface that belong to features this server does not have. */
-const featureParameters = [
-  ...['search', 'fuzzy', 'typo_threshold', 'facets', 'highlight'],
+export const recordParameters = ['fields', 'expand']
+const listParameters = [
+  ...recordParameters,
+  ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'],
+  ...searchParameters,
+]
+
+/** Parameters of features that this server does not have. */
+const unsupportedParameters = [
+  'facets',
   ...['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance'],
   ...['near', 'within', 'intersects', 'bbox', 'aggregate', 'group', 'disjunctiveFacets'],
 ]
@@ -46,7 +55,9 @@ const featureParameters = [
  * @throws AppError naming the parameter and what was expected
  */
 export function parseListQuery(queryString: string): ListQuery {
-  const parameters = readParameters(queryString)
+  const parameters = readParameters(queryString, [...listParameters, ...unsupportedParameters])
+  const unsupported = unsupportedParameters.find((name) => parameters[name] !== undefined)
+  if (unsupported !== undefined) throw collectionErrors.unsupportedParameter(unsupported)
   const { page: pageText, cursor } = parameters
   const page = pageText === undefined ? 1 : Math.max(1, parseInteger('page', pageText))
   const perPageText = parameters.perPage
@@ -65,6 +76,7 @@ export function parseListQuery(queryString: string): ListQuery {
   return {
     ...readRecordQuery(parameters),
     filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
+    search: parseSearch(parameters),
     sort: parseSort(parameters.sort ?? ''),
     perPage,
     paging:
@@ -74,24 +86,11 @@ export function parseListQuery(queryString: string): ListQuery {
 
 /** Reads the query string of a single record. */
 export function parseRecordQuery(queryString: string): RecordQuery {
-  return readRecordQuery(readParameters(queryString))
+  return readRecordQuery(readParameters(queryString, recordParameters))
 }
 
-type Parameters = Readonly<Record<string, string | undefined>>
-
-function readParameters(queryString: string): Parameters {
-  // Numbers of parameters are bounded by the size of the URL.
-  const parameters = parseQueryString(queryString, '&', '=', { maxKeys: 0 })
-  for (const [name, value] of Object.entries(parameters)) {
-    if (Array.isArray(value))
-      throw collectionErrors.invalidParameter(`parameter "${name}" is given more than once`)
-    if (featureParameters.includes(name)) throw collectionErrors.unsupportedParameter(name)
-  }
-  // Arrays were refused above.
-  return parameters as Parameters
-}
-
-function readRecordQuery(parameters: Parameters): RecordQuery {
+/** What `fields` and `expand` say. */
+export function readRecordQuery(parameters: Parameters): RecordQuery {
   const fields = parseNames(parameters.fields ?? '', 'fields')
   const expand = parsePaths(parameters.expand ?? '', 'expand')
   if (expand.length > maxExpandPaths) {

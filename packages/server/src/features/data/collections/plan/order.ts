@@ -1,0 +1,96 @@
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Sql } from '../../../../database/sql.ts'
+import { compileRank } from '../compile/search.ts'
+import { collectionErrors } from '../errors.ts'
+import type { Cursor } from '../parse/cursor.ts'
+import type { SortTerm } from '../parse/list-query.ts'
+import { requireColumn } from './record.ts'
+import type { SearchPlan } from './search.ts'
+
+/** What rows are sorted by. */
+export interface OrderKey {
+  readonly name: string
+  /** Undefined for a computed value, and for a system column, where nothing else distinguishes rows. */
+  readonly column: Column | undefined
+  /** Undefined for a column. */
+  readonly computed?: ComputedKey
+  readonly nullable: boolean
+  readonly descending: boolean
+}
+
+/** A value that no column holds. */
+export interface ComputedKey {
+  readonly type: 'real' | 'double precision'
+  compile(alias: string): Sql
+}
+
+export interface OrderPlan {
+  readonly keys: readonly OrderKey[]
+  /** Whether no two rows are equal in all keys. */
+  readonly isTotal: boolean
+}
+
+/** @throws AppError naming the parameter */
+export function planOrder(relation: Relation, sort: readonly SortTerm[], search?: SearchPlan): OrderPlan {
+  const terms =
+    sort.length === 0 && search !== undefined
+      ? rankOrder(relation, search)
+      : sort.map((term) => planSortTerm(relation, term))
+  const ties = tieBreak(relation, terms)
+  return { keys: [...terms, ...ties], isTotal: relation.rowKey.length > 0 || ties.length > 0 }
+}
+
+/** What is found best comes first. */
+function rankOrder(relation: Relation, search: SearchPlan): OrderKey[] {
+  const rank: OrderKey = {
+    name: '_rank',
+    column: undefined,
+    computed: { type: 'real', compile: (alias) => compileRank(search, alias) },
+    nullable: false,
+    descending: true,
+  }
+  return [rank, ...search.ranking.map((term) => planSortTerm(relation, term))]
+}
+
+/** A key as {@link Cursor} names it. */
+export function describeKey({ name, descending }: OrderKey): string {
+  return descending ? `-${name}` : name
+}
+
+/**
+ * The values of another sort would be compared with the wrong columns.
+ *
+ * @throws AppError invalid_cursor
+ */
+export function requireSameOrder(order: readonly OrderKey[], after: Cursor): void {
+  if (after.length !== order.length) {
+    throw collectionErrors.invalidCursor(
+      `cursor has ${after.length} values but sort has ${order.length} fields`,
+    )
+  }
+  const isSame = order.every((key, index) => describeKey(key) === after[index]?.key)
+  if (!isSame) throw collectionErrors.invalidCursor('it belongs to another sort')
+}
+
+function planSortTerm(relation: Relation, { column: name, descending }: SortTerm): OrderKey {
+  const column = requireColumn(relation, name, 'sort')
+  if (!column.type.hasOrder) {
+    throw collectionErrors.invalidParameter(`sort: ${column.typeName} of column "${name}" has no order`)
+  }
+  return { name, column, nullable: column.nullable, descending }
+}
+
+/** What makes the order total: the missing columns of the row key, else the row's position in its table. */
+function tieBreak(relation: Relation, sort: readonly OrderKey[]): OrderKey[] {
+  const sorted = new Set(sort.filter(({ computed }) => computed === undefined).map(({ name }) => name))
+  const names = relation.rowKey.length > 0 ? relation.rowKey.map(({ name }) => name) : rowPosition(relation)
+  return names
+    .filter((name) => !sorted.has(name))
+    .map((name) => ({ name, column: relation.column.get(name), nullable: false, descending: false }))
+}
+
+/** Rows of a table have a position in the part they are stored in; those of a view keep the order it gives them. */
+function rowPosition({ kind }: Relation): readonly string[] {
+  const isStored = kind === 'table' || kind === 'partitioned_table' || kind === 'materialized_view'
+  return isStored ? ['tableoid', 'ctid'] : []
+}

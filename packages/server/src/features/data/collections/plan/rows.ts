@@ -1,0 +1,63 @@
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import type { Filter } from '../parse/filter.ts'
+import type { Search } from '../parse/search.ts'
+import { type FilterPlan, planFilter, relationsOfFilter } from './filter.ts'
+import type { Reader } from './reader.ts'
+import { planSearch, type SearchDefinitions, type SearchPlan } from './search.ts'
+
+/**
+ * Which rows of a relation a request reads: those for which every condition holds. Everything that is read of them
+ * (the page, its total, …) starts from the same value, so that no condition can be left out of one.
+ */
+export interface RowsPlan {
+  readonly relation: Relation
+  readonly conditions: readonly RowCondition[]
+}
+
+export type RowCondition =
+  | { readonly kind: 'filter'; readonly filter: FilterPlan }
+  | { readonly kind: 'search'; readonly search: SearchPlan }
+
+/** What of a query string restricts the rows. */
+export interface RowsQuery {
+  readonly filter: Filter | undefined
+  readonly search: Search | undefined
+}
+
+/** What a request is planned with, beside itself. */
+export interface PlanContext {
+  readonly catalog: Catalog
+  readonly reader: Reader
+  readonly searches: SearchDefinitions
+}
+
+/** @throws AppError naming the parameter */
+export function planRows(
+  { catalog, reader, searches }: PlanContext,
+  relation: Relation,
+  { filter, search }: RowsQuery,
+): RowsPlan {
+  const conditions: RowCondition[] = []
+  if (filter !== undefined) {
+    conditions.push({ kind: 'filter', filter: planFilter(catalog, relation, filter, reader) })
+  }
+  if (search !== undefined) {
+    conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
+  }
+  return { relation, conditions }
+}
+
+/** The relations that are read to find the rows: their own, and those that conditions follow. */
+export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Relation[] {
+  return [
+    relation,
+    ...conditions.flatMap((condition) =>
+      condition.kind === 'filter' ? relationsOfFilter(condition.filter) : [],
+    ),
+  ]
+}
+
+/** What the rows are searched for. */
+export function searchOf({ conditions }: RowsPlan): SearchPlan | undefined {
+  return conditions.find((condition) => condition.kind === 'search')?.search
+}
