@@ -100,6 +100,8 @@ describe('a request without a token', () => {
     ['PATCH', 'collections/label/1', { name: 'x' }],
     ['DELETE', 'collections/label/1'],
     ['POST', 'collections/label/batch', create],
+    ['PATCH', 'collections/label?filter=label_id=1&expect=1', { name: 'x' }],
+    ['DELETE', 'collections/label?filter=label_id=1&expect=1'],
     ['GET', 'collections/no_such'],
     ['GET', 'collections/basalt.users'],
     ['GET', 'collections/pg_class'],
@@ -154,6 +156,19 @@ describe('a request without a token', () => {
     for (const query of ['fields=email', "filter=email='nina@example.com'", 'sort=email']) {
       expect(envelope(await send('GET', `collections/artist?${query}`)), query).toEqual(forbidden)
     }
+  })
+
+  test('searches the rows that policies show, in the columns that are granted', async () => {
+    expect((await send('GET', 'collections/track?search=sinnerman&fields=title')).json.items).toEqual([
+      { title: 'Sinnerman' },
+    ])
+    expect((await send('GET', 'collections/track?search=unheard')).json.items).toEqual([])
+    expect((await send('GET', 'collections/artist?search=nina')).json.items).toHaveLength(1)
+    expect((await send('GET', 'collections/artist?search=example')).json.items).toEqual([])
+    const [granted] = await app.sql(
+      "select has_function_privilege('basalt_anonymous', 'basalt.search_rows(regclass, tsquery)', 'execute') as may",
+    )
+    expect(granted).toEqual({ may: false })
   })
 
   test('expands what is granted, and nothing of what is not', async () => {
