@@ -91,11 +91,13 @@ export interface Origin {
   readonly address: string
 }
 
-const noteOrigin = statement(
-  ['basalt.actor', 'basalt.request_id', 'basalt.app_id', 'basalt.api_key_id', 'basalt.address']
-    .map((name, index) => `${index === 0 ? 'select' : ''} set_config('${name}', $${index + 1}, true)`)
-    .join(','),
-)
+const originVariables = [
+  'basalt.actor',
+  'basalt.request_id',
+  'basalt.app_id',
+  'basalt.api_key_id',
+  'basalt.address',
+]
 
 export interface RunOptions {
   /** Left in settings of the transaction; undefined where nothing reads them. */
@@ -121,9 +123,9 @@ const endingCodes = new Set(['57P01', '57P02', '57P03'])
 export class UserDatabase {
   readonly #pool: Pool
   readonly #reads: ReadQueue
-  readonly #callerContext: Statement
-  readonly #anonymousContext: Call
-  readonly #unrestrictedContext: Call
+  readonly #callerContext: Context
+  readonly #anonymousContext: Context
+  readonly #unrestrictedContext: Context
   #observe: StatementObserver | undefined
 
   /**
@@ -132,22 +134,10 @@ export class UserDatabase {
   constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>) {
     this.#pool = pool
     this.#reads = new ReadQueue(pool)
-    const fixed = Object.entries(sessionSettings).map(
-      ([name, value]) => `, set_config('${name}', '${value}', true)`,
-    )
-    const contextOf = (role: string) =>
-      statement(
-        `select set_config('role', '${role}', true)` +
-          callerVariables.map((name, index) => `, set_config('${name}', $${index + 1}, true)`).join('') +
-          fixed.join(''),
-      )
-    this.#callerContext = contextOf(callerRole)
-    this.#anonymousContext = { statement: contextOf(anonymousRole), values: callerVariables.map(() => '') }
+    this.#callerContext = createContext({ role: callerRole, ...sessionSettings }, callerVariables)
+    this.#anonymousContext = createContext({ role: anonymousRole, ...sessionSettings }, callerVariables)
     // Where the login role cannot bypass a policy the statement fails instead of silently seeing less.
-    this.#unrestrictedContext = {
-      statement: statement(`select set_config('row_security', 'off', true)${fixed.join('')}`),
-      values: [],
-    }
+    this.#unrestrictedContext = createContext({ row_security: 'off', ...sessionSettings }, [])
   }
 
   /** Has every run observed. */
@@ -223,12 +213,8 @@ export class UserDatabase {
     steps: readonly Step[],
     { origin, isReadOnly = false }: Partial<RunOptions> = {},
   ): Assembled {
-    const calls: Call[] = [this.#contextOf(scope)]
+    const calls: Call[] = [this.#contextOf(scope, origin)]
     if (isReadOnly) calls.push(refuseWrites)
-    if (origin !== undefined) {
-      const { actor, requestId, appId, keyId, address } = origin
-      calls.push({ statement: noteOrigin, values: [actor, requestId, appId, keyId, address] })
-    }
     const role = scope.kind === 'unrestricted' ? undefined : becomeRole[scope.kind]
     const places: number[] = []
     let isLogin = false
@@ -243,16 +229,43 @@ export class UserDatabase {
     return { calls, steps, places }
   }
 
-  #contextOf(scope: CallerScope): Call {
-    if (scope.kind === 'unrestricted') return this.#unrestrictedContext
-    if (scope.kind === 'anonymous') return this.#anonymousContext
-    const { userId, email, isEmailVerified, aal, isAnonymous, sessionId } = scope
-    const values = [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
-    return { statement: this.#callerContext, values }
+  #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
+    const { plain, withOrigin } = this.#statementsOf(scope)
+    const claims = claimsOf(scope)
+    if (origin === undefined) return { statement: plain, values: claims }
+    const { actor, requestId, appId, keyId, address } = origin
+    return { statement: withOrigin, values: [...claims, actor, requestId, appId, keyId, address] }
+  }
+
+  #statementsOf({ kind }: CallerScope): Context {
+    if (kind === 'caller') return this.#callerContext
+    return kind === 'anonymous' ? this.#anonymousContext : this.#unrestrictedContext
   }
 }
 
-/** The claims that policies read, in the order of {@link UserDatabase}'s context values. */
+/** The statement that a transaction begins with. */
+interface Context {
+  readonly plain: Statement
+  readonly withOrigin: Statement
+}
+
+function createContext(fixed: Readonly<Record<string, string>>, variables: readonly string[]): Context {
+  const settings = Object.entries(fixed).map(([name, value]) => `set_config('${name}', '${value}', true)`)
+  const selecting = (names: readonly string[]) =>
+    statement(
+      `select ${[...settings, ...names.map((name, index) => `set_config('${name}', $${index + 1}, true)`)].join(', ')}`,
+    )
+  return { plain: selecting(variables), withOrigin: selecting([...variables, ...originVariables]) }
+}
+
+function claimsOf(scope: CallerScope): string[] {
+  if (scope.kind === 'unrestricted') return []
+  if (scope.kind === 'anonymous') return callerVariables.map(() => '')
+  const { userId, email, isEmailVerified, aal, isAnonymous, sessionId } = scope
+  return [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
+}
+
+/** The claims that policies read, in the order of {@link claimsOf}. */
 const callerVariables = [
   'basalt.user_id',
   'basalt.user_email',

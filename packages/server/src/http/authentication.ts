@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
-import { challenge, requireWriteScope, tokenRequired } from './grants.ts'
+import { requireWriteScope } from './grants.ts'
 import {
   type AdminIdentity,
   anonymousIdentity,
@@ -20,6 +20,8 @@ export interface AuthenticationOptions {
   /** Asked in order; the first that recognizes a token decides. */
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
+  /** Where programs learn how to get tokens (RFC 9728); undefined while they cannot. */
+  readonly resourceMetadataUrl?: (() => string) | undefined
 }
 
 /** Limits the requests of apps. */
@@ -90,12 +92,13 @@ interface Entrance {
 
 function createGuard(
   { guard, programs, admitsAnonymous }: Entrance,
-  { isRequired, verifiers, limiter }: AuthenticationOptions,
+  { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
 ): GuardHook {
+  const challenge = createChallenge(programs === undefined ? undefined : resourceMetadataUrl)
   return (request, reply, done) => {
     reply.header('cache-control', 'no-store')
     const settle = (verdict: Verdict) => {
-      const refusal = judge(guard, programs, verdict)
+      const refusal = judge(guard, programs, verdict, challenge)
       if (refusal === undefined && 'identity' in verdict) request.identity = verdict.identity
       if (refusal === undefined && 'pending' in verdict) request.pending = verdict.pending
       const { identity } = request
@@ -122,7 +125,7 @@ function createGuard(
     if (admitsAnonymous !== undefined && request.headers.authorization === undefined) {
       const enter = (isAdmitted: boolean) => {
         if (isAdmitted) request.identity = anonymousIdentity
-        done(isAdmitted ? undefined : tokenRequired())
+        done(isAdmitted ? undefined : challenge(httpErrors.missingAuthorization()))
       }
       const admission = admitsAnonymous(request)
       if (admission instanceof Promise) admission.then(enter, done)
@@ -162,6 +165,7 @@ function judge(
   guard: Exclude<Guard, 'public'>,
   programs: ProgramAccess | undefined,
   verdict: Verdict,
+  challenge: Challenge,
 ): AppError | undefined {
   if ('refusal' in verdict) {
     const isPending = verdict.refusal === 'pending' && verdict.pending !== undefined
@@ -232,4 +236,15 @@ function hasOneAuthorization(rawHeaders: readonly string[]): boolean {
     if (name?.length === 13 && name.toLowerCase() === 'authorization') count += 1
   }
   return count === 1
+}
+
+/** Names the scheme of a 401 (RFC 9110 §11.6.1). */
+type Challenge = (error: AppError) => AppError
+
+/** @param resourceMetadataUrl of a route that programs may call (RFC 9728 §5.1) */
+function createChallenge(resourceMetadataUrl: (() => string) | undefined): Challenge {
+  return (error) => {
+    const parameter = resourceMetadataUrl === undefined ? '' : ` resource_metadata="${resourceMetadataUrl()}"`
+    return error.with({ headers: { 'www-authenticate': `Bearer${parameter}` } })
+  }
 }

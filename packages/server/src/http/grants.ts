@@ -14,14 +14,9 @@ export function requireProcedure(scope: CallerScope, procedure: string): void {
   if (tables?.has(`rpc:${procedure}`) === false) throw httpErrors.insufficientScope('access to this function')
 }
 
-/** What a request without a token is answered where it may do nothing. */
+/** What a request without a token is answered where it may do nothing. RFC 9110 §11.6.1: a 401 names the scheme. */
 export function tokenRequired(): AppError {
-  return challenge(httpErrors.missingAuthorization())
-}
-
-/** RFC 9110 §11.6.1: a 401 names the scheme. */
-export function challenge(error: AppError): AppError {
-  return error.with({ headers: { 'www-authenticate': 'Bearer' } })
+  return httpErrors.missingAuthorization().with({ headers: { 'www-authenticate': 'Bearer' } })
 }
 
 /** Makes sure that a program may write. @throws AppError insufficient_scope */
