@@ -38,6 +38,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   overview: ['admin'],
   'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys', 'social-login'],
   passkeys: ['accounts', 'mfa', 'throttle'],
+  procedures: ['collections'],
   push: ['audit'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],

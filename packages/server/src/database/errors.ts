@@ -154,7 +154,7 @@ const busy: Translation = () => databaseErrors.databaseBusy().retryAfter(1)
 const unavailable: Translation = () => databaseErrors.databaseUnavailable().retryAfter(1)
 
 /** Whether PL/pgSQL's RAISE made it: whatever the code, its author wrote the message to be read. */
-function isRaised(error: pg.DatabaseError): boolean {
+export function isRaised(error: pg.DatabaseError): boolean {
   return error.routine === 'exec_stmt_raise'
 }
 

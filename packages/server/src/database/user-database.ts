@@ -18,12 +18,21 @@ import { observed, type StatementObserver } from './statement-observer.ts'
 /** The role every caller with a token works as. */
 export const callerRole = 'basalt_authenticated'
 
-const becomeLogin: Call = { statement: statement("select set_config('role', 'none', true)"), values: [] }
-const becomeCaller: Call = {
-  statement: statement(`select set_config('role', '${callerRole}', true)`),
-  values: [],
+/** The role of every request without a token. It may do nothing that the operator has not granted to it. */
+export const anonymousRole = 'basalt_anonymous'
+
+function become(role: string): Call {
+  return { statement: statement(`select set_config('role', '${role}', true)`), values: [] }
 }
 
+const becomeLogin = become('none')
+/** Of the scopes that do not work as the login role. */
+const becomeRole = { caller: become(callerRole), anonymous: become(anonymousRole) }
+
+const refuseWrites: Call = {
+  statement: statement("select set_config('transaction_read_only', 'on', true)"),
+  values: [],
+}
 const commit: Call = { statement: statement('commit'), values: [] }
 
 const limitStatements = statement(`select set_config('statement_timeout', $1, true)`)
@@ -49,6 +58,8 @@ export type CallerScope =
       /** Undefined for people. */
       readonly grant?: Grant
     }
+  /** A request without a token: policies apply, and see no claims. */
+  | { readonly kind: 'anonymous' }
   /** The administrator, or any caller while auth is off: the login role, without policies. */
   | { readonly kind: 'unrestricted' }
 
@@ -73,7 +84,7 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
 
 /** Which request a write belongs to, for the record of changes in audited tables. */
 export interface Origin {
-  /** `user`, `admin` or `open`. */
+  /** `user`, `admin`, `anonymous` or `open`. */
   readonly actor: string
   readonly requestId: string
   readonly appId: string
@@ -95,6 +106,8 @@ export interface RunOptions {
   readonly origin?: Origin | undefined
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
+  /** Whether PostgreSQL refuses to write, whatever functions do. */
+  readonly isReadOnly?: boolean
   /** Whether the client has disconnected; its statement is then cancelled. */
   readonly isAbandoned?: () => boolean
 }
@@ -113,6 +126,7 @@ export class UserDatabase {
   readonly #pool: Pool
   readonly #reads: ReadQueue
   readonly #callerContext: Context
+  readonly #anonymousContext: Context
   readonly #unrestrictedContext: Context
   #observe: StatementObserver | undefined
 
@@ -122,8 +136,8 @@ export class UserDatabase {
   constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>) {
     this.#pool = pool
     this.#reads = new ReadQueue(pool)
-    const fixed = { role: callerRole, ...sessionSettings }
-    this.#callerContext = createContext(fixed, callerVariables)
+    this.#callerContext = createContext({ role: callerRole, ...sessionSettings }, callerVariables)
+    this.#anonymousContext = createContext({ role: anonymousRole, ...sessionSettings }, callerVariables)
     // Where the login role cannot bypass a policy the statement fails instead of silently seeing less.
     this.#unrestrictedContext = createContext({ row_security: 'off', ...sessionSettings }, [])
   }
@@ -144,7 +158,7 @@ export class UserDatabase {
    * @throws ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    const running = this.#attempt(this.#assemble(scope, steps, options.origin), options, 1)
+    const running = this.#attempt(this.#assemble(scope, steps, options), options, 1)
     return this.#observe === undefined
       ? running
       : observed(this.#observe, () => steps.map(({ statement }) => statement.text).join(';\n'), running)
@@ -209,27 +223,38 @@ export class UserDatabase {
   }
 
   /** Puts the context before the steps, and changes of the role around those of the login role. */
-  #assemble(scope: CallerScope, steps: readonly Step[], origin?: Origin): Assembled {
+  #assemble(
+    scope: CallerScope,
+    steps: readonly Step[],
+    { origin, isReadOnly = false }: Partial<RunOptions> = {},
+  ): Assembled {
     const calls: Call[] = [this.#contextOf(scope, origin)]
+    if (isReadOnly) calls.push(refuseWrites)
+    const role = scope.kind === 'unrestricted' ? undefined : becomeRole[scope.kind]
     const places: number[] = []
     let isLogin = false
     for (const step of steps) {
-      const wantsLogin = scope.kind === 'caller' && step.asLogin === true
-      if (wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : becomeCaller)
+      const wantsLogin = role !== undefined && step.asLogin === true
+      if (role !== undefined && wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : role)
       isLogin = wantsLogin
       places.push(calls.push(step) - 1)
     }
     // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
-    if (isLogin) calls.push(becomeCaller)
+    if (role !== undefined && isLogin) calls.push(role)
     return { calls, steps, places }
   }
 
   #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
-    const { plain, withOrigin } = scope.kind === 'caller' ? this.#callerContext : this.#unrestrictedContext
-    const claims = scope.kind === 'caller' ? claimsOf(scope) : []
+    const { plain, withOrigin } = this.#statementsOf(scope)
+    const claims = claimsOf(scope)
     if (origin === undefined) return { statement: plain, values: claims }
     const { actor, requestId, appId, keyId, address } = origin
     return { statement: withOrigin, values: [...claims, actor, requestId, appId, keyId, address] }
+  }
+
+  #statementsOf({ kind }: CallerScope): Context {
+    if (kind === 'caller') return this.#callerContext
+    return kind === 'anonymous' ? this.#anonymousContext : this.#unrestrictedContext
   }
 }
 
@@ -248,14 +273,10 @@ function createContext(fixed: Readonly<Record<string, string>>, variables: reado
   return { plain: selecting(variables), withOrigin: selecting([...variables, ...originVariables]) }
 }
 
-function claimsOf({
-  userId,
-  email,
-  isEmailVerified,
-  aal,
-  isAnonymous,
-  sessionId,
-}: CallerScope & { readonly kind: 'caller' }): string[] {
+function claimsOf(scope: CallerScope): string[] {
+  if (scope.kind === 'unrestricted') return []
+  if (scope.kind === 'anonymous') return callerVariables.map(() => '')
+  const { userId, email, isEmailVerified, aal, isAnonymous, sessionId } = scope
   return [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
 }
 

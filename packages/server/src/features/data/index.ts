@@ -3,6 +3,7 @@ import type { Platform } from '../../platform.ts'
 import { collections } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
 import { matviews } from './matviews/index.ts'
+import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
 import { StoredDefinitions, search } from './search/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
@@ -18,26 +19,29 @@ export function wireData(
     configName: config.api.text_search_config,
   })
   const embedder = embedders.find()
+  const deps = {
+    catalog,
+    database: database.user,
+    changes,
+    searches,
+    isAudited: config.audit.tables.length > 0,
+    isDevelopment,
+    limits: {
+      maxFacetBuckets: config.api.max_facet_buckets,
+      aggregateEnabled: config.api.aggregate_enabled,
+      maxGroups: config.api.max_groups,
+    },
+  }
   return {
     features: [
       collections({
-        catalog,
-        database: database.user,
+        ...deps,
         aside: database.aside,
         log,
-        changes,
         embedder:
           embedder === undefined
             ? undefined
             : { dimensions: embedder.model.dimensions, embed: createQueryEmbeddings(embedder) },
-        searches,
-        isAudited: config.audit.tables.length > 0,
-        isDevelopment,
-        limits: {
-          maxFacetBuckets: config.api.max_facet_buckets,
-          aggregateEnabled: config.api.aggregate_enabled,
-          maxGroups: config.api.max_groups,
-        },
         exportLimits: {
           maxRows: config.api.export_max_rows,
           timeoutMs: config.api.export_timeout * 1000,
@@ -46,6 +50,7 @@ export function wireData(
         },
         bulkLimit: config.api.bulk_max_rows,
       }),
+      procedures(deps),
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),
       vectorIndexes({ database, catalog }),

@@ -77,6 +77,12 @@ const rows = {
     '/api/collections/:table/:id': 'PATCH DELETE',
     '/api/collections/:table/batch': 'POST',
   },
+  procedure: {
+    '/api/rpc/:procedure': 'POST',
+  },
+  'procedure that reads': {
+    '/api/rpc/:procedure': 'GET',
+  },
   stream: {
     '/api/realtime': 'GET',
   },
@@ -246,7 +252,8 @@ function everywhere(answer: Answer, except: Partial<Record<Access, Answer>>): Re
 }
 
 const forAdmins = { admin: 'admin_required', 'second factor': 'no_pending_mfa' } as const
-const forPrograms = { document: 'in', read: 'in', stream: 'in' } as const
+const forPrograms = { document: 'in', read: 'in', 'procedure that reads': 'in', stream: 'in' } as const
+const forWritingPrograms = { ...forPrograms, write: 'in', procedure: 'in' } as const
 const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
 
 /** What each credential is answered. */
@@ -266,18 +273,24 @@ const expected = {
   'mistyped key': everywhere('invalid_token', forAdmins),
   'revoked key': everywhere('invalid_token', forAdmins),
   'readonly key': everywhere('insufficient_scope', forPrograms),
-  'readwrite key': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
-  'key with tables': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
-  '* key': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'readwrite key': everywhere('insufficient_scope', forWritingPrograms),
+  'key with tables': everywhere('insufficient_scope', {
+    ...forPrograms,
+    write: 'in',
+    'procedure that reads': 'insufficient_scope',
+  }),
+  '* key': everywhere('insufficient_scope', forWritingPrograms),
   'readonly token of a client': everywhere('insufficient_scope', forPrograms),
-  'token of a client': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
-  'token of a client for itself': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'token of a client': everywhere('insufficient_scope', forWritingPrograms),
+  'token of a client for itself': everywhere('insufficient_scope', forWritingPrograms),
   'revoked token of a client': everywhere('invalid_token', forAdmins),
   administrator: everywhere('invalid_token', {
     document: 'in',
     link: 'in',
     read: 'in',
     write: 'in',
+    procedure: 'in',
+    'procedure that reads': 'in',
     admin: 'in',
     'second factor': 'no_pending_mfa',
   }),

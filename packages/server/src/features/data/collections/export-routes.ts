@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AdmitsAnonymous } from '../../../http/route-config.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { exportSchemas as schemas } from './export-schemas.ts'
 import type { ExportFormat } from './parse/export.ts'
@@ -6,7 +7,13 @@ import { callerOf, queryOf } from './request.ts'
 import type { CollectionService } from './service.ts'
 
 /** Files of a collection. Their names are those of records that cannot be read by a key that equals them. */
-export function addExportRoutes(app: HttpServer, service: Pick<CollectionService, 'openExport'>): void {
+export function addExportRoutes(
+  app: HttpServer,
+  service: Pick<CollectionService, 'openExport'>,
+  admitsAnonymous: AdmitsAnonymous,
+): void {
+  const configOf = (operation: string) =>
+    ({ guard: 'data', programs: 'read', operation, admitsAnonymous }) as const
   app.get<ExportRoute>(
     '/api/collections/:table/export.csv',
     { config: configOf('collections.exportCsv'), schema: schemas.csv },
@@ -36,10 +43,6 @@ export function addExportRoutes(app: HttpServer, service: Pick<CollectionService
     reply.trailer(truncatedTrailer, async () => String(rows.isCut))
     return reply.send(rows)
   }
-}
-
-function configOf(operation: string) {
-  return { guard: 'data', programs: 'read', operation } as const
 }
 
 interface ExportRoute {

@@ -26,7 +26,7 @@ function listFragments(plan: ListPlan): readonly Sql[] {
 }
 
 /** The body of a list, around the items as Postgres wrote them. */
-function formatPage(plan: ListPlan, [page, estimate]: readonly Answer[]): string {
+export function formatPage(plan: ListPlan, [page, estimate]: readonly Answer[]): string {
   const { paging, perPage } = plan
   const row = page?.rows[0] ?? []
   const [items = '[]', beside = null] = row

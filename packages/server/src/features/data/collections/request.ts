@@ -26,3 +26,8 @@ export function queryOf(request: FastifyRequest): string {
   const start = request.url.indexOf('?')
   return start === -1 ? '' : request.url.slice(start + 1)
 }
+
+/** The body as sent. */
+export function bodyOf(request: FastifyRequest): string {
+  return typeof request.body === 'string' ? request.body : ''
+}

@@ -1,15 +1,18 @@
 import type { FastifyRequest } from 'fastify'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { acceptJsonText } from '../../../http/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { addExportRoutes } from './export-routes.ts'
-import { callerOf, queryOf } from './request.ts'
+import { createAdmission, isAnyWritable, isOpenFor } from './public-access.ts'
+import { bodyOf, callerOf, queryOf } from './request.ts'
 import { routeSchemas as schemas } from './schemas.ts'
 import type { CollectionService } from './service.ts'
 
 const json = 'application/json; charset=utf-8'
 
 /** The data API. Bodies stay text: Postgres reads them. */
-export function collectionRoutes(app: HttpServer, service: CollectionService): void {
+export function collectionRoutes(app: HttpServer, service: CollectionService, catalog: LiveCatalog): void {
+  const admitWhere = createAdmission(catalog)
   void app.register(async (scope) => {
     acceptJsonText(scope)
     // The schemas describe the routes for people; what is right depends on the table.
@@ -17,7 +20,15 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.get<CollectionRoute>(
       '/api/collections/:table',
-      { config: { guard: 'data', programs: 'read', operation: 'collections.list' }, schema: schemas.list },
+      {
+        config: {
+          guard: 'data',
+          programs: 'read',
+          operation: 'collections.list',
+          admitsAnonymous: admitWhere(isOpenFor('select')),
+        },
+        schema: schemas.list,
+      },
       async (request, reply) => {
         const { body, durationMs } = await service.list(
           callerOf(request, reply),
@@ -32,7 +43,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.post<CollectionRoute>(
       '/api/collections/:table',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.create' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.create',
+          admitsAnonymous: admitWhere(isOpenFor('insert')),
+        },
         schema: schemas.create,
       },
       async (request, reply) => {
@@ -49,7 +65,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.patch<CollectionRoute>(
       '/api/collections/:table',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.updateAll' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.updateAll',
+          admitsAnonymous: admitWhere(isOpenFor('update')),
+        },
         schema: schemas.updateAll,
       },
       async (request, reply) =>
@@ -68,7 +89,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.delete<CollectionRoute>(
       '/api/collections/:table',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.deleteAll' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.deleteAll',
+          admitsAnonymous: admitWhere(isOpenFor('delete')),
+        },
         schema: schemas.removeAll,
       },
       async (request, reply) =>
@@ -79,7 +105,15 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.post<CollectionRoute>(
       '/api/collections/:table/batch',
-      { config: { guard: 'data', programs: 'write', operation: 'collections.batch' }, schema: schemas.batch },
+      {
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.batch',
+          admitsAnonymous: admitWhere(isOpenFor('insert', 'update', 'delete')),
+        },
+        schema: schemas.batch,
+      },
       async (request, reply) =>
         reply
           .type(json)
@@ -96,7 +130,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.get<FacetRoute>(
       '/api/collections/:table/facets/:column/search',
       {
-        config: { guard: 'data', programs: 'read', operation: 'collections.searchFacet' },
+        config: {
+          guard: 'data',
+          programs: 'read',
+          operation: 'collections.searchFacet',
+          admitsAnonymous: admitWhere(isOpenFor('select')),
+        },
         schema: schemas.searchFacet,
       },
       async (request, reply) => {
@@ -105,11 +144,19 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
       },
     )
 
-    addExportRoutes(scope, service)
+    addExportRoutes(scope, service, admitWhere(isOpenFor('select')))
 
     scope.get<RecordRoute>(
       '/api/collections/:table/:id',
-      { config: { guard: 'data', programs: 'read', operation: 'collections.get' }, schema: schemas.get },
+      {
+        config: {
+          guard: 'data',
+          programs: 'read',
+          operation: 'collections.get',
+          admitsAnonymous: admitWhere(isOpenFor('select')),
+        },
+        schema: schemas.get,
+      },
       async (request, reply) =>
         reply
           .type(json)
@@ -126,7 +173,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.patch<RecordRoute>(
       '/api/collections/:table/:id',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.update' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.update',
+          admitsAnonymous: admitWhere(isOpenFor('update')),
+        },
         schema: schemas.update,
       },
       async (request, reply) =>
@@ -146,7 +198,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.delete<RecordRoute>(
       '/api/collections/:table/:id',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.delete' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.delete',
+          admitsAnonymous: admitWhere(isOpenFor('delete')),
+        },
         schema: schemas.remove,
       },
       async (request, reply) => {
@@ -159,7 +216,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.post(
       '/api/batch',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.batchAcross' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.batchAcross',
+          admitsAnonymous: admitWhere(isAnyWritable),
+        },
         schema: schemas.batchAcross,
       },
       async (request, reply) =>
@@ -186,8 +248,4 @@ interface RecordRoute {
 function idOf(request: FastifyRequest): string {
   const [path = ''] = request.url.split('?', 1)
   return path.split('/')[4] ?? ''
-}
-
-function bodyOf(request: FastifyRequest): string {
-  return typeof request.body === 'string' ? request.body : ''
 }

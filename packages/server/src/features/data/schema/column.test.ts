@@ -35,6 +35,7 @@ function column(base: string, typeName: string): Column {
     isGenerated: false,
     comment: undefined,
     callersMaySelect: true,
+    anonymousMaySelect: false,
   }
 }
 

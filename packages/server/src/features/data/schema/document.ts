@@ -46,8 +46,8 @@ export function describeCatalog(
     ),
     functions: describeFunctions(
       catalog.functions.filter(
-        ({ name, callersMayExecute }) =>
-          viewer === 'administrator' || (callersMayExecute && tables?.has(`rpc:${name}`) !== false),
+        ({ procedure, callersMayExecute }) =>
+          viewer === 'administrator' || (callersMayExecute && tables?.has(`rpc:${procedure}`) !== false),
       ),
     ),
     schemas: catalog.schemas,
@@ -188,7 +188,9 @@ function describeFunctions(functions: readonly DatabaseFunction[]): Record<strin
   const described = new Map<string, object>()
   for (const item of functions) {
     const name = `${item.schema}.${item.name}`
-    const key = described.has(name) ? `${name}(${item.parameters.map(({ type }) => type).join(', ')})` : name
+    const key = described.has(name)
+      ? `${name}(${item.parameters.map(({ typeName }) => typeName).join(', ')})`
+      : name
     described.set(key, describeFunction(item))
   }
   return Object.fromEntries(described)
@@ -202,9 +204,9 @@ function describeFunction(item: DatabaseFunction): object {
     parameters:
       item.parameters.length === 0
         ? null
-        : item.parameters.map(({ name, type, isVariadic }, index) => ({
+        : item.parameters.map(({ name, typeName, isVariadic }, index) => ({
             name,
-            type,
+            type: typeName,
             position: index + 1,
             ...(isVariadic ? { isVariadic } : {}),
           })),

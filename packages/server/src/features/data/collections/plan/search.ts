@@ -86,16 +86,20 @@ export function requireHighlightable(relation: Relation): void {
 
 export const highlightNames = ['_highlight', '_highlightResult'] as const
 
+/** A request without a token reads no index past the policies: the role is granted nothing but what the operator says. */
+function mayReadPlaces({ callersMayReadSystemColumns }: Relation, reader: Reader): boolean {
+  return reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns)
+}
+
 function findCandidates(
   relation: Relation,
   vector: SearchVector,
   reader: Reader,
   isFuzzy: boolean,
 ): SearchCandidates | undefined {
-  const areNeeded = isFuzzy || (reader === 'caller' && relation.rlsEnabled)
+  const areNeeded = isFuzzy || (reader !== 'unrestricted' && relation.rlsEnabled)
   // Whoever asks an index for places of rows has to read past the policies, and the statement has to see the places.
-  if (!areNeeded || !relation.isBypassed || (reader === 'caller' && !relation.callersMayReadSystemColumns))
-    return undefined
+  if (!areNeeded || !relation.isBypassed || !mayReadPlaces(relation, reader)) return undefined
   const names = searchIndexNames(relation, vector)
   const has = (name: string) => relation.indexes.some((index) => index.name === name && index.isValid)
   if (!has(names.vector) || (isFuzzy && !has(names.trigram))) return undefined

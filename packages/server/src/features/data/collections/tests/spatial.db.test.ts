@@ -369,6 +369,27 @@ describe('geometry and geography', () => {
     await app.sql(`delete from basalt.realtime_tables where table_name = 'stop'`)
   })
 
+  test('are GeoJSON in the arguments and results of functions', async () => {
+    await app.sql(`
+      create function moved(p "Ext 1".geometry, g "Ext 1".geography default null) returns "Ext 1".geometry
+        language sql immutable as 'select p';
+      create function visits(p "Ext 1".geography) returns table (at date, place "Ext 1".geography) language sql stable
+        as $$ select date '2026-01-02', p $$;
+      create function visited(p "Ext 1".geography) returns visit language sql stable
+        as $$ select row('2026-01-02', p)::visit $$`)
+    const point = { type: 'Point', coordinates: [13.4, 52.5] }
+    const rpc = (name: string, body: object) => app.request('POST', `/api/rpc/${name}`, { token, body })
+    expect((await rpc('moved', { p: point })).json).toEqual(point)
+    expect((await rpc('moved', { p: 'POINT(13.4 52.5)', g: point })).json).toEqual(point)
+    expect((await rpc('visits', { p: point })).json).toEqual([{ at: '2026-01-02', place: point }])
+    expect((await rpc('visited', { p: point })).json).toEqual({ at: '2026-01-02', place: point })
+    expect((await rpc('visited', { p: null })).json).toEqual({ at: '2026-01-02', place: null })
+    const query = encodeURIComponent(JSON.stringify(point))
+    expect((await app.request('GET', `/api/rpc/moved?p=${query}`, { token })).json).toEqual(point)
+    const wrong = await rpc('moved', { p: { type: 'Point', coordinates: ['x', 1] } })
+    expect(envelope(wrong)).toMatchObject({ code: 400, error: 'invalid_geometry' })
+  })
+
   test('are objects in the schema document', async () => {
     const { json } = await app.request('GET', '/api/schema', { token })
     const columns = Object.fromEntries(
