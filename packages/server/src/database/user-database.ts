@@ -26,6 +26,23 @@ const becomeCaller: Call = {
 
 const commit: Call = { statement: statement('commit'), values: [] }
 
+const begin: Call = { statement: statement('begin isolation level read committed'), values: [] }
+const changeSetting = statement('select set_config($1, $2, true)')
+
+type Settings = Readonly<Record<string, string>>
+
+/** A transaction of a caller that takes several messages. */
+export interface UserTransaction {
+  /**
+   * Runs the steps in one message, as the caller unless they say otherwise.
+   *
+   * @throws StatementFailed with the index of the failing step; the transaction goes on from a savepoint
+   */
+  run(steps: readonly Step[]): Promise<readonly Answer[]>
+  /** Runs a `copy … from stdin` as the login role. */
+  copyAsLogin(command: string, source: AsyncIterable<Buffer>): Promise<void>
+}
+
 /** What a program may do with the data of the user it acts for. */
 export interface Grant {
   readonly mayWrite: boolean
@@ -179,6 +196,49 @@ export class UserDatabase {
     })
   }
 
+  /**
+   * Runs the work as the caller in a transaction of several messages: committed when it returns, rolled back when it
+   * throws. For what takes longer than a request may, on a connection beside the pools.
+   *
+   * @param settings of the transaction, such as another `statement_timeout`
+   */
+  async transaction<Result>(
+    connection: Connection,
+    scope: CallerScope,
+    { origin, settings = {} }: { readonly origin?: Origin | undefined; readonly settings?: Settings },
+    work: (transaction: UserTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const run = async (steps: readonly Step[]): Promise<readonly Answer[]> => {
+      const message = placeSteps(scope, steps)
+      try {
+        const answers = await connection.send(message.calls)
+        return message.places.map((place) => answers[place] ?? noAnswer)
+      } catch (error) {
+        throw locateFailure(error, message)
+      }
+    }
+    try {
+      await connection.send([begin, ...this.#prepare(scope, origin)])
+      for (const [name, value] of Object.entries(settings)) {
+        await connection.send([{ statement: changeSetting, values: [name, value] }])
+      }
+      const result = await work({
+        run,
+        copyAsLogin: async (command, source) => {
+          await connection.send([becomeLogin])
+          await connection.copyIn(command, source)
+          if (scope.kind === 'caller') await connection.send([becomeCaller])
+        },
+      })
+      await connection.send([commit])
+      return result
+    } catch (error) {
+      // A connection whose rollback fails is in an unknown state and must not be used again.
+      await connection.script('rollback').catch(() => connection.destroy())
+      throw error
+    }
+  }
+
   #attempt(message: Assembled, options: RunOptions, attempt: number): Promise<readonly Answer[]> {
     return this.#send(message.calls, options).then(
       (answers) => message.places.map((place) => answers[place] ?? noAnswer),
@@ -200,24 +260,19 @@ export class UserDatabase {
     })
   }
 
-  /** Puts the context before the steps, and changes of the role around those of the login role. */
+  /** Puts the context before the steps. */
   #assemble(scope: CallerScope, steps: readonly Step[], origin?: Origin): Assembled {
-    const calls: Call[] = [this.#contextOf(scope)]
-    if (origin !== undefined) {
-      const { actor, requestId, appId, keyId, address } = origin
-      calls.push({ statement: noteOrigin, values: [actor, requestId, appId, keyId, address] })
-    }
-    const places: number[] = []
-    let isLogin = false
-    for (const step of steps) {
-      const wantsLogin = scope.kind === 'caller' && step.asLogin === true
-      if (wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : becomeCaller)
-      isLogin = wantsLogin
-      places.push(calls.push(step) - 1)
-    }
-    // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
-    if (isLogin) calls.push(becomeCaller)
-    return { calls, steps, places }
+    return placeSteps(scope, steps, this.#prepare(scope, origin))
+  }
+
+  /** What a transaction begins with. */
+  #prepare(scope: CallerScope, origin: Origin | undefined): readonly Call[] {
+    if (origin === undefined) return [this.#contextOf(scope)]
+    const { actor, requestId, appId, keyId, address } = origin
+    return [
+      this.#contextOf(scope),
+      { statement: noteOrigin, values: [actor, requestId, appId, keyId, address] },
+    ]
   }
 
   #contextOf(scope: CallerScope): Call {
@@ -226,6 +281,22 @@ export class UserDatabase {
     const values = [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
     return { statement: this.#callerContext, values }
   }
+}
+
+/** Puts changes of the role around the steps of the login role. @param before calls that come first */
+function placeSteps(scope: CallerScope, steps: readonly Step[], before: readonly Call[] = []): Assembled {
+  const calls: Call[] = [...before]
+  const places: number[] = []
+  let isLogin = false
+  for (const step of steps) {
+    const wantsLogin = scope.kind === 'caller' && step.asLogin === true
+    if (wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : becomeCaller)
+    isLogin = wantsLogin
+    places.push(calls.push(step) - 1)
+  }
+  // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
+  if (isLogin) calls.push(becomeCaller)
+  return { calls, steps, places }
 }
 
 /** The claims that policies read, in the order of {@link UserDatabase}'s context values. */
