@@ -1,8 +1,8 @@
-import { parse as parseQueryString } from 'node:querystring'
 import { collectionErrors } from '../errors.ts'
 import { type Cursor, parseCursor } from './cursor.ts'
 import { type Filter, parseFilter } from './filter.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
+import { type Parameters, readParameters } from './parameters.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
 export interface ListQuery extends RecordQuery {
@@ -33,8 +33,14 @@ const maxSortTerms = 10
 const maxExpandPaths = 10
 const maxExpandDepth = 4
 
-/** Parameters of the interface that belong to features this server does not have. */
-const featureParameters = [
+const recordParameters = ['fields', 'expand']
+const listParameters = [
+  ...recordParameters,
+  ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'],
+]
+
+/** Parameters of features that this server does not have. */
+const unsupportedParameters = [
   ...['search', 'fuzzy', 'typo_threshold', 'facets', 'highlight'],
   ...['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance'],
   ...['near', 'within', 'intersects', 'bbox', 'aggregate', 'group', 'disjunctiveFacets'],
@@ -46,7 +52,9 @@ const featureParameters = [
  * @throws AppError naming the parameter and what was expected
  */
 export function parseListQuery(queryString: string): ListQuery {
-  const parameters = readParameters(queryString)
+  const parameters = readParameters(queryString, [...listParameters, ...unsupportedParameters])
+  const unsupported = unsupportedParameters.find((name) => parameters[name] !== undefined)
+  if (unsupported !== undefined) throw collectionErrors.unsupportedParameter(unsupported)
   const { page: pageText, cursor } = parameters
   const page = pageText === undefined ? 1 : Math.max(1, parseInteger('page', pageText))
   const perPageText = parameters.perPage
@@ -74,21 +82,7 @@ export function parseListQuery(queryString: string): ListQuery {
 
 /** Reads the query string of a single record. */
 export function parseRecordQuery(queryString: string): RecordQuery {
-  return readRecordQuery(readParameters(queryString))
-}
-
-type Parameters = Readonly<Record<string, string | undefined>>
-
-function readParameters(queryString: string): Parameters {
-  // Numbers of parameters are bounded by the size of the URL.
-  const parameters = parseQueryString(queryString, '&', '=', { maxKeys: 0 })
-  for (const [name, value] of Object.entries(parameters)) {
-    if (Array.isArray(value))
-      throw collectionErrors.invalidParameter(`parameter "${name}" is given more than once`)
-    if (featureParameters.includes(name)) throw collectionErrors.unsupportedParameter(name)
-  }
-  // Arrays were refused above.
-  return parameters as Parameters
+  return readRecordQuery(readParameters(queryString, recordParameters))
 }
 
 function readRecordQuery(parameters: Parameters): RecordQuery {

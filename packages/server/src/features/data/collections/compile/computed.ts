@@ -1,0 +1,17 @@
+import type { Column } from '../../../../database/catalog/model.ts'
+import type { Sql } from '../../../../database/sql.ts'
+import type { ListPlan } from '../plan/list.ts'
+
+/** A value that records show beside their columns; evaluated for the records of the page alone. */
+export interface ComputedValue {
+  /** Its name in the record. */
+  readonly name: string
+  readonly value: Sql
+  /** Columns that the value reads. */
+  readonly columns: readonly Column[]
+}
+
+/** The computed values of a list whose rows are those of `alias`. */
+export function computedValues(_plan: ListPlan, _alias: string): readonly ComputedValue[] {
+  return []
+}

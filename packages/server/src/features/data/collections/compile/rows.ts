@@ -1,0 +1,15 @@
+import { type Sql, sql } from '../../../../database/sql.ts'
+import type { RowCondition, RowsPlan } from '../plan/rows.ts'
+import { compileFilter } from './filter.ts'
+import { relationName } from './record.ts'
+
+/** `from relation alias where …`: the rows, and of them those for which the further conditions hold. */
+export function compileFrom(rows: RowsPlan, alias: string, further: readonly Sql[] = []): Sql {
+  const conditions = [...rows.conditions.map((condition) => compileCondition(condition, alias)), ...further]
+  const where = conditions.length === 0 ? sql.empty : sql`where ${sql.join(conditions, sql` and `)}`
+  return sql`from ${relationName(rows.relation)} ${sql.id(alias)} ${where}`
+}
+
+function compileCondition(condition: RowCondition, alias: string): Sql {
+  return compileFilter(condition.filter, alias)
+}

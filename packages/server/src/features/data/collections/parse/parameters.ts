@@ -1,0 +1,26 @@
+import { parse as parseQueryString } from 'node:querystring'
+import { httpErrors } from '../../../../http/errors.ts'
+import { suggestion } from '../../../../lib/suggestion.ts'
+import { collectionErrors } from '../errors.ts'
+
+/** Parameters by name, decoded. */
+export type Parameters = Readonly<Record<string, string | undefined>>
+
+/**
+ * Reads a query string whose parameters are `known`. Names that begin with `_` are ignored.
+ *
+ * @throws AppError unknown_parameter with the nearest name, invalid_parameter when one is given twice
+ */
+export function readParameters(queryString: string, known: readonly string[]): Parameters {
+  // Numbers of parameters are bounded by the size of the URL.
+  const parameters = parseQueryString(queryString, '&', '=', { maxKeys: 0 })
+  for (const [name, value] of Object.entries(parameters)) {
+    if (!known.includes(name) && !name.startsWith('_')) {
+      throw httpErrors.unknownParameter(name, suggestion(name, known))
+    }
+    if (Array.isArray(value))
+      throw collectionErrors.invalidParameter(`parameter "${name}" is given more than once`)
+  }
+  // Arrays were refused above.
+  return parameters as Parameters
+}

@@ -1,0 +1,70 @@
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { collectionErrors } from '../errors.ts'
+import type { Cursor } from '../parse/cursor.ts'
+import type { SortTerm } from '../parse/list-query.ts'
+import { requireColumn } from './record.ts'
+
+/** What rows are sorted by. */
+export interface OrderKey {
+  readonly name: string
+  /** Undefined for a system column, where nothing else distinguishes rows. */
+  readonly column: Column | undefined
+  readonly nullable: boolean
+  readonly descending: boolean
+}
+
+export interface OrderPlan {
+  readonly keys: readonly OrderKey[]
+  /** Whether no two rows are equal in all keys. */
+  readonly isTotal: boolean
+}
+
+/** @throws AppError naming the parameter */
+export function planOrder(relation: Relation, sort: readonly SortTerm[]): OrderPlan {
+  const terms = sort.map((term) => planSortTerm(relation, term))
+  const ties = tieBreak(relation, terms)
+  return { keys: [...terms, ...ties], isTotal: relation.rowKey.length > 0 || ties.length > 0 }
+}
+
+/** A key as {@link Cursor} names it. */
+export function describeKey({ name, descending }: OrderKey): string {
+  return descending ? `-${name}` : name
+}
+
+/**
+ * The values of another sort would be compared with the wrong columns.
+ *
+ * @throws AppError invalid_cursor
+ */
+export function requireSameOrder(order: readonly OrderKey[], after: Cursor): void {
+  if (after.length !== order.length) {
+    throw collectionErrors.invalidCursor(
+      `cursor has ${after.length} values but sort has ${order.length} fields`,
+    )
+  }
+  const isSame = order.every((key, index) => describeKey(key) === after[index]?.key)
+  if (!isSame) throw collectionErrors.invalidCursor('it belongs to another sort')
+}
+
+function planSortTerm(relation: Relation, { column: name, descending }: SortTerm): OrderKey {
+  const column = requireColumn(relation, name, 'sort')
+  if (!column.type.hasOrder) {
+    throw collectionErrors.invalidParameter(`sort: ${column.typeName} of column "${name}" has no order`)
+  }
+  return { name, column, nullable: column.nullable, descending }
+}
+
+/** What makes the order total: the missing columns of the row key, else the row's position in its table. */
+function tieBreak(relation: Relation, sort: readonly OrderKey[]): OrderKey[] {
+  const sorted = new Set(sort.map(({ name }) => name))
+  const names = relation.rowKey.length > 0 ? relation.rowKey.map(({ name }) => name) : rowPosition(relation)
+  return names
+    .filter((name) => !sorted.has(name))
+    .map((name) => ({ name, column: relation.column.get(name), nullable: false, descending: false }))
+}
+
+/** Rows of a table have a position in the part they are stored in; those of a view keep the order it gives them. */
+function rowPosition({ kind }: Relation): readonly string[] {
+  const isStored = kind === 'table' || kind === 'partitioned_table' || kind === 'materialized_view'
+  return isStored ? ['tableoid', 'ctid'] : []
+}
