@@ -1,5 +1,5 @@
 import { databaseErrorTable } from './database/errors.ts'
-import { collectionErrorTable } from './features/data/collections/index.ts'
+import { collectionErrorTable, importErrorTable } from './features/data/collections/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
@@ -34,6 +34,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
   Database: databaseErrorTable,
   Collections: collectionErrorTable,
+  Import: importErrorTable,
   Administration: adminErrorTable,
   Usage: usageErrorTable,
   Log: logErrorTable,

@@ -29,6 +29,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'api-keys': ['audit', 'opaque-tokens'],
   apps: ['audit'],
   'auth-settings': ['audit'],
+  collections: ['throttle'],
   jobs: ['audit', 'queue'],
   mail: ['audit', 'throttle'],
   matviews: ['audit', 'throttle'],

@@ -67,6 +67,7 @@ describe('without anything', () => {
         embedded_port: 0,
         require_rls: false,
       },
+      api: { import_max_size_mb: 50, import_max_rows: 100_000, import_timeout: 300 },
       auth: {
         enabled: true,
         jwt_secret: '',

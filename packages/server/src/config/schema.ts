@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { databaseConfig } from '../database/config.ts'
+import { apiConfig } from '../features/data/collections/config.ts'
 import { matviewsConfig } from '../features/data/matviews/config.ts'
 import { jobsConfig } from '../features/events/jobs/config.ts'
 import { eventsConfig } from '../features/events/outbox/config.ts'
@@ -28,6 +29,7 @@ import { loggingConfig } from './logging.ts'
 export const configSchema = Type.Object({
   server: serverConfig,
   database: databaseConfig,
+  api: apiConfig,
   auth: Type.Object({
     ...accountKeys,
     ...mfaKeys,

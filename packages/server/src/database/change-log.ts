@@ -27,6 +27,8 @@ export type ChangeForm = 'record' | 'array'
 export const silentChangeLog: ChangeLog = { capture: () => undefined, committed: () => undefined }
 
 const changesSetting = 'basalt.changed_rows'
+/** The updates among the changes of a write that also creates. */
+const updatesSetting = 'basalt.changed_by_update'
 const rowBeforeSetting = 'basalt.row_before'
 /** Which write leaves its changes; what triggers of `basalt events capture` need not log again. */
 const writeSetting = 'basalt.captured_write'
@@ -45,6 +47,24 @@ export function leaveChanges({ schema, name }: Relation, action: ChangeAction, c
     ${leave(changesSetting, sql`${changes}::text`)} is null or ${leave(writeSetting, write)} is null
   )`
 }
+
+/**
+ * In a write that creates or updates, as its rows conflict: leaves the creates as {@link leaveChanges} does, and the
+ * updates for {@link takeUpdates}. Both are JSON arrays.
+ */
+export function leaveUpserts({ schema, name }: Relation, creates: Sql, updates: Sql): Sql {
+  // Triggers see one kind of write where one row is written at a time, which is so wherever there are any.
+  const write = sql`case when ${updates}::text = '[]'
+    then ${sql.literal(`INSERT ${schema}.${name}`)} else ${sql.literal(`UPDATE ${schema}.${name}`)} end`
+  return sql`(
+    ${leave(changesSetting, sql`${creates}::text`)} is null
+    or ${leave(updatesSetting, sql`${updates}::text`)} is null
+    or ${leave(writeSetting, write)} is null
+  )`
+}
+
+/** Between two capturing calls: makes the updates of {@link leaveUpserts} the changes. */
+export const takeUpdates: Sql = replaceChanges(sql`current_setting(${sql.literal(updatesSetting)})`)
 
 /** One change as JSON, of expressions for JSON. @param oldRecord the record before an update */
 export function changedRow(record: Sql, oldRecord?: Sql): Sql {

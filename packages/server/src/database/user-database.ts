@@ -113,7 +113,7 @@ export interface RunOptions {
 }
 
 /** A serialization failure or a deadlock: nothing happened, another attempt may succeed. */
-const conflictCodes = new Set(['40001', '40P01'])
+export const conflictCodes = new Set(['40001', '40P01'])
 const conflictAttempts = 4
 /** The backend is ending: administrator's command, crash of a sibling, start-up. */
 const endingCodes = new Set(['57P01', '57P02', '57P03'])

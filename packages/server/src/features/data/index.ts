@@ -13,10 +13,16 @@ export function wireData(
     features: [
       collections({
         catalog,
-        database: database.user,
+        database,
         changes,
         isAudited: config.audit.tables.length > 0,
         isDevelopment,
+        limits: {
+          maxSizeMb: config.api.import_max_size_mb,
+          maxRows: config.api.import_max_rows,
+          timeoutSeconds: config.api.import_timeout,
+          rowBytes: config.server.body_limit,
+        },
       }),
       schema(catalog),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),

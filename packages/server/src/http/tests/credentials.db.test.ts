@@ -70,6 +70,7 @@ const rows = {
     '/api/collections/:table': 'POST',
     '/api/collections/:table/:id': 'PATCH DELETE',
     '/api/collections/:table/batch': 'POST',
+    '/api/collections/:table/import': 'POST',
   },
   stream: {
     '/api/realtime': 'GET',

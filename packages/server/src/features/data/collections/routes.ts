@@ -1,9 +1,6 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { identityOf } from '../../../http/authentication.ts'
 import { acceptJsonText } from '../../../http/body.ts'
-import { addressKey } from '../../../http/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import type { Caller } from './caller.ts'
+import { bodyOf, type CollectionRoute, callerOf, idOf, queryOf, type RecordRoute } from './request.ts'
 import { routeSchemas as schemas } from './schemas.ts'
 import type { CollectionService } from './service.ts'
 
@@ -104,38 +101,4 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
         reply.type(json).send(await service.batchAcross(callerOf(request, reply), bodyOf(request))),
     )
   })
-}
-
-interface CollectionRoute {
-  Params: { table: string }
-}
-
-interface RecordRoute {
-  Params: { table: string; id: string }
-}
-
-function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
-  const { kind, scope, appId, keyId = '' } = identityOf(request)
-  return {
-    scope,
-    isAdministrator: kind === 'admin',
-    origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
-    isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
-  }
-}
-
-/** The query string as sent: the collections read it themselves, and remember what it meant. */
-function queryOf(request: FastifyRequest): string {
-  const start = request.url.indexOf('?')
-  return start === -1 ? '' : request.url.slice(start + 1)
-}
-
-/** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
-function idOf(request: FastifyRequest): string {
-  const [path = ''] = request.url.split('?', 1)
-  return path.split('/')[4] ?? ''
-}
-
-function bodyOf(request: FastifyRequest): string {
-  return typeof request.body === 'string' ? request.body : ''
 }

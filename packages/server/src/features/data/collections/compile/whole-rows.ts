@@ -38,9 +38,7 @@ export function compileWholeRows(
   // Of a row whose key the caller may not read nothing more is known than what was left.
   if (!relation.primaryKey.every((column) => visible.includes(column))) return undefined
   const name = relationName(relation)
-  const whole = (alias: string) =>
-    sql`(select row_to_json(s.*)
-      from (select ${compileSelectList(planWholeRecord(relation, 'unrestricted'), alias)}) s)`
+  const whole = (alias: string) => wholeRow(relation, alias)
   if (action === 'create')
     return { check: undefined, before: undefined, after: compileAfter(relation, whole('t'), form) }
   return {
@@ -53,6 +51,17 @@ export function compileWholeRows(
         ? compileAfter(relation, whole('t'), form, takeRowBefore)
         : replaceChanges(sql`json_build_array(${changedRow(takeRowBefore)})`),
   }
+}
+
+function wholeRow(relation: Relation, alias: string): Sql {
+  return sql`(select row_to_json(s.*)
+    from (select ${compileSelectList(planWholeRecord(relation, 'unrestricted'), alias)}) s)`
+}
+
+/** The same after an update of any number of rows, whose old ones stay as they were left. */
+export function compileWholeUpdates(relation: Relation): Sql | undefined {
+  if (compileWholeRows(relation, 'update', 'array') === undefined) return undefined
+  return compileAfter(relation, wholeRow(relation, 't'), 'array', sql`c.change->'oldRecord'`)
 }
 
 /** What was left, each row replaced by the one with its key; by itself when a trigger has moved that away. */
@@ -69,7 +78,7 @@ function compileAfter(relation: Relation, whole: Sql, form: ChangeForm, oldRecor
     form === 'record'
       ? [change, sql`(select ${takeChanges} as change offset 0) c`]
       : [
-          sql`json_agg(${change} order by c.place)`,
+          sql`coalesce(json_agg(${change} order by c.place), '[]')`,
           sql`json_array_elements(${takeChanges}) with ordinality c (change, place)`,
         ]
   return replaceChanges(sql`(

@@ -1,7 +1,5 @@
-import { parse as parseQueryString } from 'node:querystring'
-import { httpErrors } from '../../../../http/errors.ts'
-import { suggestion } from '../../../../lib/suggestion.ts'
 import { collectionErrors } from '../errors.ts'
+import { readParameters } from '../parse/parameters.ts'
 
 /** What an import is asked to do. */
 export interface ImportOptions {
@@ -13,16 +11,9 @@ export interface ImportOptions {
   readonly isDryRun: boolean
 }
 
-const known = ['mode', 'on_conflict', 'dryRun']
-
 /** @throws AppError naming the parameter and what was expected */
 export function parseImportOptions(queryString: string): ImportOptions {
-  const parameters = parseQueryString(queryString, '&', '=', { maxKeys: 0 })
-  for (const [name, value] of Object.entries(parameters)) {
-    if (name.startsWith('_')) continue
-    if (!known.includes(name)) throw httpErrors.unknownParameter(name, suggestion(name, known))
-    if (Array.isArray(value)) throw collectionErrors.invalidParameter(`parameter "${name}" is given more than once`)
-  }
+  const parameters = readParameters(queryString, ['mode', 'on_conflict', 'dryRun'])
   const mode = choose(parameters.mode, 'mode', ['full', 'partial'])
   return {
     isPartial: mode === 'partial',
@@ -32,7 +23,7 @@ export function parseImportOptions(queryString: string): ImportOptions {
 }
 
 function choose<const Choice extends string>(
-  value: unknown,
+  value: string | undefined,
   name: string,
   choices: readonly Choice[],
 ): Choice | undefined {
