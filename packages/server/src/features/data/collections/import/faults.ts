@@ -13,6 +13,8 @@ const policyRoutine = 'ExecWithCheckOptions'
 /** Of rows that two of a statement collide, which one by one they do not. */
 const cardinalityViolation = '21000'
 
+const untranslatableCharacter = '22P05'
+
 /** Whether a row of the statement is to blame, so that others may be fine. */
 export function isFaultOfRow(failure: StatementFailed, isUpserting: boolean): boolean {
   const { error } = failure
@@ -34,7 +36,8 @@ export async function describeRefusal(
   const translated = translateDatabaseFailure(failure)
   const reason = translated === undefined ? 'refused by the database' : describeFault(translated)
   const { code = '' } = failure.error
-  if (!/^(22|XX000|54)/.test(code)) return reason
+  // A character that PostgreSQL does not have spoils the whole row.
+  if (!/^(22|XX000|54)/.test(code) || code === untranslatableCharacter) return reason
   const column = await findColumn(columns, row, transaction, statements)
   return column === undefined ? reason : `${column}: ${reason}`
 }

@@ -36,9 +36,9 @@ create policy own on mine
   with check (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid);
 create table quota (id int primary key, owner_id text default current_setting('basalt.user_id', true));
 alter table quota enable row level security;
-create policy some on quota for select using (true);
+create policy readers on quota for select using (true);
 create function quota_count() returns bigint language sql stable security definer as 'select count(*) from quota';
-create policy three on quota for insert with check (quota_count() < 3);
+create policy three_rows on quota for insert with check (quota_count() < 3);
 create table parted (id int, day date, note text, primary key (id, day)) partition by range (day);
 create table parted_2026 partition of parted for values from ('2026-01-01') to ('2027-01-01');
 create table closed (id int primary key);
@@ -254,7 +254,7 @@ describe('import › JSON', () => {
         { row: 3, message: 'no column that can be written' },
         { row: 4, message: 'unknown column "nmae"; did you mean name?' },
         { row: 5, message: 'name: expected a text, not an object' },
-        { row: 7, message: 'name: invalid value: unsupported Unicode escape sequence' },
+        { row: 7, message: 'invalid value: unsupported Unicode escape sequence' },
       ],
     })
   })
