@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import type { Duplex } from 'node:stream'
 import pg, { type Submittable, type Connection as WireConnection } from 'pg'
 import { serialize } from 'pg-protocol'
 import { ConnectionLost } from './failures.ts'
@@ -40,9 +40,7 @@ export class CopyIn implements Submittable {
       for await (const chunk of this.#source) {
         // An error of the command: what follows would only be skipped.
         if (this.#failure !== undefined || stream.destroyed) break
-        if (!stream.write(serialize.copyData(chunk))) {
-          await Promise.race([once(stream, 'drain'), once(stream, 'close')])
-        }
+        if (!stream.write(serialize.copyData(chunk))) await drained(stream)
       }
       stream.write(serialize.copyDone())
     } catch (error) {
@@ -69,4 +67,12 @@ export class CopyIn implements Submittable {
   handleDataRow(): void {}
   handleEmptyQuery(): void {}
   handlePortalSuspended(): void {}
+}
+
+/** Resolves when the socket accepts more, or is closed. */
+async function drained(stream: Duplex): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  stream.once('drain', resolve).once('close', resolve)
+  await promise
+  stream.off('drain', resolve).off('close', resolve)
 }
