@@ -1,6 +1,7 @@
 import type { Column } from '../../../../database/catalog/model.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import type { ListPlan } from '../plan/list.ts'
+import { compileDistance } from './spatial.ts'
 
 /** A value that records show beside their columns; evaluated for the records of the page alone. */
 export interface ComputedValue {
@@ -12,6 +13,7 @@ export interface ComputedValue {
 }
 
 /** The computed values of a list whose rows are those of `alias`. */
-export function computedValues(_plan: ListPlan, _alias: string): readonly ComputedValue[] {
-  return []
+export function computedValues({ distance }: ListPlan, alias: string): readonly ComputedValue[] {
+  if (distance === undefined) return []
+  return [{ name: '_distance', value: compileDistance(distance, alias), columns: [distance.target.column] }]
 }

@@ -17,8 +17,8 @@ export function compileOrder(order: readonly OrderKey[], alias: string): Sql {
 }
 
 /** What a key sorts by. */
-export function compileKey({ name }: OrderKey, alias: string): Sql {
-  return sql.id(alias, name)
+export function compileKey({ name, computed }: OrderKey, alias: string): Sql {
+  return computed === undefined ? sql.id(alias, name) : computed.compile(alias)
 }
 
 /**
@@ -50,8 +50,14 @@ function pairKeys(order: readonly OrderKey[], cursor: Cursor, alias: string): Ke
     const source = compileKey(key, alias)
     const value = cursor[index]?.value ?? null
     if (value === null) return { ...key, source, value: undefined }
-    return { ...key, source, value: key.column === undefined ? sql`${value}` : bind(key.column, value) }
+    return { ...key, source, value: bindKey(key, value) }
   })
+}
+
+function bindKey({ column, computed }: OrderKey, value: string): Sql {
+  if (computed !== undefined)
+    return sql`${value}::${computed.type === 'real' ? sql`real` : sql`double precision`}`
+  return column === undefined ? sql`${value}` : bind(column, value)
 }
 
 /** Follows from the alternatives, but only as one comparison can it be answered by an index. */

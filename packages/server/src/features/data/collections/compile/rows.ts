@@ -2,6 +2,7 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { RowCondition, RowsPlan } from '../plan/rows.ts'
 import { compileFilter } from './filter.ts'
 import { relationName } from './record.ts'
+import { compileSpatial } from './spatial.ts'
 
 /** `from relation alias where …`: the rows, and of them those for which the further conditions hold. */
 export function compileFrom(rows: RowsPlan, alias: string, further: readonly Sql[] = []): Sql {
@@ -11,5 +12,10 @@ export function compileFrom(rows: RowsPlan, alias: string, further: readonly Sql
 }
 
 function compileCondition(condition: RowCondition, alias: string): Sql {
-  return compileFilter(condition.filter, alias)
+  switch (condition.kind) {
+    case 'filter':
+      return compileFilter(condition.filter, alias)
+    case 'spatial':
+      return compileSpatial(condition.spatial, alias)
+  }
 }

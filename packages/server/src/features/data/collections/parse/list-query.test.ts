@@ -13,6 +13,7 @@ describe('a list', () => {
       fields: undefined,
       expand: [],
       filter: undefined,
+      spatial: [],
       sort: [],
       perPage: 20,
       paging: { kind: 'offset', page: 1, total: 'exact' },
@@ -32,6 +33,7 @@ describe('a list', () => {
     })
     expect(parseListQuery(text)).toEqual({
       fields: ['a', 'b'],
+      spatial: [],
       expand: [['album', 'artist'], ['genre']],
       filter: { kind: 'compare', column: 'id', operator: '=', value: '1', position: 0 },
       sort: [

@@ -1,12 +1,17 @@
 import { collectionErrors } from '../errors.ts'
 import { type Cursor, parseCursor } from './cursor.ts'
+import { type DistanceSort, takeDistanceSort } from './distance-sort.ts'
 import { type Filter, parseFilter } from './filter.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 import { type Parameters, readParameters } from './parameters.ts'
+import { parseSpatial, type SpatialFilter, spatialParameters } from './spatial.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
 export interface ListQuery extends RecordQuery {
   readonly filter: Filter | undefined
+  readonly spatial: readonly SpatialFilter[]
+  /** Sorts before the terms of `sort`. */
+  readonly distance: DistanceSort | undefined
   readonly sort: readonly SortTerm[]
   readonly perPage: number
   readonly paging:
@@ -37,13 +42,14 @@ const recordParameters = ['fields', 'expand']
 const listParameters = [
   ...recordParameters,
   ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'],
+  ...spatialParameters,
 ]
 
 /** Parameters of features that this server does not have. */
 const unsupportedParameters = [
   ...['search', 'fuzzy', 'typo_threshold', 'facets', 'highlight'],
   ...['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance'],
-  ...['near', 'within', 'intersects', 'bbox', 'aggregate', 'group', 'disjunctiveFacets'],
+  ...['aggregate', 'group', 'disjunctiveFacets'],
 ]
 
 /**
@@ -70,10 +76,14 @@ export function parseListQuery(queryString: string): ListQuery {
   }
   const { filter } = parameters
   const total = parseTotal(parameters)
+  const spatial = parseSpatial(parameters)
+  const { distance, rest } = takeDistanceSort(parameters.sort ?? '')
   return {
     ...readRecordQuery(parameters),
     filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
-    sort: parseSort(parameters.sort ?? ''),
+    spatial,
+    distance,
+    sort: parseSort(rest),
     perPage,
     paging:
       cursor === undefined ? { kind: 'offset', page, total } : { kind: 'cursor', after: parseCursor(cursor) },

@@ -1,16 +1,27 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Sql } from '../../../../database/sql.ts'
+import { compileDistanceOrder } from '../compile/spatial.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { SortTerm } from '../parse/list-query.ts'
 import { requireColumn } from './record.ts'
+import type { DistancePlan } from './spatial.ts'
 
 /** What rows are sorted by. */
 export interface OrderKey {
   readonly name: string
-  /** Undefined for a system column, where nothing else distinguishes rows. */
+  /** Undefined for a computed value, and for a system column, where nothing else distinguishes rows. */
   readonly column: Column | undefined
+  /** Undefined for a column. */
+  readonly computed?: ComputedKey
   readonly nullable: boolean
   readonly descending: boolean
+}
+
+/** A value that no column holds. */
+export interface ComputedKey {
+  readonly type: 'real' | 'double precision'
+  compile(alias: string): Sql
 }
 
 export interface OrderPlan {
@@ -20,10 +31,28 @@ export interface OrderPlan {
 }
 
 /** @throws AppError naming the parameter */
-export function planOrder(relation: Relation, sort: readonly SortTerm[]): OrderPlan {
-  const terms = sort.map((term) => planSortTerm(relation, term))
+export function planOrder(
+  relation: Relation,
+  sort: readonly SortTerm[],
+  distance: DistancePlan | undefined,
+): OrderPlan {
+  const named = sort.map((term) => planSortTerm(relation, term))
+  const terms = distance === undefined ? named : [distanceKey(distance), ...named]
   const ties = tieBreak(relation, terms)
   return { keys: [...terms, ...ties], isTotal: relation.rowKey.length > 0 || ties.length > 0 }
+}
+
+/** The nearest first, those without a place last. */
+function distanceKey(distance: DistancePlan): OrderKey {
+  const { target, lng, lat } = distance
+  return {
+    // With the place, so that a cursor belongs to it.
+    name: `${target.column.name}.distance(${lng},${lat})`,
+    column: undefined,
+    computed: { type: 'double precision', compile: (alias) => compileDistanceOrder(distance, alias) },
+    nullable: true,
+    descending: false,
+  }
 }
 
 /** A key as {@link Cursor} names it. */
@@ -56,7 +85,7 @@ function planSortTerm(relation: Relation, { column: name, descending }: SortTerm
 
 /** What makes the order total: the missing columns of the row key, else the row's position in its table. */
 function tieBreak(relation: Relation, sort: readonly OrderKey[]): OrderKey[] {
-  const sorted = new Set(sort.map(({ name }) => name))
+  const sorted = new Set(sort.filter(({ computed }) => computed === undefined).map(({ name }) => name))
   const names = relation.rowKey.length > 0 ? relation.rowKey.map(({ name }) => name) : rowPosition(relation)
   return names
     .filter((name) => !sorted.has(name))
