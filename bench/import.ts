@@ -75,7 +75,9 @@ try {
   )
   await sql('truncate track; alter table track alter owner_id drop not null;')
   const bare = await copyRows()
-  console.log(`the rows alone, made and inserted by PostgreSQL: ${bare.toFixed(1)} s, ${(bare / seconds).toFixed(2)} of it`)
+  console.log(
+    `the rows alone, made and inserted by PostgreSQL: ${bare.toFixed(1)} s, ${(bare / seconds).toFixed(2)} of it`,
+  )
 } finally {
   server.process.kill('SIGTERM')
   await new Promise((resolve) => server.process.once('exit', resolve))

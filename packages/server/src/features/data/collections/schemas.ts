@@ -67,7 +67,25 @@ const listQuery = Type.Object({
   filter: Type.Optional(
     Type.String({ description: "Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`." }),
   ),
-  sort: Type.Optional(Type.String({ description: 'Comma-separated columns; `-` sorts descending.' })),
+  near: Type.Optional(
+    Type.String({
+      description:
+        '`column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column.',
+    }),
+  ),
+  within: Type.Optional(
+    Type.String({ description: '`column,{…}`: within this polygon or these polygons, as GeoJSON.' }),
+  ),
+  intersects: Type.Optional(
+    Type.String({ description: '`column,{…}`: touching this geometry, as GeoJSON.' }),
+  ),
+  bbox: Type.Optional(Type.String({ description: '`column,minLng,minLat,maxLng,maxLat`: in this box.' })),
+  sort: Type.Optional(
+    Type.String({
+      description:
+        'Comma-separated columns; `-` sorts descending. First perhaps `column.distance(lng,lat)`, nearest first, which adds `_distance`.',
+    }),
+  ),
   page: Type.Optional(Type.Integer({ default: 1 })),
   perPage: Type.Optional(Type.Integer({ default: 20, minimum: 1, maximum: 500 })),
   skipTotal: Type.Optional(Type.Boolean({ description: '`true` leaves out the count.' })),

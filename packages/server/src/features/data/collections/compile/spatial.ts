@@ -22,7 +22,8 @@ export function compileSpatial({ target, filter }: SpatialPlan, alias: string): 
     case 'within':
     case 'intersects': {
       const shape = inColumnSystem(target, call('st_geomfromgeojson', sql`${filter.geometry.text}`))
-      const name = filter.kind === 'intersects' ? 'st_intersects' : target.isGeography ? 'st_coveredby' : 'st_within'
+      const name =
+        filter.kind === 'intersects' ? 'st_intersects' : target.isGeography ? 'st_coveredby' : 'st_within'
       return withIndex(target, alias, shape, call(name, comparable(target, alias), shape))
     }
   }
@@ -63,7 +64,9 @@ function compileBox(target: SpatialColumn, box: Box, alias: string): Sql {
  * Metres around the middle of a box that all of it is in: the corners are the farthest, as long as the box spans no more
  * than half of the earth. Undefined for a larger one.
  */
-function circleAround(box: Box): { readonly lng: number; readonly lat: number; readonly radius: number } | undefined {
+function circleAround(
+  box: Box,
+): { readonly lng: number; readonly lat: number; readonly radius: number } | undefined {
   const [south, north] = [Math.max(-90, box.minLat), Math.min(90, box.maxLat)]
   const [west, east] = [Math.max(-180, box.minLng), Math.min(180, box.maxLng)]
   if (south > north || west > east || east - west > 180) return undefined
@@ -80,8 +83,7 @@ const earthRadius = 6_378_137 * 1.01
 function angle(lat: number, otherLat: number, lngBetween: number): number {
   const [from, to, between] = [lat, otherLat, lngBetween].map((degrees) => (degrees * Math.PI) / 180)
   const cosine =
-    Math.sin(from ?? 0) * Math.sin(to ?? 0) +
-    Math.cos(from ?? 0) * Math.cos(to ?? 0) * Math.cos(between ?? 0)
+    Math.sin(from ?? 0) * Math.sin(to ?? 0) + Math.cos(from ?? 0) * Math.cos(to ?? 0) * Math.cos(between ?? 0)
   // Rounding can lead beyond the range of a cosine, and that of a small angle loses digits.
   return Math.acos(Math.min(1, Math.max(-1, cosine))) + 1e-6
 }

@@ -28,7 +28,11 @@ const setSlot = new Slot('set')
 
 /** What fills the slots of the statements below. Rows are counted from 1; `first` and `last` belong to the range. */
 export function rangeSlots(first: number, last: number, columnSet?: number): SlotValues {
-  return { first: String(first), last: String(last), ...(columnSet === undefined ? {} : { set: String(columnSet) }) }
+  return {
+    first: String(first),
+    last: String(last),
+    ...(columnSet === undefined ? {} : { set: String(columnSet) }),
+  }
 }
 
 /** The rows of a range and the places of their sets of columns. */
@@ -112,7 +116,8 @@ function compileConflict(
   const updated = sql.literal(updatedSetting)
   const count = sql`set_config(${updated},
     (coalesce(nullif(current_setting(${updated}, true), ''), '0')::int + 1)::text, true) is not null`
-  const leave = oldRecord === undefined ? sql.empty : sql`and ${leaveOldRecord(sql`${oldRecord}::text`)} is not null`
+  const leave =
+    oldRecord === undefined ? sql.empty : sql`and ${leaveOldRecord(sql`${oldRecord}::text`)} is not null`
   return sql`${target} do update set ${sql.join(assignments)} where ${count} ${leave}`
 }
 

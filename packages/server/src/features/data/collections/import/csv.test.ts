@@ -33,7 +33,11 @@ describe('a CSV', () => {
         fc.array(fc.nat(60), { maxLength: 6 }),
         (records, lineEnd, cuts) => {
           const text = print(records, lineEnd)
-          const places = [0, ...cuts.map((cut) => Math.min(cut, text.length)).sort((a, b) => a - b), text.length]
+          const places = [
+            0,
+            ...cuts.map((cut) => Math.min(cut, text.length)).sort((a, b) => a - b),
+            text.length,
+          ]
           const chunks = places.slice(1).map((end, index) => text.slice(places[index], end))
           expect(fieldsOf(...chunks)).toEqual(records)
         },
@@ -43,8 +47,20 @@ describe('a CSV', () => {
   })
 
   test.each([
-    ['a,b\n1,2\n', [['a', 'b'], ['1', '2']]],
-    ['a,b\r\n1,2', [['a', 'b'], ['1', '2']]],
+    [
+      'a,b\n1,2\n',
+      [
+        ['a', 'b'],
+        ['1', '2'],
+      ],
+    ],
+    [
+      'a,b\r\n1,2',
+      [
+        ['a', 'b'],
+        ['1', '2'],
+      ],
+    ],
     ['a\n\n\r\n"",\n', [['a'], ['', null]]],
     ['a\n""\n', [['a'], ['']]],
     [',\n', [[null, null]]],

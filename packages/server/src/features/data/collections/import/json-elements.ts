@@ -67,7 +67,6 @@ export class JsonArrayReader implements TextReader {
       else if (character === '{' || character === '[') this.#depth += 1
       else if (this.#depth > 0) {
         if (character === '}' || character === ']') this.#depth -= 1
-        continue
       } else if (character === ',' || character === ']') {
         this.#element.add(chunk, start, position)
         start = position + 1

@@ -30,7 +30,9 @@ function choose<const Choice extends string>(
   if (value === undefined) return undefined
   const chosen = choices.find((choice) => choice === value)
   if (chosen === undefined) {
-    throw collectionErrors.invalidParameter(`${name}: expected ${choices.map((choice) => `"${choice}"`).join(' or ')}`)
+    throw collectionErrors.invalidParameter(
+      `${name}: expected ${choices.map((choice) => `"${choice}"`).join(' or ')}`,
+    )
   }
   return chosen
 }

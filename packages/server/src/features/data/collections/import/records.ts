@@ -119,10 +119,10 @@ function describeUnknown({ columns }: Relation, name: string): string {
   return `unknown column "${name}"${suggestion(name, names)}`
 }
 
-function findMisfit(columns: readonly Column[], valueOf: (column: Column) => unknown): string | undefined {
+function findMisfit(columns: readonly Column[], read: (column: Column) => unknown): string | undefined {
   for (const column of columns) {
     try {
-      requireFittingValue(column, valueOf(column))
+      requireFittingValue(column, read(column))
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return describeFault(error)
@@ -134,7 +134,9 @@ function findMisfit(columns: readonly Column[], valueOf: (column: Column) => unk
 /** The message, with what `data` says of a column. */
 export function describeFault({ message, extras: { data = {} } }: AppError): string {
   const details = Object.entries(data).flatMap(([name, detail]) =>
-    typeof detail === 'object' && detail !== null && 'message' in detail ? [`${name}: ${detail.message}`] : [],
+    typeof detail === 'object' && detail !== null && 'message' in detail
+      ? [`${name}: ${detail.message}`]
+      : [],
   )
   return details.length === 0 ? message : `${message} (${details.join('; ')})`
 }
@@ -164,7 +166,8 @@ class CsvRecordReader implements RecordReader {
   #readRecords(records: readonly CsvRecord[]): ReadRecord[] {
     const [first, ...rest] = records
     if (first === undefined) return []
-    if (this.#header !== undefined) return records.map((record) => this.#readRecord(record, this.#header ?? []))
+    if (this.#header !== undefined)
+      return records.map((record) => this.#readRecord(record, this.#header ?? []))
     const header = readHeader(this.#relation, first)
     this.#header = header
     const given = new Set(header.map((each) => each?.column))
@@ -175,7 +178,9 @@ class CsvRecordReader implements RecordReader {
   #readRecord({ fields, fault }: CsvRecord, header: readonly (HeaderColumn | undefined)[]): ReadRecord {
     if (fault !== undefined) return { fault }
     if (fields.length !== header.length) {
-      return { fault: `expected ${header.length} ${header.length === 1 ? 'field' : 'fields'}, got ${fields.length}` }
+      return {
+        fault: `expected ${header.length} ${header.length === 1 ? 'field' : 'fields'}, got ${fields.length}`,
+      }
     }
     let json = ''
     for (const [index, text] of fields.entries()) {

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { httpErrors } from '../../../../http/errors.ts'
 import { bearerSecurity, responses } from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
-import { callerOf, type CollectionRoute, queryOf } from '../request.ts'
+import { type CollectionRoute, callerOf, queryOf } from '../request.ts'
 import { importErrors } from './errors.ts'
 import { parseImportOptions } from './parameters.ts'
 import type { ImportFormat } from './records.ts'
@@ -77,7 +77,10 @@ const importSchema = {
     table: Type.String({ description: 'A table; outside `public` as `schema.table`.' }),
   }),
   querystring: Type.Object({
-    mode: choice(['full', 'partial'], '`full`, the default: every row or none. `partial`: the rows that are accepted.'),
+    mode: choice(
+      ['full', 'partial'],
+      '`full`, the default: every row or none. `partial`: the rows that are accepted.',
+    ),
     on_conflict: choice(
       ['skip', 'update'],
       'What happens to a row whose primary key exists; without it, the row is refused.',

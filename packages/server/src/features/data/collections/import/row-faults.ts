@@ -31,7 +31,10 @@ export class RowFaults {
     this.#count += 1
     if (!this.isListing) return
     const isLong = message.length > messageLimit
-    this.#listed.push({ row, message: isLong ? `${message.slice(0, messageLimit).toWellFormed()}…` : message })
+    this.#listed.push({
+      row,
+      message: isLong ? `${message.slice(0, messageLimit).toWellFormed()}…` : message,
+    })
   }
 
   /** Another one that begins with these, for an attempt that can be repeated. */

@@ -47,7 +47,11 @@ const parts = 10
  *
  * @throws StatementFailed where no row is to blame
  */
-export async function insertRows(transaction: UserTransaction, spool: Spool, plan: RunPlan): Promise<RunCounts> {
+export async function insertRows(
+  transaction: UserTransaction,
+  spool: Spool,
+  plan: RunPlan,
+): Promise<RunCounts> {
   const { relation, insert, capture, faults, statements } = plan
   const asLogin = (step: Call): Step => ({ ...step, asLogin: true })
   const savepoint = statements.call(sql`savepoint import_range`)
@@ -87,7 +91,9 @@ export async function insertRows(transaction: UserTransaction, spool: Spool, pla
     try {
       const steps = inserts.flatMap((step) => [step, ...capture])
       const answers = await transaction.run([savepoint, ...steps, release])
-      const counts = inserts.map((_, index) => Number(answers[1 + index * (1 + capture.length)]?.rows[0]?.[0]))
+      const counts = inserts.map((_, index) =>
+        Number(answers[1 + index * (1 + capture.length)]?.rows[0]?.[0]),
+      )
       return counts.reduce((sum, count) => sum + count, 0)
     } catch (error) {
       if (!(error instanceof StatementFailed) || !isFaultOfRow(error, isUpserting)) throw error
@@ -123,7 +129,11 @@ export async function insertRows(transaction: UserTransaction, spool: Spool, pla
     // Of two rows with one key and other columns the later one has to be the last to be written.
     if (isUpserting && spool.columnSets.length > 1) return false
     try {
-      await transaction.run([savepoint, fill(statements.template(joinCheck), relationSlots(relation)), release])
+      await transaction.run([
+        savepoint,
+        fill(statements.template(joinCheck), relationSlots(relation)),
+        release,
+      ])
       return true
     } catch (error) {
       if (!(error instanceof StatementFailed) || !isJoinRefused(error)) throw error

@@ -1,4 +1,3 @@
-import { createSlots } from '../../../operations/throttle/index.ts'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { type ChangeLog, takeUpdates } from '../../../../database/change-log.ts'
@@ -8,6 +7,7 @@ import type { Database } from '../../../../database/open.ts'
 import { sql } from '../../../../database/sql.ts'
 import { conflictCodes, type Step } from '../../../../database/user-database.ts'
 import { requireTable } from '../../../../http/grants.ts'
+import { createSlots } from '../../../operations/throttle/index.ts'
 import type { Caller } from '../caller.ts'
 import { createCaptureFinder } from '../capture.ts'
 import { requireWritable } from '../catalog-access.ts'
@@ -77,14 +77,21 @@ export function createImporter(deps: ImportDeps): Importer {
   const slots = createSlots()
 
   /** What hands on the changes of each insert, in the message of the insert. */
-  function captureSteps(catalog: Catalog, relation: Relation, reader: Reader, isUpserting: boolean): readonly Step[] {
+  function captureSteps(
+    catalog: Catalog,
+    relation: Relation,
+    reader: Reader,
+    isUpserting: boolean,
+  ): readonly Step[] {
     const asLogin = (step: Step): Step => ({ ...step, asLogin: true })
     const form = 'array'
     const creates = findCapture({ catalog, relation, action: 'create', form, reader, slots: {} })?.after ?? []
     const update = isUpserting ? changes.capture(relation, 'update', form) : undefined
     if (update === undefined) return creates.map(asLogin)
     const whole = reader === 'caller' ? compileWholeUpdates(relation) : undefined
-    const updates = [takeUpdates, ...(whole === undefined ? [] : [whole])].map((each) => statements.call(each))
+    const updates = [takeUpdates, ...(whole === undefined ? [] : [whole])].map((each) =>
+      statements.call(each),
+    )
     return [...creates, ...updates, update].map(asLogin)
   }
 

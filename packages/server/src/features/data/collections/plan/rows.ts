@@ -27,6 +27,7 @@ export interface RowsQuery {
 export function planRows(catalog: Catalog, relation: Relation, { filter, spatial }: RowsQuery): RowsPlan {
   const conditions: RowCondition[] = []
   if (filter !== undefined) conditions.push({ kind: 'filter', filter: planFilter(relation, filter) })
-  for (const plan of planSpatial(catalog, relation, spatial)) conditions.push({ kind: 'spatial', spatial: plan })
+  for (const plan of planSpatial(catalog, relation, spatial))
+    conditions.push({ kind: 'spatial', spatial: plan })
   return { relation, conditions }
 }

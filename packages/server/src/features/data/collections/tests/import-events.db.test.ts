@@ -81,7 +81,10 @@ describe('import › events', () => {
     interests.add('create').add('update')
     const secret = table === 'item' ? { secret: 'hush' } : {}
     await app.sql(`insert into ${table} (id, name) values (2, 'old')`)
-    const result = await post(`${table}/import?on_conflict=update`, rows([1, 'a'], [2, 'b'], [3, 'c'], [1, 'd']))
+    const result = await post(
+      `${table}/import?on_conflict=update`,
+      rows([1, 'a'], [2, 'b'], [3, 'c'], [1, 'd']),
+    )
     expect(result.json).toEqual({ processed: 4, inserted: 2, updated: 2, skipped: 0, failed: 0 })
     const events = await logged()
     expect(events).toHaveLength(4)
@@ -164,7 +167,10 @@ test('import › a lost connection answers 503 and changes nothing', async () =>
 test('import › one that takes too long answers 504 and changes nothing', async () => {
   const hasty = await createTestApp({ database: app.database, config: { 'api.import_timeout': '1' } })
   try {
-    const response = await hasty.request('POST', '/api/collections/slow/import', { token, body: rows([1, 'a']) })
+    const response = await hasty.request('POST', '/api/collections/slow/import', {
+      token,
+      body: rows([1, 'a']),
+    })
     expect([response.status, response.json.error]).toEqual([504, 'import_timeout'])
     expect(await app.sql('select * from slow')).toEqual([])
   } finally {

@@ -126,7 +126,9 @@ describe('import › CSV', () => {
   })
 
   test('passes over generated columns and names that are not columns but come with records', async () => {
-    expect(await imported('track/import', 'id,upper_name,_distance,expand,name\n1,x,2,3,n\n', csv)).toEqual(all(1))
+    expect(await imported('track/import', 'id,upper_name,_distance,expand,name\n1,x,2,3,n\n', csv)).toEqual(
+      all(1),
+    )
     expect(await rowsOf('track')).toEqual([expect.objectContaining({ id: 1, name: 'n', upper_name: 'N' })])
   })
 
@@ -139,7 +141,10 @@ describe('import › CSV', () => {
     ['\n\n', 'CSV header: expected the names of columns'],
   ])('refuses the header of %j', async (text, message) => {
     const response = await post('track/import?mode=partial', text, csv)
-    expect([response.status, envelope(response)]).toEqual([400, { code: 400, message, error: 'import_header' }])
+    expect([response.status, envelope(response)]).toEqual([
+      400,
+      { code: 400, message, error: 'import_header' },
+    ])
     expect(await rowsOf('track')).toEqual([])
   })
 
@@ -245,7 +250,15 @@ describe('import › JSON', () => {
   })
 
   test('reports rows that are none, by their number', async () => {
-    const rows = [1, null, {}, { id: 4, nmae: 'x' }, { id: 5, name: { a: 1 } }, { id: 6, name: 'ok' }, { id: 7, name: '\u0000' }]
+    const rows = [
+      1,
+      null,
+      {},
+      { id: 4, nmae: 'x' },
+      { id: 5, name: { a: 1 } },
+      { id: 6, name: 'ok' },
+      { id: 7, name: '\u0000' },
+    ]
     expect(await imported('track/import?mode=partial', rows)).toEqual({
       ...{ processed: 7, inserted: 1, updated: 0, skipped: 0, failed: 6 },
       errors: [
@@ -259,17 +272,23 @@ describe('import › JSON', () => {
     })
   })
 
-  test.each(['{}', '[{"id":1,"name":"a"}', '[{"id":1,"name":"a"},]', '[{"id":1 "name":2}]', '[1] x', '"a"', '[1]]', '['])(
-    'refuses the body %s as a whole',
-    async (body) => {
-      const response = await post('track/import?mode=partial', body)
-      expect([response.status, envelope(response)]).toEqual([
-        400,
-        { code: 400, message: 'invalid JSON body: expected an array of objects', error: 'body_not_array' },
-      ])
-      expect(await rowsOf('track')).toEqual([])
-    },
-  )
+  test.each([
+    '{}',
+    '[{"id":1,"name":"a"}',
+    '[{"id":1,"name":"a"},]',
+    '[{"id":1 "name":2}]',
+    '[1] x',
+    '"a"',
+    '[1]]',
+    '[',
+  ])('refuses the body %s as a whole', async (body) => {
+    const response = await post('track/import?mode=partial', body)
+    expect([response.status, envelope(response)]).toEqual([
+      400,
+      { code: 400, message: 'invalid JSON body: expected an array of objects', error: 'body_not_array' },
+    ])
+    expect(await rowsOf('track')).toEqual([])
+  })
 
   test('of an empty array imports nothing', async () => {
     expect(await imported('track/import', ' [ ] ')).toEqual(all(0))
@@ -294,7 +313,11 @@ describe('import › conflicts', () => {
   })
 
   test('with skip leave the record that exists', async () => {
-    expect(await imported('track/import?on_conflict=skip', rows)).toEqual({ ...all(3), inserted: 1, skipped: 2 })
+    expect(await imported('track/import?on_conflict=skip', rows)).toEqual({
+      ...all(3),
+      inserted: 1,
+      skipped: 2,
+    })
     expect(await names()).toEqual([
       { id: 1, name: 'old 1', rating: 5 },
       { id: 2, name: 'new 2', rating: null },
@@ -302,7 +325,11 @@ describe('import › conflicts', () => {
   })
 
   test('with update change the columns that are given, the last row of a key at the end', async () => {
-    expect(await imported('track/import?on_conflict=update', rows)).toEqual({ ...all(3), inserted: 1, updated: 2 })
+    expect(await imported('track/import?on_conflict=update', rows)).toEqual({
+      ...all(3),
+      inserted: 1,
+      updated: 2,
+    })
     expect(await names()).toEqual([
       { id: 1, name: 'new 1', rating: 5 },
       { id: 2, name: 'newer 2', rating: null },
@@ -310,26 +337,46 @@ describe('import › conflicts', () => {
   })
 
   test('with update keep the order of rows with different columns', async () => {
-    const mixed = [{ id: 2, name: 'a' }, { id: 2, name: 'b', rating: 1 }, { id: 2, name: 'c' }]
-    expect(await imported('track/import?on_conflict=update', mixed)).toEqual({ ...all(3), inserted: 1, updated: 2 })
+    const mixed = [
+      { id: 2, name: 'a' },
+      { id: 2, name: 'b', rating: 1 },
+      { id: 2, name: 'c' },
+    ]
+    expect(await imported('track/import?on_conflict=update', mixed)).toEqual({
+      ...all(3),
+      inserted: 1,
+      updated: 2,
+    })
     expect(await names()).toContainEqual({ id: 2, name: 'c', rating: 1 })
   })
 
   test('are those of the primary key: others are refused', async () => {
     await app.sql(`insert into numbered (name) values ('a')`)
-    const result = await imported('numbered/import?mode=partial&on_conflict=skip', [{ id: 7, name: 'a' }, { id: 1, name: 'b' }])
+    const result = await imported('numbered/import?mode=partial&on_conflict=skip', [
+      { id: 7, name: 'a' },
+      { id: 1, name: 'b' },
+    ])
     expect(result).toMatchObject({ inserted: 0, skipped: 1, failed: 1, errors: [{ row: 1 }] })
   })
 
   test('work on partitioned tables and composite keys', async () => {
     const text = 'day,id,note\n2026-01-01,1,a\n2026-01-01,2,b\n2025-01-01,1,c\n'
-    expect(await imported('parted/import?mode=partial&on_conflict=update', text, csv)).toMatchObject({ inserted: 2, failed: 1 })
-    expect(await imported('parted/import?on_conflict=update', text.replaceAll('2025', '2026'), csv)).toMatchObject({ updated: 3 })
+    expect(await imported('parted/import?mode=partial&on_conflict=update', text, csv)).toMatchObject({
+      inserted: 2,
+      failed: 1,
+    })
+    expect(
+      await imported('parted/import?on_conflict=update', text.replaceAll('2025', '2026'), csv),
+    ).toMatchObject({ updated: 3 })
   })
 
   test('of identity columns take the values that are given, as COPY does', async () => {
     expect(await imported('numbered/import', 'id,name\n5,a\n6,b\n', csv)).toEqual(all(2))
-    expect(await imported('numbered/import?on_conflict=update', 'id,name\n5,c\n', csv)).toEqual({ ...all(1), inserted: 0, updated: 1 })
+    expect(await imported('numbered/import?on_conflict=update', 'id,name\n5,c\n', csv)).toEqual({
+      ...all(1),
+      inserted: 0,
+      updated: 1,
+    })
     expect(await imported('numbered/import', [{ name: 'd' }])).toEqual(all(1))
     expect(await app.sql('select id::int, name from numbered order by id')).toEqual([
       { id: 1, name: 'd' },
@@ -345,7 +392,13 @@ describe('import › conflicts', () => {
     try {
       const results = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
-          post('track/import?on_conflict=update', index % 2 === 0 ? text : reversed, csv, token, index % 3 === 0 ? big : app),
+          post(
+            'track/import?on_conflict=update',
+            index % 2 === 0 ? text : reversed,
+            csv,
+            token,
+            index % 3 === 0 ? big : app,
+          ),
         ),
       )
       expect([...new Set(results.map(({ status }) => status))]).toEqual([200])
@@ -383,13 +436,20 @@ describe('import › row-level security', () => {
 
   test('neither shows nor changes a hidden record through a conflict', async () => {
     await app.sql(`insert into mine values (1, '${bob}', 'hers')`)
-    const rows = [{ id: 1, body: 'x' }, { id: 2, body: 'y' }]
+    const rows = [
+      { id: 1, body: 'x' },
+      { id: 2, body: 'y' },
+    ]
     const updating = await imported('mine/import?mode=partial&on_conflict=update', rows)
     expect(updating).toEqual({
       ...{ processed: 2, inserted: 1, updated: 0, skipped: 0, failed: 1 },
       errors: [{ row: 1, message: 'insufficient permissions' }],
     })
-    expect(await imported('mine/import?on_conflict=skip', rows)).toEqual({ ...all(2), inserted: 0, skipped: 2 })
+    expect(await imported('mine/import?on_conflict=skip', rows)).toEqual({
+      ...all(2),
+      inserted: 0,
+      skipped: 2,
+    })
     expect(await imported('mine/import?mode=partial', rows.slice(0, 1))).toMatchObject({
       errors: [{ row: 1, message: expect.stringMatching(/^unique constraint violation/) }],
     })
@@ -400,7 +460,10 @@ describe('import › row-level security', () => {
   })
 
   test('does not let rows of one import past a policy that counts them', async () => {
-    const result = await imported('quota/import?mode=partial', [1, 2, 3, 4, 5].map((id) => ({ id })))
+    const result = await imported(
+      'quota/import?mode=partial',
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
+    )
     expect(result).toMatchObject({ inserted: 3, failed: 2 })
     expect(await app.sql('select count(*)::int as n from quota')).toEqual([{ n: 3 }])
   })
@@ -410,13 +473,16 @@ describe('import › row-level security', () => {
     expect(await imported('mine/import', text, csv, await app.adminToken())).toEqual(all(2))
   })
 
-  test.each(['closed', 'readable'])('answers 403 for the table %s, which callers may not write', async (table) => {
-    const response = await post(`${table}/import?mode=partial`, [{ id: 1 }])
-    expect([response.status, envelope(response)]).toEqual([
-      403,
-      { code: 403, message: 'insufficient permissions', error: 'insufficient_permissions' },
-    ])
-  })
+  test.each(['closed', 'readable'])(
+    'answers 403 for the table %s, which callers may not write',
+    async (table) => {
+      const response = await post(`${table}/import?mode=partial`, [{ id: 1 }])
+      expect([response.status, envelope(response)]).toEqual([
+        403,
+        { code: 403, message: 'insufficient permissions', error: 'insufficient_permissions' },
+      ])
+    },
+  )
 })
 
 describe('import › triggers and constraints', () => {
@@ -429,7 +495,10 @@ describe('import › triggers and constraints', () => {
   })
 
   test('answers 500 when a trigger is broken, and changes nothing', async () => {
-    const response = await post('guarded/import?mode=partial', [{ id: 1, name: 'fine' }, { id: 2, name: 'broken' }])
+    const response = await post('guarded/import?mode=partial', [
+      { id: 1, name: 'fine' },
+      { id: 2, name: 'broken' },
+    ])
     expect([response.status, response.json.error]).toEqual([500, 'database_definition_error'])
     expect(await rowsOf('guarded')).toEqual([])
   })
@@ -450,8 +519,20 @@ describe('import › refusals', () => {
     ['track/import?mode=half', [], 400, 'invalid_parameter', 'mode: expected "full" or "partial"'],
     ['track/import?on_conflict=', [], 400, 'invalid_parameter', 'on_conflict: expected "skip" or "update"'],
     ['track/import?dryRun=1', [], 400, 'invalid_parameter', 'dryRun: expected "true" or "false"'],
-    ['track/import?onconflict=skip', [], 400, 'unknown_parameter', 'unknown parameter "onconflict"; did you mean on_conflict?'],
-    ['track/import?mode=full&mode=full', [], 400, 'invalid_parameter', 'parameter "mode" is given more than once'],
+    [
+      'track/import?onconflict=skip',
+      [],
+      400,
+      'unknown_parameter',
+      'unknown parameter "onconflict"; did you mean on_conflict?',
+    ],
+    [
+      'track/import?mode=full&mode=full',
+      [],
+      400,
+      'invalid_parameter',
+      'parameter "mode" is given more than once',
+    ],
     ['track/import', '', 400, 'empty_body', 'empty request body'],
   ])('%s', async (path, body, status, error, message) => {
     const response = await post(path, body)
@@ -479,7 +560,10 @@ describe('import › refusals', () => {
       headers: { ...csv, authorization: `Bearer ${token}` },
       body: Buffer.from([0x69, 0x64, 0x0a, 0xff, 0xfe]),
     })
-    expect([bytes.status, await bytes.json()]).toMatchObject([400, { message: 'the body is not valid UTF-8' }])
+    expect([bytes.status, await bytes.json()]).toMatchObject([
+      400,
+      { message: 'the body is not valid UTF-8' },
+    ])
   })
 
   test('of more rows or bytes than configured, and of a row that is too long', async () => {
@@ -493,7 +577,13 @@ describe('import › refusals', () => {
       413,
       { code: 413, message: 'request body too large', error: 'import_too_large' },
     ])
-    const wide = await post('track/import?mode=partial', `id,name\n1,"${'x'.repeat(2000)}"\n2,b\n`, csv, token, small)
+    const wide = await post(
+      'track/import?mode=partial',
+      `id,name\n1,"${'x'.repeat(2000)}"\n2,b\n`,
+      csv,
+      token,
+      small,
+    )
     expect(wide.json).toEqual({
       ...{ processed: 2, inserted: 1, updated: 0, skipped: 0, failed: 1 },
       errors: [{ row: 1, message: 'more than 1024 characters' }],
@@ -508,13 +598,18 @@ describe('import › refusals', () => {
       ...Object.fromEntries(names.filter((_name, index) => bits & (1 << index)).map((name) => [name, null])),
     }))
     const response = await post('track/import', rows)
-    expect([response.status, response.json.message]).toEqual([400, 'the rows have more than 200 different sets of columns'])
+    expect([response.status, response.json.message]).toEqual([
+      400,
+      'the rows have more than 200 different sets of columns',
+    ])
   })
 })
 
 test('import › leaves no connection and no fault behind', async () => {
   await expect
-    .poll(() => app.sql(`select count(*)::int as n from pg_stat_activity where state like 'idle in transaction%'`))
+    .poll(() =>
+      app.sql(`select count(*)::int as n from pg_stat_activity where state like 'idle in transaction%'`),
+    )
     .toEqual([{ n: 0 }])
   // The broken trigger above is one of the operator.
   expect(faultsOf(app).filter((line) => !line.includes('guarded'))).toEqual([])

@@ -134,7 +134,10 @@ describe('bbox', () => {
           const [south, north] = [Math.min(...lats), Math.max(...lats)]
           const inside = `e.st_x(geom) between ${west} and ${east} and e.st_y(geom) between ${south} and ${north}`
           const expected = await idsBySql(inside)
-          const response = await list('spot', { bbox: `${column},${west},${south},${east},${north}`, perPage: '1' })
+          const response = await list('spot', {
+            bbox: `${column},${west},${south},${east},${north}`,
+            perPage: '1',
+          })
           expect(response.json.totalItems).toBe(expected.length)
         },
       ),
@@ -153,8 +156,24 @@ describe('within and intersects', () => {
     ['within', 'free', multi, 'e.st_within(e.st_setsrid(free, 0), e.st_setsrid(shape, 0))'],
     ['intersects', 'geom', multi, 'e.st_intersects(geom, shape)'],
     ['intersects', 'geog', multi, 'e.st_intersects(geog, shape::"Ext 1".geography)'],
-    ['intersects', 'free', { type: 'Point', coordinates: [30.4, 10] }, 'e.st_intersects(e.st_setsrid(free, 0), e.st_setsrid(shape, 0))'],
-    ['intersects', 'geom', { type: 'LineString', coordinates: [[0, 0], [30, 0]] }, 'e.st_intersects(geom, shape)'],
+    [
+      'intersects',
+      'free',
+      { type: 'Point', coordinates: [30.4, 10] },
+      'e.st_intersects(e.st_setsrid(free, 0), e.st_setsrid(shape, 0))',
+    ],
+    [
+      'intersects',
+      'geom',
+      {
+        type: 'LineString',
+        coordinates: [
+          [0, 0],
+          [30, 0],
+        ],
+      },
+      'e.st_intersects(geom, shape)',
+    ],
     [
       'intersects',
       'geom',
@@ -171,12 +190,25 @@ describe('within and intersects', () => {
   test('find nothing in an empty geometry', async () => {
     for (const column of ['geom', 'geog', 'free']) {
       expect(await idsOf({ within: `${column},{"type":"Polygon","coordinates":[]}` })).toEqual([])
-      expect(await idsOf({ intersects: `${column},{"type":"GeometryCollection","geometries":[]}` })).toEqual([])
+      expect(await idsOf({ intersects: `${column},{"type":"GeometryCollection","geometries":[]}` })).toEqual(
+        [],
+      )
     }
   })
 
   test.each(['geom', 'geog', 'free'])('answer a polygon that crosses itself, on %s', async (column) => {
-    const bow = { type: 'Polygon', coordinates: [[[0, 0], [20, 20], [20, 0], [0, 20], [0, 0]]] }
+    const bow = {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [0, 0],
+          [20, 20],
+          [20, 0],
+          [0, 20],
+          [0, 0],
+        ],
+      ],
+    }
     for (const name of ['within', 'intersects']) {
       const response = await list('spot', { [name]: `${column},${json(bow)}` })
       expect([200, 400]).toContain(response.status)
@@ -187,11 +219,25 @@ describe('within and intersects', () => {
 
 describe('spatial filters', () => {
   test('combine with each other, a filter, relations and row-level security', async () => {
-    const parameters = { near: 'geom,0,0,40', bbox: 'geom,-5,-5,40,40', within: `geom,${json(square(-1, -1, 31, 31))}` }
-    const place = 'e.st_x(geom) between 0 and 30 and e.st_y(geom) between 0 and 30 and e.st_dwithin(geom, \'SRID=4326;POINT(0 0)\', 40)'
-    expect(await idsOf({ ...parameters, filter: `owner = '${bob}'` })).toEqual(await idsBySql(`${place} and owner = '${bob}'`))
-    expect(await idsOf(parameters, 'mine')).toEqual(await idsBySql(`${place} and owner = '${alice}' and id <= 1000`))
-    const { json: page } = await list('spot', { ...parameters, expand: 'city', perPage: '1', fields: 'id,city_id' })
+    const parameters = {
+      near: 'geom,0,0,40',
+      bbox: 'geom,-5,-5,40,40',
+      within: `geom,${json(square(-1, -1, 31, 31))}`,
+    }
+    const place =
+      "e.st_x(geom) between 0 and 30 and e.st_y(geom) between 0 and 30 and e.st_dwithin(geom, 'SRID=4326;POINT(0 0)', 40)"
+    expect(await idsOf({ ...parameters, filter: `owner = '${bob}'` })).toEqual(
+      await idsBySql(`${place} and owner = '${bob}'`),
+    )
+    expect(await idsOf(parameters, 'mine')).toEqual(
+      await idsBySql(`${place} and owner = '${alice}' and id <= 1000`),
+    )
+    const { json: page } = await list('spot', {
+      ...parameters,
+      expand: 'city',
+      perPage: '1',
+      fields: 'id,city_id',
+    })
     expect(page.items[0]).toMatchObject({ expand: { city: { id: 1, name: 'Berlin' } } })
     const { json: estimated } = await list('spot', { ...parameters, total: 'estimated' })
     expect(estimated.totalItems).toBeGreaterThanOrEqual(0)
@@ -210,19 +256,37 @@ describe('spatial filters', () => {
   })
 
   test.each([
-    [{ near: 'geom,181,0,1' }, 'near requires valid WGS84 coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90'],
-    [{ near: 'geog,0,-90.1,1' }, 'near requires valid WGS84 coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90'],
+    [
+      { near: 'geom,181,0,1' },
+      'near requires valid WGS84 coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90',
+    ],
+    [
+      { near: 'geog,0,-90.1,1' },
+      'near requires valid WGS84 coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90',
+    ],
     [{ near: 'owner,0,0,1' }, 'column "owner" is not a spatial column'],
     [{ bbox: 'points,0,0,1,1' }, 'column "points" is not a spatial column'],
     [{ within: `id,${json(square(0, 0, 1, 1))}` }, 'column "id" is not a spatial column'],
     [{ near: 'nowhere,0,0,1' }, 'unknown column "nowhere" in near'],
-    [{ intersects: 'geom,{"type":"Point","coordinates":["a",1]}' }, 'invalid intersects geometry: coordinates: expected positions of numbers'],
-    [{ within: 'geom,{"type":"Polygon","coordinates":[[[0,0],[1,1],[0,1],[1,0]]]}' }, 'invalid within geometry: coordinates: expected a ring to end where it begins'],
-    [{ intersects: 'geog,{"type":"Point","coordinates":[200,1]}' }, 'invalid intersects geometry: coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90'],
+    [
+      { intersects: 'geom,{"type":"Point","coordinates":["a",1]}' },
+      'invalid intersects geometry: coordinates: expected positions of numbers',
+    ],
+    [
+      { within: 'geom,{"type":"Polygon","coordinates":[[[0,0],[1,1],[0,1],[1,0]]]}' },
+      'invalid within geometry: coordinates: expected a ring to end where it begins',
+    ],
+    [
+      { intersects: 'geog,{"type":"Point","coordinates":[200,1]}' },
+      'invalid intersects geometry: coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90',
+    ],
     [{ near: 'geom,0,0,0' }, 'near distance must be greater than 0'],
   ])('%j is refused', async (parameters, message) => {
     const response = await list('spot', parameters)
-    expect([response.status, envelope(response)]).toEqual([400, expect.objectContaining({ code: 400, message })])
+    expect([response.status, envelope(response)]).toEqual([
+      400,
+      expect.objectContaining({ code: 400, message }),
+    ])
   })
 
   test('whatever is sent answer 200 or 400', async () => {
@@ -230,10 +294,20 @@ describe('spatial filters', () => {
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
       fc.constantFrom('0', '-0', '1e308', '1e-320', '180', '-90', '99999999999999999999'),
     )
-    const coordinates = fc.array(fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 2, maxLength: 3 }), { maxLength: 5 })
+    const coordinates = fc.array(
+      fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 2, maxLength: 3 }),
+      { maxLength: 5 },
+    )
     const geometry = fc.oneof(
-      fc.record({ type: fc.constantFrom('Polygon', 'MultiLineString'), coordinates: fc.array(coordinates.map((ring) => [...ring, ...ring.slice(0, 1)])) }),
-      fc.record({ type: fc.constantFrom('Point', 'LineString', 'MultiPoint', 'GeometryCollection'), coordinates, geometries: fc.constant([]) }),
+      fc.record({
+        type: fc.constantFrom('Polygon', 'MultiLineString'),
+        coordinates: fc.array(coordinates.map((ring) => [...ring, ...ring.slice(0, 1)])),
+      }),
+      fc.record({
+        type: fc.constantFrom('Point', 'LineString', 'MultiPoint', 'GeometryCollection'),
+        coordinates,
+        geometries: fc.constant([]),
+      }),
     )
     const column = fc.constantFrom(...columns)
     const parameter = fc.oneof(
@@ -241,7 +315,9 @@ describe('spatial filters', () => {
       fc.tuple(column, number, number, number, number).map((parts) => ({ bbox: parts.join() })),
       fc.tuple(column, geometry).map(([name, value]) => ({ within: `${name},${json(value)}` })),
       fc.tuple(column, geometry).map(([name, value]) => ({ intersects: `${name},${json(value)}` })),
-      fc.tuple(column, number, number).map(([name, lng, lat]) => ({ sort: `${name}.distance(${lng},${lat})`, cursor: '' })),
+      fc
+        .tuple(column, number, number)
+        .map(([name, lng, lat]) => ({ sort: `${name}.distance(${lng},${lat})`, cursor: '' })),
     )
     await fc.assert(
       fc.asyncProperty(parameter, async (parameters: Record<string, string>) => {
@@ -259,9 +335,16 @@ describe('sort by distance', () => {
     ['geog', "e.st_distance(geog, 'POINT(13.4 52.5)')"],
     ['free', "e.st_distance(e.st_setsrid(free, 0), 'POINT(13.4 52.5)')"],
   ])('of %s shows the nearest first, with their distance', async (column, distance) => {
-    const { json: page } = await list('spot', { sort: `${column}.distance(13.4,52.5),id`, fields: 'id', perPage: '50' })
+    const { json: page } = await list('spot', {
+      sort: `${column}.distance(13.4,52.5),id`,
+      fields: 'id',
+      perPage: '50',
+    })
     const expected = await app.sql(
-      `select id, ${distance} as _distance from spot order by ${distance}, id limit 50`.replaceAll(/\be\./g, '"Ext 1".'),
+      `select id, ${distance} as _distance from spot order by ${distance}, id limit 50`.replaceAll(
+        /\be\./g,
+        '"Ext 1".',
+      ),
     )
     expect(page.items).toEqual(expected)
   })
@@ -270,7 +353,12 @@ describe('sort by distance', () => {
     const ids: number[] = []
     let cursor = ''
     do {
-      const { json: page } = await list('spot', { sort: `${column}.distance(0,0)`, perPage: '100', fields: 'id', cursor })
+      const { json: page } = await list('spot', {
+        sort: `${column}.distance(0,0)`,
+        perPage: '100',
+        fields: 'id',
+        cursor,
+      })
       ids.push(...page.items.map(({ id }: { id: number }) => id))
       cursor = page.nextCursor ?? ''
     } while (cursor !== '')
@@ -286,9 +374,17 @@ describe('sort by distance', () => {
 
   test.each([
     ['spot', 'owner.distance(1,2)', 'column "owner" is not a spatial column'],
-    ['spot', 'geog.distance(1,91)', 'distance sort requires valid WGS84 coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90'],
+    [
+      'spot',
+      'geog.distance(1,91)',
+      'distance sort requires valid WGS84 coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90',
+    ],
     ['spot', 'id,geog.distance(1,2)', 'distance sort term must be the first sort term'],
-    ['measured', 'geom.distance(1,2)', 'distance sort cannot be used on "measured" because it has a "_distance" column'],
+    [
+      'measured',
+      'geom.distance(1,2)',
+      'distance sort cannot be used on "measured" because it has a "_distance" column',
+    ],
   ])('on %s: %s is refused', async (table, sort, message) => {
     const response = await list(table, { sort })
     expect([response.status, response.json.message]).toEqual([400, message])
@@ -304,8 +400,16 @@ describe('an index', () => {
     ['bbox of a geography', { bbox: 'geog,0,0,1,1' }, /Index.* Scan.*spot_geog_idx/],
     ['within', { within: `geom,${json(square(0, 0, 1, 1))}` }, /Index.* Scan.*spot_geom_idx/],
     ['within of a geography', { within: `geog,${json(square(0, 0, 1, 1))}` }, /Index.* Scan.*spot_geog_idx/],
-    ['intersects', { intersects: 'free,{"type":"Point","coordinates":[1,2]}' }, /Index.* Scan.*spot_free_idx/],
-    ['the nearest', { sort: 'geom.distance(1,2)', skipTotal: 'true', perPage: '3' }, /Index Scan using spot_geom_idx/],
+    [
+      'intersects',
+      { intersects: 'free,{"type":"Point","coordinates":[1,2]}' },
+      /Index.* Scan.*spot_free_idx/,
+    ],
+    [
+      'the nearest',
+      { sort: 'geom.distance(1,2)', skipTotal: 'true', perPage: '3' },
+      /Index Scan using spot_geom_idx/,
+    ],
   ])('answers %s', async (_what, parameters: Record<string, string>, expected) => {
     const statements: { text: string; values: readonly unknown[] }[] = []
     const observed = observeStatements((statement) => statements.push(statement))
