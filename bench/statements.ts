@@ -6,6 +6,7 @@ import type { Call, Receiver } from '../packages/server/src/database/message.ts'
 import type { Pool, Work } from '../packages/server/src/database/pool.ts'
 import { inTransaction } from '../packages/server/src/database/system-database.ts'
 import { UserDatabase } from '../packages/server/src/database/user-database.ts'
+import { plainSearch } from '../packages/server/src/features/data/collections/index.ts'
 import { createCollectionService } from '../packages/server/src/features/data/collections/service.ts'
 import { type BenchRequest, ownerId } from './cases.ts'
 
@@ -46,8 +47,10 @@ export async function createPlanner(
     catalog: { current: catalog } as unknown as LiveCatalog,
     database: new UserDatabase(pool, {}),
     changes: silentChangeLog,
+    searches: { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch },
     isAudited: false,
     isDevelopment: false,
+    bulkLimit: 1000,
   })
   const caller = { scope, isAdministrator: false, isAbandoned: () => false }
 
@@ -57,8 +60,11 @@ export async function createPlanner(
     const query = search.slice(1)
     const ask = {
       GET: () => (id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query)),
-      POST: () => (id === 'batch' ? service.batch(caller, table, body) : service.create(caller, table, body)),
-      PATCH: () => service.update(caller, table, id, body),
+      POST: () =>
+        id === 'batch'
+          ? service.batch(caller, table, body, query)
+          : service.create(caller, table, body, query),
+      PATCH: () => service.update(caller, table, id, body, query),
     }
     await ask[method]().catch((error) => {
       if (!(error instanceof Recorded)) throw error

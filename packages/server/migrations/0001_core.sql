@@ -51,3 +51,100 @@ create function basalt.claims() returns jsonb language sql stable parallel safe
   $$;
 grant execute on function basalt.user_id(), basalt.user_email(), basalt.email_verified(), basalt.aal(),
   basalt.is_anonymous(), basalt.session_id(), basalt.claims() to public;
+
+-- How collections are searched, where administrators have said so.
+create table basalt.search_settings (
+  schema_name text not null,
+  table_name text not null,
+  -- [{"column", "weight"}]
+  attributes jsonb not null default '[]',
+  -- [{"column", "order"}]
+  custom_ranking jsonb not null default '[]',
+  -- [["big apple", "nyc"]]
+  synonyms jsonb not null default '[]',
+  -- Whether indexes are wanted; null: not decided.
+  is_indexed boolean,
+  -- Of the last build: what it took, or why it failed.
+  built_at timestamptz,
+  build_ms int,
+  build_error text,
+  primary key (schema_name, table_name)
+);
+
+-- A query in web-search syntax in which each term of a group of synonyms finds the others. A term of several words is
+-- found as a phrase, and replaced where the query has its words, as a phrase or all of them. Marks stand for the groups
+-- until all terms are replaced, so that no term is replaced in what replaced another.
+create function basalt.search_query(config regconfig, words text, synonyms jsonb) returns tsquery
+  language plpgsql stable parallel safe set search_path = pg_catalog as $$
+declare
+  sought tsquery := websearch_to_tsquery(config, words);
+  any_of tsquery[] := '{}';
+  place int;
+  term text;
+  phrase tsquery;
+  together tsquery;
+  mark tsquery;
+begin
+  for place, term in
+    select g.place, t.term
+    from jsonb_array_elements(synonyms) with ordinality g (terms, place), jsonb_array_elements_text(g.terms) t (term)
+    order by array_length(string_to_array(t.term, ' '), 1) desc, t.term
+  loop
+    phrase := phraseto_tsquery(config, term);
+    continue when numnode(phrase) = 0;
+    mark := quote_literal('basalt synonyms ' || place)::tsquery;
+    any_of[place] := coalesce(any_of[place] || phrase, phrase);
+    sought := ts_rewrite(sought, phrase, mark);
+    together := plainto_tsquery(config, term);
+    if numnode(together) > 1 then
+      sought := ts_rewrite(sought, together, mark || together);
+    end if;
+  end loop;
+  for place in select generate_subscripts(any_of, 1) loop
+    continue when any_of[place] is null;
+    sought := ts_rewrite(sought, quote_literal('basalt synonyms ' || place)::tsquery, any_of[place]);
+  end loop;
+  return sought;
+end $$;
+revoke all on function basalt.search_query(regconfig, text, jsonb) from public;
+
+-- The places of the rows that a search index knows for a query. It works as the login role, whose statements are not
+-- under the policies of the table: a policy lets no statement of a caller look into such an index. What is returned tells
+-- nothing by itself; the caller's own statement reads the rows at these places, under its policies.
+create function basalt.search_rows(index regclass, query tsquery) returns tid[]
+  language plpgsql stable security definer set search_path = pg_catalog set row_security = off
+  -- Statistics know too little of an expression: the whole table would be searched word by word.
+  set enable_seqscan = off as $$
+declare
+  places tid[];
+begin
+  execute format(
+    'select array_agg(ctid) from %s where (%s) @@ $1',
+    (select indrelid::regclass from pg_index where indexrelid = index), pg_get_indexdef(index, 1, false)
+  ) into places using query;
+  return places;
+end $$;
+revoke all on function basalt.search_rows(regclass, tsquery) from public;
+
+-- The same for a trigram index: rows with a column that is at least as similar to the words.
+create function basalt.similar_rows(index regclass, words text, threshold real) returns tid[]
+  language plpgsql stable security definer set search_path = pg_catalog set row_security = off
+  set enable_seqscan = off as $$
+declare
+  places tid[];
+  setting text := coalesce(current_setting('pg_trgm.similarity_threshold', true), '0.3');
+begin
+  perform set_config('pg_trgm.similarity_threshold', threshold::text, true);
+  execute format(
+    'select array_agg(ctid) from %s where %s',
+    (select indrelid::regclass from pg_index where indexrelid = index),
+    (select string_agg(
+       format('(%s) operator(%I.%%) $1', pg_get_indexdef(index, position, false), n.nspname), ' or ' order by position)
+     from pg_index i cross join generate_series(1, i.indnkeyatts) position
+     cross join pg_extension e join pg_namespace n on n.oid = e.extnamespace
+     where i.indexrelid = index and e.extname = 'pg_trgm')
+  ) into places using words;
+  perform set_config('pg_trgm.similarity_threshold', setting, true);
+  return places;
+end $$;
+revoke all on function basalt.similar_rows(regclass, text, real) from public;

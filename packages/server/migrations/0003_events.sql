@@ -296,9 +296,11 @@ declare
     else 'json_build_array(o.r->' || array_to_string(names, ', o.r->') || ')::text' end;
 begin
   -- Written by the data API, which has logged it. What its triggers and foreign keys do runs deeper.
-  if pg_trigger_depth() = 1 and current_setting('basalt.captured_write', true)
-    = tg_op || ' ' || tg_table_schema || '.' || tg_table_name
-  then
+  if pg_trigger_depth() = 1 and current_setting('basalt.captured_write', true) in (
+    tg_op || ' ' || tg_table_schema || '.' || tg_table_name,
+    -- It fires the triggers of both.
+    case when tg_op in ('INSERT', 'UPDATE') then 'UPSERT ' || tg_table_schema || '.' || tg_table_name end
+  ) then
     return null;
   end if;
   if not exists (

@@ -18,6 +18,7 @@ import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
 import { countClientSecretsByKey } from './features/identity/social-login/index.ts'
 import { wireMessaging } from './features/messaging/index.ts'
+import { countPushCredentialsByKey } from './features/messaging/push/index.ts'
 import type { FirstSignIn } from './features/operations/admin/index.ts'
 import { wireOperations } from './features/operations/index.ts'
 import { openObservation } from './features/operations/observation.ts'
@@ -151,10 +152,11 @@ async function wire(
     { kind: 'TOTP', countByKey: await countTotpSecretsByKey(system) },
     { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },
     { kind: 'sign-in providers', countByKey: await countClientSecretsByKey(system) },
+    { kind: 'push providers', countByKey: await countPushCredentialsByKey(system) },
   ])
 
   const operations = wireOperations(platform, { passwords, errors: listErrors() })
-  const messaging = wireMessaging(platform)
+  const messaging = wireMessaging(platform, { resolve })
   const jwtSecret = () => resolveJwtSecret(config)
   const identity = wireIdentity(platform, {
     passwords,

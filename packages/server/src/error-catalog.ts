@@ -1,6 +1,7 @@
 import { databaseErrorTable } from './database/errors.ts'
 import { collectionErrorTable, importErrorTable } from './features/data/collections/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
+import { searchErrorTable } from './features/data/search/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
@@ -14,6 +15,7 @@ import { passkeyErrorTable } from './features/identity/passkeys/index.ts'
 import { passwordErrorTable } from './features/identity/passwords/index.ts'
 import { socialLoginErrorTable } from './features/identity/social-login/index.ts'
 import { mailErrorTable } from './features/messaging/mail/index.ts'
+import { pushErrorTable } from './features/messaging/push/index.ts'
 import { adminErrorTable } from './features/operations/admin/index.ts'
 import { logErrorTable } from './features/operations/logs/index.ts'
 import { usageErrorTable } from './features/operations/usage/index.ts'
@@ -47,11 +49,13 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'API keys': apiKeyErrorTable,
   'OAuth server': oauthServerErrorTable,
   Mail: mailErrorTable,
+  Push: pushErrorTable,
   Realtime: realtimeErrorTable,
   Webhooks: webhookErrorTable,
   Jobs: jobErrorTable,
   Schedules: scheduleErrorTable,
   'Materialized views': matviewErrorTable,
+  Search: searchErrorTable,
 }
 
 /** Every error the API can answer, by area. */

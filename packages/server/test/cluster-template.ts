@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { locateHome, prepareCluster } from '../src/database/embedded/cluster.ts'
 import { cleanUpAfterKill } from './clean-up-process.ts'
+import { makeScratchDirectory } from './scratch-directory.ts'
 
 export interface ClusterTemplate extends Disposable {
   readonly directory: string
@@ -12,7 +12,7 @@ export interface ClusterTemplate extends Disposable {
 
 /** An initialized cluster that is never started: a copy of its files takes a tenth of the time of initdb. */
 export async function createClusterTemplate(): Promise<ClusterTemplate> {
-  const home = mkdtempSync(join(tmpdir(), 'basalt-template-'))
+  const home = makeScratchDirectory('basalt-template-')
   const release = cleanUpAfterKill({ directory: home })
   chmodSync(home, 0o755)
   const { directory } = await prepareCluster(home)

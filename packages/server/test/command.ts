@@ -18,13 +18,19 @@ export interface CommandResult {
   readonly stderr: string
 }
 
+/** What a process gets of the tests' environment: where programs are, and code that others have compiled. */
+export function inheritedEnvironment(): { readonly PATH: string; readonly NODE_COMPILE_CACHE: string } {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  return { PATH, NODE_COMPILE_CACHE }
+}
+
 /** Runs `basalt …` as a process of its own, with nothing of the tests' environment. */
 export function basalt(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const { directory = tmpdir(), env = {}, input = '' } = options
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [command, ...args], {
       cwd: directory,
-      env: { PATH: process.env.PATH ?? '', ...env },
+      env: { ...inheritedEnvironment(), ...env },
     })
     let stdout = ''
     let stderr = ''

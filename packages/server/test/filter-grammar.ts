@@ -1,32 +1,56 @@
 import fc from 'fast-check'
-import type { Filter, Literal } from '../src/features/data/collections/parse/filter.ts'
+import type { Literal as ParsedLiteral } from '../src/features/data/collections/parse/condition.ts'
+import type { Filter } from '../src/features/data/collections/parse/filter.ts'
 import type { Operator } from '../src/features/data/collections/parse/tokens.ts'
 import { anyUnits } from './any-text.ts'
 
 /** Filters as trees, and the many ways to write one: what the grammar allows, not what the parser happens to do. */
 
+/** A value as text, whichever way it was written; null is none. */
+export type Literal = string | null
+
 /** A filter without the positions that only a text has. */
 export type Tree =
   | { readonly kind: 'and' | 'or'; readonly terms: readonly Tree[] }
-  | {
-      readonly kind: 'compare'
-      readonly column: string
-      readonly operator: Operator
-      readonly value: Literal
-    }
-  | { readonly kind: 'in'; readonly column: string; readonly values: readonly Literal[] }
+  | { readonly kind: 'not'; readonly term: Tree }
+  | Condition
 
-export type Condition = Exclude<Tree, { terms: unknown }>
+export type Condition = { readonly column: string } & (
+  | { readonly kind: 'compare'; readonly operator: Operator; readonly value: Literal }
+  | { readonly kind: 'in'; readonly isNegated: boolean; readonly values: readonly Literal[] }
+  | { readonly kind: 'between'; readonly isNegated: boolean; readonly low: string; readonly high: string }
+)
 
 export function withoutPositions(filter: Filter): Tree {
-  if ('terms' in filter) return { kind: filter.kind, terms: filter.terms.map(withoutPositions) }
-  const { position: _, ...condition } = filter
-  return condition
+  const text = (value: ParsedLiteral): Literal => value?.text ?? null
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return { kind: filter.kind, terms: filter.terms.map(withoutPositions) }
+    case 'not':
+      return { kind: 'not', term: withoutPositions(filter.term) }
+    case 'compare':
+      return { kind: 'compare', column: filter.column, operator: filter.operator, value: text(filter.value) }
+    case 'in':
+      return {
+        kind: 'in',
+        column: filter.column,
+        isNegated: filter.isNegated,
+        values: filter.values.map(text),
+      }
+    case 'between': {
+      const { column, isNegated, low, high } = filter
+      return { kind: 'between', column, isNegated, low: low.text, high: high.text }
+    }
+    default:
+      throw new Error(`no tree has ${filter.kind}`)
+  }
 }
 
 /** Every condition of a tree, in the order they are written. */
 export function conditionsOf(tree: Tree): Condition[] {
-  return 'terms' in tree ? tree.terms.flatMap(conditionsOf) : [tree]
+  if ('terms' in tree) return tree.terms.flatMap(conditionsOf)
+  return tree.kind === 'not' ? conditionsOf(tree.term) : [tree]
 }
 
 /** Trees over such conditions: up to four levels, two to four terms each. */
@@ -42,6 +66,7 @@ export function treeOf(condition: fc.Arbitrary<Condition>): fc.Arbitrary<Tree> {
           terms: fc.array(tie('tree'), { minLength: 2, maxLength: 4 }),
         }),
       },
+      { weight: 1, arbitrary: tie('tree').map((term) => ({ kind: 'not' as const, term })) },
     ),
   }))
   return tree
@@ -52,27 +77,57 @@ export const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   fc
     .record({
       column: anyName(),
-      operator: fc.constantFrom<Operator>('=', '!=', '>', '>=', '<', '<=', '~', '!~'),
+      operator: fc.constantFrom<Operator>('=', '!=', '>', '>=', '<', '<=', '~', '!~', '~*', '!~*'),
       value: anyLiteral(),
     })
     .filter(({ operator, value }) => value !== null || operator === '=' || operator === '!=')
     .map((condition) => ({ kind: 'compare' as const, ...condition })),
   fc
-    .record({ column: anyName(), values: fc.array(anyLiteral(), { minLength: 1, maxLength: 5 }) })
+    .record({
+      column: anyName(),
+      isNegated: fc.boolean(),
+      values: fc.array(anyLiteral(), { minLength: 1, maxLength: 5 }),
+    })
     .map((condition) => ({ kind: 'in' as const, ...condition })),
+  fc
+    .record({ column: anyName(), isNegated: fc.boolean(), low: anyValue(), high: anyValue() })
+    .map((condition) => ({ kind: 'between' as const, ...condition })),
 )
 
 function anyName(): fc.Arbitrary<string> {
   return fc.oneof(
-    fc.constantFrom('id', 'Größe', '_x', 'a.b', 'a$1', 'and', 'IN', 'null', 'a b', 'a"b', '"', '$1', '-- x'),
+    fc.constantFrom(
+      'id',
+      'Größe',
+      '_x',
+      'a.b',
+      'a$1',
+      'and',
+      'IN',
+      'null',
+      'a b',
+      'a"b',
+      '"',
+      '$1',
+      '-- x',
+      'not',
+      'IS',
+      'Between',
+      'contains',
+      'matches',
+    ),
     fc.string({ minLength: 1, maxLength: 20 }),
     anyUnits({ minLength: 1, maxLength: 10 }),
   )
 }
 
 function anyLiteral(): fc.Arbitrary<Literal> {
+  return fc.oneof({ weight: 1, arbitrary: fc.constant(null) }, { weight: 9, arbitrary: anyValue() })
+}
+
+function anyValue(): fc.Arbitrary<string> {
   return fc.oneof(
-    fc.constantFrom(null, 'true', 'false', '', "'", '\\', "''", "\\'", '$1', '--', '0', '-0', '1e400', '١'),
+    fc.constantFrom('true', 'false', '', "'", '\\', "''", "\\'", '$1', '--', '0', '-0', '1e400', '١'),
     fc.integer().map(String),
     fc.double().map(String),
     fc.string({ maxLength: 30 }),
@@ -99,6 +154,12 @@ export function printTree(tree: Tree, decisions: readonly number[] = []): string
 }
 
 function print(tree: Tree, choose: Choose): string {
+  if (tree.kind === 'not') {
+    const text = print(tree.term, choose)
+    // NOT binds tighter than AND and OR.
+    const term = 'terms' in tree.term ? group(text, choose) : text
+    return `${oneOf(['NOT', 'not', 'nOt'], choose)}${someBlank(choose)}${term}`
+  }
   if (!('terms' in tree)) return perhapsGrouped(printCondition(tree, choose), choose)
   const connective = tree.kind === 'and' ? oneOf(['AND', 'and', 'aNd', '&&'], choose) : orConnective(choose)
   // Words need blanks, symbols do not.
@@ -118,13 +179,32 @@ function printCondition(condition: Condition, choose: Choose): string {
     const values = condition.values.map(
       (value) => blank(choose) + printLiteral(value, choose) + blank(choose),
     )
-    return `${name}${someBlank(choose)}${oneOf(['IN', 'in', 'In'], choose)}${blank(choose)}(${values.join(',')})`
+    const not = printNot(condition.isNegated, choose)
+    return `${name}${someBlank(choose)}${not}${oneOf(['IN', 'in', 'In'], choose)}${blank(choose)}(${values.join(',')})`
+  }
+  if (condition.kind === 'between') {
+    const words = [
+      `${name}${someBlank(choose)}${printNot(condition.isNegated, choose)}${oneOf(['BETWEEN', 'between'], choose)}`,
+      printLiteral(condition.low, choose),
+      oneOf(['AND', 'and'], choose),
+      printLiteral(condition.high, choose),
+    ]
+    return words.reduce((text, word) => text + someBlank(choose) + word)
+  }
+  if (condition.value === null && choose(2) === 1) {
+    const words = [name, 'IS', ...(condition.operator === '=' ? [] : ['not']), 'Null']
+    return words.reduce((text, word) => text + someBlank(choose) + word)
   }
   const value = printLiteral(condition.value, choose)
   return `${name}${blank(choose)}${condition.operator}${blank(choose)}${value}`
 }
 
-const keywords = /^(and|or|in|true|false|null)$/i
+function printNot(isNegated: boolean, choose: Choose): string {
+  return isNegated ? `${oneOf(['NOT', 'not'], choose)}${someBlank(choose)}` : ''
+}
+
+/** Never a name; `not` only before a condition of its own column. */
+const keywords = /^(and|or|in|true|false|null|not)$/i
 
 function printName(name: string, choose: Choose): string {
   const isPlain = /^[\p{L}_][\p{L}\p{M}\p{N}_.$]*$/u.test(name) && !keywords.test(name)
@@ -175,6 +255,8 @@ function oneOf(options: readonly string[], choose: Choose): string {
 const fragments = [
   ...["'", "''", "\\'", '\\', '"', '""', '(', ')', ',', '--', '/*', '*/', ';', '$1', '$$', '%', '&', '|'],
   ...['&&', '||', 'AND', 'or', 'NOT', 'IN', 'in (', 'null', 'TRUE', '=', '!=', '<>', '==', '<=', '!~', '~*'],
+  ...['!~*', '->', '->>', "->'a'", '->0', 'IS', 'IS NOT NULL', 'NOT IN', 'BETWEEN', 'CONTAINS', 'OVERLAPS'],
+  ...['ADJACENT', 'MATCHES', '.', 'id.id', '"id".', '."id"'],
   ...['\0', '\u2019', '\ufeff', '\u202e', '\ud800', '😀', '١', '1e400', '-0', '0x1F', '1_000', '1.', '.5'],
   ...[
     '+1',

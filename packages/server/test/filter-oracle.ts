@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { quoteIdentifier, quoteLiteral } from '../src/database/sql.ts'
-import type { Literal } from '../src/features/data/collections/parse/filter.ts'
 import type { Operator } from '../src/features/data/collections/parse/tokens.ts'
-import type { Condition, Tree } from './filter-grammar.ts'
+import type { Condition, Literal, Tree } from './filter-grammar.ts'
 
 /**
  * A table whose values are known by their order, and what a filter means on it by the rules of SQL: `true`,
@@ -27,7 +26,7 @@ export interface OracleRow {
 
 const equality: readonly Operator[] = ['=', '!=']
 const ordered: readonly Operator[] = [...equality, '>', '>=', '<', '<=']
-const patterned: readonly Operator[] = [...ordered, '~', '!~']
+const patterned: readonly Operator[] = [...ordered, '~', '!~', '~*', '!~*']
 
 /** Texts in the order of their bytes, which is what the collation "C" compares. */
 const texts = ['', ' ', '%', "'", "''", '0', 'A', 'B', '\\', '_', 'a', "a'b", 'ab', 'b', 'null', 'é', '😀']
@@ -205,11 +204,14 @@ export const oracleTypes = `
   create type pair as (a int, b text collate "C");`
 
 /** Conditions that the table can be asked for. */
-export const oracleCondition: fc.Arbitrary<Condition> = fc
-  .constantFrom(...oracleColumns)
-  .chain((column) =>
-    fc.oneof({ weight: 4, arbitrary: comparison(column) }, { weight: 1, arbitrary: membership(column) }),
-  )
+export const oracleCondition: fc.Arbitrary<Condition> = fc.constantFrom(...oracleColumns).chain((column) =>
+  fc.oneof(
+    { weight: 4, arbitrary: comparison(column) },
+    { weight: 1, arbitrary: membership(column) },
+    // What has no order lies between nothing.
+    { weight: column.operators.includes('<') ? 1 : 0, arbitrary: interval(column) },
+  ),
+)
 
 function comparison({ name, classes, operators }: OracleColumn): fc.Arbitrary<Condition> {
   const value = fc.constantFrom(...classes.flat())
@@ -220,9 +222,7 @@ function comparison({ name, classes, operators }: OracleColumn): fc.Arbitrary<Co
       arbitrary: fc
         .constantFrom(...operators)
         .chain((operator) =>
-          (operator === '~' || operator === '!~' ? pattern : value).map((text) =>
-            compare(name, operator, text),
-          ),
+          (operator.includes('~') ? pattern : value).map((text) => compare(name, operator, text)),
         ),
     },
   )
@@ -234,8 +234,15 @@ function membership({ name, classes }: OracleColumn): fc.Arbitrary<Condition> {
     { weight: 1, arbitrary: fc.constant(null) },
   )
   return fc
-    .array(value, { minLength: 1, maxLength: 4 })
-    .map((values) => ({ kind: 'in', column: name, values }))
+    .tuple(fc.boolean(), fc.array(value, { minLength: 1, maxLength: 4 }))
+    .map(([isNegated, values]) => ({ kind: 'in', column: name, isNegated, values }))
+}
+
+function interval({ name, classes }: OracleColumn): fc.Arbitrary<Condition> {
+  const value = fc.constantFrom(...classes.flat())
+  return fc
+    .tuple(fc.boolean(), value, value)
+    .map(([isNegated, low, high]) => ({ kind: 'between', column: name, isNegated, low, high }))
 }
 
 const pattern = fc
@@ -259,10 +266,18 @@ export function evaluate(tree: Tree, row: OracleRow): Truth {
     if (truths.includes(decisive)) return decisive
     return truths.includes(undefined) ? undefined : !decisive
   }
+  if (tree.kind === 'not') return opposite(evaluate(tree.term, row))
   if (tree.kind === 'in') {
     const truths = tree.values.map((value) => holds(tree.column, '=', value, row))
-    if (truths.includes(true)) return true
-    return truths.includes(undefined) ? undefined : false
+    const found = truths.includes(true) ? true : truths.includes(undefined) ? undefined : false
+    return tree.isNegated ? opposite(found) : found
+  }
+  if (tree.kind === 'between') {
+    // A NULL makes both sides unknown, so neither can decide without the other.
+    const isAbove = holds(tree.column, '>=', tree.low, row)
+    const isBelow = holds(tree.column, '<=', tree.high, row)
+    const found = isAbove === undefined || isBelow === undefined ? undefined : isAbove && isBelow
+    return tree.isNegated ? opposite(found) : found
   }
   if (tree.value === null) {
     const isNull = storedValue(tree.column, row) === null
@@ -271,10 +286,17 @@ export function evaluate(tree: Tree, row: OracleRow): Truth {
   return holds(tree.column, tree.operator, tree.value, row)
 }
 
+function opposite(truth: Truth): Truth {
+  return truth === undefined ? undefined : !truth
+}
+
 function holds(column: string, operator: Operator, literal: Literal, row: OracleRow): Truth {
   const value = storedValue(column, row)
   if (value === null || literal === null) return undefined
   if (operator === '~' || operator === '!~') return isLike(value.text, literal) === (operator === '~')
+  if (operator === '~*' || operator === '!~*') {
+    return isLike(value.text.toLowerCase(), literal.toLowerCase()) === (operator === '~*')
+  }
   const difference = value.rank - rankOf(column, literal)
   switch (operator) {
     case '=':
@@ -318,23 +340,18 @@ function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }
 
-/**
- * The opposite: true where the tree is false and the other way round, unknown where it is unknown. Undefined when
- * the grammar has no way to say it: `NOT IN` a list with a null.
- */
-export function negate(tree: Tree): Tree | undefined {
-  if ('terms' in tree) {
-    const terms = tree.terms.map(negate)
-    if (!terms.every((term) => term !== undefined)) return undefined
-    return { kind: tree.kind === 'and' ? 'or' : 'and', terms }
+/** The opposite, by De Morgan's laws: without NOT where the grammar has another way to say it. */
+export function negate(tree: Tree): Tree {
+  if ('terms' in tree) return { kind: tree.kind === 'and' ? 'or' : 'and', terms: tree.terms.map(negate) }
+  switch (tree.kind) {
+    case 'not':
+      return tree.term
+    case 'in':
+    case 'between':
+      return { ...tree, isNegated: !tree.isNegated }
+    case 'compare':
+      return { ...tree, operator: opposites[tree.operator] }
   }
-  if (tree.kind === 'in') {
-    if (tree.values.includes(null)) return undefined
-    const [first, ...rest] = tree.values.map((value) => compare(tree.column, '!=', value))
-    if (first === undefined) return undefined
-    return rest.length === 0 ? first : { kind: 'and', terms: [first, ...rest] }
-  }
-  return { ...tree, operator: opposites[tree.operator] }
 }
 
 const opposites: Readonly<Record<Operator, Operator>> = {
@@ -346,6 +363,8 @@ const opposites: Readonly<Record<Operator, Operator>> = {
   '>=': '<',
   '~': '!~',
   '!~': '~',
+  '~*': '!~*',
+  '!~*': '~*',
 }
 
 /** A linear congruential generator: numbers below a limit, the same sequence for the same seed. */

@@ -1,8 +1,11 @@
+import { chmodSync, rmSync } from 'node:fs'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { createApp } from '../src/app.ts'
 import { sql } from '../src/database/sql.ts'
+import { cleanUpAfterKill } from './clean-up-process.ts'
 import { createClusterTemplate } from './cluster-template.ts'
+import { makeScratchDirectory } from './scratch-directory.ts'
 import { testConfig } from './test-config.ts'
 import { startThrowAwayCluster } from './throw-away-cluster.ts'
 
@@ -47,6 +50,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
  */
 async function open(): Promise<Provided> {
   const external = process.env.BASALT_TEST_DATABASE_URL
+  const compiled = createCompileCache()
   const template = await createClusterTemplate()
   const cluster =
     external === undefined
@@ -60,6 +64,24 @@ async function open(): Promise<Provided> {
     async close() {
       await cluster?.[Symbol.asyncDispose]()
       template[Symbol.dispose]()
+      compiled[Symbol.dispose]()
+    },
+  }
+}
+
+/**
+ * Has the code that one process of the run compiles used by all, whatever account they run as: half of the processor
+ * time of a start. Node's own folder in the temporary directory is closed to all but the first account that needs it.
+ */
+function createCompileCache(): Disposable {
+  const directory = makeScratchDirectory('basalt-compiled-')
+  const release = cleanUpAfterKill({ directory })
+  chmodSync(directory, 0o1777)
+  process.env.NODE_COMPILE_CACHE = directory
+  return {
+    [Symbol.dispose]() {
+      rmSync(directory, { recursive: true, force: true })
+      release()
     },
   }
 }

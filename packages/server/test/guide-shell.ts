@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { command } from './command.ts'
+import { command, inheritedEnvironment } from './command.ts'
 import { createDirectory, isRoot, nobody } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -43,10 +43,12 @@ export async function openShell(): Promise<Shell> {
   const inDirectory = (name: string) => join(directory, name)
   symlinkSync(examples, inDirectory('examples'))
   installCommands(inDirectory('.bin'))
+  const inherited = inheritedEnvironment()
   const bash = spawn('bash', ['--noprofile', '--norc', '-s'], {
     cwd: directory,
     env: {
-      PATH: `${inDirectory('.bin')}:${process.env.PATH ?? ''}`,
+      ...inherited,
+      PATH: `${inDirectory('.bin')}:${inherited.PATH}`,
       HOME: directory,
       BASALT_SERVER_PORT: String(port),
       // As on a reader's terminal.

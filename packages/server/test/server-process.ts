@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cleanUpAfterKill } from './clean-up-process.ts'
 import { copyClusterTemplate } from './cluster-template.ts'
+import { inheritedEnvironment } from './command.ts'
+import { makeScratchDirectory } from './scratch-directory.ts'
 import { testAdminPassword, testSecret } from './test-config.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -73,7 +75,7 @@ export function createDirectory(
   account?: Account,
   dataDirectory?: string,
 ): { readonly path: string } & AsyncDisposable {
-  const path = mkdtempSync(join(tmpdir(), 'basalt-process-'))
+  const path = makeScratchDirectory('basalt-process-')
   if (account === undefined) chmodSync(path, 0o755)
   else chownSync(path, account.uid, account.gid)
   const release = cleanUpAfterKill({ directory: path })
@@ -194,7 +196,7 @@ function spawnServer(
   ])
   const child = spawn(process.execPath, [executable, ...args], {
     cwd: tmpdir(),
-    env: { PATH: process.env.PATH ?? '', ...Object.fromEntries(variables), ...env },
+    env: { ...inheritedEnvironment(), ...Object.fromEntries(variables), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(account ?? {}),
   })

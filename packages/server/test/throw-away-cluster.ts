@@ -1,7 +1,5 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
 import {
   type ClusterSettings,
@@ -13,6 +11,7 @@ import {
 import { postmasterPid } from '../src/database/embedded/lock-file.ts'
 import { cleanUpAfterKill } from './clean-up-process.ts'
 import { copyClusterTemplate } from './cluster-template.ts'
+import { makeScratchDirectory } from './scratch-directory.ts'
 import { waitFor } from './wait-for.ts'
 
 /** A Postgres on a port of its own, stopped and removed when disposed of or when this process is killed. */
@@ -37,7 +36,7 @@ export async function startThrowAwayCluster(
   settings: ClusterSettings = {},
   template?: string,
 ): Promise<ThrowAwayCluster> {
-  const directory = mkdtempSync(join(tmpdir(), 'basalt-test-'))
+  const directory = makeScratchDirectory('basalt-test-')
   const release = cleanUpAfterKill({ directory })
   // Postgres runs as an account of its own, which has to pass.
   chmodSync(directory, 0o755)

@@ -6,6 +6,14 @@ import type { Config } from './schema.ts'
  * codes and links stand in the log, a common password is accepted with a warning, and limits per address are wide.
  */
 export function isDevelopment({ database, server }: Config): boolean {
-  if (database.url !== '') return false
-  return isLoopback(server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname)
+  return database.url === '' && isReachedAtLoopback(server)
+}
+
+/** Whether requests may go to private addresses that users name. */
+export function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
+  return allow_private_targets === 'auto' ? isReachedAtLoopback(server) : allow_private_targets
+}
+
+function isReachedAtLoopback({ host, public_base_url: url }: Config['server']): boolean {
+  return isLoopback(url === '' ? host : new URL(url).hostname)
 }

@@ -67,7 +67,6 @@ describe('without anything', () => {
         embedded_port: 0,
         require_rls: false,
       },
-      api: { import_max_size_mb: 50, import_max_rows: 100_000, import_timeout: 300 },
       auth: {
         enabled: true,
         jwt_secret: '',
@@ -152,6 +151,13 @@ describe('without anything', () => {
         },
         oidc: {},
       },
+      api: {
+        text_search_config: 'english',
+        bulk_max_rows: 1000,
+        import_max_size_mb: 50,
+        import_max_rows: 100_000,
+        import_timeout: 300,
+      },
       email: {
         backend: 'log',
         from: 'Basalt <no-reply@localhost>',
@@ -184,6 +190,20 @@ describe('without anything', () => {
         presence_leave_timeout_seconds: 10,
       },
       matviews: { refresh_timeout: 3600 },
+      push: {
+        enabled: false,
+        retention_days: 30,
+        fcm: { credentials_file: '', base_url: '' },
+        apns: {
+          key_file: '',
+          team_id: '',
+          key_id: '',
+          bundle_id: '',
+          environment: 'production',
+          base_url: '',
+        },
+        webpush: { subject: '', private_key: '' },
+      },
       admin: { password: '' },
       logging: {
         level: 'info',

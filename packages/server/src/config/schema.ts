@@ -12,6 +12,7 @@ import { oauthServerKeys } from '../features/identity/oauth-server/config.ts'
 import { passkeyKeys } from '../features/identity/passkeys/config.ts'
 import { socialLoginKeys } from '../features/identity/social-login/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
+import { pushConfig } from '../features/messaging/push/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
 import { auditConfig } from '../features/operations/audit/config.ts'
@@ -29,7 +30,6 @@ import { loggingConfig } from './logging.ts'
 export const configSchema = Type.Object({
   server: serverConfig,
   database: databaseConfig,
-  api: apiConfig,
   auth: Type.Object({
     ...accountKeys,
     ...mfaKeys,
@@ -38,7 +38,9 @@ export const configSchema = Type.Object({
     ...smsKeys,
     ...socialLoginKeys,
   }),
+  api: apiConfig,
   email: emailConfig,
+  push: pushConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,
   events: eventsConfig,

@@ -17,6 +17,7 @@ export async function prepareAccess(connection: Connection, schemas: readonly st
   await inPreparation(connection, async (transaction) => {
     await keepSystemSchemaOffPath(transaction)
     await ensureCallerRole(transaction)
+    await grantSearch(transaction)
     for (const schema of schemas) {
       const { exists } = await transaction.one<{ exists: boolean }>(
         sql`select exists (select from pg_namespace where nspname = ${schema})`,
@@ -71,6 +72,19 @@ async function ensureCallerRole(transaction: Queryable): Promise<void> {
     `the login role cannot act as ${callerRole}; have an administrator run: ` +
       `create role ${callerRole} nologin; grant ${callerRole} to ${name};`,
   )
+}
+
+/** What searches of callers call. Granted only where it is missing: a grant is a change of the catalogue. */
+async function grantSearch(transaction: Queryable): Promise<void> {
+  const missing = await transaction.many<{ name: string }>(sql`
+    select oid::regprocedure::text as name from pg_proc
+    where pronamespace = 'basalt'::regnamespace and proname in ('search_query', 'search_rows', 'similar_rows')
+      and not has_function_privilege(${callerRole}, oid, 'execute')`)
+  if (missing.length === 0) return
+  await transaction.count(sql`
+    grant execute on function basalt.search_query(regconfig, text, jsonb), basalt.search_rows(regclass, tsquery),
+      basalt.similar_rows(regclass, text, real)
+    to ${sql.id(callerRole)}`)
 }
 
 async function becomeLogin(transaction: Queryable): Promise<void> {

@@ -17,54 +17,38 @@ export interface ChangeLog {
   committed(): void
 }
 
+/** What a statement does: `upsert` creates a record or updates the one that has its key. */
+export type WriteAction = ChangeAction | 'upsert'
+
 /**
  * How a write leaves what it changed: the one record it created, which is the quickest, or a JSON array of any number
- * of changes. Of an update a change is an object of {@link changedRow}, else the record.
+ * of changes. Of an update a change is an object of {@link changedRow}, else the record. Of an `upsert` each is such an
+ * object, whose `oldRecord` is null when the record was created.
  */
-export type ChangeForm = 'record' | 'array'
+export type ChangeForm = 'record' | 'array' | 'upsert'
 
 /** Nobody listens. */
 export const silentChangeLog: ChangeLog = { capture: () => undefined, committed: () => undefined }
 
 const changesSetting = 'basalt.changed_rows'
-/** The updates among the changes of a write that also creates. */
-const updatesSetting = 'basalt.changed_by_update'
 const rowBeforeSetting = 'basalt.row_before'
 /** Which write leaves its changes; what triggers of `basalt events capture` need not log again. */
 const writeSetting = 'basalt.captured_write'
 
-const operations = { create: 'INSERT', update: 'UPDATE', delete: 'DELETE' } as const
+const operations = { create: 'INSERT', update: 'UPDATE', delete: 'DELETE', upsert: 'UPSERT' } as const
 
 /**
  * In a write: leaves the changes for the capturing call.
  *
  * @param changes JSON of a {@link ChangeForm}
  */
-export function leaveChanges({ schema, name }: Relation, action: ChangeAction, changes: Sql): Sql {
+export function leaveChanges({ schema, name }: Relation, action: WriteAction, changes: Sql): Sql {
   const write = sql.literal(`${operations[action]} ${schema}.${name}`)
   // Both settings are made: neither is ever null. The answer is short, unlike the rows.
   return sql`(
     ${leave(changesSetting, sql`${changes}::text`)} is null or ${leave(writeSetting, write)} is null
   )`
 }
-
-/**
- * In a write that creates or updates, as its rows conflict: leaves the creates as {@link leaveChanges} does, and the
- * updates for {@link takeUpdates}. Both are JSON arrays.
- */
-export function leaveUpserts({ schema, name }: Relation, creates: Sql, updates: Sql): Sql {
-  // Triggers see one kind of write where one row is written at a time, which is so wherever there are any.
-  const write = sql`case when ${updates}::text = '[]'
-    then ${sql.literal(`INSERT ${schema}.${name}`)} else ${sql.literal(`UPDATE ${schema}.${name}`)} end`
-  return sql`(
-    ${leave(changesSetting, sql`${creates}::text`)} is null
-    or ${leave(updatesSetting, sql`${updates}::text`)} is null
-    or ${leave(writeSetting, write)} is null
-  )`
-}
-
-/** Between two capturing calls: makes the updates of {@link leaveUpserts} the changes. */
-export const takeUpdates: Sql = replaceChanges(sql`current_setting(${sql.literal(updatesSetting)})`)
 
 /** One change as JSON, of expressions for JSON. @param oldRecord the record before an update */
 export function changedRow(record: Sql, oldRecord?: Sql): Sql {
@@ -90,11 +74,18 @@ export const takeRowBefore: Sql = sql`nullif(current_setting(${sql.literal(rowBe
 export const takeChanges: Sql = sql`current_setting(${sql.literal(changesSetting)})::json`
 
 /**
- * In the capturing call, for its `from`: the changes of the write before it in their order, never none, as
+ * In the capturing call, for its `from`: the changes that the action made of the write before it, in their order, as
  * `c (record, "oldRecord")` of type `json`. `record` is the whole row as it is now, or as it was deleted; `"oldRecord"`
  * is there for updates alone.
  */
 export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
+  if (form === 'upsert') {
+    const made = action === 'create' ? sql`is null` : sql`is not null`
+    return sql`(
+      select u.record, u."oldRecord"
+      from json_to_recordset(${takeChanges}) u (record json, "oldRecord" json)
+      where u."oldRecord" ${made}) c`
+  }
   if (action === 'update') return sql`json_to_recordset(${takeChanges}) c (record json, "oldRecord" json)`
   if (form === 'array') return sql`json_array_elements(${takeChanges}) c (record)`
   // Read once, however often it is named.

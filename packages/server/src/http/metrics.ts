@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { processMetrics } from './process-metrics.ts'
 
 export interface PoolStats {
   readonly busy: number
@@ -9,7 +10,7 @@ export interface PoolStats {
 
 /** What `GET /metrics` shows. One registry per server, so that tests can run several in a process. */
 export class Metrics {
-  readonly registry = new Registry()
+  readonly #registry = new Registry()
   readonly #requests: Counter<'operation' | 'status'>
   readonly #duration: Histogram<'operation'>
   /** Resolving labels costs more than counting: each combination is resolved once. */
@@ -20,13 +21,14 @@ export class Metrics {
   #poolStats: (() => PoolStats) | undefined
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry })
+    // They begin with the process, not with the first look at them.
+    processMetrics()
     const dropped = this.#dropped
     new Counter({
       name: 'basalt_dropped_entries_total',
       help: 'Entries that were not written because their queue was full or the database refused them, by queue.',
       labelNames: ['queue'],
-      registers: [this.registry],
+      registers: [this.#registry],
       collect() {
         this.reset()
         for (const [queue, count] of dropped) this.inc({ queue }, count())
@@ -36,15 +38,22 @@ export class Metrics {
       name: 'basalt_http_requests_total',
       help: 'Requests answered, by operation and status.',
       labelNames: ['operation', 'status'],
-      registers: [this.registry],
+      registers: [this.#registry],
     })
     this.#duration = new Histogram({
       name: 'basalt_http_request_duration_seconds',
       help: 'Time from the request line to the end of the response, by operation.',
       labelNames: ['operation'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-      registers: [this.registry],
+      registers: [this.#registry],
     })
+  }
+
+  /** In the Prometheus text format. */
+  async render(): Promise<{ readonly contentType: string; readonly text: string }> {
+    const { contentType } = this.#registry
+    const [own, ofProcess] = await Promise.all([this.#registry.metrics(), processMetrics().metrics()])
+    return { contentType, text: `${ofProcess}\n${own}` }
   }
 
   /** Connections for data requests. */
@@ -54,7 +63,7 @@ export class Metrics {
 
   /** Garbage collections since the process started. */
   async countCollections(): Promise<number> {
-    const found = await this.registry.getSingleMetric('nodejs_gc_duration_seconds')?.get()
+    const found = await processMetrics().getSingleMetric('nodejs_gc_duration_seconds')?.get()
     const counts = found?.values.filter(
       (value) => 'metricName' in value && /_count$/.test(String(value.metricName)),
     )
@@ -73,7 +82,7 @@ export class Metrics {
       name: 'basalt_database_connections',
       help: 'Connections for data requests by state, and requests that wait for one.',
       labelNames: ['state'],
-      registers: [this.registry],
+      registers: [this.#registry],
       collect() {
         for (const [state, value] of Object.entries(stats())) this.set({ state }, value)
       },
@@ -86,7 +95,7 @@ export class Metrics {
       name: 'basalt_realtime_connections',
       help: 'Open streams of changes, by transport.',
       labelNames: ['transport'],
-      registers: [this.registry],
+      registers: [this.#registry],
       collect() {
         for (const [transport, value] of Object.entries(count())) this.set({ transport }, value)
       },

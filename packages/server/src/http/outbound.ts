@@ -19,7 +19,7 @@ export interface OutboundRequest {
   /** POST unless given. */
   readonly method?: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Buffer
   /** For the whole exchange: finding the address, connecting, TLS, headers and body. */
   readonly timeoutMs: number
   /** Bytes of the reply that are read; the rest is not waited for. */

@@ -23,6 +23,7 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
       attributes: isComposite
         ? attributes.map(({ name, type: typeName, type_oid }) => ({ name, typeName, type: typeOf(type_oid) }))
         : undefined,
+      range: base.kind === 'r' ? 'range' : base.kind === 'm' ? 'multirange' : undefined,
       // Another type may have such a name, but not be a base type that only an extension in C can make.
       spatialSchema: base.kind === 'b' && spatialTypes.has(base.name) ? base.schema : undefined,
       isText: base.category === 'S',

@@ -64,6 +64,9 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
     const pick = (positions: readonly number[] | null | undefined) =>
       (positions ?? []).flatMap((position) => columns.find((column) => column.position === position) ?? [])
     const primaryKey = pick(primary?.columns)
+    const keys = indexRows
+      .filter((index) => index.is_key)
+      .map((index) => pick(index.columns.slice(0, index.key_count)))
     return {
       schema: row.schema,
       name: row.name,
@@ -72,20 +75,23 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       comment: row.comment ?? undefined,
       rlsEnabled: row.rls_enabled,
       rlsGap: rlsGaps.get(row.oid),
+      isBypassed: row.is_bypassed,
       callers: {
         select: row.schema_usable && row.can_select,
         insert: row.schema_usable && row.can_insert,
         update: row.schema_usable && row.can_update,
         delete: row.schema_usable && row.can_delete,
       },
+      callersMayReadSystemColumns: row.schema_usable && row.can_select_all,
       version: versionOf(row, columnRows, describeType),
       columns,
       column: new Map(columns.map((column) => [column.name, column])),
       primaryKey,
-      rowKey: primaryKey.length > 0 ? primaryKey : findUniqueKey(indexRows, pick),
+      rowKey: primaryKey.length > 0 ? primaryKey : findUniqueKey(keys),
       uniqueKeys: constraints
         .filter((constraint) => constraint.kind === 'u')
         .map(({ name, columns: positions }) => ({ name, columns: columnNames(row.oid, positions) })),
+      conflictKeys: keys,
       checks: constraints
         .filter((constraint) => constraint.kind === 'c')
         .map(({ name, definition }) => ({ name, definition: definition ?? '' })),
@@ -120,6 +126,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
     ),
     functions: rows.functions.map(buildFunction),
     extensions: new Map(rows.extensions.map(({ name, version }) => [name, version])),
+    extensionSchemas: new Map(rows.extensions.map(({ name, schema }) => [name, schema])),
   })
 }
 
@@ -167,15 +174,9 @@ function versionOf(
 }
 
 /** The smallest unique key none of whose columns may be NULL. */
-function findUniqueKey(
-  indexes: readonly IndexRow[],
-  pick: (positions: readonly number[]) => readonly Column[],
-): readonly Column[] {
-  const keys = indexes
-    .filter((index) => index.is_key)
-    .map((index) => pick(index.columns.slice(0, index.key_count)))
-    .filter((columns) => columns.length > 0 && columns.every((column) => !column.nullable))
-  return keys.sort((one, other) => one.length - other.length)[0] ?? []
+function findUniqueKey(keys: readonly (readonly Column[])[]): readonly Column[] {
+  const whole = keys.filter((columns) => columns.length > 0 && columns.every((column) => !column.nullable))
+  return whole.sort((one, other) => one.length - other.length)[0] ?? []
 }
 
 function buildForeignKey(
@@ -243,6 +244,7 @@ function buildIndex(
     name: row.name,
     isUnique: row.is_unique,
     isPrimary: row.is_primary,
+    isValid: row.is_valid,
     method: row.method,
     columns: keys.includes(0) ? undefined : columnNames(row.relation_oid, keys),
     definition: row.definition ?? '',

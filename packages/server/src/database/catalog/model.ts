@@ -11,6 +11,8 @@ export interface Catalog {
   readonly functions: readonly DatabaseFunction[]
   /** Version by name. */
   readonly extensions: ReadonlyMap<string, string>
+  /** By the name of an extension, the schema of its types, functions and operators. */
+  readonly extensionSchemas: ReadonlyMap<string, string>
 }
 
 export type RelationKind = 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
@@ -28,8 +30,12 @@ export interface Relation {
    * Undefined where there is nothing of the kind, and without the setting.
    */
   readonly rlsGap: RlsGap | undefined
+  /** Whether its policies do not apply to the login role. */
+  readonly isBypassed: boolean
   /** What `basalt_authenticated` may do, on at least one column; policies decide on rows. */
   readonly callers: Readonly<Record<'select' | 'insert' | 'update' | 'delete', boolean>>
+  /** Whether callers may read all columns, the system columns with them. */
+  readonly callersMayReadSystemColumns: boolean
   /** Changes with the relation itself and with the columns and types that a prepared statement on it relies on. */
   readonly version: string
   /** In table order. */
@@ -40,6 +46,8 @@ export interface Relation {
   /** Columns whose values tell any two rows apart: the primary key, else a unique key without NULLs. */
   readonly rowKey: readonly Column[]
   readonly uniqueKeys: readonly Key[]
+  /** The columns of every unique index that holds at all times and for all rows: what `on conflict` can name. */
+  readonly conflictKeys: readonly (readonly Column[])[]
   readonly checks: readonly Check[]
   readonly foreignKeys: readonly ForeignKey[]
   /** By the name it has in `expand`. */
@@ -82,6 +90,8 @@ export interface ColumnType {
   readonly element: ColumnType | undefined
   /** What a composite type is made of; undefined when it is none. */
   readonly attributes: readonly Attribute[] | undefined
+  /** Whether it is a range or holds several; undefined for every other type. */
+  readonly range: 'range' | 'multirange' | undefined
   /** Schema of the extension whose type it is, PostGIS, where its functions are; undefined for every other type. */
   readonly spatialSchema: string | undefined
   /** Whether it holds text, so that LIKE applies: text, varchar, char, name, citext and domains over them. */
@@ -145,6 +155,8 @@ export interface Index {
   readonly name: string
   readonly isUnique: boolean
   readonly isPrimary: boolean
+  /** False while it is built concurrently, and after that has failed. */
+  readonly isValid: boolean
   readonly method: string
   /** Undefined when the index is over an expression. */
   readonly columns: readonly string[] | undefined

@@ -1,8 +1,7 @@
-import type { Config } from '../../config/schema.ts'
+import { allowsPrivateTargets } from '../../config/development.ts'
 import type { RequestLimiter } from '../../http/authentication.ts'
 import type { TokenVerifier } from '../../http/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
-import { isLoopback } from '../../lib/addresses.ts'
 import type { Platform } from '../../platform.ts'
 import { createJobQueue, jobs } from './jobs/index.ts'
 import { events, Interests, OutboxChangeLog } from './outbox/index.ts'
@@ -96,10 +95,4 @@ export function wireEvents(platform: Platform, { verifiers, limiter, resolve, op
       schedules({ database: system, queue, notifications, isEnabled: config.jobs.enabled, log }),
     ],
   }
-}
-
-/** `auto`: while the server itself is reached at a loopback address. */
-function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
-  if (allow_private_targets !== 'auto') return allow_private_targets
-  return isLoopback(server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname)
 }

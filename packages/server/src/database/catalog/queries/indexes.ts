@@ -7,6 +7,7 @@ export function indexesQuery(schemas: readonly string[]): Sql {
       x.relname as name,
       i.indisunique as is_unique,
       i.indisprimary as is_primary,
+      i.indisvalid as is_valid,
       m.amname as method,
       i.indkey::int[] as columns,
       i.indnkeyatts::int as key_count,
@@ -27,6 +28,7 @@ export interface IndexRow {
   readonly name: string
   readonly is_unique: boolean
   readonly is_primary: boolean
+  readonly is_valid: boolean
   readonly method: string
   /** Column numbers, 0 for an expression; key columns first, then included ones. */
   readonly columns: number[]

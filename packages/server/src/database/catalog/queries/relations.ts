@@ -10,8 +10,10 @@ export function relationsQuery(schemas: readonly string[]): Sql {
       c.relkind as kind,
       obj_description(c.oid, 'pg_class') as comment,
       c.relrowsecurity as rls_enabled,
+      not row_security_active(c.oid) as is_bypassed,
       coalesce(has_schema_privilege(${caller}, n.oid, 'usage'), false) as schema_usable,
       coalesce(has_any_column_privilege(${caller}, c.oid, 'select'), false) as can_select,
+      coalesce(has_table_privilege(${caller}, c.oid, 'select'), false) as can_select_all,
       coalesce(has_any_column_privilege(${caller}, c.oid, 'insert'), false) as can_insert,
       coalesce(has_any_column_privilege(${caller}, c.oid, 'update'), false) as can_update,
       coalesce(has_table_privilege(${caller}, c.oid, 'delete'), false) as can_delete
@@ -28,10 +30,11 @@ export interface RelationRow {
   readonly kind: 'r' | 'p' | 'v' | 'm' | 'f'
   readonly comment: string | null
   readonly rls_enabled: boolean
+  readonly is_bypassed: boolean
   readonly schema_usable: boolean
   readonly can_select: boolean
+  readonly can_select_all: boolean
   readonly can_insert: boolean
   readonly can_update: boolean
   readonly can_delete: boolean
-  /** Whether a policy calls a function or reads a table: its verdict on one row may depend on others. */
 }

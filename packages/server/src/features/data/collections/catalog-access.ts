@@ -52,6 +52,9 @@ const outdatedKinds = new Set([
   'unknown_column',
   'unknown_filter_column',
   'unknown_relation',
+  // A column or an extension may have been added.
+  'search_not_supported',
+  'fuzzy_search_unavailable',
   // Perhaps it has been mended just now.
   'rls_required',
 ])

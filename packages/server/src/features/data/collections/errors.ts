@@ -42,6 +42,16 @@ export const collectionErrorTable = {
     message: (name: string) => `unsupported parameter "${name}"`,
     help: 'This server does not have the feature that the parameter asks for.',
   },
+  searchNotSupported: {
+    status: 400,
+    message: (problem: string) => `search not supported: ${problem}`,
+    help: 'Searched are columns of the types text, varchar, char, name and citext that the caller may read.',
+  },
+  fuzzySearchUnavailable: {
+    status: 400,
+    message: 'fuzzy search is unavailable because pg_trgm is not installed',
+    help: 'An administrator installs the extension: `create extension pg_trgm`.',
+  },
   invalidFilter: {
     status: 400,
     message: (problem: string) => `invalid filter: ${problem}`,
@@ -92,6 +102,17 @@ export const collectionErrorTable = {
     status: 400,
     message: (problem: string) => problem,
     help: 'The batch, or the operation the message names, has the wrong form.',
+  },
+  unexpectedCount: {
+    status: 409,
+    message: (expected: number, found: string) =>
+      `expected ${expected} ${expected === 1 ? 'record' : 'records'}, but the filter finds ${found}; nothing was changed`,
+    help: 'A write by filter names as `expect` how many records it is for. `data.found` says how many it would have changed; it is absent where they are more than one request may change.',
+  },
+  conflictHidden: {
+    status: 409,
+    message: 'another record has the same key, and the caller may not read it',
+    help: 'With `onConflictAction=ignore` the record that has the key is answered. No policy lets the caller read it, or it was deleted just now.',
   },
   rowDiscarded: {
     status: 409,

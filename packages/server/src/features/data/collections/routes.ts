@@ -28,11 +28,46 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
         config: { guard: 'data', programs: 'write', operation: 'collections.create' },
         schema: schemas.create,
       },
+      async (request, reply) => {
+        const caller = callerOf(request, reply)
+        const { table } = request.params
+        const { isCreated, record } = await service.create(caller, table, bodyOf(request), queryOf(request))
+        return reply
+          .code(isCreated ? 201 : 200)
+          .type(json)
+          .send(record)
+      },
+    )
+
+    scope.patch<CollectionRoute>(
+      '/api/collections/:table',
+      {
+        config: { guard: 'data', programs: 'write', operation: 'collections.updateAll' },
+        schema: schemas.updateAll,
+      },
       async (request, reply) =>
         reply
-          .code(201)
           .type(json)
-          .send(await service.create(callerOf(request, reply), request.params.table, bodyOf(request))),
+          .send(
+            await service.updateAll(
+              callerOf(request, reply),
+              request.params.table,
+              bodyOf(request),
+              queryOf(request),
+            ),
+          ),
+    )
+
+    scope.delete<CollectionRoute>(
+      '/api/collections/:table',
+      {
+        config: { guard: 'data', programs: 'write', operation: 'collections.deleteAll' },
+        schema: schemas.removeAll,
+      },
+      async (request, reply) =>
+        reply
+          .type(json)
+          .send(await service.deleteAll(callerOf(request, reply), request.params.table, queryOf(request))),
     )
 
     scope.post<CollectionRoute>(
@@ -41,7 +76,14 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
       async (request, reply) =>
         reply
           .type(json)
-          .send(await service.batch(callerOf(request, reply), request.params.table, bodyOf(request))),
+          .send(
+            await service.batch(
+              callerOf(request, reply),
+              request.params.table,
+              bodyOf(request),
+              queryOf(request),
+            ),
+          ),
     )
 
     scope.get<RecordRoute>(
@@ -75,6 +117,7 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
               request.params.table,
               idOf(request),
               bodyOf(request),
+              queryOf(request),
             ),
           ),
     )
@@ -86,7 +129,8 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
         schema: schemas.remove,
       },
       async (request, reply) => {
-        await service.delete(callerOf(request, reply), request.params.table, idOf(request))
+        const caller = callerOf(request, reply)
+        await service.delete(caller, request.params.table, idOf(request), queryOf(request))
         return reply.code(204).send()
       },
     )
@@ -98,7 +142,9 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
         schema: schemas.batchAcross,
       },
       async (request, reply) =>
-        reply.type(json).send(await service.batchAcross(callerOf(request, reply), bodyOf(request))),
+        reply
+          .type(json)
+          .send(await service.batchAcross(callerOf(request, reply), bodyOf(request), queryOf(request))),
     )
   })
 }

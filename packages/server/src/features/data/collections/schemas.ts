@@ -67,6 +67,24 @@ const listQuery = Type.Object({
   filter: Type.Optional(
     Type.String({ description: "Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`." }),
   ),
+  search: Type.Optional(
+    Type.String({
+      description:
+        'Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given.',
+    }),
+  ),
+  fuzzy: Type.Optional(Type.Boolean({ description: '`true` tolerates typos; needs the extension pg_trgm.' })),
+  typo_threshold: Type.Optional(
+    Type.Number({
+      default: 0.2,
+      minimum: 0,
+      maximum: 1,
+      description: 'With `fuzzy=true`: trigram similarity that counts as a match.',
+    }),
+  ),
+  highlight: Type.Optional(
+    Type.Boolean({ description: '`true` adds `_highlight` and `_highlightResult` to what was found.' }),
+  ),
   near: Type.Optional(
     Type.String({
       description:
@@ -96,6 +114,38 @@ const listQuery = Type.Object({
   ...recordQuery,
 })
 
+const createQuery = Type.Object({
+  onConflict: Type.Optional(
+    Type.String({
+      description: 'Comma-separated columns of a unique key: a record that has the same key is updated.',
+    }),
+  ),
+  onConflictAction: Type.Optional(
+    Type.String({
+      enum: ['update', 'ignore'],
+      default: 'update',
+      description: '`ignore` answers that record as it is.',
+    }),
+  ),
+  ...recordQuery,
+})
+
+const bulkQuery = Type.Object({
+  filter: Type.String({ description: 'Which records to write; as in a list.' }),
+  expect: Type.Integer({
+    minimum: 0,
+    description: 'How many records the filter finds. Are they more or fewer, nothing is written.',
+  }),
+  return: Type.Optional(
+    Type.String({
+      enum: ['count', 'records'],
+      default: 'count',
+      description: '`records` answers them as `items`.',
+    }),
+  ),
+  ...recordQuery,
+})
+
 const common = { tags: ['collections'], security: bearerSecurity }
 
 export const routeSchemas = {
@@ -108,10 +158,30 @@ export const routeSchemas = {
   },
   create: {
     ...common,
-    summary: 'Create a record',
+    summary: 'Create a record, or update the one with its key',
     params: tableParams,
+    querystring: createQuery,
     body: record,
-    response: responses({ 201: record }),
+    response: responses({ 200: record, 201: record }),
+  },
+  updateAll: {
+    ...common,
+    summary: 'Change the given fields of all records that a filter finds',
+    params: tableParams,
+    querystring: bulkQuery,
+    body: record,
+    response: responses({
+      200: Type.Object({ updated: Type.Integer(), items: Type.Optional(Type.Array(record)) }),
+    }),
+  },
+  removeAll: {
+    ...common,
+    summary: 'Delete all records that a filter finds',
+    params: tableParams,
+    querystring: bulkQuery,
+    response: responses({
+      200: Type.Object({ deleted: Type.Integer(), items: Type.Optional(Type.Array(record)) }),
+    }),
   },
   get: {
     ...common,
@@ -124,6 +194,7 @@ export const routeSchemas = {
     ...common,
     summary: 'Change the given fields of a record',
     params: recordParams,
+    querystring: Type.Object(recordQuery),
     body: record,
     response: responses({ 200: record }),
   },

@@ -1,120 +1,114 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
-import type { Catalog, Column, Relation } from '../../../database/catalog/model.ts'
-import { type ChangeAction, type ChangeLog, withCapture } from '../../../database/change-log.ts'
-import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
+import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import type { ChangeLog } from '../../../database/change-log.ts'
+import type { Answer, Call } from '../../../database/message.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { requireTable } from '../../../http/grants.ts'
 import { createBatchRunner } from './batch.ts'
 import type { Caller } from './caller.ts'
 import { createCaptureFinder } from './capture.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
-import { changeForm, compileGet, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
+import { compileGet, writeSlots } from './compile/write.ts'
 import { createDefinitionFaultFinder } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
 import { formatPage, listFragments } from './list-page.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
 import { parseListQuery, parseRecordQuery } from './parse/list-query.ts'
-import { parseRecordBody } from './parse/record-body.ts'
+import { readParameters } from './parse/parameters.ts'
+import { parseRecordBody, type RecordBody } from './parse/record-body.ts'
 import { parsePathId } from './parse/record-id.ts'
-import { planList } from './plan/list.ts'
+import { type BulkQuery, parseBulkQuery, parseCreateQuery } from './parse/write-query.ts'
+import { planBulk, relationsOfBulk } from './plan/bulk.ts'
+import { planList, relationsOfList } from './plan/list.ts'
 import type { Reader } from './plan/reader.ts'
-import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
+import { planAnswer, planRecord, type RecordPlan, relationsOf } from './plan/record.ts'
+import { searchOf } from './plan/rows.ts'
+import type { SearchDefinitions } from './plan/search.ts'
+import { planUpsert } from './plan/upsert.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
+import { createWrites, nothingWritten } from './writes.ts'
 
 /** What the collection endpoints do. Every method answers JSON text as Postgres built it. */
 export interface CollectionService {
   list(caller: Caller, collection: string, queryString: string): Promise<string>
   get(caller: Caller, collection: string, id: string, queryString: string): Promise<string>
-  create(caller: Caller, collection: string, body: string): Promise<string>
-  update(caller: Caller, collection: string, id: string, body: string): Promise<string>
-  delete(caller: Caller, collection: string, id: string): Promise<void>
+  create(caller: Caller, collection: string, body: string, queryString: string): Promise<CreateResult>
+  update(caller: Caller, collection: string, id: string, body: string, queryString: string): Promise<string>
+  delete(caller: Caller, collection: string, id: string, queryString: string): Promise<void>
+  /** Every record that a filter finds. */
+  updateAll(caller: Caller, collection: string, body: string, queryString: string): Promise<string>
+  deleteAll(caller: Caller, collection: string, queryString: string): Promise<string>
   /** Operations on one collection. */
-  batch(caller: Caller, collection: string, body: string): Promise<string>
+  batch(caller: Caller, collection: string, body: string, queryString: string): Promise<string>
   /** Operations that each name their collection as `table`. */
-  batchAcross(caller: Caller, body: string): Promise<string>
+  batchAcross(caller: Caller, body: string, queryString: string): Promise<string>
+}
+
+export interface CreateResult {
+  /** False when a record with the same key was found. */
+  readonly isCreated: boolean
+  readonly record: string
 }
 
 export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
   readonly changes: ChangeLog
+  readonly searches: SearchDefinitions
   /** Whether changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
+  /** How many records one write by filter may change. */
+  readonly bulkLimit: number
 }
 
 export function createCollectionService({
   catalog: live,
   database,
   changes,
+  searches,
   isAudited,
   isDevelopment,
+  bulkLimit,
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
   const findCapture = createCaptureFinder(changes, statements)
   const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
-  const runBatch = createBatchRunner({
-    statements,
-    database,
-    isAudited,
-    findCapture,
-    findDefinitionFault,
-  })
+  const writing = { statements, database, isAudited, findCapture, findDefinitionFault }
+  const runBatch = createBatchRunner(writing)
+  const writes = createWrites(writing)
 
   async function read(
     caller: Caller,
-    record: RecordPlan,
+    relations: readonly Relation[],
     calls: readonly Call[],
   ): Promise<readonly Answer[]> {
     try {
       return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
     } catch (error) {
-      throw (await findDefinitionFault(caller, error, { relations: relationsOf(record) })) ?? error
+      throw (await findDefinitionFault(caller, error, { relations })) ?? error
     }
   }
 
-  /**
-   * Runs a write, compiled once per set of columns, and hands it on when there is a listener. Answers no row, or
-   * nothing, when it touched none.
-   */
-  async function write(
+  async function writeAll(
     catalog: Catalog,
     caller: Caller,
-    action: ChangeAction,
     relation: Relation,
-    input: { readonly columns: readonly Column[]; readonly json: string; readonly id: readonly string[] },
-  ): Promise<Answer | undefined> {
+    query: BulkQuery,
+    action: 'update' | 'delete',
+    body: RecordBody,
+    queryString: string,
+  ): Promise<string> {
     const reader = readerOf(caller)
-    const slots = writeSlots(input.json, input.id)
-    const capture = findCapture({ catalog, relation, action, form: changeForm(action), reader, slots })
-    const isCaptured = capture !== undefined
-    const positions = input.columns.map(({ position }) => position).join()
-    const key = `${action} ${reader} ${isCaptured} ${positions} ${relation.collection}`
-    const template = statements.remember(catalog, key, () =>
-      statements.template(
-        compileWrite(action, planWholeRecord(relation, reader), input.columns, {
-          isCaptured,
-          mustTouch: false,
-        }),
-      ),
-    )
-    const steps = withCapture(fill(template, slots), capture)
-    try {
-      const answers = await database.run(caller.scope, steps, {
-        isRead: false,
-        isAbandoned: caller.isAbandoned,
-        origin: isAudited ? caller.origin?.() : undefined,
-      })
-      capture?.committed()
-      return answers[capture?.before.length ?? 0]
-    } catch (error) {
-      if (error instanceof StatementFailed && isRowMissing(error)) return undefined
-      const work = { relations: [relation], ...(action === 'delete' ? {} : { body: input }) }
-      throw (await findDefinitionFault(caller, error, work)) ?? error
-    }
+    const work = { action, columns: body.columns, limit: bulkLimit }
+    const plan = planBulk({ catalog, reader, searches }, relation, query, work)
+    requireTables(caller, relationsOfBulk(plan))
+    const context = { catalog, caller, reader, shape: queryString }
+    const { count, records } = await writes.bulk(context, plan, body.json, query.expect)
+    return `{"${action}d":${count}${records === null ? '' : `,"items":${records}`}}`
   }
 
   return {
@@ -124,18 +118,20 @@ export function createCollectionService({
         const reader = readerOf(caller)
         const { plan, calls } = statements.remember(
           catalog,
-          readKey('list', reader, collection, queryString),
+          `${searches.version} ${readKey('list', reader, collection, queryString)}`,
           () => {
             const relation = requireRelation(catalog, collection, reader)
-            const planned = planList(catalog, relation, parseListQuery(queryString), reader)
+            const planned = planList({ catalog, reader, searches }, relation, parseListQuery(queryString))
             return {
               plan: planned,
               calls: listFragments(planned).map((fragment) => statements.call(fragment)),
             }
           },
         )
-        requireTables(caller, plan.record)
-        return formatPage(plan, await read(caller, plan.record, calls))
+        const relations = relationsOfList(plan)
+        requireTables(caller, relations)
+        if (searchOf(plan.rows) !== undefined) searches.noteSearch?.(plan.rows.relation)
+        return formatPage(plan, await read(caller, relations, calls))
       }),
 
     get: (caller, collection, id, queryString) =>
@@ -151,56 +147,94 @@ export function createCollectionService({
             return { record: planned, template: statements.template(compileGet(planned)) }
           },
         )
-        requireTables(caller, record)
+        const relations = relationsOf(record)
+        requireTables(caller, relations)
         const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
-        const [answer] = await read(caller, record, [call])
+        const [answer] = await read(caller, relations, [call])
         return requireRecord(answer)
       }),
 
-    create: (caller, collection, body) =>
+    create: (caller, collection, body, queryString) =>
       withCatalog(async (catalog) => {
         const relation = requireWritableBy(caller, catalog, collection)
-        const { columns, json } = parseRecordBody(relation, body, 'create')
-        const answer = await write(catalog, caller, 'create', relation, { columns, json, id: [] })
-        const created = answer?.rows[0]?.[0]
-        if (created == null) throw collectionErrors.rowDiscarded()
-        return created
+        const reader = readerOf(caller)
+        const query = parseCreateQuery(queryString)
+        const answer = planAnswer(catalog, relation, query, reader)
+        if (answer !== undefined) requireTables(caller, relationsOf(answer))
+        const record = parseRecordBody(relation, body, 'create')
+        const context = { catalog, caller, reader, shape: queryString }
+        if (query.conflict !== undefined) {
+          const plan = planUpsert(relation, query.conflict, record.columns)
+          return await writes.upsert(context, { relation, body: record, answer, plan })
+        }
+        const created = await writes.write(context, {
+          action: 'create',
+          relation,
+          body: record,
+          id: [],
+          answer,
+        })
+        const text = created?.rows[0]?.[0]
+        if (text == null) throw collectionErrors.rowDiscarded()
+        return { isCreated: true, record: text }
       }).catch(explainingRefusal),
 
-    update: (caller, collection, id, body) =>
+    update: (caller, collection, id, body, queryString) =>
+      withCatalog(async (catalog) => {
+        const relation = requireWritableBy(caller, catalog, collection)
+        const reader = readerOf(caller)
+        const key = parsePathId(relation, id)
+        const answer = planAnswer(catalog, relation, parseRecordQuery(queryString), reader)
+        if (answer !== undefined) requireTables(caller, relationsOf(answer))
+        const record = parseRecordBody(relation, body, 'update')
+        return requireRecord(
+          await writes.write(
+            { catalog, caller, reader, shape: queryString },
+            { action: 'update', relation, body: record, id: key, answer },
+          ),
+        )
+      }).catch(explainingRefusal),
+
+    delete: (caller, collection, id, queryString) =>
       withCatalog(async (catalog) => {
         const relation = requireWritableBy(caller, catalog, collection)
         const key = parsePathId(relation, id)
-        const { columns, json } = parseRecordBody(relation, body, 'update')
-        return requireRecord(await write(catalog, caller, 'update', relation, { columns, json, id: key }))
-      }).catch(explainingRefusal),
-
-    delete: (caller, collection, id) =>
-      withCatalog(async (catalog) => {
-        const relation = requireWritableBy(caller, catalog, collection)
-        const key = parsePathId(relation, id)
-        const answer = await write(catalog, caller, 'delete', relation, { columns: [], json: '', id: key })
+        readParameters(queryString, [])
+        const answer = await writes.write(
+          { catalog, caller, reader: readerOf(caller), shape: '' },
+          { action: 'delete', relation, body: nothingWritten, id: key },
+        )
         if (answer === undefined || answer.count === 0) throw collectionErrors.recordNotFound()
       }),
 
-    batch: (caller, collection, body) =>
+    updateAll: (caller, collection, body, queryString) =>
+      withCatalog(async (catalog) => {
+        const relation = requireWritableBy(caller, catalog, collection)
+        const query = parseBulkQuery(queryString, bulkLimit)
+        const record = parseRecordBody(relation, body, 'update')
+        return await writeAll(catalog, caller, relation, query, 'update', record, queryString)
+      }).catch(explainingRefusal),
+
+    deleteAll: (caller, collection, queryString) =>
+      withCatalog(async (catalog) => {
+        const relation = requireWritableBy(caller, catalog, collection)
+        const query = parseBulkQuery(queryString, bulkLimit)
+        return await writeAll(catalog, caller, relation, query, 'delete', nothingWritten, queryString)
+      }),
+
+    batch: (caller, collection, body, queryString) =>
       withCatalog((catalog) => {
         const relation = requireWritableBy(caller, catalog, collection)
+        readParameters(queryString, [])
         return runBatch(catalog, caller, readerOf(caller), parseBatch(body, tableOf(relation)))
       }),
 
-    batchAcross: (caller, body) =>
-      withCatalog((catalog) =>
-        runBatch(
-          catalog,
-          caller,
-          readerOf(caller),
-          parseBatch(
-            body,
-            tableOfEach((table) => requireWritableBy(caller, catalog, table)),
-          ),
-        ),
-      ),
+    batchAcross: (caller, body, queryString) =>
+      withCatalog((catalog) => {
+        readParameters(queryString, [])
+        const findTable = tableOfEach((table) => requireWritableBy(caller, catalog, table))
+        return runBatch(catalog, caller, readerOf(caller), parseBatch(body, findTable))
+      }),
   }
 }
 
@@ -216,9 +250,9 @@ function requireWritableBy(caller: Caller, catalog: Catalog, collection: string)
 }
 
 /** The plan may have been made for another caller. */
-function requireTables({ scope }: Caller, record: RecordPlan): void {
+function requireTables({ scope }: Caller, relations: readonly Relation[]): void {
   if (scope.kind !== 'caller' || scope.grant?.tables === undefined) return
-  for (const relation of relationsOf(record)) requireTable(scope, relation.collection)
+  for (const { collection } of relations) requireTable(scope, collection)
 }
 
 function readerOf({ scope }: Caller): Reader {

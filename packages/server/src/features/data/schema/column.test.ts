@@ -14,6 +14,7 @@ function column(base: string, typeName: string): Column {
       base,
       element: undefined,
       attributes: undefined,
+      range: undefined,
       spatialSchema: 'public',
       isText: false,
       hasEquality: true,

@@ -7,7 +7,7 @@ import { responses } from '../../../http/schemas.ts'
 import type { AppError } from '../../../lib/errors.ts'
 
 /** `GET /metrics` in the Prometheus text format, behind a token of its own when one is configured. */
-export function metrics({ registry }: Metrics, token: string): Feature {
+export function metrics(collected: Metrics, token: string): Feature {
   return {
     name: 'metrics',
     routes(app) {
@@ -20,23 +20,21 @@ export function metrics({ registry }: Metrics, token: string): Feature {
             summary: 'Metrics in the Prometheus text format',
             description:
               'For everyone, or for callers that send `metrics.token` as bearer token when it is set.',
-            response: responses({ 200: { description: 'Metrics.', content: { 'text/plain': text } } }),
+            response: responses({ 200: { description: 'Metrics.', content: { 'text/plain': plainText } } }),
           },
         },
         async (request, reply) => {
           const refusal = token === '' ? undefined : judge(request.headers.authorization, token)
           if (refusal !== undefined) throw refusal.with({ headers: { 'www-authenticate': 'Bearer' } })
-          return reply
-            .type(registry.contentType)
-            .header('cache-control', 'no-store')
-            .send(await registry.metrics())
+          const { contentType, text } = await collected.render()
+          return reply.type(contentType).header('cache-control', 'no-store').send(text)
         },
       )
     },
   }
 }
 
-const text = { schema: Type.String() }
+const plainText = { schema: Type.String() }
 
 function judge(authorization: string | undefined, token: string): AppError | undefined {
   if (authorization === undefined) return httpErrors.missingAuthorization()

@@ -5,7 +5,8 @@ import type { StatementFailed } from '../../../../database/message.ts'
 import { quoteIdentifier, Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
-import { compileInsert } from './write.ts'
+import { compileSelectList } from './record.ts'
+import { compileInsert, compileRowSource } from './write.ts'
 
 const bodiesSlot = 'bodies'
 const firstIndexSlot = 'first index'
@@ -18,9 +19,12 @@ export function createsSlots(bodies: readonly string[], firstIndex: number): Slo
 
 /** Creates several records in their order. Answers one row: their results as JSON, comma-separated. */
 export function compileCreates(record: RecordPlan, columns: readonly Column[], isCaptured: boolean): Sql {
-  const source = sql`json_to_recordset(${new Slot(bodiesSlot)}::json)`
+  const source = compileRowSource(sql`json_to_recordset(${new Slot(bodiesSlot)}::json)`, columns)
   return sql`
-    with w as (${compileInsert(record, columns, source)}),
+    with w as (
+        ${compileInsert(record.relation, columns, source)}
+        returning ${compileSelectList(record, 't')}
+      ),
       n as (select row_to_json(w.*) as record, row_number() over () as place from w)
     select string_agg(
         '{"index":' || (n.place - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',

@@ -15,7 +15,7 @@ export function compileComparison(
   right: Sql,
 ): Sql {
   const { plain, own, isNegated } = operators[operator]
-  const found = type?.operators?.[own]
+  const found = own && type?.operators?.[own]
   if (found === undefined) return sql`${left} ${plain} ${right}`
   const comparison = sql`${left} ${sql.operator(...found)} ${right}`
   return isNegated ? sql`not (${comparison})` : comparison
@@ -23,7 +23,8 @@ export function compileComparison(
 
 interface Spelling {
   readonly plain: Sql
-  readonly own: OwnOperator
+  /** Undefined where the operator of the text that the type is read as does: ILIKE. */
+  readonly own: OwnOperator | undefined
   /** Whether it means the opposite of the type's own operator, which need not have a name. */
   readonly isNegated: boolean
 }
@@ -37,4 +38,6 @@ const operators: Readonly<Record<Operator, Spelling>> = {
   '<=': { plain: sql`<=`, own: '<=', isNegated: false },
   '~': { plain: sql`like`, own: '~~', isNegated: false },
   '!~': { plain: sql`not like`, own: '~~', isNegated: true },
+  '~*': { plain: sql`ilike`, own: undefined, isNegated: false },
+  '!~*': { plain: sql`not ilike`, own: undefined, isNegated: true },
 }

@@ -1,9 +1,11 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import type { Literal } from '../parse/filter.ts'
+import type { SetOperator } from '../parse/condition.ts'
 import type { FilterPlan } from '../plan/filter.ts'
+import type { Operand, SetValue, TestPlan } from '../plan/filter-test.ts'
 import { compileComparison } from './comparison.ts'
+import { compileReference, relationName } from './record.ts'
 
 /** A filter as a condition on the rows of `alias`. Every value is a parameter that takes the column's type. */
 export function compileFilter(filter: FilterPlan, alias: string): Sql {
@@ -13,14 +15,42 @@ export function compileFilter(filter: FilterPlan, alias: string): Sql {
       const terms = filter.terms.map((term) => compileFilter(term, alias))
       return sql`(${sql.join(terms, filter.kind === 'and' ? sql` and ` : sql` or `)})`
     }
-    case 'compare': {
-      const { column, operator, value } = filter
-      return compileComparison(column.type, sql.id(alias, column.name), operator, bind(column, value))
-    }
+    case 'not':
+      return sql`not (${compileFilter(filter.term, alias)})`
+    case 'related':
+      return compileRelated(filter, alias)
+    default:
+      return compileTest(filter, alias)
+  }
+}
+
+function compileRelated(
+  { relationship, from, relation, condition }: FilterPlan & { kind: 'related' },
+  alias: string,
+): Sql {
+  const related = `${alias}x`
+  const reference = compileReference(from, relationship, relation, alias, related)
+  return sql`exists (
+    select from ${relationName(relation)} ${sql.id(related)}
+    where ${reference} and ${compileFilter(condition, related)}
+  )`
+}
+
+function compileTest(test: TestPlan, alias: string): Sql {
+  const { operand } = test
+  const target = compileOperand(operand, alias)
+  const column = operand.as === 'column' ? operand.column : undefined
+  switch (test.kind) {
+    case 'compare':
+      return compileComparison(column?.type, target, test.operator, bindBeside(operand, test.value))
     case 'null':
-      return compileNullTest(sql.id(alias, filter.column.name), filter.column, filter.isNegated)
+      return compileNullTest(target, column, test.isNegated)
     case 'in':
-      return compileMembership(filter, alias)
+      return compileMembership(target, operand, test.values)
+    case 'set':
+      return sql`${target} ${setOperators[test.operator]} ${compileSet(operand, test.value)}`
+    case 'matches':
+      return compileMatch(target, column, test.words)
   }
 }
 
@@ -33,22 +63,61 @@ export function compileNullTest(target: Sql, column: Column | undefined, isNegat
   return isNegated ? sql`${target} is not null` : sql`${target} is null`
 }
 
-function compileMembership({ column, values }: FilterPlan & { kind: 'in' }, alias: string): Sql {
-  const target = sql.id(alias, column.name)
+/** The value that is tested. Keys of JSON are parameters like all that a client writes. */
+function compileOperand({ column, keys, as }: Operand, alias: string): Sql {
+  const arrows = keys.map((key, index) => {
+    const arrow = as === 'text' && index === keys.length - 1 ? sql`->>` : sql`->`
+    const type = typeof key === 'number' ? sql`int` : sql`text`
+    return sql` ${arrow} ${String(key)}::${type}`
+  })
+  const target = sql`${sql.id(alias, column.name)}${sql.join(arrows, sql.empty)}`
+  if (as === 'column') return target
+  if (as !== 'number') return sql`(${target})`
+  return sql`case when jsonb_typeof(${target}) = 'number' then (${target})::numeric end`
+}
+
+function compileMembership(target: Sql, operand: Operand, values: readonly (string | null)[]): Sql {
+  const { column, as } = operand
+  const type = as === 'column' ? column.type : undefined
   // An array of arrays is one array of more dimensions, and one of boxes is written with semicolons.
-  if (column.type.element !== undefined || column.type.base === 'box' || needsCast(column)) {
+  if (type !== undefined && (type.element !== undefined || type.base === 'box' || needsCast(column))) {
     return sql`(${sql.join(
-      values.map((value) => compileComparison(column.type, target, '=', bind(column, value))),
+      values.map((value) => compileComparison(type, target, '=', bind(column, value))),
       sql` or `,
     )})`
   }
   // One parameter whatever the number of values, so that the statement stays the same.
-  // One parameter whatever the number of values, so that the statement stays the same.
-  return compileComparison(column.type, target, '=', sql`any (${arrayLiteral(values)})`)
+  return compileComparison(type, target, '=', sql`any (${arrayLiteral(values)})`)
+}
+
+const setOperators: Readonly<Record<SetOperator, Sql>> = {
+  contains: sql`@>`,
+  overlaps: sql`&&`,
+  adjacent: sql`-|-`,
+}
+
+function compileSet({ column, as }: Operand, value: SetValue): Sql {
+  const { type } = column
+  if (typeof value !== 'string' && type.element !== undefined) {
+    return sql`${arrayLiteral(value)}::${sql.type(type.element.name)}[]`
+  }
+  return sql`${value}::${as === 'column' ? sql.type(type.name) : sql`jsonb`}`
+}
+
+/** The configuration of the text search. */
+const language = sql`'english'`
+
+function compileMatch(target: Sql, column: Column | undefined, words: string): Sql {
+  const document = column?.type.base === 'tsvector' ? target : sql`to_tsvector(${language}, ${target})`
+  return sql`${document} @@ websearch_to_tsquery(${language}, ${words})`
+}
+
+function bindBeside({ column, as }: Operand, value: string): Sql {
+  return as === 'column' ? bind(column, value) : sql`${value}`
 }
 
 /** A value as a parameter that takes the column's type. */
-export function bind(column: Column, value: Literal): Sql {
+export function bind(column: Column, value: string | null): Sql {
   return needsCast(column) ? sql`${value}::${sql.type(column.type.name)}` : sql`${value}`
 }
 

@@ -1,4 +1,4 @@
-import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { ExpandPlan, RecordPlan } from '../plan/record.ts'
 import { compileComparison } from './comparison.ts'
@@ -49,19 +49,10 @@ function compileRelated(
   parent: string,
 ): Sql {
   const child = `${parent}x`
-  const condition = sql.join(
-    relationship.pairs.map(({ from, to }) => {
-      // A foreign key compares as the column it references does.
-      const referenced =
-        relationship.kind === 'many-to-one' ? record.relation.column.get(to) : relation.column.get(from)
-      return compileComparison(referenced?.type, sql.id(child, to), '=', sql.id(parent, from))
-    }),
-    sql` and `,
-  )
   const rows = sql`
     select ${compileSelectList(record, child)}
     from ${relationName(record.relation)} ${sql.id(child)}
-    where ${condition}`
+    where ${compileReference(relation, relationship, record.relation, parent, child)}`
   // A table that others inherit from can hold a key more than once.
   if (relationship.kind === 'many-to-one') return sql`(select row_to_json(r.*) from (${rows} limit 1) r)`
   const keys = order.map((column) => sql.id(child, column.name))
@@ -72,4 +63,22 @@ function compileRelated(
       limit ${sql.integer(oneToManyLimit)}
     ) r
   )`
+}
+
+/** Whether the row of `parent`, one of `relation`, and the row of `child`, one of the target, are related. */
+export function compileReference(
+  relation: Relation,
+  { kind, pairs }: Relationship,
+  target: Relation,
+  parent: string,
+  child: string,
+): Sql {
+  return sql.join(
+    pairs.map(({ from, to }) => {
+      // A foreign key compares as the column it references does.
+      const referenced = kind === 'many-to-one' ? target.column.get(to) : relation.column.get(from)
+      return compileComparison(referenced?.type, sql.id(child, to), '=', sql.id(parent, from))
+    }),
+    sql` and `,
+  )
 }

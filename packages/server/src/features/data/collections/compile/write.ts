@@ -47,6 +47,8 @@ export interface WriteOptions {
    * {@link isRowMissing} recognizes that.
    */
   readonly mustTouch: boolean
+  /** What is answered of a create or update; undefined: the record. */
+  readonly answer?: RecordPlan | undefined
 }
 
 /** How the statement of an action leaves its change: where tables inherit, all but an insert can touch several rows. */
@@ -73,9 +75,15 @@ export function compileWrite(
 
 /** Inserts what the JSON text holds for these columns; the rest takes its defaults. Answers the record. */
 function compileCreate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
-  const source = sql`json_to_record(${jsonSlot}::json)`
-  const write = compileInsert(record, columns, source)
-  return compileAnswer({ of: record.relation, action: 'create', write, record: wholeRow }, options)
+  const written = { of: record.relation, action: 'create' } as const
+  const insert = compileInsert(record.relation, columns, compileRowSource(body, columns))
+  const { answer } = options
+  if (answer === undefined || !options.isCaptured) {
+    const write = sql`${insert} returning ${compileSelectList(answer ?? record, row)}`
+    return compileAnswer({ ...written, write, record: wholeRow }, options)
+  }
+  const write = sql`${insert} returning ${compileBoth(record, answer)}`
+  return compileAnswer({ ...written, write, record: sql`w.record`, answer: sql`w.answer` }, options)
 }
 
 /** Changes these columns of one record to what the JSON text holds. Answers the record. */
@@ -84,23 +92,23 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
   const assignments = sql.join(
     columns.map((column) => sql`${sql.id(column.name)} = ${compileBodyValue(column, 'b')}`),
   )
-  const body = sql`json_to_record(${jsonSlot}::json) as b (${compileBodyTypes(columns)})`
-  const list = compileSelectList(record, row)
+  const source = compileRowSource(body, columns)
+  const { answer } = options
   const written = { of: record.relation, action: 'update' } as const
   if (!options.isCaptured) {
     const write = sql`
       update ${name} as ${sql.id(row)}
       set ${assignments}
-      from ${body}
+      from ${source}
       where ${compileIdentity(record.relation, row)}
-      returning ${list}`
+      returning ${compileSelectList(answer ?? record, row)}`
     return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
   // The lock keeps what is read as the old record the one that is updated.
   const write = sql`
     update ${name} as ${sql.id(row)}
     set ${assignments}
-    from ${body}, (
+    from ${source}, (
       select ${sql.join(record.relation.primaryKey.map((column) => sql.id('o', column.name)))},
         ${compileJson(compileSelectList(record, 'o'))} as ${sql.id(oldRecord)}
       from ${name} o
@@ -113,8 +121,17 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
       ),
       sql` and `,
     )}
-    returning ${compileJson(list)} as record, ${sql.id('o', oldRecord)} as old_record`
-  return compileAnswer({ ...written, write, record: sql`w.record`, oldRecord: sql`w.old_record` }, options)
+    returning ${compileBoth(record, answer)}, ${sql.id('o', oldRecord)} as old_record`
+  return compileAnswer(
+    {
+      ...written,
+      write,
+      record: sql`w.record`,
+      answer: answer && sql`w.answer`,
+      oldRecord: sql`w.old_record`,
+    },
+    options,
+  )
 }
 
 /** Answers nothing but the number of rows, unless the deleted rows are wanted. */
@@ -136,21 +153,36 @@ export function compileBodyCheck({ version }: Relation, columns: readonly Column
   const values = columns.map((column) => sql`${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}`)
   return sql`${sql.version(version)}
     select ${sql.join(values)}
-    from json_to_record(${jsonSlot}::json) as b (${compileBodyTypes(columns)})`
+    from ${compileRowSource(body, columns)}`
 }
 
-/** The insert itself, from a function that answers records of JSON. The rows' alias is `t`. */
-export function compileInsert(record: RecordPlan, columns: readonly Column[], source: Sql): Sql {
+/** The body of the request, for a `from`. */
+export const body = sql`json_to_record(${jsonSlot}::json)`
+
+/** The insert itself, of the rows `b` in its source, before what it returns. The rows' alias is `t`. */
+export function compileInsert(relation: Relation, columns: readonly Column[], source: Sql): Sql {
   return sql`
-    insert into ${relationName(record.relation)} as ${sql.id(row)}
+    insert into ${relationName(relation)} as ${sql.id(row)}
       (${sql.join(columns.map(({ name }) => sql.id(name)))})
     select ${sql.join(columns.map((column) => compileBodyValue(column, 'b')))}
-    from ${source} as b (${compileBodyTypes(columns)})
-    returning ${compileSelectList(record, row)}`
+    from ${source}`
+}
+
+/** Rows of JSON as an insert of these columns reads them. @param rows a function that answers records */
+export function compileRowSource(rows: Sql, columns: readonly Column[]): Sql {
+  return sql`${rows} as b (${compileBodyTypes(columns)})`
+}
+
+/** The record as JSON, and what is answered where that is something else. */
+export function compileBoth(record: RecordPlan, answer: RecordPlan | undefined): Sql {
+  const whole = sql`${compileJson(compileSelectList(record, row))} as record`
+  return answer === undefined
+    ? whole
+    : sql`${whole}, ${compileJson(compileSelectList(answer, row))} as answer`
 }
 
 /** Column beside those of the collection; a name that columns do not have. */
-const oldRecord = 'basalt old record'
+export const oldRecord = 'basalt old record'
 
 /**
  * `w` as the record, when it holds the columns of the record and nothing else. The star makes it the row even when
@@ -165,7 +197,9 @@ interface Written {
   readonly write: Sql
   /** The record as JSON, from `w`. */
   readonly record: Sql
-  /** The same before an update. */
+  /** What is answered, where that is not the record. */
+  readonly answer?: Sql | undefined
+  /** The record before an update. */
   readonly oldRecord?: Sql
 }
 
@@ -174,22 +208,25 @@ interface Written {
  * from the collection a write can touch more than one row: the first is answered.
  */
 function compileAnswer(
-  { of, action, write, record, oldRecord: old }: Written,
+  { of, action, write, record, answer, oldRecord: old }: Written,
   { isCaptured, mustTouch }: WriteOptions,
 ): Sql {
-  if (!isCaptured && !mustTouch) return sql`with w as (${write}) select ${record} from w`
+  if (!isCaptured && !mustTouch) return sql`with w as (${write}) select ${answer ?? record} from w`
   // Made once, however often it is named.
-  const touched = sql`(select ${record} as record, ${old ?? sql`null`} as old_record from w offset 0) t`
+  const touched = sql`(
+    select ${record} as record, ${answer ?? sql`null`} as answer, ${old ?? sql`null`} as old_record
+    from w offset 0) t`
+  const shown = answer === undefined ? sql`t.record` : sql`t.answer`
   if (isCaptured && changeForm(action) === 'array') {
     const rows = sql`json_agg(${changedRow(sql`t.record`, old && sql`t.old_record`)})`
     return sql`
       with w as (${write})
-      select c.record, ${failWithout(sql`c.record`)}, ${leaveChanges(of, action, sql`c.changes`)}
-      from (select (array_agg(t.record))[1] as record, ${rows} as changes from ${touched}) c`
+      select c.answer, ${failWithout(sql`c.answer`)}, ${leaveChanges(of, action, sql`c.changes`)}
+      from (select (array_agg(${shown}))[1] as answer, ${rows} as changes from ${touched}) c`
   }
   return sql`
     with w as (${write})
-    select t.record, ${failWithout(sql`t.record`)}
+    select ${shown}, ${failWithout(sql`t.record`)}
       ${isCaptured ? sql`, ${leaveChanges(of, action, sql`t.record`)}` : sql.empty}
     from (select) one left join ${touched} on true
     limit 1`
@@ -221,6 +258,7 @@ export function compileIdentity(relation: Relation, alias: string): Sql {
   )
 }
 
-function compileJson(list: Sql): Sql {
+/** A row of the list as JSON. */
+export function compileJson(list: Sql): Sql {
   return sql`(select row_to_json(s.*) from (select ${list}) s)`
 }

@@ -1,5 +1,5 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
-import { changedRow, leaveChanges, leaveUpserts } from '../../../../database/change-log.ts'
+import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import { callerRole } from '../../../../database/user-database.ts'
 import { compileBodyTypes, compileBodyValue } from '../compile/body.ts'
@@ -80,19 +80,15 @@ export function compileInsertRange(
       ${isUpserting ? sql`, ${takeOldRecord} as old_record, ${leaveOldRecord(sql`''`)} as none` : sql.empty}`
   if (!isCaptured) return sql`with w as (${insert}) select count(*) from w`
   const changes = isUpserting
-    ? leaveUpserts(
-        relation,
-        sql`${compileArray(sql`n.record`, sql`n.old_record is null`)}`,
-        sql`${compileArray(changedRow(sql`n.record`, sql`n.old_record::json`), sql`n.old_record is not null`)}`,
-      )
-    : leaveChanges(relation, 'create', compileArray(sql`n.record`, sql`true`))
+    ? leaveChanges(relation, 'upsert', compileArray(changedRow(sql`n.record`, sql`n.old_record::json`)))
+    : leaveChanges(relation, 'create', compileArray(sql`n.record`))
   return sql`
     with w as (${insert}), n as (select w.*, row_number() over () as place from w)
     select count(*), ${changes} from n`
 }
 
-function compileArray(change: Sql, condition: Sql): Sql {
-  return sql`coalesce(json_agg(${change} order by n.place) filter (where ${condition}), '[]')`
+function compileArray(change: Sql): Sql {
+  return sql`coalesce(json_agg(${change} order by n.place), '[]')`
 }
 
 /** A row that is returned has to be one that the caller may read, as that of a create. */

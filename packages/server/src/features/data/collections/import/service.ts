@@ -1,6 +1,6 @@
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import { type ChangeLog, takeUpdates } from '../../../../database/change-log.ts'
+import type { ChangeLog } from '../../../../database/change-log.ts'
 import { definitionError, isDefinitionFault } from '../../../../database/errors.ts'
 import { StatementFailed } from '../../../../database/message.ts'
 import type { Database } from '../../../../database/open.ts'
@@ -11,7 +11,6 @@ import { createSlots } from '../../../operations/throttle/index.ts'
 import type { Caller } from '../caller.ts'
 import { createCaptureFinder } from '../capture.ts'
 import { requireWritable } from '../catalog-access.ts'
-import { compileWholeUpdates } from '../compile/whole-rows.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Reader } from '../plan/reader.ts'
 import { StatementCache } from '../statements.ts'
@@ -83,16 +82,10 @@ export function createImporter(deps: ImportDeps): Importer {
     reader: Reader,
     isUpserting: boolean,
   ): readonly Step[] {
-    const asLogin = (step: Step): Step => ({ ...step, asLogin: true })
-    const form = 'array'
-    const creates = findCapture({ catalog, relation, action: 'create', form, reader, slots: {} })?.after ?? []
-    const update = isUpserting ? changes.capture(relation, 'update', form) : undefined
-    if (update === undefined) return creates.map(asLogin)
-    const whole = reader === 'caller' ? compileWholeUpdates(relation) : undefined
-    const updates = [takeUpdates, ...(whole === undefined ? [] : [whole])].map((each) =>
-      statements.call(each),
-    )
-    return [...creates, ...updates, update].map(asLogin)
+    const [action, form] = isUpserting ? (['upsert', 'upsert'] as const) : (['create', 'array'] as const)
+    // What comes before a write is for one row, whose key is known.
+    const after = findCapture({ catalog, relation, action, form, reader, slots: {} })?.after ?? []
+    return after.map((step) => ({ ...step, asLogin: true }))
   }
 
   async function attempt(

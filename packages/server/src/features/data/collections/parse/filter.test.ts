@@ -17,7 +17,8 @@ const tree = treeOf(anyCondition)
 const spelledTree = fc.tuple(tree, choices).map(([value, decisions]) => printTree(value, decisions))
 
 function positionsOf(filter: Filter): number[] {
-  return 'terms' in filter ? filter.terms.flatMap(positionsOf) : [filter.position]
+  if ('terms' in filter) return filter.terms.flatMap(positionsOf)
+  return filter.kind === 'not' ? positionsOf(filter.term) : [filter.position]
 }
 
 /** The refusal of a filter; fails when it is accepted, or fails in any other way. */
@@ -81,6 +82,83 @@ describe('a filter', () => {
     expect(parse('a=1 AND b=2 OR c=3 AND d=4')).toEqual(parse('(a=1 AND b=2) OR (c=3 AND d=4)'))
     expect(parse('a=1 AND (b=2 OR c=3)')).not.toEqual(parse('a=1 AND b=2 OR c=3'))
     expect(parse('(a=1 AND b=2) AND c=3')).not.toEqual(parse('a=1 AND b=2 AND c=3'))
+  })
+})
+
+describe('the words of the grammar', () => {
+  const parse = (text: string) => withoutPositions(parseFilter(text))
+
+  test.each(['not', 'is', 'between', 'contains', 'overlaps', 'adjacent', 'matches'])(
+    '%s is a name, too',
+    (word) => {
+      const condition = { kind: 'compare', column: word, operator: '=', value: '1' }
+      expect(parse(`${word} = 1`)).toEqual(condition)
+      expect(parse(`not ${word} = 1`)).toEqual({ kind: 'not', term: condition })
+      expect(parse(`${word} in (1)`)).toEqual({ kind: 'in', column: word, isNegated: false, values: ['1'] })
+      expect(parse(`"${word}" is null`)).toEqual({
+        kind: 'compare',
+        column: word,
+        operator: '=',
+        value: null,
+      })
+    },
+  )
+
+  test('NOT binds tighter than AND', () => {
+    expect(parse('NOT a=1 AND b=2')).toEqual(parse('(NOT (a=1)) AND b=2'))
+    expect(parse('NOT a=1 AND b=2')).not.toEqual(parse('NOT (a=1 AND b=2)'))
+  })
+
+  test('the AND of BETWEEN is its own', () => {
+    expect(parse('a BETWEEN 1 AND 2 AND b=3')).toEqual(parse('(a BETWEEN 1 AND 2) AND (b=3)'))
+  })
+
+  test('NOT counts as a level', () => {
+    expect(parse(`${'NOT '.repeat(50)}a=1`)).toMatchObject({ kind: 'not' })
+    expect(refusalOf(`${'NOT '.repeat(51)}a=1`).message).toBe(
+      'invalid filter: filter expression too deeply nested (max 50 levels) at position 200',
+    )
+    expect(refusalOf(`${'NOT('.repeat(26)}a=1${')'.repeat(26)}`).extras.data).toEqual({ position: 100 })
+  })
+})
+
+describe('what a condition tests', () => {
+  test.each([
+    [
+      "doc->'a'->0->>'b' = 'x'",
+      { column: 'doc', path: undefined, json: { keys: ['a', 0, 'b'], isText: true } },
+    ],
+    ['doc -> -1 = 2', { column: 'doc', path: undefined, json: { keys: [-1], isText: false } }],
+    ['a.b = 1', { column: 'a.b', path: ['a', 'b'], json: undefined }],
+    ['"a.b" = 1', { column: 'a.b', path: undefined, json: undefined }],
+    ["a.b->>'c' is null", { column: 'a.b', path: ['a', 'b'], json: { keys: ['c'], isText: true } }],
+  ])('%s', (text, subject) => {
+    expect(parseFilter(text)).toMatchObject({ position: 0, ...subject })
+  })
+
+  test.each([
+    [
+      "a CONTAINS 'x'",
+      { operator: 'contains', isNegated: false, isList: false, values: [{ kind: 'string', text: 'x' }] },
+    ],
+    [
+      'a not overlaps (1)',
+      { operator: 'overlaps', isNegated: true, isList: true, values: [{ kind: 'number', text: '1' }] },
+    ],
+    [
+      'a ADJACENT true',
+      { operator: 'adjacent', isNegated: false, isList: false, values: [{ kind: 'boolean', text: 'true' }] },
+    ],
+  ])('%s', (text, test) => {
+    expect(parseFilter(text)).toMatchObject({ kind: 'set', column: 'a', ...test })
+  })
+
+  test('MATCHES has words', () => {
+    expect(parseFilter(`a NOT MATCHES 'x -"y z"'`)).toMatchObject({
+      kind: 'matches',
+      isNegated: true,
+      words: { kind: 'string', text: 'x -"y z"' },
+    })
   })
 })
 
@@ -162,6 +240,51 @@ describe('whatever is sent', () => {
     ['a keyword as a column', 'in = 1', 'unexpected token at position 0: in'],
     ['a keyword as a value', 'a = in', 'expected value, got in at position 4'],
     ['null in a comparison', 'a ~ null', 'null can only be compared with = or != at position 2'],
+    ['null in ILIKE', 'a ~* null', 'null can only be compared with = or != at position 2'],
+    ['null in BETWEEN', 'a between 1 and null', 'null can only be compared with = or != at position 2'],
+    [
+      'null in CONTAINS',
+      "a not contains ('x', null)",
+      'null can only be compared with = or != at position 2',
+    ],
+    ['null in MATCHES', 'a MATCHES null', 'null can only be compared with = or != at position 2'],
+    [
+      'BETWEEN with one value',
+      'a BETWEEN 1',
+      'expected AND after BETWEEN and its first value at position 11',
+    ],
+    [
+      'BETWEEN with a comma',
+      'a BETWEEN 1, 2',
+      'expected AND after BETWEEN and its first value at position 11',
+    ],
+    ['IS without NULL', 'a IS true', 'expected NULL or NOT NULL after IS at position 5'],
+    ['IS NOT without NULL', 'a IS NOT', 'expected NULL or NOT NULL after IS at position 8'],
+    [
+      'NOT before an operator',
+      'a NOT = 1',
+      'expected IN, BETWEEN, CONTAINS, OVERLAPS, ADJACENT, MATCHES after NOT at position 6',
+    ],
+    ['NOT of nothing', 'NOT', 'unexpected end of filter expression at position 3'],
+    ['a list that does not open', 'a CONTAINS', 'unexpected end of filter expression at position 10'],
+    ['a list that does not close', "a OVERLAPS ('x'", "expected ')' to close OVERLAPS list at position 15"],
+    ['a list without commas', 'a CONTAINS (1 2)', "expected ',' or ')' in CONTAINS list at position 14"],
+    [
+      'an arrow to a name',
+      'a->b = 1',
+      'expected a key in quotes or a place in an array after -> at position 3',
+    ],
+    [
+      'an arrow to a fraction',
+      'a->>1.5 = 1',
+      'expected a key in quotes or a place in an array after ->> at position 4',
+    ],
+    ['an arrow behind a text', "a->>'b'->'c' = 1", 'expected operator after column a at position 7'],
+    [
+      'an arrow that leads nowhere',
+      'a-> = 1',
+      'expected a key in quotes or a place in an array after -> at position 4',
+    ],
     ['a group of nothing', '()', 'unexpected token at position 1: )'],
     ['two conditions side by side', 'a=1 b=2', 'unexpected token at position 4: b'],
     ['two connectives', 'a=1 AND OR b=2', 'unexpected token at position 8: OR'],

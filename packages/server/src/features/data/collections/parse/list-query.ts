@@ -4,11 +4,13 @@ import { type DistanceSort, takeDistanceSort } from './distance-sort.ts'
 import { type Filter, parseFilter } from './filter.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 import { type Parameters, readParameters } from './parameters.ts'
+import { parseSearch, type Search, searchParameters } from './search.ts'
 import { parseSpatial, type SpatialFilter, spatialParameters } from './spatial.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
 export interface ListQuery extends RecordQuery {
   readonly filter: Filter | undefined
+  readonly search: Search | undefined
   readonly spatial: readonly SpatialFilter[]
   /** Sorts before the terms of `sort`. */
   readonly distance: DistanceSort | undefined
@@ -38,16 +40,17 @@ const maxSortTerms = 10
 const maxExpandPaths = 10
 const maxExpandDepth = 4
 
-const recordParameters = ['fields', 'expand']
+export const recordParameters = ['fields', 'expand']
 const listParameters = [
   ...recordParameters,
   ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'],
+  ...searchParameters,
   ...spatialParameters,
 ]
 
 /** Parameters of features that this server does not have. */
 const unsupportedParameters = [
-  ...['search', 'fuzzy', 'typo_threshold', 'facets', 'highlight'],
+  'facets',
   ...['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance'],
   ...['aggregate', 'group', 'disjunctiveFacets'],
 ]
@@ -81,6 +84,7 @@ export function parseListQuery(queryString: string): ListQuery {
   return {
     ...readRecordQuery(parameters),
     filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
+    search: parseSearch(parameters),
     spatial,
     distance,
     sort: parseSort(rest),
@@ -95,7 +99,8 @@ export function parseRecordQuery(queryString: string): RecordQuery {
   return readRecordQuery(readParameters(queryString, recordParameters))
 }
 
-function readRecordQuery(parameters: Parameters): RecordQuery {
+/** What `fields` and `expand` say. */
+export function readRecordQuery(parameters: Parameters): RecordQuery {
   const fields = parseNames(parameters.fields ?? '', 'fields')
   const expand = parsePaths(parameters.expand ?? '', 'expand')
   if (expand.length > maxExpandPaths) {

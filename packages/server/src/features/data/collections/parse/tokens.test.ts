@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { tokenize } from './tokens.ts'
+import { type Token, tokenize } from './tokens.ts'
 
-/** Kind and value of each token before the end. */
+/** Kind and value of each token before the end; of a name without its parts. */
 function read(text: string): unknown[] {
   const tokens = tokenize(text)
   expect(tokens.at(-1)).toEqual({ kind: 'end', position: text.length, text: '' })
-  return tokens.slice(0, -1).map(({ position: _, text: __, ...token }) => Object.values(token))
+  return tokens
+    .slice(0, -1)
+    .map((token) => ('name' in token ? ['name', token.name] : Object.values(withoutPlace(token))))
+}
+
+function withoutPlace({ position: _, text: __, ...token }: Token): object {
+  return token
 }
 
 describe('tokens', () => {
@@ -35,6 +41,18 @@ describe('tokens', () => {
     ["''''", [['string', "'"]]],
     ["'a\nb'", [['string', 'a\nb']]],
     ["'😀'", [['string', '😀']]],
+    ['~*', [['operator', '~*']]],
+    ['!~*', [['operator', '!~*']]],
+    ['->', [['->']]],
+    ['->>', [['->>']]],
+    [
+      '>-1',
+      [
+        ['operator', '>'],
+        ['number', '-1'],
+      ],
+    ],
+    ['->-1', [['->'], ['number', '-1']]],
     ['0', [['number', '0']]],
     ['-0', [['number', '-0']]],
     ['007', [['number', '007']]],
@@ -44,6 +62,32 @@ describe('tokens', () => {
     ['2e+5', [['number', '2e+5']]],
   ])('%s', (text, tokens) => {
     expect(read(text)).toEqual(tokens)
+  })
+
+  test.each([
+    ['album.title', ['album', 'title'], true],
+    ['"a.b"', ['a.b'], false],
+    ['album."a.b"', ['album', 'a.b'], false],
+    ['"a b".c.d', ['a b', 'c', 'd'], false],
+    ['"a"."b"', ['a', 'b'], false],
+    ['a.b."c"', ['a', 'b', 'c'], false],
+    ['a..b', ['a', '', 'b'], true],
+    ['a.', ['a', ''], true],
+  ])('%s is a name with parts', (text, path, isBare) => {
+    expect(tokenize(text)).toEqual([
+      { kind: 'name', name: path.join('.'), path, isBare, position: 0, text },
+      { kind: 'end', position: text.length, text: '' },
+    ])
+  })
+
+  test.each([
+    ['"a".', 'expected a name after the dot at position 4'],
+    ['"a".1', 'expected a name after the dot at position 4'],
+    ['"a". b', 'expected a name after the dot at position 4'],
+    ['a."b', 'expected a name after the dot at position 2'],
+    ['a.""', 'expected a name after the dot at position 2'],
+  ])('%s is no name', (text, message) => {
+    expect(() => tokenize(text)).toThrow(`invalid filter: ${message}`)
   })
 
   test('need no blanks where they cannot be confused', () => {

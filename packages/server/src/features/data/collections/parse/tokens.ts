@@ -7,15 +7,27 @@ export type Token = {
   /** As written, for messages. */
   readonly text: string
 } & (
-  | { readonly kind: 'name'; readonly name: string }
+  | NameToken
   | { readonly kind: 'string' | 'number'; readonly value: string }
   | { readonly kind: 'keyword'; readonly keyword: Keyword }
   | { readonly kind: 'operator'; readonly operator: Operator }
-  | { readonly kind: '(' | ')' | ',' | 'end' }
+  | { readonly kind: '->' | '->>' | '(' | ')' | ',' | 'end' }
 )
 
+export interface NameToken {
+  readonly kind: 'name'
+  /** Without quotes. */
+  readonly name: string
+  /** The name at its dots; those inside quotes are part of a name. */
+  readonly path: readonly string[]
+  /** Whether none of it is in quotes: it may be a word of the grammar, and a column may have dots in its name. */
+  readonly isBare: boolean
+}
+
+/** Those that are never a name; other words of the grammar are names wherever a name makes sense. */
 export type Keyword = 'and' | 'or' | 'in' | 'true' | 'false' | 'null'
-export type Operator = '=' | '!=' | '>' | '>=' | '<' | '<=' | '~' | '!~'
+/** `~` is LIKE and `~*` ILIKE. */
+export type Operator = '=' | '!=' | '>' | '>=' | '<' | '<=' | '~' | '!~' | '~*' | '!~*'
 
 const keywords: ReadonlySet<string> = new Set<Keyword>(['and', 'or', 'in', 'true', 'false', 'null'])
 
@@ -24,10 +36,12 @@ const patterns = {
   space: /\s+/y,
   name: /[\p{L}_][\p{L}\p{M}\p{N}_.$]*/uy,
   quotedName: /"((?:[^"]|"")+)"(?!")/y,
+  dot: /\./y,
   // Without the look-ahead half of a doubled quote would end a string that never ends.
   string: /'((?:[^'\\]|''|\\[\s\S])*)'(?!')/y,
   number: /-?\d[\w.]*(?:(?<=[eE])[+-]\d+)?/y,
-  operator: /!=|>=|<=|!~|=|>|<|~/y,
+  arrow: /->>?/y,
+  operator: /!=|>=|<=|!?~\*?|=|>|</y,
   connective: /&&|\|\|/y,
   punctuation: /[(),]/y,
 }
@@ -61,16 +75,13 @@ function readToken(
   position: number,
   match: (pattern: RegExp) => RegExpExecArray | null,
 ): Token {
-  const name = match(patterns.name)?.[0]
+  const name = readName(text, position)
   if (name !== undefined) {
-    const lower = name.toLowerCase()
+    const lower = name.text.toLowerCase()
     // The set holds exactly the keywords.
-    if (keywords.has(lower)) return { kind: 'keyword', keyword: lower as Keyword, position, text: name }
-    return { kind: 'name', name, position, text: name }
-  }
-  const quoted = match(patterns.quotedName)
-  if (quoted?.[1] !== undefined) {
-    return { kind: 'name', name: quoted[1].replaceAll('""', '"'), position, text: quoted[0] }
+    return keywords.has(lower)
+      ? { kind: 'keyword', keyword: lower as Keyword, position, text: name.text }
+      : name
   }
   const string = match(patterns.string)
   if (string?.[1] !== undefined) {
@@ -86,6 +97,9 @@ function readToken(
     if (!wellFormedNumber.test(number)) throw filterFault(position, `invalid number: ${number}`)
     return { kind: 'number', value: number, position, text: number }
   }
+  const arrow = match(patterns.arrow)?.[0]
+  // The pattern matches exactly the arrows.
+  if (arrow !== undefined) return { kind: arrow as '->' | '->>', position, text: arrow }
   const operator = match(patterns.operator)?.[0]
   // The pattern matches exactly the operators.
   if (operator !== undefined)
@@ -102,4 +116,42 @@ function readToken(
     throw filterFault(position, /^""(?!")/.test(text.slice(position)) ? 'empty name' : 'unterminated name')
   }
   throw filterFault(position, `unexpected character '${character}'`)
+}
+
+/** `name`, `"a name"`, `relation.column`, `relation."a column"`: names joined by dots, each bare or in quotes. */
+function readName(text: string, start: number): (Token & NameToken) | undefined {
+  const path: string[] = []
+  let position = start
+  let isBare = true
+  let isOpen: boolean
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = position
+    const found = pattern.exec(text)
+    if (found !== null) position += found[0].length
+    return found
+  }
+  do {
+    const bare = take(patterns.name)?.[0]
+    if (bare !== undefined) path.push(...bare.split('.'))
+    isOpen = bare?.endsWith('.') === true && text[position] === '"'
+    if (isOpen) path.pop()
+    if (bare === undefined || isOpen) {
+      const quoted = take(patterns.quotedName)?.[1]
+      if (quoted === undefined) {
+        if (position > start) throw filterFault(position, 'expected a name after the dot')
+        return undefined
+      }
+      isBare = false
+      path.push(quoted.replaceAll('""', '"'))
+      isOpen = take(patterns.dot) !== null
+    }
+  } while (isOpen)
+  return {
+    kind: 'name',
+    name: path.join('.'),
+    path,
+    isBare,
+    position: start,
+    text: text.slice(start, position),
+  }
 }

@@ -1,57 +1,105 @@
-import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Catalog, Relation, Relationship } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
-import type { Filter, Literal } from '../parse/filter.ts'
+import type { Condition, Subject } from '../parse/condition.ts'
+import type { Filter } from '../parse/filter.ts'
 import { filterFault } from '../parse/filter-fault.ts'
-import type { Operator } from '../parse/tokens.ts'
-import { findTextFault } from '../parse/values.ts'
+import { requireRls } from '../require-rls.ts'
+import { planTest, type TestPlan } from './filter-test.ts'
+import type { Reader } from './reader.ts'
+import { findRelationship } from './record.ts'
 
-/** A filter whose columns exist and whose operators apply to their types. */
+/** A filter whose names are resolved and whose operators apply to the types. */
 export type FilterPlan =
   | { readonly kind: 'and' | 'or'; readonly terms: readonly FilterPlan[] }
-  | { readonly kind: 'compare'; readonly column: Column; readonly operator: Operator; readonly value: string }
-  | { readonly kind: 'null'; readonly column: Column; readonly isNegated: boolean }
-  | { readonly kind: 'in'; readonly column: Column; readonly values: readonly Literal[] }
+  | { readonly kind: 'not'; readonly term: FilterPlan }
+  /** Whether the condition holds for a related record. */
+  | {
+      readonly kind: 'related'
+      /** Of the relation that is filtered to `relation`. */
+      readonly relationship: Relationship
+      readonly from: Relation
+      readonly relation: Relation
+      readonly condition: FilterPlan
+    }
+  | TestPlan
 
-/** @throws AppError invalid_filter, with the position */
-export function planFilter(relation: Relation, filter: Filter): FilterPlan {
-  if ('terms' in filter) {
-    return { kind: filter.kind, terms: filter.terms.map((term) => planFilter(relation, term)) }
+const relationLevelLimit = 4
+/** Each is a subquery per level: so many can be planned in milliseconds. */
+const relatedConditionLimit = 20
+
+/**
+ * @throws AppError invalid_filter, unknown_filter_column with the position; rls_required
+ */
+export function planFilter(catalog: Catalog, relation: Relation, filter: Filter, reader: Reader): FilterPlan {
+  let relatedConditions = 0
+
+  const plan = (part: Filter): FilterPlan => {
+    switch (part.kind) {
+      case 'and':
+      case 'or':
+        return { kind: part.kind, terms: part.terms.map(plan) }
+      case 'not':
+        return { kind: 'not', term: plan(part.term) }
+      default:
+        return planCondition(part)
+    }
   }
-  const column = relation.column.get(filter.column)
-  if (column === undefined) {
-    const { column: name, position } = filter
-    throw collectionErrors.unknownFilterColumn(name, position).with({ data: { position } })
+
+  const planCondition = (condition: Condition): FilterPlan => {
+    const column = condition.isPath ? undefined : relation.column.get(condition.column)
+    if (column !== undefined) return planTest(column, condition)
+    if (condition.path === undefined) throw unknownColumn(condition)
+    relatedConditions += 1
+    if (relatedConditions > relatedConditionLimit) {
+      throw filterFault(
+        condition.position,
+        `expected at most ${relatedConditionLimit} conditions on related records`,
+      )
+    }
+    if (condition.path.length > relationLevelLimit + 1) {
+      throw filterFault(condition.position, `expected at most ${relationLevelLimit} levels of relations`)
+    }
+    return planPath(relation, condition.path, condition)
   }
-  if (filter.kind === 'in') {
-    requireOperator(column, '=', filter.position)
-    for (const value of filter.values) requireFit(column, value ?? '', filter.position)
-    return { kind: 'in', column, values: filter.values }
+
+  const planPath = (from: Relation, path: readonly string[], condition: Condition): FilterPlan => {
+    const [name = '', ...rest] = path
+    if (rest.length === 0) {
+      const column = from.column.get(name)
+      if (column === undefined) throw unknownColumn(condition)
+      return planTest(column, condition)
+    }
+    const relationship = findRelationship(from, name)
+    const target = relationship && catalog.relations.get(relationship.target)
+    if (relationship === undefined || target === undefined) throw unknownColumn(condition)
+    requireRls(target, reader)
+    return {
+      kind: 'related',
+      relationship,
+      from,
+      relation: target,
+      condition: planPath(target, rest, condition),
+    }
   }
-  const { operator, value, position } = filter
-  if (value === null) return { kind: 'null', column, isNegated: operator === '!=' }
-  requireOperator(column, operator, position)
-  requireFit(column, value, position)
-  return { kind: 'compare', column, operator, value }
+
+  return plan(filter)
 }
 
-/** What is no value of the column would be compared as another one. */
-function requireFit(column: Column, value: string, position: number): void {
-  const fault = findTextFault(column, value)
-  if (fault !== undefined) throw filterFault(position, `${column.name}: ${fault}`)
+/** The relations that a filter reads beside the one it filters. */
+export function relationsOfFilter(filter: FilterPlan): readonly Relation[] {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.terms.flatMap(relationsOfFilter)
+    case 'not':
+      return relationsOfFilter(filter.term)
+    case 'related':
+      return [filter.relation, ...relationsOfFilter(filter.condition)]
+    default:
+      return []
+  }
 }
 
-function requireOperator(column: Column, operator: Operator, position: number): void {
-  const { type } = column
-  const applies =
-    operator === '~' || operator === '!~'
-      ? type.isText
-      : operator === '=' || operator === '!='
-        ? type.hasEquality
-        : type.hasOrder
-  if (!applies) {
-    throw filterFault(
-      position,
-      `operator ${operator} does not apply to ${column.name}, which is ${column.typeName},`,
-    )
-  }
+function unknownColumn({ column, position }: Subject): Error {
+  return collectionErrors.unknownFilterColumn(column, position).with({ data: { position } })
 }

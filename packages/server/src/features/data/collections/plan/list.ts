@@ -1,10 +1,10 @@
-import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
-import type { Reader } from './reader.ts'
-import { planRecord, type RecordPlan } from './record.ts'
-import { planRows, type RowsPlan } from './rows.ts'
+import { planRecord, type RecordPlan, relationsOf } from './record.ts'
+import { type PlanContext, planRows, type RowsPlan, relationsOfRows, searchOf } from './rows.ts'
+import { requireHighlightable, type SearchPlan } from './search.ts'
 import { type DistancePlan, planDistance } from './spatial.ts'
 
 export interface ListPlan {
@@ -13,14 +13,19 @@ export interface ListPlan {
   readonly order: readonly OrderKey[]
   /** What records are sorted by and show as `_distance`. */
   readonly distance: DistancePlan | undefined
+  /** What is highlighted in each record; undefined: nothing. */
+  readonly highlight: SearchPlan | undefined
   readonly perPage: number
   readonly paging: ListQuery['paging']
 }
 
 /** @throws AppError naming the parameter */
-export function planList(catalog: Catalog, relation: Relation, query: ListQuery, reader: Reader): ListPlan {
-  const distance = query.distance && planDistance(catalog, relation, query.distance)
-  const order = planOrder(relation, query.sort, distance)
+export function planList(context: PlanContext, relation: Relation, query: ListQuery): ListPlan {
+  const rows = planRows(context, relation, query)
+  const search = searchOf(rows)
+  if (query.search?.hasHighlight === true) requireHighlightable(relation)
+  const distance = query.distance && planDistance(context.catalog, relation, query.distance)
+  const order = planOrder(relation, query.sort, { search, distance })
   if (query.paging.kind === 'cursor') {
     if (!order.isTotal) {
       throw collectionErrors.invalidParameter(
@@ -30,11 +35,17 @@ export function planList(catalog: Catalog, relation: Relation, query: ListQuery,
     if (query.paging.after !== undefined) requireSameOrder(order.keys, query.paging.after)
   }
   return {
-    record: planRecord(catalog, relation, query, reader),
-    rows: planRows(catalog, relation, query),
+    record: planRecord(context.catalog, relation, query, context.reader),
+    rows,
     order: order.keys,
     distance,
+    highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     paging: query.paging,
   }
+}
+
+/** Every relation that the list reads. */
+export function relationsOfList({ record, rows }: ListPlan): readonly Relation[] {
+  return [...new Set([...relationsOf(record), ...relationsOfRows(rows)])]
 }

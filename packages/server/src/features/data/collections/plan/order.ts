@@ -1,10 +1,12 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import type { Sql } from '../../../../database/sql.ts'
+import { compileRank } from '../compile/search.ts'
 import { compileDistanceOrder } from '../compile/spatial.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { SortTerm } from '../parse/list-query.ts'
 import { requireColumn } from './record.ts'
+import type { SearchPlan } from './search.ts'
 import type { DistancePlan } from './spatial.ts'
 
 /** What rows are sorted by. */
@@ -34,12 +36,22 @@ export interface OrderPlan {
 export function planOrder(
   relation: Relation,
   sort: readonly SortTerm[],
-  distance: DistancePlan | undefined,
+  computed: { readonly search: SearchPlan | undefined; readonly distance: DistancePlan | undefined },
 ): OrderPlan {
-  const named = sort.map((term) => planSortTerm(relation, term))
-  const terms = distance === undefined ? named : [distanceKey(distance), ...named]
+  const terms = planTerms(relation, sort, computed)
   const ties = tieBreak(relation, terms)
   return { keys: [...terms, ...ties], isTotal: relation.rowKey.length > 0 || ties.length > 0 }
+}
+
+/** A search sorts by rank when nothing else is asked for. */
+function planTerms(
+  relation: Relation,
+  sort: readonly SortTerm[],
+  { search, distance }: Parameters<typeof planOrder>[2],
+): OrderKey[] {
+  const named = sort.map((term) => planSortTerm(relation, term))
+  if (distance !== undefined) return [distanceKey(distance), ...named]
+  return sort.length === 0 && search !== undefined ? rankOrder(relation, search) : named
 }
 
 /** The nearest first, those without a place last. */
@@ -53,6 +65,18 @@ function distanceKey(distance: DistancePlan): OrderKey {
     nullable: true,
     descending: false,
   }
+}
+
+/** What is found best comes first. */
+function rankOrder(relation: Relation, search: SearchPlan): OrderKey[] {
+  const rank: OrderKey = {
+    name: '_rank',
+    column: undefined,
+    computed: { type: 'real', compile: (alias) => compileRank(search, alias) },
+    nullable: false,
+    descending: true,
+  }
+  return [rank, ...search.ranking.map((term) => planSortTerm(relation, term))]
 }
 
 /** A key as {@link Cursor} names it. */

@@ -24,6 +24,17 @@ export function planWholeRecord(relation: Relation, reader: Reader): RecordPlan 
   return { relation, columns: visibleColumns(relation, reader), expand: undefined }
 }
 
+/** What a write answers: undefined for the whole record. @throws AppError as of {@link planRecord} */
+export function planAnswer(
+  catalog: Catalog,
+  relation: Relation,
+  query: RecordQuery,
+  reader: Reader,
+): RecordPlan | undefined {
+  if (query.fields === undefined && query.expand.length === 0) return undefined
+  return planRecord(catalog, relation, query, reader)
+}
+
 /** The relation of the record, and those it expands. */
 export function relationsOf({ relation, expand = [] }: RecordPlan): readonly Relation[] {
   return [relation, ...expand.flatMap(({ record }) => relationsOf(record))]
@@ -84,7 +95,7 @@ function planExpand(
 }
 
 /** By its name, or by the column of a many-to-one. */
-function findRelationship(relation: Relation, name: string): Relationship | undefined {
+export function findRelationship(relation: Relation, name: string): Relationship | undefined {
   return (
     relation.relationships.get(name) ??
     [...relation.relationships.values()].find(

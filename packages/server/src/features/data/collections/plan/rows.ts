@@ -1,7 +1,10 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Filter } from '../parse/filter.ts'
+import type { Search } from '../parse/search.ts'
 import type { SpatialFilter } from '../parse/spatial.ts'
-import { type FilterPlan, planFilter } from './filter.ts'
+import { type FilterPlan, planFilter, relationsOfFilter } from './filter.ts'
+import type { Reader } from './reader.ts'
+import { planSearch, type SearchDefinitions, type SearchPlan } from './search.ts'
 import { planSpatial, type SpatialPlan } from './spatial.ts'
 
 /**
@@ -15,19 +18,53 @@ export interface RowsPlan {
 
 export type RowCondition =
   | { readonly kind: 'filter'; readonly filter: FilterPlan }
+  | { readonly kind: 'search'; readonly search: SearchPlan }
   | { readonly kind: 'spatial'; readonly spatial: SpatialPlan }
 
 /** What of a query string restricts the rows. */
 export interface RowsQuery {
   readonly filter: Filter | undefined
-  readonly spatial: readonly SpatialFilter[]
+  readonly search: Search | undefined
+  readonly spatial?: readonly SpatialFilter[]
+}
+
+/** What a request is planned with, beside itself. */
+export interface PlanContext {
+  readonly catalog: Catalog
+  readonly reader: Reader
+  readonly searches: SearchDefinitions
 }
 
 /** @throws AppError naming the parameter */
-export function planRows(catalog: Catalog, relation: Relation, { filter, spatial }: RowsQuery): RowsPlan {
+export function planRows(
+  { catalog, reader, searches }: PlanContext,
+  relation: Relation,
+  { filter, search, spatial = [] }: RowsQuery,
+): RowsPlan {
   const conditions: RowCondition[] = []
-  if (filter !== undefined) conditions.push({ kind: 'filter', filter: planFilter(relation, filter) })
-  for (const plan of planSpatial(catalog, relation, spatial))
-    conditions.push({ kind: 'spatial', spatial: plan })
+  if (filter !== undefined) {
+    conditions.push({ kind: 'filter', filter: planFilter(catalog, relation, filter, reader) })
+  }
+  if (search !== undefined) {
+    conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
+  }
+  for (const each of planSpatial(catalog, relation, spatial)) {
+    conditions.push({ kind: 'spatial', spatial: each })
+  }
   return { relation, conditions }
+}
+
+/** The relations that are read to find the rows: their own, and those that conditions follow. */
+export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Relation[] {
+  return [
+    relation,
+    ...conditions.flatMap((condition) =>
+      condition.kind === 'filter' ? relationsOfFilter(condition.filter) : [],
+    ),
+  ]
+}
+
+/** What the rows are searched for. */
+export function searchOf({ conditions }: RowsPlan): SearchPlan | undefined {
+  return conditions.find((condition) => condition.kind === 'search')?.search
 }

@@ -1,4 +1,5 @@
-import { createPrivateKey, sign } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
+import { signJwt } from '../../../../lib/signed-jwt.ts'
 import { type ClientSettings, objectOf, type Provider, requireText, textOf } from './provider.ts'
 
 /** https://developer.apple.com/documentation/signinwithapplerestapi */
@@ -40,7 +41,6 @@ function nameIn(user: string | null): string | undefined {
 /** A JWT signed with ES256 (RFC 7518 §3.4), for this one request. */
 function signClientSecret({ clientId, extra }: ClientSettings, now: Date): string {
   const issuedAt = Math.floor(now.getTime() / 1000)
-  const header = { alg: 'ES256', kid: extra.key_id }
   const claims = {
     iss: extra.team_id,
     iat: issuedAt,
@@ -48,10 +48,6 @@ function signClientSecret({ clientId, extra }: ClientSettings, now: Date): strin
     aud: 'https://appleid.apple.com',
     sub: clientId,
   }
-  const content = [header, claims]
-    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-    .join('.')
   const key = createPrivateKey(requireText(extra.private_key, 'private key'))
-  const signature = sign('sha256', Buffer.from(content), { key, dsaEncoding: 'ieee-p1363' })
-  return `${content}.${signature.toString('base64url')}`
+  return signJwt('ES256', key, claims, { kid: extra.key_id })
 }

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
+import type { StatementFailed } from '../../../../database/message.ts'
+import { Slot, type Sql, sql } from '../../../../database/sql.ts'
+import type { BulkPlan } from '../plan/bulk.ts'
+import type { RecordPlan } from '../plan/record.ts'
+import type { SlotValues } from '../statements.ts'
+import { compileBodyValue } from './body.ts'
+import { compileComparison } from './comparison.ts'
+import { compileSelectList, relationName } from './record.ts'
+import { compileConditions } from './rows.ts'
+import { body, compileJson, compileRowSource, oldRecord, writeSlots } from './write.ts'
+
+/** Alias of the collection's rows. */
+const row = 't'
+
+const expectSlot = new Slot('expect')
+
+/** What fills the slots of {@link compileBulk}. */
+export function bulkSlots(json: string, expect: number): SlotValues {
+  return { ...writeSlots(json, []), [expectSlot.name]: String(expect) }
+}
+
+/**
+ * Writes all records that the conditions find, and fails when they are not as many as expected, which
+ * {@link readUnexpectedCount} recognizes: the failure undoes the write. It fails as soon as the limit is passed, not
+ * after a whole table. Answers one row: the number of records, and the records as a JSON array if they are wanted.
+ */
+export function compileBulk(plan: BulkPlan, isCaptured: boolean): Sql {
+  const { action, record, answer, limit } = plan
+  const members = [
+    ...(isCaptured ? [sql`${shown(record)} as record`] : []),
+    ...(answer === undefined ? [] : [sql`${shown(answer)} as answer`]),
+  ]
+  const isCompared = isCaptured && action === 'update'
+  const list = [...members, ...(isCompared ? [sql`${sql.id('o', oldRecord)} as old_record`] : [])]
+  const write = sql`${action === 'update' ? compileUpdate(plan, isCompared) : compileDelete(plan)}
+    returning ${list.length === 0 ? sql`1` : sql.join(list)}`
+  const change = changedRow(sql`x.record`, isCompared ? sql`x.old_record` : undefined)
+  const place = sql`row_number() over ()`
+  return sql`
+    with w as (${write})
+    select c.count, c.answers, ${failWhen(sql`c.count <> ${expectSlot}::bigint`, sql`c.count`)}
+      ${isCaptured ? sql`, ${leaveChanges(record.relation, action, sql`c.changes`)}` : sql.empty}
+    from (
+      select count(*) filter (where x.excess is null) as count,
+        ${answer === undefined ? sql`null` : sql`coalesce(json_agg(x.answer), '[]')`} as answers
+        ${isCaptured ? sql`, coalesce(json_agg(${change}), '[]') as changes` : sql.empty}
+      from (
+        select w.*, ${failWhen(sql`${place} > ${sql.integer(limit)}`, place)} as excess from w
+      ) x
+    ) c`
+}
+
+function compileUpdate({ rows, record, columns, limit }: BulkPlan, isCompared: boolean): Sql {
+  const name = relationName(rows.relation)
+  const assignments = sql.join(
+    columns.map((column) => sql`${sql.id(column.name)} = ${compileBodyValue(column, 'b')}`),
+  )
+  const update = sql`
+    update ${name} as ${sql.id(row)}
+    set ${assignments}
+    from ${compileRowSource(body, columns)}`
+  if (!isCompared) return sql`${update} where ${compileConditions(rows, row)}`
+  // The lock keeps what is read as the old record the one that is updated.
+  const key = keyOf(record)
+  return sql`${update}, (
+      select ${sql.join(key.map(({ id }) => id('o')))}, ${compileJson(compileSelectList(record, 'o'))} as ${sql.id(oldRecord)}
+      from ${name} o
+      where ${compileConditions(rows, 'o')}
+      limit ${sql.integer(limit + 1)}
+      for update of o
+    ) o
+    where ${sql.join(
+      key.map(({ id, type }) => compileComparison(type, id(row), '=', id('o'))),
+      sql` and `,
+    )}`
+}
+
+function compileDelete({ rows }: BulkPlan): Sql {
+  return sql`delete from ${relationName(rows.relation)} as ${sql.id(row)} where ${compileConditions(rows, row)}`
+}
+
+/** What finds a row again: its key, else its place. */
+function keyOf({ relation: { primaryKey } }: RecordPlan) {
+  const columns =
+    primaryKey.length > 0
+      ? primaryKey
+      : [
+          { name: 'tableoid', type: undefined },
+          { name: 'ctid', type: undefined },
+        ]
+  return columns.map(({ name, type }) => ({ type, id: (alias: string) => sql.id(alias, name) }))
+}
+
+function shown(record: RecordPlan): Sql {
+  return compileJson(compileSelectList(record, row))
+}
+
+/** Unknown outside, so that no value sent by a caller can look like it. */
+const countToken = `unexpected count ${randomBytes(9).toString('base64url')} `
+
+/** Fails by casting a text of ours to a number, as PostgreSQL has no statement that fails on purpose. */
+function failWhen(condition: Sql, count: Sql): Sql {
+  return sql`case when ${condition} then (${sql.literal(countToken)} || ${count})::int end`
+}
+
+/** How many records a write found that failed for their number; undefined when it failed for something else. */
+export function readUnexpectedCount({ error }: StatementFailed): number | undefined {
+  if (error.code !== '22P02') return undefined
+  const start = error.message.indexOf(countToken)
+  return start === -1 ? undefined : Number.parseInt(error.message.slice(start + countToken.length), 10)
+}

@@ -1,0 +1,118 @@
+import { arrayLiteral } from '../../../../database/array-literal.ts'
+import type { Column } from '../../../../database/catalog/model.ts'
+import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
+import { type SearchCandidates, type SearchPlan, type SearchVector, searchedColumns } from '../plan/search.ts'
+
+/**
+ * Characters of a record that are searched and highlighted. PostgreSQL refuses a vector of more than a megabyte, which
+ * would fail the search, and with an index on it the write; this many stay below it whatever they are.
+ */
+const searchedCharacters = sql.integer(100_000)
+
+/** The query as PostgreSQL has it: evaluated once per statement, wherever it is used. */
+export function compileQuery({ vector, term, synonyms }: SearchPlan): Sql {
+  const config = compileConfig(vector)
+  return synonyms.length === 0
+    ? sql`(select websearch_to_tsquery(${config}, ${term}))`
+    : sql`(select basalt.search_query(${config}, ${term}, ${JSON.stringify(synonyms)}::jsonb))`
+}
+
+/** Whether a row of `alias` is found. */
+export function compileMatch(search: SearchPlan, alias: string): Sql {
+  const { fuzzy, vector, candidates } = search
+  const isMatch = sql`${compileVector(vector, alias)} @@ ${compileQuery(search)}`
+  const isFound =
+    fuzzy === undefined ? isMatch : sql`(${isMatch} or ${compileSimilar({ ...search, fuzzy }, alias)})`
+  if (candidates === undefined) return isFound
+  const isCandidate = sql`${sql.id(alias, 'ctid')} = any (${compilePlaces(search, candidates)})`
+  const isProved = candidates.isExact && fuzzy === undefined
+  return isProved ? isCandidate : sql`(${isCandidate} and ${isFound})`
+}
+
+/** How well a row of `alias` is found, as a real; more is better. */
+export function compileRank(search: SearchPlan, alias: string): Sql {
+  const { vector, fuzzy } = search
+  const isWeighted = vector.parts.some(({ label }) => label !== undefined)
+  // Density counts where columns differ in weight, frequency where they are one text.
+  const rank = isWeighted ? sql`ts_rank_cd` : sql`ts_rank`
+  const byWords = sql`${rank}(${compileVector(vector, alias)}, ${compileQuery(search)})`
+  if (fuzzy === undefined) return byWords
+  const similarities = searchedColumns(vector).map((column) =>
+    compileSimilarity({ ...search, fuzzy }, column, alias),
+  )
+  return sql`greatest(${sql.join([byWords, ...similarities])})`
+}
+
+/**
+ * What is searched of a row of `alias`; without one, as an index has it. Both are the same expression, which is how the
+ * planner knows the index.
+ */
+export function compileVector(vector: SearchVector, alias?: string): Sql {
+  const config = compileConfig(vector)
+  return sql.join(
+    vector.parts.map(({ label, columns }) => {
+      const part = sql`to_tsvector(${config}, ${compileDocument(columns, alias)})`
+      return label === undefined ? part : sql`setweight(${part}, ${sql.literal(label)})`
+    }),
+    sql` || `,
+  )
+}
+
+/** The columns as one text, with blanks between them. */
+export function compileDocument(columns: readonly Column[], alias?: string): Sql {
+  return sql`left(${sql.join(
+    columns.map((column) => compileText(column, alias)),
+    sql` || ' ' || `,
+  )}, ${searchedCharacters})`
+}
+
+/** The columns one by one, as a trigram index has them. */
+export function compileTrigramKeys(vector: SearchVector): readonly Sql[] {
+  return searchedColumns(vector).map((column) => sql`(${compileDocument([column])})`)
+}
+
+export function compileConfig({ config }: SearchVector): Sql {
+  return sql`${sql.literal(config)}::regconfig`
+}
+
+function compileText({ name }: Column, alias?: string): Sql {
+  const column = alias === undefined ? sql.id(name) : sql.id(alias, name)
+  return sql`coalesce(${column}::text, '')`
+}
+
+type FuzzyPlan = SearchPlan & { readonly fuzzy: NonNullable<SearchPlan['fuzzy']> }
+
+/** Whether the whole is similar to a column, each of its words to a word, and nothing is there that must not be. */
+function compileSimilar(search: FuzzyPlan, alias: string): Sql {
+  const { vector, fuzzy } = search
+  if (fuzzy.words.length === 0) return sql`false`
+  const columns = searchedColumns(vector)
+  const isSimilar = sql`greatest(${sql.join(columns.map((column) => compileSimilarity(search, column, alias)))}) > ${String(fuzzy.threshold)}::real`
+  const likenesses = columns.map(
+    (column) =>
+      sql`${sql.id(fuzzy.trigramSchema, 'strict_word_similarity')}(fuzzy.word, ${compileDocument([column], alias)})`,
+  )
+  const hasWords = sql`(
+    select bool_and(greatest(${sql.join(likenesses)}) >= ${String(fuzzy.threshold)}::real)
+    from unnest(${arrayLiteral(fuzzy.words)}::text[]) fuzzy (word))`
+  const isExcluded = sql`${compileVector(vector, alias)} @@ (select websearch_to_tsquery(${compileConfig(vector)}, ${fuzzy.excluded}))`
+  return fuzzy.excluded === ''
+    ? sql`(${isSimilar} and ${hasWords})`
+    : sql`(${isSimilar} and ${hasWords} and not ${isExcluded})`
+}
+
+function compileSimilarity({ fuzzy }: FuzzyPlan, column: Column, alias: string): Sql {
+  return sql`${sql.id(fuzzy.trigramSchema, 'similarity')}(${compileDocument([column], alias)}, ${fuzzy.words.join(' ')})`
+}
+
+/** The places of the rows that the indexes know. */
+function compilePlaces(search: SearchPlan, { schema, vectorIndex, trigramIndex }: SearchCandidates): Sql {
+  const found = sql`basalt.search_rows(${compileIndex(schema, vectorIndex)}, ${compileQuery(search)})`
+  if (trigramIndex === undefined || search.fuzzy === undefined) return found
+  const { words, threshold } = search.fuzzy
+  return sql`${found} || basalt.similar_rows(${compileIndex(schema, trigramIndex)}, ${words.join(' ')}, ${String(threshold)}::real)`
+}
+
+function compileIndex(schema: string, name: string): Sql {
+  return sql`${sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)}::regclass`
+}

@@ -1,0 +1,82 @@
+import type { Column } from '../../../../database/catalog/model.ts'
+import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
+import type { RecordPlan } from '../plan/record.ts'
+import type { UpsertPlan } from '../plan/upsert.ts'
+import { compileBodyValue } from './body.ts'
+import { compileComparison } from './comparison.ts'
+import { compileSelectList, relationName } from './record.ts'
+import { body, compileBoth, compileInsert, compileRowSource } from './write.ts'
+
+/** Alias of the collection's rows. */
+const row = 't'
+
+/** Where the statement notes that it found a record with the key: what that was, or that it was one. */
+const conflictingSetting = sql.literal('basalt.conflicting_row')
+const conflicting = sql`nullif(current_setting(${conflictingSetting}), '')`
+
+/**
+ * Creates a record, or updates the one with its key. Answers one row: the record, and whether it was created; none when
+ * the key was found and is to be ignored, or when a trigger discarded the row.
+ *
+ * PostgreSQL evaluates the `where` of `do update` on the row it has found and locked, and then alone. So that is where
+ * the row before the update can be seen as it was, whatever other transactions do. (`xmax`, by which some tell an
+ * insert from an update, cannot be read from a partitioned table.)
+ */
+export function compileUpsert(
+  record: RecordPlan,
+  columns: readonly Column[],
+  plan: UpsertPlan,
+  { isCaptured, answer }: { readonly isCaptured: boolean; readonly answer?: RecordPlan | undefined },
+): Sql {
+  const keys = sql.join(plan.key.map(({ name }) => sql.id(name)))
+  const source = sql`${compileRowSource(body, columns)} where ${note(sql`''`)}`
+  const list = compileBoth(record, answer)
+  const found = isCaptured
+    ? sql`(select row_to_json(s.*) from (select ${compileSelectList(record, row)}) s)::text`
+    : sql`'found'`
+  const action =
+    plan.action === 'ignore'
+      ? sql`do nothing`
+      : sql`do update set ${sql.join(plan.updated.map(({ name }) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`))}
+        where ${note(found)}`
+  const write = sql`${compileInsert(record.relation, columns, source)}
+    on conflict (${keys}) ${action}
+    returning ${list}`
+  const shown = answer === undefined ? sql`w.record` : sql`w.answer`
+  if (!isCaptured) return sql`with w as (${write}) select ${shown}, ${conflicting} is null from w`
+  const change = changedRow(sql`w.record`, sql`${conflicting}::json`)
+  const changes = sql`coalesce(json_agg(${change}), '[]')`
+  return sql`
+    with w as (${write})
+    select c.answer, c.created, ${leaveChanges(record.relation, 'upsert', sql`c.changes`)}
+    from (
+      select (array_agg(${shown}))[1] as answer, ${conflicting} is null as created, ${changes} as changes from w
+    ) c`
+}
+
+/** The record with the key that the body holds: at most one row with one column. */
+export function compileGetConflicting(record: RecordPlan, key: readonly Column[]): Sql {
+  return sql`
+    select row_to_json(r.*)
+    from (
+      select ${compileSelectList(record, row)}
+      from ${relationName(record.relation)} ${sql.id(row)}
+      where ${compileSameKey(key, row)}
+      limit 1
+    ) r`
+}
+
+/** Whether the row of the alias has the key that the body holds. */
+export function compileSameKey(key: readonly Column[], alias: string): Sql {
+  const same = key.map((column) => {
+    // As a value of its own an index can look for it.
+    const value = sql`(select ${compileBodyValue(column, 'b')} from ${compileRowSource(body, [column])})`
+    return compileComparison(column.type, sql.id(alias, column.name), '=', value)
+  })
+  return sql.join(same, sql` and `)
+}
+
+function note(what: Sql): Sql {
+  return sql`set_config(${conflictingSetting}, ${what}, true) is not null`
+}

@@ -1,0 +1,177 @@
+import type { Column } from '../../../../database/catalog/model.ts'
+import type { Condition, JsonPath, Literal, SetOperator, Value } from '../parse/condition.ts'
+import { filterFault } from '../parse/filter-fault.ts'
+import type { Operator } from '../parse/tokens.ts'
+import { findTextFault } from '../parse/values.ts'
+import type { FilterPlan } from './filter.ts'
+
+/** Tests of one value; what it is compared with is text that takes the type of the operand. */
+export type TestPlan = { readonly operand: Operand } & (
+  | { readonly kind: 'compare'; readonly operator: Operator; readonly value: string }
+  | { readonly kind: 'null'; readonly isNegated: boolean }
+  | { readonly kind: 'in'; readonly values: readonly (string | null)[] }
+  | { readonly kind: 'set'; readonly operator: SetOperator; readonly value: SetValue }
+  | { readonly kind: 'matches'; readonly words: string }
+)
+
+/** What a test looks at. */
+export interface Operand {
+  readonly column: Column
+  /** What leads to a value inside of the column's JSON; none for the column itself. */
+  readonly keys: JsonPath['keys']
+  /** How the value is taken: as the column has it, or out of JSON as JSON, as text, or as the number that it is. */
+  readonly as: 'column' | 'jsonb' | 'text' | 'number'
+}
+
+/** Elements of an array, or the text of a range or a document. */
+export type SetValue = readonly string[] | string
+
+/** @throws AppError invalid_filter with the position */
+export function planTest(column: Column, condition: Condition): FilterPlan {
+  switch (condition.kind) {
+    case 'compare':
+      return planComparison(column, condition, condition.operator, condition.value)
+    case 'in':
+      return negated(condition, planMembership(column, condition, condition.values))
+    case 'between':
+      return negated(condition, {
+        kind: 'and',
+        terms: [
+          planComparison(column, condition, '>=', condition.low),
+          planComparison(column, condition, '<=', condition.high),
+        ],
+      })
+    case 'set':
+      return negated(condition, planSet(column, condition))
+    case 'matches': {
+      const operand = planOperand(column, condition)
+      const applies =
+        operand.as === 'column'
+          ? column.type.isText || column.type.base === 'tsvector'
+          : operand.as === 'text'
+      if (!applies) throw inapplicable('MATCHES', operand, condition)
+      return negated(condition, { kind: 'matches', operand, words: condition.words.text })
+    }
+  }
+}
+
+function negated({ isNegated }: { readonly isNegated: boolean }, term: FilterPlan): FilterPlan {
+  return isNegated ? { kind: 'not', term } : term
+}
+
+function planOperand(column: Column, { json, position }: Condition): Operand {
+  if (json === undefined) return { column, keys: [], as: 'column' }
+  if (column.type.base !== 'jsonb') {
+    throw filterFault(
+      position,
+      `-> does not apply to ${column.name}, which is ${column.typeName} and not jsonb,`,
+    )
+  }
+  return { column, keys: json.keys, as: json.isText ? 'text' : 'jsonb' }
+}
+
+/** A number is compared with numbers in JSON: equal as JSON is, or in their order. */
+function planOperandBeside(column: Column, condition: Condition, value: Literal, isOrder: boolean): Operand {
+  const operand = planOperand(column, condition)
+  if (operand.as === 'column' || value?.kind !== 'number') return operand
+  return { ...operand, as: isOrder ? 'number' : 'jsonb' }
+}
+
+function planComparison(column: Column, condition: Condition, operator: Operator, value: Literal): TestPlan {
+  const isEquality = operator === '=' || operator === '!='
+  const isPattern = operator.includes('~')
+  const operand = isPattern
+    ? planOperand(column, condition)
+    : planOperandBeside(column, condition, value, !isEquality)
+  if (value === null) return { kind: 'null', operand, isNegated: operator === '!=' }
+  const { type } = column
+  const applies =
+    operand.as === 'column'
+      ? isPattern
+        ? type.isText
+        : isEquality
+          ? type.hasEquality
+          : type.hasOrder
+      : !isPattern || operand.as === 'text'
+  if (!applies) throw inapplicable(`operator ${operator}`, operand, condition)
+  return { kind: 'compare', operand, operator, value: fitting(operand, value, condition) }
+}
+
+function planMembership(column: Column, condition: Condition, values: readonly Literal[]): FilterPlan {
+  const operands = Map.groupBy(values, (value) => planOperandBeside(column, condition, value, false).as)
+  const terms = [...operands].map(([as, group]): TestPlan => {
+    const operand = { ...planOperand(column, condition), as }
+    if (as === 'column' && !column.type.hasEquality) throw inapplicable('operator =', operand, condition)
+    const texts = group.map((value) => (value === null ? null : fitting(operand, value, condition)))
+    return { kind: 'in', operand, values: texts }
+  })
+  const [first] = terms
+  return first !== undefined && terms.length === 1 ? first : { kind: 'or', terms }
+}
+
+function planSet(column: Column, condition: Condition & { readonly kind: 'set' }): TestPlan {
+  const operand = planOperand(column, condition)
+  const { operator, values, isList, position } = condition
+  const { element, range, base } = column.type
+  const word = operator.toUpperCase()
+  if (operand.as === 'column' && element !== undefined && operator !== 'adjacent') {
+    const elements = values.map((value) =>
+      fitting({ ...operand, column: { ...column, type: element } }, value, condition),
+    )
+    return { kind: 'set', operand, operator, value: elements }
+  }
+  const isDocument = operand.as === 'jsonb' || (operand.as === 'column' && base === 'jsonb')
+  const isRange = operand.as === 'column' && range !== undefined
+  if (!isRange && !(isDocument && operator === 'contains')) throw inapplicable(word, operand, condition)
+  const [value] = values
+  if (isList || value === undefined) {
+    throw filterFault(position, `expected one value after ${word}, as ${describe(operand)} is no array,`)
+  }
+  const text = range === undefined ? value : { ...value, text: rangeText(value, range) }
+  return { kind: 'set', operand, operator, value: fitting(operand, text, condition) }
+}
+
+/** A range as it was written, or the one of a single value. */
+function rangeText({ kind, text }: Value, range: 'range' | 'multirange'): string {
+  if (kind === 'string' && /^\s*\{/.test(text)) return text
+  const isRange = kind === 'string' && /^\s*([[(]|empty\s*$)/i.test(text)
+  const quoted = `"${text.replace(/["\\]/g, '\\$&')}"`
+  const one = isRange ? text : `[${quoted},${quoted}]`
+  return range === 'multirange' ? `{${one}}` : one
+}
+
+/** What is no value of the operand would be compared as another one. */
+function fitting({ column, as, keys }: Operand, { kind, text }: Value, { position }: Condition): string {
+  if (as === 'column') {
+    const fault = findTextFault(column, text)
+    if (fault !== undefined) throw filterFault(position, `${column.name}: ${fault}`)
+  }
+  if (as === 'jsonb' && kind === 'string' && !isJson(text)) {
+    const problem = `expected JSON beside ${describe({ column, as, keys })}, such as '{"key": 1}' or '"text"',`
+    throw filterFault(position, problem)
+  }
+  return text
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function inapplicable(what: string, operand: Operand, { position }: Condition): Error {
+  const type = operand.as === 'column' ? operand.column.typeName : operand.as
+  return filterFault(position, `${what} does not apply to ${describe(operand)}, which is ${type},`)
+}
+
+/** `doc->'items'->0` */
+function describe({ column, keys, as }: Operand): string {
+  const steps = keys.map((key, index) => {
+    const arrow = as === 'text' && index === keys.length - 1 ? '->>' : '->'
+    return `${arrow}${typeof key === 'number' ? key : `'${key}'`}`
+  })
+  return column.name + steps.join('')
+}

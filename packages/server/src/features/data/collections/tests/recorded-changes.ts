@@ -1,0 +1,45 @@
+import type { TestApp } from '../../../../../test/test-app.ts'
+import { type ChangeLog, changedRows } from '../../../../database/change-log.ts'
+import { statement } from '../../../../database/message.ts'
+import { render, sql } from '../../../../database/sql.ts'
+
+/** A change log for tests: writes what it is handed into a table that callers have no right to. */
+
+/** Table and action of what has a listener: `item create`. */
+export const recordedChanges = new Set<string>()
+
+export const recording: ChangeLog = {
+  committed: () => undefined,
+  capture({ collection }, action, form) {
+    if (!recordedChanges.has(`${collection} ${action}`)) return undefined
+    const change =
+      action === 'update'
+        ? sql`json_build_object('record', c.record, 'oldRecord', c."oldRecord")`
+        : sql`json_build_object('record', c.record)`
+    const { text, values } = render(sql`
+      insert into heard.change (collection, action, rows)
+      select ${collection}, ${action}, json_agg(${change}) from ${changedRows(action, form)}`)
+    // Nothing but the two texts is bound.
+    return { statement: statement(text), values: values as string[] }
+  },
+}
+
+export const recordingTables = `
+create schema heard;
+create table heard.change (id int generated always as identity, collection text, action text, rows json);`
+
+export interface RecordedEvent {
+  readonly table: string
+  readonly action: string
+  // biome-ignore lint/suspicious/noExplicitAny: rows of any table
+  readonly rows: any
+}
+
+/** What was recorded, in order; a call that found no change of its action is none. */
+export async function eventsOf(app: TestApp): Promise<RecordedEvent[]> {
+  const rows = await app.sql(
+    'select collection as table, action, rows from heard.change where rows is not null order by id',
+  )
+  // The columns of the statement above.
+  return rows as unknown as RecordedEvent[]
+}

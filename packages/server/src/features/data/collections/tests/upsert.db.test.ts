@@ -1,0 +1,349 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { faultsOf } from '../../../../../test/faults.ts'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { eventsOf, recordedChanges, recording, recordingTables } from './recorded-changes.ts'
+
+/** `POST ?onConflict=`: creates a record, or updates or answers the one with its key. */
+
+const setup = `
+${recordingTables}
+create table item (
+  id int primary key, sku text, name text, price numeric default 1, region text, code text,
+  unique (sku), unique (region, code)
+);
+create unique index part on item (name) where price > 5;
+create table deferred (id int primary key, sku text unique deferrable);
+create table keyless (name text);
+create table parted (id int, kind text, name text, primary key (id, kind)) partition by list (kind);
+create table parted_a partition of parted for values in ('a');
+create table parted_b partition of parted for values in ('b');
+create table owned (id int primary key, owner uuid default basalt.user_id(), body text);
+alter table owned enable row level security;
+create policy own on owned using (owner = basalt.user_id());
+create table counted (id int primary key, n int default 0);
+create table part_seen (id int primary key, shown text, hidden text default 'h');
+revoke all on part_seen from basalt_authenticated;
+grant select (id, shown), insert (id, shown), update (id, shown) on part_seen to basalt_authenticated;
+create table hole (id int primary key);
+create function swallow() returns trigger language plpgsql as $$ begin return null; end $$;
+create trigger swallow before insert on hole for each row execute function swallow();
+create table artist (id int primary key, name text);
+create table album (id int primary key, title text, artist_id int references artist);
+insert into artist values (1, 'Ann');
+`
+
+let app: TestApp
+let second: TestApp
+const token = userToken({ sub: alice })
+
+beforeAll(async () => {
+  app = await createTestApp({ setup, changes: recording })
+  second = await createTestApp({ database: app.database, changes: recording })
+})
+beforeEach(async () => {
+  recordedChanges.clear()
+  await app.sql(`
+    truncate item, parted, owned, counted, part_seen, album, deferred, heard.change;
+    insert into item values (1, 'a', 'one', 1.50, 'eu', 'x'), (2, 'b', 'two', 2, 'us', 'x');
+    insert into owned values (1, '${alice}', 'hers'), (2, '${bob}', 'his');
+    insert into part_seen values (1, 'one', 'secret')`)
+})
+afterAll(async () => {
+  expect(faultsOf(app)).toEqual([])
+  await second[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+function post(path: string, body: unknown, on = app) {
+  return on.request('POST', `/api/collections/${path}`, { token, body })
+}
+
+const one = { id: 1, sku: 'a', name: 'one', price: 1.5, region: 'eu', code: 'x' }
+
+describe.each([
+  ['without a listener', []],
+  ['with listeners', ['item', 'parted', 'owned', 'album']],
+])('an upsert %s', (_what, heard) => {
+  beforeEach(() => {
+    for (const table of heard)
+      for (const action of ['create', 'update']) recordedChanges.add(`${table} ${action}`)
+  })
+
+  test('creates a record whose key is new', async () => {
+    const response = await post('item?onConflict=sku', { id: 3, sku: 'c' })
+    expect([response.status, response.json]).toEqual([
+      201,
+      { id: 3, sku: 'c', name: null, price: 1, region: null, code: null },
+    ])
+    const record = response.json
+    expect(await eventsOf(app)).toEqual(
+      heard.length === 0 ? [] : [{ table: 'item', action: 'create', rows: [{ record }] }],
+    )
+  })
+
+  test('updates the record that has the key, and no other column', async () => {
+    const response = await post('item?onConflict=sku', { id: 1, sku: 'a', name: 'uno' })
+    const record = { ...one, name: 'uno' }
+    expect([response.status, response.json]).toEqual([200, record])
+    expect(await eventsOf(app)).toEqual(
+      heard.length === 0 ? [] : [{ table: 'item', action: 'update', rows: [{ record, oldRecord: one }] }],
+    )
+  })
+
+  test.each([
+    ['the primary key', 'id', { id: 1, name: 'uno' }, { ...one, name: 'uno' }],
+    [
+      'several columns in any order',
+      'code,region',
+      { id: 9, region: 'eu', code: 'x', sku: 'z' },
+      { ...one, id: 9, sku: 'z' },
+    ],
+    ['a key and nothing else', 'id', { id: 1 }, one],
+  ])('finds it by %s', async (_key, columns, body, record) => {
+    const response = await post(`item?onConflict=${columns}`, body)
+    expect([response.status, response.json]).toEqual([200, record])
+  })
+
+  test('leaves the record that has the key when told to ignore', async () => {
+    const ignored = await post('item?onConflict=sku&onConflictAction=ignore', {
+      id: 7,
+      sku: 'a',
+      name: 'uno',
+    })
+    expect([ignored.status, ignored.json]).toEqual([200, one])
+    expect(await eventsOf(app)).toEqual([])
+    const created = await post('item?onConflict=sku&onConflictAction=ignore', {
+      id: 7,
+      sku: 'z',
+      name: 'uno',
+    })
+    const record = { id: 7, sku: 'z', name: 'uno', price: 1, region: null, code: null }
+    expect([created.status, created.json]).toEqual([201, record])
+    expect(await eventsOf(app)).toEqual(
+      heard.length === 0 ? [] : [{ table: 'item', action: 'create', rows: [{ record }] }],
+    )
+  })
+
+  test('works on a partitioned table', async () => {
+    const created = await post('parted?onConflict=id,kind', { id: 1, kind: 'b', name: 'x' })
+    expect([created.status, created.json]).toEqual([201, { id: 1, kind: 'b', name: 'x' }])
+    const updated = await post('parted?onConflict=id,kind', { id: 1, kind: 'b', name: 'y' })
+    expect([updated.status, updated.json]).toEqual([200, { id: 1, kind: 'b', name: 'y' }])
+    expect((await eventsOf(app)).map(({ action }) => action)).toEqual(
+      heard.length === 0 ? [] : ['create', 'update'],
+    )
+  })
+
+  test('answers fields and related records', async () => {
+    for (const status of [201, 200]) {
+      const response = await post('album?onConflict=id&fields=title&expand=artist', {
+        id: 1,
+        title: 'A',
+        artist_id: 1,
+      })
+      expect([response.status, response.json]).toEqual([
+        status,
+        { title: 'A', expand: { artist: { id: 1, name: 'Ann' } } },
+      ])
+    }
+    const record = { id: 1, title: 'A', artist_id: 1 }
+    expect(await eventsOf(app)).toEqual(
+      heard.length === 0
+        ? []
+        : [
+            { table: 'album', action: 'create', rows: [{ record }] },
+            { table: 'album', action: 'update', rows: [{ record, oldRecord: record }] },
+          ],
+    )
+  })
+
+  test('obeys the policies for both', async () => {
+    expect((await post('owned?onConflict=id', { id: 1, body: 'new' })).json).toEqual({
+      id: 1,
+      owner: alice,
+      body: 'new',
+    })
+    const refused = await post('owned?onConflict=id', { id: 2, body: 'taken' })
+    expect([refused.status, refused.json.error]).toEqual([403, 'insufficient_permissions'])
+    expect(await app.sql('select body from owned where id = 2')).toEqual([{ body: 'his' }])
+    const hidden = await post('owned?onConflict=id&onConflictAction=ignore', { id: 2, body: 'taken' })
+    expect(envelope(hidden)).toEqual({
+      code: 409,
+      error: 'conflict_hidden',
+      message: 'another record has the same key, and the caller may not read it',
+    })
+  })
+
+  test('of twenty at once over two nodes one creates and the others update', async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        post(
+          'item?onConflict=sku',
+          { id: 5, sku: 'race', name: `n${index}` },
+          index % 2 === 0 ? app : second,
+        ),
+      ),
+    )
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201])
+    expect(await app.sql("select count(*)::int from item where sku = 'race'")).toEqual([{ count: 1 }])
+    if (heard.length === 0) return
+    const events = await eventsOf(app)
+    expect(events.map(({ action }) => action).sort()).toEqual(['create', ...Array(19).fill('update')])
+    // Each update names what the one before it wrote.
+    const names = events.map(({ rows }) => rows[0].record.name)
+    expect(events.slice(1).map(({ rows }) => rows[0].oldRecord.name)).toEqual(names.slice(0, -1))
+  })
+
+  test('of twenty at once that ignore one creates and the others answer its record', async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => {
+        const path = 'item?onConflict=sku&onConflictAction=ignore&fields=name'
+        return post(path, { id: 5, sku: 'race', name: `n${index}` }, index % 2 === 0 ? app : second)
+      }),
+    )
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201])
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
+  })
+})
+
+describe('an upsert', () => {
+  test('hands whole rows on where the caller may not read all columns', async () => {
+    for (const action of ['create', 'update']) recordedChanges.add(`part_seen ${action}`)
+    const updated = await post('part_seen?onConflict=id', { id: 1, shown: 'uno' })
+    expect([updated.status, updated.json]).toEqual([200, { id: 1, shown: 'uno' }])
+    const created = await post('part_seen?onConflict=id', { id: 2, shown: 'two' })
+    expect([created.status, created.json]).toEqual([201, { id: 2, shown: 'two' }])
+    expect(await eventsOf(app)).toEqual([
+      {
+        table: 'part_seen',
+        action: 'update',
+        rows: [
+          {
+            record: { id: 1, shown: 'uno', hidden: 'secret' },
+            oldRecord: { id: 1, shown: 'one', hidden: 'secret' },
+          },
+        ],
+      },
+      { table: 'part_seen', action: 'create', rows: [{ record: { id: 2, shown: 'two', hidden: 'h' } }] },
+    ])
+  })
+
+  test('is handed on to those who listen to one of its actions', async () => {
+    recordedChanges.add('item update')
+    await post('item?onConflict=sku', { id: 3, sku: 'c' })
+    expect((await eventsOf(app)).flatMap(({ rows }) => rows ?? [])).toEqual([])
+    await post('item?onConflict=sku', { id: 3, sku: 'c', name: 'x' })
+    expect((await eventsOf(app)).at(-1)).toMatchObject({
+      action: 'update',
+      rows: [{ record: { name: 'x' } }],
+    })
+  })
+
+  test('of a row that a trigger discards is refused', async () => {
+    const response = await post('hole?onConflict=id', { id: 1 })
+    expect(envelope(response)).toMatchObject({ code: 409, error: 'row_discarded' })
+  })
+
+  test('still meets other constraints', async () => {
+    const response = await post('item?onConflict=sku', { id: 1, sku: 'new' })
+    expect(envelope(response)).toMatchObject({ code: 409, error: 'unique_violation' })
+  })
+
+  const keys = 'onConflict: expected the columns of a unique key: id or region,code or sku'
+
+  test.each([
+    ['a column without a key', 'item?onConflict=price', keys],
+    ['a part of a key', 'item?onConflict=region', keys],
+    ['a key and more', 'item?onConflict=id,sku', keys],
+    ['a partial index', 'item?onConflict=name', keys],
+    ['an unknown column', 'item?onConflict=nothing', keys],
+    ['no column', 'item?onConflict=', keys],
+    ['a deferrable key', 'deferred?onConflict=sku', 'onConflict: expected the columns of a unique key: id'],
+    ['a table without keys', 'keyless?onConflict=name', 'onConflict: "keyless" has no unique key'],
+    [
+      'a body without the key',
+      'item?onConflict=region,code',
+      'onConflict: expected a value for "region" in the request body',
+    ],
+    [
+      'another action',
+      'item?onConflict=id&onConflictAction=replace',
+      'onConflictAction: expected update or ignore',
+    ],
+    [
+      'an action without a key',
+      'item?onConflictAction=ignore',
+      'onConflictAction: expected onConflict beside it',
+    ],
+    ['a name that is not closed', 'item?onConflict=%22id', expect.stringContaining('onConflict')],
+  ])('%s is refused', async (_what, path, message) => {
+    const response = await post(path, path.startsWith('keyless') ? { name: 'z' } : { id: 9, sku: 'z' })
+    expect(envelope(response)).toEqual({ code: 400, error: 'invalid_parameter', message })
+    expect(await app.sql('select 1 from item where id = 9')).toEqual([])
+  })
+
+  test('unknown parameters of writes are refused with the nearest name', async () => {
+    for (const [method, path, message] of [
+      ['POST', 'item?onConflit=id', 'unknown parameter "onConflit"; did you mean onConflict?'],
+      ['PATCH', 'item/1?field=id', 'unknown parameter "field"; did you mean fields?'],
+      ['DELETE', 'item/1?fields=id', 'unknown parameter "fields"'],
+      ['POST', 'item/batch?fields=id', 'unknown parameter "fields"'],
+    ] as const) {
+      const response = await app.request(method, `/api/collections/${path}`, { token, body: { name: 'x' } })
+      expect([response.status, response.json.message]).toEqual([400, message])
+    }
+    expect((await post('item?_=1', { id: 3 })).status).toBe(201)
+  })
+})
+
+describe('create and update', () => {
+  test.each([
+    ['POST', 'album?fields=title,id', { id: 1, title: 'A', artist_id: 1 }, 201, { title: 'A', id: 1 }],
+    [
+      'POST',
+      'album?expand=artist',
+      { id: 1, title: 'A', artist_id: 1 },
+      201,
+      { id: 1, title: 'A', artist_id: 1, expand: { artist: { id: 1, name: 'Ann' } } },
+    ],
+  ])('%s %s answers what is asked for', async (method, path, body, status, expected) => {
+    for (const isHeard of [false, true]) {
+      await app.sql('truncate album')
+      if (isHeard) recordedChanges.add('album create')
+      const response = await app.request(method, `/api/collections/${path}`, { token, body })
+      expect([response.status, response.json]).toEqual([status, expected])
+    }
+    expect(await eventsOf(app)).toEqual([{ table: 'album', action: 'create', rows: [{ record: body }] }])
+  })
+
+  test('PATCH answers what is asked for, with the record as it is now', async () => {
+    for (const isHeard of [false, true]) {
+      await app.sql(`truncate album; insert into album values (1, 'A', null)`)
+      if (isHeard) recordedChanges.add('album update')
+      const path = '/api/collections/album/1?fields=artist_id&expand=artist'
+      const response = await app.request('PATCH', path, { token, body: { artist_id: 1 } })
+      expect([response.status, response.json]).toEqual([
+        200,
+        { artist_id: 1, expand: { artist: { id: 1, name: 'Ann' } } },
+      ])
+    }
+    expect(await eventsOf(app)).toEqual([
+      {
+        table: 'album',
+        action: 'update',
+        rows: [
+          { record: { id: 1, title: 'A', artist_id: 1 }, oldRecord: { id: 1, title: 'A', artist_id: null } },
+        ],
+      },
+    ])
+  })
+
+  test('an unknown field or relation is refused before anything is written', async () => {
+    for (const query of ['fields=nothing', 'expand=nothing']) {
+      const response = await post(`album?${query}`, { id: 1 })
+      expect([response.status, response.json.message]).toEqual([400, expect.stringContaining('"nothing"')])
+    }
+    expect(await app.sql('select 1 from album')).toEqual([])
+  })
+})

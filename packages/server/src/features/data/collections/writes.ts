@@ -1,0 +1,201 @@
+import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import { type Capture, type ChangeAction, withCapture } from '../../../database/change-log.ts'
+import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
+import type { UserDatabase } from '../../../database/user-database.ts'
+import type { Caller } from './caller.ts'
+import type { FindCapture } from './capture.ts'
+import { bulkSlots, compileBulk, readUnexpectedCount } from './compile/bulk.ts'
+import { compileGetConflicting, compileUpsert } from './compile/upsert.ts'
+import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
+import type { FindDefinitionFault, Work } from './definition-faults.ts'
+import { collectionErrors } from './errors.ts'
+import type { RecordBody } from './parse/record-body.ts'
+import { type BulkPlan, relationsOfBulk } from './plan/bulk.ts'
+import type { Reader } from './plan/reader.ts'
+import { planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
+import type { UpsertPlan } from './plan/upsert.ts'
+import { fill, type StatementCache } from './statements.ts'
+
+export interface WriteDeps {
+  readonly isAudited: boolean
+  readonly statements: StatementCache
+  readonly database: UserDatabase
+  readonly findCapture: FindCapture
+  readonly findDefinitionFault: FindDefinitionFault
+}
+
+/** Who writes where. */
+export interface WriteContext {
+  readonly catalog: Catalog
+  readonly caller: Caller
+  readonly reader: Reader
+  /** The query string, as far as the text of the statement depends on it. */
+  readonly shape: string
+}
+
+/** A write of one record. */
+export interface RecordWrite {
+  readonly action: ChangeAction
+  readonly relation: Relation
+  readonly body: RecordBody
+  readonly id: readonly string[]
+  /** What is answered; undefined: the whole record. */
+  readonly answer?: RecordPlan | undefined
+}
+
+/** Runs writes of the data API: each is one message, and is handed on when there is a listener. */
+export interface Writes {
+  /** Answers no row, or nothing, when it touched none. */
+  write(context: WriteContext, write: RecordWrite): Promise<Answer | undefined>
+  upsert(
+    context: WriteContext,
+    write: Omit<RecordWrite, 'action' | 'id'> & { readonly plan: UpsertPlan },
+  ): Promise<{ readonly isCreated: boolean; readonly record: string }>
+  bulk(context: WriteContext, plan: BulkPlan, json: string, expect: number): Promise<BulkResult>
+}
+
+export interface BulkResult {
+  readonly count: number
+  /** The records as a JSON array, if they were asked for. */
+  readonly records: string | null
+}
+
+export const nothingWritten: RecordBody = { json: '', columns: [] }
+
+export function createWrites(deps: WriteDeps): Writes {
+  const { statements, database, isAudited, findCapture, findDefinitionFault } = deps
+
+  /** Runs the write with what surrounds it, then the further calls; answers what comes after the capture begins. */
+  async function run(
+    { caller }: WriteContext,
+    work: Work,
+    write: Call,
+    capture: Capture | undefined,
+    further: readonly Call[] = [],
+  ): Promise<readonly (Answer | undefined)[]> {
+    const steps = [...withCapture(write, capture), ...further]
+    try {
+      const answers = await database.run(caller.scope, steps, {
+        isRead: false,
+        isAbandoned: caller.isAbandoned,
+        origin: isAudited ? caller.origin?.() : undefined,
+      })
+      capture?.committed()
+      return [answers[capture?.before.length ?? 0], ...answers.slice(steps.length - further.length)]
+    } catch (error) {
+      if (error instanceof StatementFailed && isCountFailure(error)) throw error
+      throw (await findDefinitionFault(caller, error, work)) ?? error
+    }
+  }
+
+  /** Compiled once per set of columns and shape of the request. */
+  function key(name: string, { reader, shape }: WriteContext, relation: Relation, body: RecordBody): string {
+    const positions = body.columns.map(({ position }) => position).join()
+    return `${name} ${reader} ${positions} ${relation.collection.length} ${relation.collection}${shape}`
+  }
+
+  return {
+    async write(context, { action, relation, body, id, answer }) {
+      const { catalog, reader } = context
+      const slots = writeSlots(body.json, id)
+      const capture = findCapture({ catalog, relation, action, form: changeForm(action), reader, slots })
+      const isCaptured = capture !== undefined
+      const template = statements.remember(
+        catalog,
+        key(`${action} ${isCaptured}`, context, relation, body),
+        () =>
+          statements.template(
+            compileWrite(action, planWholeRecord(relation, reader), body.columns, {
+              isCaptured,
+              mustTouch: false,
+              answer,
+            }),
+          ),
+      )
+      const relations = answer === undefined ? [relation] : relationsOf(answer)
+      const work = { relations, ...(action === 'delete' ? {} : { body }) }
+      try {
+        return (await run(context, work, fill(template, slots), capture))[0]
+      } catch (error) {
+        if (error instanceof StatementFailed && isRowMissing(error)) return undefined
+        throw error
+      }
+    },
+
+    async upsert(context, { relation, body, answer, plan }) {
+      const { catalog, reader, shape } = context
+      const slots = writeSlots(body.json, [])
+      const written = { kind: 'key', key: plan.key } as const
+      const capture = findCapture({
+        ...{ catalog, relation, action: 'upsert', form: 'upsert', reader, slots },
+        ...{ written, shape: plan.key.map(({ name }) => name).join() },
+      })
+      const isCaptured = capture !== undefined
+      const name = `upsert ${isCaptured}`
+      const templates = statements.remember(catalog, key(name, { ...context, shape }, relation, body), () => {
+        const whole = planWholeRecord(relation, reader)
+        return {
+          write: statements.template(compileUpsert(whole, body.columns, plan, { isCaptured, answer })),
+          read: statements.template(compileGetConflicting(answer ?? whole, plan.key)),
+        }
+      })
+      // What is ignored may have been created after the snapshot of the write, so it takes a statement of its own.
+      const further = plan.action === 'ignore' ? [fill(templates.read, slots)] : []
+      const work = { relations: answer === undefined ? [relation] : relationsOf(answer), body }
+      const attempt = () => run(context, work, fill(templates.write, slots), capture, further)
+      // Of requests that create the same record at once, one may meet another first by a key beside this one. Once
+      // that is committed it is found by this key; a record that has only the other key is met again.
+      const [wrote, found] = await attempt().catch((error) => {
+        if (error instanceof StatementFailed && error.error.code === uniqueViolation) return attempt()
+        throw error
+      })
+      const [record, isCreated] = wrote?.rows[0] ?? []
+      if (record != null) return { isCreated: isCreated === 't', record }
+      if (plan.action === 'update') throw collectionErrors.rowDiscarded()
+      const existing = found?.rows[0]?.[0]
+      if (existing == null) throw collectionErrors.conflictHidden()
+      return { isCreated: false, record: existing }
+    },
+
+    async bulk(context, plan, json, expect) {
+      const { catalog, reader, shape } = context
+      const { action, rows, columns } = plan
+      const { relation } = rows
+      const slots = bulkSlots(json, expect)
+      const capture = findCapture({
+        ...{ catalog, relation, action, form: 'array', reader, slots },
+        ...{ written: { kind: 'rows', rows, limit: plan.limit }, shape },
+      })
+      const isCaptured = capture !== undefined
+      const body = { json, columns }
+      const template = statements.remember(
+        catalog,
+        key(`bulk ${action} ${isCaptured}`, context, relation, body),
+        () => statements.template(compileBulk(plan, isCaptured)),
+      )
+      const work = { relations: relationsOfBulk(plan), ...(action === 'delete' ? {} : { body }) }
+      try {
+        const [answer] = await run(context, work, fill(template, slots), capture)
+        const [count, records = null] = answer?.rows[0] ?? []
+        return { count: Number(count), records }
+      } catch (error) {
+        const found = error instanceof StatementFailed ? readUnexpectedCount(error) : undefined
+        if (found === undefined) throw error
+        throw found > plan.limit
+          ? collectionErrors
+              .unexpectedCount(expect, `more than ${plan.limit}`)
+              .with({ data: { expected: expect } })
+          : collectionErrors
+              .unexpectedCount(expect, String(found))
+              .with({ data: { expected: expect, found } })
+      }
+    },
+  }
+}
+
+const uniqueViolation = '23505'
+
+/** A failure of ours, about how many rows there are. */
+function isCountFailure(failure: StatementFailed): boolean {
+  return isRowMissing(failure) || readUnexpectedCount(failure) !== undefined
+}

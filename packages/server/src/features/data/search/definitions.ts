@@ -1,0 +1,109 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import type { Notifications } from '../../../database/notifications.ts'
+import { sql } from '../../../database/sql.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { callerRole } from '../../../database/user-database.ts'
+import { codeOf, OperatorError } from '../../../lib/errors.ts'
+import { plainSearch, type SearchDefinitions, type SearchSettings } from '../collections/index.ts'
+import * as queries from './queries.ts'
+
+const topic = 'search_settings'
+
+export interface StoredDefinitionsDeps {
+  readonly database: SystemDatabase
+  readonly notifications: Notifications
+  /** As configured. */
+  readonly configName: string
+}
+
+/** The stored settings of all collections, as they are in force on this node. */
+export class StoredDefinitions implements SearchDefinitions {
+  readonly #deps: StoredDefinitionsDeps
+  #config: string
+  #version = ''
+  #settings: ReadonlyMap<string, queries.SearchRow> = new Map()
+  #onSearch: (relation: Relation) => void = () => undefined
+
+  constructor(deps: StoredDefinitionsDeps) {
+    this.#deps = deps
+    this.#config = deps.configName
+    deps.notifications.watch({
+      topic,
+      // A row per collection with settings of its own. Its version changes with every update.
+      version: sql`select string_agg(xmin::text, ',' order by schema_name, table_name) from basalt.search_settings`,
+      onChange: () => this.read(),
+    })
+  }
+
+  get config(): string {
+    return this.#config
+  }
+
+  get version(): string {
+    return this.#version
+  }
+
+  /** @throws OperatorError when the database has no such text search configuration */
+  async start(): Promise<void> {
+    this.#config = await resolveConfig(this.#deps.database, this.#deps.configName)
+  }
+
+  settingsOf(relation: Pick<Relation, 'schema' | 'name'>): SearchSettings {
+    return toSettings(this.#settings.get(keyOf(relation.schema, relation.name)))
+  }
+
+  rowOf({ schema, name }: Pick<Relation, 'schema' | 'name'>): queries.SearchRow | undefined {
+    return this.#settings.get(keyOf(schema, name))
+  }
+
+  /** Names who learns of searches. */
+  onSearch(listener: (relation: Relation) => void): void {
+    this.#onSearch = listener
+  }
+
+  noteSearch(relation: Relation): void {
+    this.#onSearch(relation)
+  }
+
+  /** Reads what is in force; the node that has changed it needs not wait for the notification. */
+  async read(): Promise<void> {
+    const rows = await queries.listSearchRows(this.#deps.database)
+    this.#settings = new Map(rows.map((row) => [keyOf(row.schema_name, row.table_name), row]))
+    this.#version = rows.map(({ version }) => version).join()
+  }
+
+  /** After the commit of a change. */
+  announce(): void {
+    this.#deps.notifications.announce(topic)
+  }
+}
+
+export function toSettings(row: queries.SearchRow | undefined): SearchSettings {
+  if (row === undefined) return plainSearch
+  return { attributes: row.attributes, customRanking: row.custom_ranking, synonyms: row.synonyms }
+}
+
+/** The quoted, qualified name. @throws OperatorError when callers cannot use such a configuration */
+export async function resolveConfig(
+  database: Pick<SystemDatabase, 'one' | 'many'>,
+  configName: string,
+): Promise<string> {
+  try {
+    const { name, schema, is_usable } = await queries.findTextSearchConfig(database, configName)
+    if (is_usable) return name
+    throw new OperatorError(
+      `api.text_search_config: callers may not use it: grant usage on schema ${schema} to ${callerRole}`,
+    )
+  } catch (error) {
+    // No such object or schema, or no name at all.
+    if (!['42704', '3F000', '42602', '42601'].includes(codeOf(error) ?? '')) throw error
+    const names = await queries.listTextSearchConfigs(database)
+    throw new OperatorError(
+      `api.text_search_config: there is no text search configuration "${configName}"; there are ${names.join(', ')}`,
+    )
+  }
+}
+
+function keyOf(schema: string, name: string): string {
+  return JSON.stringify([schema, name])
+}

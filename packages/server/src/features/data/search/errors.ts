@@ -1,0 +1,31 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const searchErrorTable = {
+  invalidSearchSettings: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'The settings name a column that cannot be used so, twice the same one, or an unknown weight or order. Weights are `high`, `medium`, `low` and `lowest`, orders `asc` and `desc`.',
+  },
+  invalidSynonyms: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'A group has 2 to 8 terms of at most 128 characters, and no term stands in two places. `{"groups": []}` removes all.',
+  },
+  searchIndexUnsupported: {
+    status: 400,
+    message: (problem: string) => `no search index can be made: ${problem}`,
+    help: 'Tables, partitioned tables and materialized views with text columns can have search indexes.',
+  },
+  searchIndexBuildInProgress: {
+    status: 409,
+    message: 'another index build is already in progress',
+    help: 'A node or a command is building or dropping the search indexes of this collection. `GET /api/admin/search` shows how far it is.',
+  },
+  searchIndexFailed: {
+    status: 500,
+    message: 'failed to create index',
+    help: '`data.reason` says why PostgreSQL did not make it; `GET /api/admin/search` keeps the reason.',
+  },
+} as const
+
+export const searchErrors = defineErrors(searchErrorTable)

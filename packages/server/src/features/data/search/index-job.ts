@@ -1,0 +1,38 @@
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import { JobRefused, type JobType } from '../../../job-queue.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Indexing } from './indexing.ts'
+
+export const indexJobName = 'search_index_build'
+
+interface IndexPayload {
+  readonly collection: string
+}
+
+/** Gives a collection the indexes that its settings ask for. */
+export function indexJob(live: LiveCatalog, indexing: Indexing): JobType<IndexPayload> {
+  return {
+    name: indexJobName,
+    retry: { attempts: 5, delay: 30, delayMax: 600, backoff: 2 },
+    // The database ends a build that takes too long; this is for when it does not.
+    timeout: 12 * 3600,
+    findProblem: ({ collection }) =>
+      typeof collection === 'string' && collection !== ''
+        ? undefined
+        : 'collection must be the name of a collection',
+    async handle({ collection }, { signal }) {
+      await live.refresh(live.current)
+      const catalog = live.current
+      const relation = catalog.relations.get(collection)
+      if (relation === undefined) throw new JobRefused(`collection not found: ${collection}`)
+      try {
+        await indexing.build(catalog, relation, signal)
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        const reason = String(error.extras.data?.reason ?? error.message)
+        throw error.status === 400 ? new JobRefused(reason) : new Error(reason)
+      }
+      await live.refresh()
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import type { Logger } from 'pino'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Database } from '../../../database/open.ts'
+import type { Feature } from '../../../feature.ts'
+import type { JobQueue } from '../../../job-queue.ts'
+import type { StoredDefinitions } from './definitions.ts'
+import { indexJob } from './index-job.ts'
+import { createIndexer } from './indexer.ts'
+import { createIndexing } from './indexing.ts'
+import { searchRoutes } from './routes.ts'
+import { SearchedCollections } from './searched-collections.ts'
+import { createSearchService } from './service.ts'
+
+export { resolveConfig, StoredDefinitions } from './definitions.ts'
+export { searchErrorTable } from './errors.ts'
+export { createIndexer, type IndexChanges } from './indexer.ts'
+export { createIndexing, type IndexStatus } from './indexing.ts'
+
+export interface SearchDeps {
+  readonly database: Database
+  readonly catalog: LiveCatalog
+  readonly queue: JobQueue
+  readonly definitions: StoredDefinitions
+  readonly log: Logger
+}
+
+/** How collections are searched: settings, synonyms, indexes. */
+export function search({ database, catalog, queue, definitions, log }: SearchDeps): Feature {
+  const { system, mode } = database
+  const indexer = createIndexer(database)
+  const indexing = createIndexing({ database: system, indexer, config: () => definitions.config })
+  queue.define(indexJob(catalog, indexing))
+  const searched = new SearchedCollections({
+    catalog,
+    definitions,
+    queue,
+    log,
+    isAutomatic: mode === 'embedded',
+  })
+  definitions.onSearch((relation) => searched.note(relation))
+  const service = createSearchService({
+    catalog,
+    database: system,
+    queue,
+    definitions,
+    indexing,
+    missed: searched.missed,
+  })
+  return {
+    name: 'search',
+    routes: (app) => searchRoutes(app, service),
+    start: () => definitions.start(),
+    stop: () => indexer.stop(),
+  }
+}

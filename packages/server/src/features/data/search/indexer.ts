@@ -1,0 +1,194 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import type { Connection } from '../../../database/connection.ts'
+import { translateDatabaseFailure } from '../../../database/errors.ts'
+import type { Database } from '../../../database/open.ts'
+import { sql } from '../../../database/sql.ts'
+import { inTransaction, type Queryable, queryableOn } from '../../../database/system-database.ts'
+import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'
+import { partIndexName } from '../collections/index.ts'
+import { searchErrors } from './errors.ts'
+import * as queries from './index-queries.ts'
+import type { WantedIndex } from './wanted-indexes.ts'
+
+/** Longest time that one index may take to build. */
+const buildTimeoutMs = 6 * 3_600_000
+/** Longest time that a statement which keeps others from the table waits for them. */
+const lockTimeoutMs = 10_000
+
+type Table = Pick<Relation, 'schema' | 'name' | 'kind'>
+
+export interface IndexChanges {
+  readonly built: readonly string[]
+  readonly dropped: readonly string[]
+  readonly durationMs: number
+}
+
+/** Builds and drops search indexes without keeping readers and writers from their tables. */
+export interface Indexer {
+  /**
+   * Gives a table the wanted indexes and no others. What a crash has left half built is built again.
+   *
+   * @throws AppError search_index_build_in_progress while another node or command does the same, search_index_failed
+   */
+  apply(table: Table, wanted: readonly WantedIndex[], signal?: AbortSignal): Promise<IndexChanges>
+  /** Cancels what is in flight and waits for its end. */
+  stop(): Promise<void>
+}
+
+/** Connections beside the pools: a build outlasts every statement of a request. */
+export function createIndexer({ aside, engine }: Pick<Database, 'aside' | 'engine'>): Indexer {
+  const stopping = new AbortController()
+  const inFlight = new Set<Promise<unknown>>()
+
+  async function run(
+    table: Table,
+    wanted: readonly WantedIndex[],
+    signal: AbortSignal,
+  ): Promise<IndexChanges> {
+    signal.throwIfAborted()
+    // A concurrent build cannot be part of a transaction, so that another connection holds the lock meanwhile.
+    const holder = await aside.open()
+    try {
+      return await inTransaction(holder, async (transaction) => {
+        await transaction.one(sql`select set_config('idle_in_transaction_session_timeout', '0', true)`)
+        if (!(await queries.tryLockIndexes(transaction, table)))
+          throw searchErrors.searchIndexBuildInProgress()
+        return await withWorker(signal, (worker) => change(worker, table, wanted))
+      })
+    } finally {
+      await holder.close()
+    }
+  }
+
+  async function withWorker<Result>(
+    signal: AbortSignal,
+    work: (worker: Connection) => Promise<Result>,
+  ): Promise<Result> {
+    const worker = await aside.open()
+    const cancel = () => void aside.cancel(worker)
+    signal.addEventListener('abort', cancel)
+    try {
+      // A pooler would keep the settings for its other clients; its sessions have the limits of the server.
+      if (!engine.isPooled) {
+        await worker.query(sql`select set_config('statement_timeout', ${String(buildTimeoutMs)}, false)`)
+      }
+      return await work(worker)
+    } finally {
+      signal.removeEventListener('abort', cancel)
+      await worker.close()
+    }
+  }
+
+  return {
+    async apply(table, wanted, signal) {
+      const signals = signal === undefined ? [stopping.signal] : [stopping.signal, signal]
+      const running = run(table, wanted, AbortSignal.any(signals)).catch((error) => {
+        throw toIndexError(error)
+      })
+      inFlight.add(running)
+      try {
+        return await running
+      } finally {
+        inFlight.delete(running)
+      }
+    },
+    async stop() {
+      stopping.abort(new Error('the server stops'))
+      await Promise.allSettled(inFlight)
+    },
+  }
+}
+
+/** New indexes first: searches use the old ones until they are there. */
+async function change(
+  worker: Connection,
+  table: Table,
+  wanted: readonly WantedIndex[],
+): Promise<IndexChanges> {
+  const began = performance.now()
+  const present = await queries.listOwnIndexes(queryableOn(worker), table)
+  const built: string[] = []
+  const dropped: string[] = []
+  for (const index of wanted) {
+    if (present.some(({ name, is_valid }) => name === index.name && is_valid)) continue
+    if (table.kind === 'partitioned_table') await buildOnPartitions(worker, table, index)
+    else await build(worker, table, index.name, index)
+    built.push(index.name)
+  }
+  const names = new Set(wanted.map(({ name }) => name))
+  for (const { name } of present.filter((index) => !names.has(index.name) && !index.is_part)) {
+    await drop(worker, table, name)
+    dropped.push(name)
+  }
+  if (table.kind === 'partitioned_table') await dropStrayParts(worker, table)
+  return { built, dropped, durationMs: Math.round(performance.now() - began) }
+}
+
+async function build(worker: Connection, table: Table, name: string, { keys }: WantedIndex): Promise<void> {
+  const invalid = { ...table, kind: 'table' } as const
+  // Of a build that was cut off; while another one is in flight the lock is not ours.
+  await drop(worker, invalid, name)
+  try {
+    await worker.query(queries.createIndex(name, table, keys, { isConcurrent: true }))
+  } catch (error) {
+    // What failed leaves an index that only costs.
+    await drop(worker, invalid, name).catch(() => undefined)
+    throw error
+  }
+}
+
+/**
+ * An index of a partitioned table cannot be built concurrently, but takes over those that its parts have already, which
+ * then takes a moment (PostgreSQL, CREATE INDEX).
+ */
+async function buildOnPartitions(worker: Connection, table: Table, index: WantedIndex): Promise<void> {
+  const queryable = queryableOn(worker)
+  for (const part of await queries.listPartitions(queryable, table)) {
+    const partName = partIndexName(index.name, part)
+    const own = await queries.listOwnIndexes(queryable, part)
+    if (own.some(({ name, is_valid }) => name === partName && is_valid)) continue
+    await build(worker, { ...part, kind: 'table' }, partName, index)
+  }
+  await inTransaction(worker, async (transaction) => {
+    await limitWaiting(transaction)
+    await transaction.count(sql`drop index if exists ${sql.id(table.schema, index.name)}`)
+    await transaction.count(queries.createIndex(index.name, table, index.keys, { isConcurrent: false }))
+  })
+}
+
+async function drop(worker: Connection, { schema, kind }: Table, name: string): Promise<void> {
+  if (kind !== 'partitioned_table') {
+    await worker.query(queries.dropIndex(schema, name, { isConcurrent: true }))
+    return
+  }
+  // Its parts go with it.
+  await inTransaction(worker, async (transaction) => {
+    await limitWaiting(transaction)
+    await transaction.count(queries.dropIndex(schema, name, { isConcurrent: false }))
+  })
+}
+
+/** Of builds that were cut off before the partitioned table took them over. */
+async function dropStrayParts(worker: Connection, table: Table): Promise<void> {
+  const queryable = queryableOn(worker)
+  for (const part of await queries.listPartitions(queryable, table)) {
+    const own = await queries.listOwnIndexes(queryable, part)
+    for (const { name } of own.filter((index) => !index.is_part)) {
+      await drop(worker, { ...part, kind: 'table' }, name)
+    }
+  }
+}
+
+async function limitWaiting(transaction: Queryable): Promise<void> {
+  await transaction.one(sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`)
+}
+
+/** What the administrator gets to know; the statement stays in the log. */
+function toIndexError(error: unknown): unknown {
+  if (error instanceof AppError) return error
+  const translated = translateDatabaseFailure(error)
+  if (translated !== undefined && translated.status === 503) return translated
+  const code = codeOf(error) ?? ''
+  const reason = code === '' ? 'internal error' : messageOf(error)
+  return searchErrors.searchIndexFailed().with({ data: { reason }, cause: error })
+}

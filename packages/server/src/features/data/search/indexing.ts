@@ -1,0 +1,145 @@
+import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { toSettings } from './definitions.ts'
+import { type IndexRow, listIndexes } from './index-queries.ts'
+import type { IndexChanges, Indexer } from './indexer.ts'
+import * as queries from './queries.ts'
+import { requireIndexable, wantedIndexes } from './wanted-indexes.ts'
+
+/** The search indexes of one collection. */
+export interface IndexStatus {
+  readonly collection: string
+  /** Null: not decided. */
+  readonly isEnabled: boolean | null
+  /** Whether the searches of callers have an index. */
+  readonly isIndexed: boolean
+  readonly indexes: readonly {
+    readonly name: string
+    readonly kind: 'words' | 'trigrams'
+    readonly state: 'valid' | 'building' | 'invalid'
+    readonly sizeBytes: number
+    /** From 0 to 1 while it is built. */
+    readonly progress: number | null
+  }[]
+  readonly lastBuild: {
+    readonly at: string
+    readonly durationMs: number | null
+    readonly error: string | null
+  } | null
+  /** What would help; null where nothing is to be done. */
+  readonly advice: string | null
+}
+
+export interface IndexingDeps {
+  readonly database: SystemDatabase
+  readonly indexer: Indexer
+  /** The text search configuration by its qualified name. */
+  readonly config: () => string
+}
+
+/** Decides which indexes a collection has, and has them made. The server and the command line use it alike. */
+export function createIndexing({ database, indexer, config }: IndexingDeps) {
+  async function settingsOf(relation: Relation) {
+    return await queries.findSearchRow(database, tableOf(relation))
+  }
+
+  /** @throws AppError search_index_unsupported, search_index_build_in_progress, search_index_failed */
+  async function build(catalog: Catalog, relation: Relation, signal?: AbortSignal): Promise<IndexChanges> {
+    requireIndexable(relation)
+    const wanted = wantedIndexes(catalog, relation, toSettings(await settingsOf(relation)), config())
+    try {
+      const changes = await indexer.apply(relation, wanted, signal)
+      if (changes.built.length > 0) {
+        await queries.recordBuild(database, tableOf(relation), {
+          durationMs: changes.durationMs,
+          error: null,
+        })
+      }
+      return changes
+    } catch (error) {
+      if (error instanceof AppError && error.kind === 'search_index_failed') {
+        const reason = String(error.extras.data?.reason ?? error.message)
+        await queries.recordBuild(database, tableOf(relation), { durationMs: null, error: reason })
+      }
+      throw error
+    }
+  }
+
+  return {
+    build,
+
+    async enable(catalog: Catalog, relation: Relation): Promise<IndexChanges> {
+      requireIndexable(relation)
+      await queries.setIndexed(database, tableOf(relation), true)
+      return await build(catalog, relation)
+    },
+
+    async disable(relation: Relation): Promise<IndexChanges> {
+      await queries.setIndexed(database, tableOf(relation), false)
+      return await indexer.apply(relation, [])
+    },
+
+    /** Of the collections that have indexes or settings, and of those named. */
+    async list(catalog: Catalog, named: ReadonlySet<string> = new Set()): Promise<IndexStatus[]> {
+      const [rows, indexes] = await Promise.all([
+        queries.listSearchRows(database),
+        listIndexes(database, catalog.schemas),
+      ])
+      return [...catalog.relations.values()]
+        .flatMap((relation) => {
+          const row = rows.find((each) => isOf(relation, each))
+          const own = indexes.filter((each) => isOf(relation, each))
+          if (row === undefined && own.length === 0 && !named.has(relation.collection)) return []
+          const wanted = wantedIndexes(catalog, relation, toSettings(row), config())
+          return [showStatus(relation, row, own, wanted)]
+        })
+        .sort((one, other) => (one.collection < other.collection ? -1 : 1))
+    },
+  }
+}
+
+export type Indexing = ReturnType<typeof createIndexing>
+
+function showStatus(
+  relation: Relation,
+  row: queries.SearchRow | undefined,
+  own: readonly IndexRow[],
+  wanted: ReturnType<typeof wantedIndexes>,
+): IndexStatus {
+  const { collection } = relation
+  const isIndexed =
+    wanted.length > 0 && wanted.every(({ name }) => own.some((each) => each.name === name && each.is_valid))
+  const isEnabled = row?.is_indexed ?? null
+  const isWorthwhile = wanted.length > 0 && !isIndexed && isEnabled !== false
+  return {
+    collection,
+    isEnabled,
+    isIndexed,
+    indexes: own.map(({ name, is_valid, size_bytes, progress }) => ({
+      name,
+      kind: name.startsWith('idx_basalt_trigram_') ? 'trigrams' : 'words',
+      state: is_valid ? 'valid' : progress === null ? 'invalid' : 'building',
+      sizeBytes: Number(size_bytes),
+      progress,
+    })),
+    lastBuild:
+      row?.built_at == null
+        ? null
+        : { at: row.built_at.toISOString(), durationMs: row.build_ms, error: row.build_error },
+    advice: isWorthwhile ? adviceFor(collection) : null,
+  }
+}
+
+/** What makes searches of a collection fast. */
+export function adviceFor(collection: string): string {
+  return `basalt search enable ${collection}`
+}
+
+function isOf({ schema, name }: Relation, row: { schema_name: string; table_name: string }): boolean {
+  return row.schema_name === schema && row.table_name === name
+}
+
+export function tableOf({ schema, name }: Pick<Relation, 'schema' | 'name'>) {
+  return { schema_name: schema, table_name: name }
+}

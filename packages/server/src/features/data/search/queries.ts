@@ -1,0 +1,105 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { callerRole } from '../../../database/user-database.ts'
+import type { SearchSettings } from '../collections/index.ts'
+
+export interface SearchRow {
+  readonly schema_name: string
+  readonly table_name: string
+  readonly attributes: SearchSettings['attributes']
+  readonly custom_ranking: SearchSettings['customRanking']
+  readonly synonyms: SearchSettings['synonyms']
+  /** Whether indexes are wanted; null: not decided. */
+  readonly is_indexed: boolean | null
+  readonly built_at: Date | null
+  readonly build_ms: number | null
+  readonly build_error: string | null
+  readonly version: string
+}
+
+const columns = sql`
+  schema_name, table_name, attributes, custom_ranking, synonyms, is_indexed, built_at, build_ms, build_error,
+  xmin::text as version`
+
+export async function listSearchRows(database: Pick<Queryable, 'many'>): Promise<SearchRow[]> {
+  return await database.many<SearchRow & Record<string, unknown>>(
+    sql`select ${columns} from basalt.search_settings order by schema_name, table_name`,
+  )
+}
+
+export async function findTextSearchConfig(
+  database: Pick<Queryable, 'one'>,
+  name: string,
+): Promise<{ readonly name: string; readonly schema: string; readonly is_usable: boolean }> {
+  return await database.one(sql`
+    select quote_ident(n.nspname) || '.' || quote_ident(c.cfgname) as name, quote_ident(n.nspname) as schema,
+      has_schema_privilege(${callerRole}, n.oid, 'usage') as is_usable
+    from pg_ts_config c join pg_namespace n on n.oid = c.cfgnamespace
+    where c.oid = ${name}::regconfig`)
+}
+
+export async function listTextSearchConfigs(database: Pick<Queryable, 'many'>): Promise<string[]> {
+  const rows = await database.many<{ name: string }>(
+    sql`select oid::regconfig::text as name from pg_ts_config order by 1`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+type Table = Pick<SearchRow, 'schema_name' | 'table_name'>
+
+export async function replaceSettings(
+  transaction: Queryable,
+  { schema_name, table_name }: Table,
+  { attributes, customRanking }: Pick<SearchSettings, 'attributes' | 'customRanking'>,
+): Promise<SearchRow> {
+  return await transaction.one<SearchRow & Record<string, unknown>>(sql`
+    insert into basalt.search_settings (schema_name, table_name, attributes, custom_ranking)
+    values (${schema_name}, ${table_name}, ${JSON.stringify(attributes)}::jsonb, ${JSON.stringify(customRanking)}::jsonb)
+    on conflict (schema_name, table_name) do update
+      set attributes = excluded.attributes, custom_ranking = excluded.custom_ranking
+    returning ${columns}`)
+}
+
+export async function replaceSynonyms(
+  transaction: Queryable,
+  { schema_name, table_name }: Table,
+  synonyms: SearchSettings['synonyms'],
+): Promise<SearchRow> {
+  return await transaction.one<SearchRow & Record<string, unknown>>(sql`
+    insert into basalt.search_settings (schema_name, table_name, synonyms)
+    values (${schema_name}, ${table_name}, ${JSON.stringify(synonyms)}::jsonb)
+    on conflict (schema_name, table_name) do update set synonyms = excluded.synonyms
+    returning ${columns}`)
+}
+
+export async function findSearchRow(
+  database: Pick<Queryable, 'maybeOne'>,
+  { schema_name, table_name }: Table,
+): Promise<SearchRow | undefined> {
+  return await database.maybeOne<SearchRow & Record<string, unknown>>(sql`
+    select ${columns} from basalt.search_settings
+    where schema_name = ${schema_name} and table_name = ${table_name}`)
+}
+
+export async function setIndexed(
+  database: Queryable,
+  { schema_name, table_name }: Table,
+  isIndexed: boolean,
+): Promise<void> {
+  await database.count(sql`
+    insert into basalt.search_settings (schema_name, table_name, is_indexed)
+    values (${schema_name}, ${table_name}, ${isIndexed})
+    on conflict (schema_name, table_name) do update set is_indexed = excluded.is_indexed`)
+}
+
+/** What the last build took, or why it failed. */
+export async function recordBuild(
+  database: Queryable,
+  { schema_name, table_name }: Table,
+  { durationMs, error }: { readonly durationMs: number | null; readonly error: string | null },
+): Promise<void> {
+  await database.count(sql`
+    update basalt.search_settings
+    set built_at = clock_timestamp(), build_ms = ${durationMs}::int, build_error = ${error}
+    where schema_name = ${schema_name} and table_name = ${table_name}`)
+}

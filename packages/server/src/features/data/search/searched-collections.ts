@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Relation } from '../../../database/catalog/model.ts'
+import type { JobQueue } from '../../../job-queue.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import type { StoredDefinitions } from './definitions.ts'
+import { indexJobName } from './index-job.ts'
+import { adviceFor } from './indexing.ts'
+import { wantedIndexes } from './wanted-indexes.ts'
+
+export interface SearchedCollectionsDeps {
+  readonly catalog: LiveCatalog
+  readonly definitions: StoredDefinitions
+  readonly queue: JobQueue
+  readonly log: Logger
+  /** Whether indexes are made without being asked for: the database is ours. */
+  readonly isAutomatic: boolean
+}
+
+/**
+ * Notices collections that are searched without an index: in the embedded database they get one, elsewhere the operator
+ * is advised, once per collection.
+ */
+export class SearchedCollections {
+  readonly #deps: SearchedCollectionsDeps
+  /** Looked at already; a new snapshot of the catalog has new relations. */
+  #known = new WeakMap<Relation, string>()
+  readonly #handled = new Set<string>()
+  /** Those without an index. */
+  readonly missed = new Set<string>()
+
+  constructor(deps: SearchedCollectionsDeps) {
+    this.#deps = deps
+  }
+
+  /** Never waits and never fails. */
+  note(relation: Relation): void {
+    const { catalog, definitions, isAutomatic, queue, log } = this.#deps
+    if (this.#known.get(relation) === definitions.version) return
+    this.#known.set(relation, definitions.version)
+    const { collection } = relation
+    const wanted = wantedIndexes(
+      catalog.current,
+      relation,
+      definitions.settingsOf(relation),
+      definitions.config,
+    )
+    const isIndexed = wanted.every(({ name }) =>
+      relation.indexes.some((index) => index.name === name && index.isValid),
+    )
+    if (isIndexed || definitions.rowOf(relation)?.is_indexed === false) {
+      this.missed.delete(collection)
+      return
+    }
+    this.missed.add(collection)
+    const key = isAutomatic ? wanted.map(({ name }) => name).join() : collection
+    if (this.#handled.has(key)) return
+    this.#handled.add(key)
+    if (isAutomatic) {
+      queue.enqueue(indexJobName, { collection }).then(
+        () => queue.wake(),
+        (error) => {
+          this.#handled.delete(key)
+          log.warn({ collection, reason: messageOf(error) }, 'failed to enqueue the build of a search index')
+        },
+      )
+    } else {
+      log.warn(
+        { collection, run: adviceFor(collection) },
+        'a collection is searched without an index: every search reads all of it',
+      )
+    }
+  }
+}

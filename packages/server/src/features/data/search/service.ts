@@ -1,0 +1,161 @@
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Relation } from '../../../database/catalog/model.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { JobQueue } from '../../../job-queue.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { createCatalogAccess, requireRelation, type SearchSettings } from '../collections/index.ts'
+import type { StoredDefinitions } from './definitions.ts'
+import { indexJobName } from './index-job.ts'
+import type { IndexChanges } from './indexer.ts'
+import { type Indexing, type IndexStatus, tableOf } from './indexing.ts'
+import * as queries from './queries.ts'
+import { type GivenSettings, readSettings } from './settings.ts'
+import { type GivenSynonyms, readSynonyms } from './synonyms.ts'
+
+export interface ShownSynonyms {
+  readonly groups: readonly { readonly terms: readonly string[] }[]
+}
+
+export type ShownSettings = Pick<SearchSettings, 'attributes' | 'customRanking'>
+
+/** Administration of searches. Every method throws collection_not_found where there is none. */
+export interface SearchService {
+  getSettings(collection: string): Promise<ShownSettings>
+  /** @throws AppError invalid_search_settings */
+  replaceSettings(collection: string, given: GivenSettings, origin: RequestOrigin): Promise<ShownSettings>
+  getSynonyms(collection: string): Promise<ShownSynonyms>
+  /** @throws AppError invalid_synonyms */
+  replaceSynonyms(collection: string, given: GivenSynonyms, origin: RequestOrigin): Promise<ShownSynonyms>
+  listIndexes(): Promise<IndexStatus[]>
+  /** @throws AppError search_index_unsupported, search_index_build_in_progress, search_index_failed */
+  enable(collection: string, origin: RequestOrigin): Promise<IndexStatus & IndexChanges>
+  disable(collection: string, origin: RequestOrigin): Promise<IndexStatus & IndexChanges>
+}
+
+export interface SearchServiceDeps {
+  readonly catalog: LiveCatalog
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+  readonly definitions: StoredDefinitions
+  readonly indexing: Indexing
+  /** Collections that were searched here without an index. */
+  readonly missed: ReadonlySet<string>
+}
+
+export function createSearchService(deps: SearchServiceDeps): SearchService {
+  const { catalog: live, database, queue, definitions, indexing } = deps
+  const withCatalog = createCatalogAccess(live)
+
+  function withRelation<Result>(
+    collection: string,
+    work: (relation: Relation) => Promise<Result>,
+  ): Promise<Result> {
+    return withCatalog((catalog) => work(requireRelation(catalog, collection, 'unrestricted')))
+  }
+
+  /** Changes what is stored about a collection; its indexes follow. */
+  async function store(
+    relation: Relation,
+    action: string,
+    detail: Readonly<Record<string, unknown>>,
+    origin: RequestOrigin,
+    write: (transaction: Parameters<typeof queries.setIndexed>[0]) => Promise<queries.SearchRow>,
+  ): Promise<void> {
+    const isRebuilt = await database.transaction(async (transaction) => {
+      const row = await write(transaction)
+      const target = relation.collection
+      await recordAudit(transaction, { actor: 'admin', action, target, detail, origin })
+      if (row.is_indexed !== true) return false
+      await queue.enqueue(indexJobName, { collection: relation.collection }, transaction)
+      return true
+    })
+    await definitions.read()
+    definitions.announce()
+    if (isRebuilt) queue.wake()
+  }
+
+  async function statusOf(collection: string, changes: IndexChanges): Promise<IndexStatus & IndexChanges> {
+    await definitions.read()
+    definitions.announce()
+    // The catalog learns of the indexes before the answer, so that the next search uses them.
+    await live.refresh()
+    const [status] = (await indexing.list(live.current, new Set([collection]))).filter(
+      (each) => each.collection === collection,
+    )
+    if (status === undefined) throw new Error(`the collection ${collection} has no status`)
+    return { ...status, ...changes }
+  }
+
+  return {
+    getSettings: (collection) =>
+      withRelation(collection, async (relation) => {
+        const { attributes, customRanking } = await readStored(relation)
+        return { attributes, customRanking }
+      }),
+
+    replaceSettings: (collection, given, origin) =>
+      withRelation(collection, async (relation) => {
+        const settings = readSettings(relation, given)
+        await store(relation, 'search_settings.replace', settings, origin, (transaction) =>
+          queries.replaceSettings(transaction, tableOf(relation), settings),
+        )
+        return settings
+      }),
+
+    getSynonyms: (collection) =>
+      withRelation(collection, async (relation) => showSynonyms((await readStored(relation)).synonyms)),
+
+    replaceSynonyms: (collection, given, origin) =>
+      withRelation(collection, async (relation) => {
+        const shown = showSynonyms(readSynonyms(given))
+        const detail = { groups: shown.groups.length }
+        await store(relation, 'synonyms.replace', detail, origin, (transaction) =>
+          queries.replaceSynonyms(
+            transaction,
+            tableOf(relation),
+            shown.groups.map(({ terms }) => terms),
+          ),
+        )
+        return shown
+      }),
+
+    listIndexes: () => withCatalog((catalog) => indexing.list(catalog, deps.missed)),
+
+    enable: (collection, origin) =>
+      withRelation(collection, async (relation) => {
+        const changes = await indexing.enable(live.current, relation)
+        await recordAudit(database, {
+          actor: 'admin',
+          action: 'search.enable',
+          target: relation.collection,
+          detail: { ...changes },
+          origin,
+        })
+        return await statusOf(relation.collection, changes)
+      }),
+
+    disable: (collection, origin) =>
+      withRelation(collection, async (relation) => {
+        const changes = await indexing.disable(relation)
+        await recordAudit(database, {
+          actor: 'admin',
+          action: 'search.disable',
+          target: relation.collection,
+          detail: { ...changes },
+          origin,
+        })
+        return await statusOf(relation.collection, changes)
+      }),
+  }
+
+  /** From the database: the node may not have noticed yet what another one has changed. */
+  async function readStored({ schema, name }: Relation): Promise<SearchSettings> {
+    await definitions.read()
+    return definitions.settingsOf({ schema, name })
+  }
+}
+
+function showSynonyms(groups: SearchSettings['synonyms']): ShownSynonyms {
+  return { groups: groups.map((terms) => ({ terms })) }
+}

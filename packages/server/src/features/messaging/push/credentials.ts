@@ -1,0 +1,141 @@
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Config } from '../../../config/schema.ts'
+import { codeOf, OperatorError } from '../../../lib/errors.ts'
+import type { ApnsCredentials } from './providers/apns.ts'
+import type { ServiceAccount } from './providers/fcm.ts'
+import { readVapidKeys } from './providers/webpush.ts'
+
+/** Credentials by provider, as the configuration or an administrator gives them. */
+export interface Credentials {
+  readonly fcm: ServiceAccount
+  readonly apns: ApnsCredentials
+  /** 32 bytes as base64url. */
+  readonly webpush: { readonly private_key: string; readonly subject: string }
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+/** Reads credentials of any origin. @throws Error that names the member and what was expected */
+export const readCredentials: { readonly [Name in keyof Credentials]: (given: Given) => Credentials[Name] } =
+  {
+    fcm(given) {
+      const account = {
+        project_id: requireMember(given, 'project_id'),
+        client_email: requireMember(given, 'client_email'),
+        private_key: requireMember(given, 'private_key'),
+        token_uri: requireMember({ token_uri: 'https://oauth2.googleapis.com/token', ...given }, 'token_uri'),
+        ...(typeof given.private_key_id === 'string' ? { private_key_id: given.private_key_id } : {}),
+      }
+      requireKey('private_key', account.private_key, 'rsa')
+      if (!URL.canParse(account.token_uri)) throw new Error('token_uri: expected a URL')
+      return account
+    },
+
+    apns(given) {
+      const environment = given.environment ?? 'production'
+      if (environment !== 'production' && environment !== 'sandbox') {
+        throw new Error('environment: expected production or sandbox')
+      }
+      const credentials = {
+        key: requireMember(given, 'key'),
+        team_id: requireMember(given, 'team_id'),
+        key_id: requireMember(given, 'key_id'),
+        bundle_id: requireMember(given, 'bundle_id'),
+        environment,
+      } as const
+      requireKey('key', credentials.key, 'ec')
+      return credentials
+    },
+
+    webpush(given) {
+      const privateKey = requireMember(given, 'private_key')
+      const { subject = '' } = given
+      if (typeof subject !== 'string' || !/^((mailto:|https:\/\/)\S+)?$/.test(subject)) {
+        throw new Error('subject: expected a mailto: or https: URL')
+      }
+      try {
+        readVapidKeys(Buffer.from(privateKey, 'base64url'))
+      } catch {
+        throw new Error('private_key: expected a private key of P-256, 32 bytes as base64url')
+      }
+      return { private_key: privateKey, subject }
+    },
+  }
+
+/** What the configuration names. @throws OperatorError for a file that cannot be used */
+export function configuredCredentials(config: Config['push']): Partial<Credentials> {
+  const { fcm, apns, webpush } = config
+  const { key_file: keyFile, base_url: _, ...keyDetails } = apns
+  return {
+    ...(fcm.credentials_file === ''
+      ? {}
+      : {
+          fcm: fromFile('push.fcm.credentials_file', () =>
+            readCredentials.fcm(parseFile(fcm.credentials_file)),
+          ),
+        }),
+    ...(keyFile === ''
+      ? {}
+      : {
+          apns: fromFile('push.apns.key_file', () =>
+            readCredentials.apns({ ...keyDetails, key: readFileSync(keyFile, 'utf8') }),
+          ),
+        }),
+    ...(webpush.private_key === ''
+      ? {}
+      : { webpush: fromFile('push.webpush.private_key', () => readCredentials.webpush(webpush)) }),
+  }
+}
+
+/** What of credentials may be shown. */
+export function describeCredentials(
+  given: Partial<Credentials>,
+): Readonly<Record<string, Given | undefined>> {
+  const { fcm, apns, webpush } = given
+  return {
+    fcm: fcm && { project_id: fcm.project_id, client_email: fcm.client_email },
+    apns: apns && {
+      team_id: apns.team_id,
+      key_id: apns.key_id,
+      bundle_id: apns.bundle_id,
+      environment: apns.environment,
+    },
+    webpush: webpush && {
+      subject: webpush.subject,
+      public_key: readVapidKeys(Buffer.from(webpush.private_key, 'base64url')).publicKey,
+    },
+  }
+}
+
+function fromFile<Value>(key: string, read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    // Only the code of what reading the file says, and what we say of its content.
+    const problem = codeOf(error) ?? (error instanceof SyntaxError ? 'the file is no JSON' : String(error))
+    throw new OperatorError(`${key}: ${problem.replace(/^Error: /, '')}`)
+  }
+}
+
+function parseFile(path: string): Given {
+  const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
+  if (typeof content !== 'object' || content === null) throw new Error('expected a JSON object')
+  // Every member is checked where it is read.
+  return content as Given
+}
+
+function requireMember(given: Given, name: string): string {
+  const value = given[name]
+  if (typeof value !== 'string' || value === '') throw new Error(`${name} is required`)
+  return value
+}
+
+function requireKey(name: string, pem: string, type: 'rsa' | 'ec'): void {
+  try {
+    if (createPrivateKey(pem).asymmetricKeyType === type) return
+  } catch {
+    // What it says may quote the key.
+  }
+  throw new Error(`${name}: expected a private ${type === 'ec' ? 'P-256' : 'RSA'} key in PEM`)
+}

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { JobQueue } from '../../../job-queue.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import {
+  type Attempt,
+  type AttemptEnd,
+  beginAttempts,
+  insertDeliveries,
+  recordOutcomes,
+} from './deliveries.ts'
+import { longestTtl } from './message.ts'
+import type { Outcome, ProviderName } from './provider.ts'
+import { CredentialRefused } from './providers/fcm.ts'
+import type { PushProviders } from './registry.ts'
+import { findDevicesOfTopic, type Recipient } from './sends.ts'
+
+/** Deliveries that one job makes. */
+const jobSize = 100
+/** Of a job, those in flight at once; so many are sent again when a node is killed before it records them. */
+const flightSize = 25
+/** Devices of a topic that one job finds. */
+const fanOutSize = 5000
+
+const deliveryJob = 'push_delivery'
+const fanOutJob = 'push_fan_out'
+
+export interface DeliveryJobDeps {
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+  readonly providers: PushProviders
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** The jobs that send messages. */
+export function defineDeliveryJobs(deps: DeliveryJobDeps): void {
+  const { database, queue } = deps
+  const send = createSender(deps)
+
+  queue.define<{ readonly delivery_ids: readonly string[] }>({
+    name: deliveryJob,
+    retry: { attempts: 3, delay: 5, delayMax: 300, backoff: 6 },
+    timeout: 300,
+    findProblem: ({ delivery_ids: ids }) =>
+      isListOfTexts(ids) ? undefined : 'delivery_ids must be a list of ids',
+    async handle({ delivery_ids: ids }, { signal }) {
+      const failures: string[] = []
+      for (let start = 0; start < ids.length; start += flightSize) {
+        signal.throwIfAborted()
+        const attempts = await beginAttempts(database, ids.slice(start, start + flightSize))
+        const ends = await Promise.all(
+          attempts.map(
+            async (attempt): Promise<AttemptEnd> => ({ attempt, outcome: await send(attempt, signal) }),
+          ),
+        )
+        await record(ends)
+        for (const { outcome } of ends) if (outcome.kind === 'failed') failures.push(outcome.reason)
+      }
+      if (failures.length > 0) throw new Error(`${failures.length} of ${ids.length} failed: ${failures[0]}`)
+    },
+  })
+
+  /** What a provider took no more of waits for as long as it said, in a job of its own. */
+  async function record(ends: readonly AttemptEnd[]): Promise<void> {
+    const throttled = ends.filter(({ outcome }) => outcome.kind === 'throttled')
+    await database.transaction(async (transaction) => {
+      await recordOutcomes(transaction, ends)
+      if (throttled.length === 0) return
+      const pauses = throttled.map(({ outcome }) => (outcome.kind === 'throttled' ? outcome.seconds : 0))
+      const runAt = new Date(deps.clock.now().getTime() + Math.max(...pauses) * 1000)
+      const ids = throttled.map(({ attempt }) => attempt.id)
+      await queue.enqueue(deliveryJob, { delivery_ids: ids }, transaction, { runAt })
+    })
+  }
+
+  queue.define<{ readonly send_id: string; readonly after: string }>({
+    name: fanOutJob,
+    retry: { attempts: 10, delay: 5, delayMax: 300, backoff: 3 },
+    timeout: 300,
+    findProblem: ({ send_id: id, after }) =>
+      isListOfTexts([id, after]) ? undefined : 'send_id and after must be ids',
+    async handle({ send_id: sendId, after }) {
+      await database.transaction(async (transaction) => {
+        const devices = await findDevicesOfTopic(transaction, sendId, { after, limit: fanOutSize })
+        await addDeliveries(queue, transaction, sendId, devices, undefined)
+        const last = devices.at(-1)
+        if (devices.length === fanOutSize && last !== undefined) {
+          await queue.enqueue(fanOutJob, { send_id: sendId, after: last.id }, transaction)
+        }
+      })
+      queue.wake()
+    },
+  })
+}
+
+/** Adds a delivery per device, and the jobs that make them, to a transaction. */
+export async function addDeliveries(
+  queue: JobQueue,
+  transaction: Queryable,
+  sendId: string,
+  devices: readonly Recipient[],
+  runAt: Date | undefined,
+): Promise<void> {
+  for (let start = 0; start < devices.length; start += jobSize) {
+    const deliveries = devices
+      .slice(start, start + jobSize)
+      .map(({ id, user_id: userId }) => ({ id: randomUUID(), deviceId: id, userId }))
+    const ids = deliveries.map(({ id }) => id)
+    const jobId = await queue.enqueue(deliveryJob, { delivery_ids: ids }, transaction, { runAt })
+    await insertDeliveries(
+      transaction,
+      sendId,
+      deliveries.map((delivery) => ({ ...delivery, jobId })),
+    )
+  }
+}
+
+/** Adds the job that finds the devices of a topic. */
+export async function addFanOut(
+  queue: JobQueue,
+  transaction: Queryable,
+  sendId: string,
+  runAt: Date | undefined,
+): Promise<void> {
+  const after = '00000000-0000-0000-0000-000000000000'
+  await queue.enqueue(fanOutJob, { send_id: sendId, after }, transaction, { runAt })
+}
+
+/** Sends one message to one device. While a provider takes no more it is not asked. */
+function createSender({ providers, clock, log }: DeliveryJobDeps) {
+  const pausedUntil = new Map<ProviderName, number>()
+
+  return async (attempt: Attempt, signal: AbortSignal): Promise<Outcome> => {
+    const early = judgeUnsent(attempt)
+    if (early !== undefined) return early
+    const provider = providers.find(attempt.provider)
+    if (provider === undefined) {
+      const reason = `no credentials for ${attempt.provider}`
+      return { kind: 'refused', code: 'provider_not_configured', reason }
+    }
+    const pauseMs = (pausedUntil.get(attempt.provider) ?? 0) - clock.now().getTime()
+    if (pauseMs > 0) {
+      return {
+        kind: 'throttled',
+        seconds: Math.ceil(pauseMs / 1000),
+        reason: 'the provider takes no more for a while',
+      }
+    }
+    const { id, token, keys, title, body, data, options } = attempt
+    const ttlSeconds = Math.max(0, Math.floor((options.ttl_seconds ?? longestTtl) - attempt.age))
+    try {
+      const message = { title, body, data, options }
+      const outcome = await provider.send({ id, token, keys: keys ?? undefined, message, ttlSeconds }, signal)
+      if (outcome.kind === 'throttled') {
+        pausedUntil.set(attempt.provider, clock.now().getTime() + outcome.seconds * 1000)
+      }
+      return outcome
+    } catch (error) {
+      if (error instanceof CredentialRefused) {
+        return { kind: 'failed', code: 'provider_auth', reason: messageOf(error) }
+      }
+      // What else goes wrong may quote the request.
+      log.warn({ provider: attempt.provider, err: nameOf(error) }, 'failed to reach a push provider')
+      return { kind: 'failed', code: 'provider_error', reason: `no answer from ${attempt.provider}` }
+    }
+  }
+}
+
+/** Why a message is not sent at all. */
+function judgeUnsent({ is_active, inactive_reason, is_theirs, age, options }: Attempt): Outcome | undefined {
+  if (!is_theirs) {
+    return { kind: 'refused', code: 'device_moved', reason: 'another user has registered the device since' }
+  }
+  if (!is_active) {
+    const code = inactive_reason?.startsWith('unregistered') === true ? 'unregistered' : 'invalid_token'
+    return { kind: 'dead', code, reason: inactive_reason ?? 'the device is inactive' }
+  }
+  const life = Math.max(options.ttl_seconds ?? longestTtl, 60)
+  if (age > life) return { kind: 'refused', code: 'expired', reason: 'the message was not sent in its time' }
+  return undefined
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  const { cause, name } = error
+  return cause instanceof Error && 'code' in cause ? `${name}: ${String(cause.code)}` : name
+}
+
+function isListOfTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}

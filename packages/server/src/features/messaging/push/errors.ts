@@ -1,0 +1,56 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const pushErrorTable = {
+  pushDisabled: {
+    status: 503,
+    message: 'push notifications are not enabled',
+    help: 'The server was started with `push.enabled = false`.',
+  },
+  invalidPush: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'A member of the body or a parameter is missing or has the wrong form; the message names it.',
+  },
+  invalidDeviceToken: {
+    status: 400,
+    message: 'invalid device token: device token is inactive',
+    help: 'The device was revoked, or its provider no longer knows it; it becomes active when it registers again.',
+  },
+  payloadTooLarge: {
+    status: 400,
+    message: (bytes: number, limit: number) => `payload too large: payload is ${bytes} bytes (max ${limit})`,
+    help: 'Title, body, data and options together; providers take no more. Send an id and have the app fetch the rest.',
+  },
+  pushAppNotFound: {
+    status: 404,
+    message: 'app not found',
+    help: 'No app has this id; `GET /api/admin/apps` lists them.',
+  },
+  pushUserNotFound: {
+    status: 404,
+    message: 'user not found',
+    help: 'No user has this id.',
+  },
+  deviceNotFound: {
+    status: 404,
+    message: 'device token not found',
+    help: 'No device has this id, or it belongs to another user.',
+  },
+  deliveryNotFound: {
+    status: 404,
+    message: 'delivery not found',
+    help: 'No delivery has this id. They are removed after `push.retention_days`.',
+  },
+  sendNotFound: {
+    status: 404,
+    message: 'send not found',
+    help: 'No message has this id. They are removed after `push.retention_days`.',
+  },
+  idempotencyKeyReused: {
+    status: 422,
+    message: 'idempotency_key was used for another message',
+    help: 'The same key answers the first message; another message needs another key.',
+  },
+} as const
+
+export const pushErrors = defineErrors(pushErrorTable)

@@ -1,0 +1,66 @@
+import type { Logger } from 'pino'
+import type { Config } from '../../../config/schema.ts'
+import type { Notifications } from '../../../database/notifications.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import type { Outbound } from '../../../http/outbound.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { SecretBox } from '../../../lib/secret-box.ts'
+import { defineDeliveryJobs } from './delivery-job.ts'
+import { DeviceService } from './device-service.ts'
+import { pushErrors } from './errors.ts'
+import { PushProviders } from './registry.ts'
+import { adminPushRoutes, ownPushRoutes, refuseWhileDisabled } from './routes.ts'
+import { SendService } from './send-service.ts'
+import { deleteSends } from './sends.ts'
+
+export { pushErrorTable } from './errors.ts'
+export { countPushCredentialsByKey } from './registry.ts'
+
+export interface PushDeps {
+  readonly config: Config['push']
+  readonly isDevelopment: boolean
+  readonly database: SystemDatabase
+  readonly notifications: Notifications
+  readonly queue: JobQueue
+  readonly secrets: () => SecretBox
+  /** To push services, which browsers name. */
+  readonly outbound: Outbound
+  readonly clock: Clock
+  readonly log: Logger
+  /** Of the process alone: messages of development stand in it. */
+  readonly output: Logger
+}
+
+/** Messages to devices: registration, sending, and what became of each. */
+export function push(deps: PushDeps): Feature {
+  const { config, database, queue, outbound } = deps
+  queue.define(
+    housekeeping('push_retention', ({ retention_days = config.retention_days }) =>
+      deleteSends(database, retention_days),
+    ),
+  )
+  const devices = new DeviceService(database, (url) => !outbound.refuses(url))
+  const sends = new SendService(database, queue)
+  // While push is disabled nothing is asked of the providers, and jobs wait for a node that sends.
+  const providers = config.enabled ? new PushProviders(deps) : undefined
+  if (providers !== undefined) defineDeliveryJobs({ ...deps, providers })
+  const requireProviders = () => {
+    if (providers === undefined) throw pushErrors.pushDisabled()
+    return providers
+  }
+  return {
+    name: 'push',
+    routes(app) {
+      void app.register(async (scope: typeof app) => {
+        refuseWhileDisabled(scope, config.enabled)
+        const routes = { devices, sends, providers: requireProviders }
+        ownPushRoutes(scope, routes)
+        adminPushRoutes(scope, routes)
+      })
+    },
+    start: async () => await providers?.start(),
+    stop: async () => providers?.close(),
+  }
+}

@@ -1,0 +1,71 @@
+import type { PushMessage } from './message.ts'
+
+export const providerNames = ['fcm', 'apns', 'webpush'] as const
+export type ProviderName = (typeof providerNames)[number]
+
+/** A message on its way to one device. */
+export interface Outgoing {
+  /** Of the delivery: the same for every attempt. */
+  readonly id: string
+  readonly token: string
+  /** Of Web Push. */
+  readonly keys: WebPushKeys | undefined
+  readonly message: PushMessage
+  /** Seconds after which the message is of no use. */
+  readonly ttlSeconds: number
+}
+
+/** Keys of a browser's subscription, base64url (Push API, `PushSubscription.toJSON`). */
+export interface WebPushKeys {
+  readonly p256dh: string
+  readonly auth: string
+}
+
+export type ErrorCode =
+  | 'unregistered'
+  | 'invalid_token'
+  | 'provider_auth'
+  | 'payload_too_large'
+  | 'provider_error'
+  | 'provider_not_configured'
+  | 'expired'
+  | 'device_moved'
+
+/** What became of one attempt. Reasons are the provider's words without anything of the request. */
+export type Outcome =
+  | { readonly kind: 'sent'; readonly messageId: string }
+  /** The device is gone for good. */
+  | {
+      readonly kind: 'dead'
+      readonly code: 'unregistered' | 'invalid_token'
+      readonly reason: string
+      /** A device that registered after this is a new one; undefined: now. */
+      readonly since?: Date | undefined
+    }
+  /** Another attempt would fail as well, for this message, whatever the device. */
+  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly reason: string }
+  /** Another attempt may succeed. */
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly reason: string }
+  /** The provider takes no more for a while. */
+  | { readonly kind: 'throttled'; readonly seconds: number; readonly reason: string }
+
+/** What takes messages to devices. */
+export interface PushProvider {
+  send(outgoing: Outgoing, signal: AbortSignal): Promise<Outcome>
+  close(): void
+}
+
+/** Time for one exchange with a provider. */
+export const exchangeTimeoutMs = 10_000
+
+/** Seconds of a `Retry-After` header (RFC 9110 §10.2.3), at most an hour; of none, the given ones. */
+export function retryAfter(header: string | null | undefined, fallback: number, now: Date): number {
+  if (header == null || header === '') return fallback
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now.getTime()) / 1000
+  return Number.isNaN(seconds) ? fallback : Math.min(Math.max(1, Math.ceil(seconds)), 3600)
+}
+
+/** A reason of the provider as it may be kept: short, and without the device's token. */
+export function reasonOf(text: string, token: string): string {
+  return text.replaceAll(token, '[token]').replaceAll('\0', '').slice(0, 500)
+}

@@ -1,0 +1,126 @@
+import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto'
+import type { Outbound } from '../../../../http/outbound.ts'
+import type { Clock } from '../../../../lib/clock.ts'
+import { signJwt } from '../../../../lib/signed-jwt.ts'
+import {
+  exchangeTimeoutMs,
+  type Outcome,
+  type Outgoing,
+  type PushProvider,
+  reasonOf,
+  retryAfter,
+} from '../provider.ts'
+import { encryptWebPush } from '../webpush-encryption.ts'
+
+export interface VapidKeys {
+  /** As browsers take it for `applicationServerKey`: 65 bytes, base64url. */
+  readonly publicKey: string
+  readonly privateKey: KeyObject
+}
+
+const defaultPauseSeconds = 60
+/** RFC 8292 §2: at most a day. */
+const tokenLifeSeconds = 12 * 3600
+
+/** @param privateKey 32 bytes. @throws Error when they are no key of P-256 */
+export function readVapidKeys(privateKey: Buffer): VapidKeys {
+  const ecdh = createECDH('prime256v1')
+  ecdh.setPrivateKey(privateKey)
+  const point = ecdh.getPublicKey()
+  const jwk = {
+    kty: 'EC',
+    crv: 'P-256',
+    d: privateKey.toString('base64url'),
+    x: point.subarray(1, 33).toString('base64url'),
+    y: point.subarray(33).toString('base64url'),
+  }
+  return { publicKey: point.toString('base64url'), privateKey: createPrivateKey({ key: jwk, format: 'jwk' }) }
+}
+
+/** Push services of browsers (RFC 8030), which browsers name: requests go where users may send them only. */
+export function createWebPush(
+  vapid: VapidKeys,
+  subject: string,
+  outbound: Outbound,
+  clock: Clock,
+): PushProvider {
+  const tokens = new Map<string, { readonly text: string; readonly expiresAt: number }>()
+
+  /** Per push service (RFC 8292 §2). */
+  function tokenFor(audience: string): string {
+    const now = Math.floor(clock.now().getTime() / 1000)
+    const known = tokens.get(audience)
+    if (known !== undefined && known.expiresAt - now > tokenLifeSeconds / 2) return known.text
+    const expiresAt = now + tokenLifeSeconds
+    const claims = { aud: audience, exp: expiresAt, ...(subject === '' ? {} : { sub: subject }) }
+    const text = signJwt('ES256', vapid.privateKey, claims, { typ: 'JWT' })
+    // Users name the services.
+    if (tokens.size >= 100) tokens.clear()
+    tokens.set(audience, { text, expiresAt })
+    return text
+  }
+
+  return {
+    async send(outgoing, signal) {
+      const { token: endpoint, keys, message, ttlSeconds } = outgoing
+      if (keys === undefined) throw new Error('a browser has keys')
+      const { collapse_key: collapseKey, priority } = message.options
+      const reply = await outbound.post({
+        url: endpoint,
+        headers: {
+          authorization: `vapid t=${tokenFor(new URL(endpoint).origin)}, k=${vapid.publicKey}`,
+          'content-type': 'application/octet-stream',
+          'content-encoding': 'aes128gcm',
+          ttl: String(ttlSeconds),
+          urgency: priority === 'normal' ? 'normal' : 'high',
+          ...(collapseKey === undefined ? {} : { topic: topicOf(collapseKey) }),
+        },
+        body: encryptWebPush(Buffer.from(describe(outgoing)), keys),
+        timeoutMs: exchangeTimeoutMs,
+        replyLimit: 4096,
+        signal,
+      })
+      return judge(reply, outgoing, clock.now())
+    },
+    close: () => undefined,
+  }
+}
+
+/** What the service worker of the page reads: `event.data.json()`. */
+function describe({ message: { title, body, data, options } }: Outgoing): string {
+  return JSON.stringify({ title, body, data, ...options })
+}
+
+/** At most 32 characters of base64url (RFC 8030 §5.4). */
+function topicOf(collapseKey: string): string {
+  return Buffer.from(collapseKey).toString('base64url').slice(-32)
+}
+
+function judge(
+  { status, headers, text, error }: Awaited<ReturnType<Outbound['post']>>,
+  { token }: Outgoing,
+  now: Date,
+): Outcome {
+  if (status === undefined) return { kind: 'failed', code: 'provider_error', reason: error ?? 'no answer' }
+  const reason = reasonOf(`HTTP ${status} ${text}`.trim(), token)
+  if (status >= 200 && status < 300) {
+    const { location } = headers
+    return { kind: 'sent', messageId: typeof location === 'string' ? location.slice(0, 500) : '' }
+  }
+  switch (status) {
+    case 404:
+    case 410:
+      return { kind: 'dead', code: 'unregistered', reason }
+    case 413:
+      return { kind: 'refused', code: 'payload_too_large', reason }
+    case 429: {
+      const { 'retry-after': header } = headers
+      const text = typeof header === 'string' ? header : undefined
+      return { kind: 'throttled', seconds: retryAfter(text, defaultPauseSeconds, now), reason }
+    }
+    case 401:
+    case 403:
+      return { kind: 'failed', code: 'provider_auth', reason }
+  }
+  return { kind: status >= 500 ? 'failed' : 'refused', code: 'provider_error', reason }
+}

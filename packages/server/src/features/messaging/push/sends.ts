@@ -1,0 +1,104 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import type { DeliveryState } from './deliveries.ts'
+import type { PushMessage } from './message.ts'
+import type { ProviderName } from './provider.ts'
+
+/** Whom a message goes to. */
+export type Target =
+  | { readonly kind: 'user'; readonly userId: string }
+  | { readonly kind: 'device'; readonly deviceId: string }
+  | { readonly kind: 'topic'; readonly topic: string }
+
+export interface NewSend {
+  readonly appId: string
+  readonly target: Target
+  readonly message: PushMessage
+  /** Undefined: now. */
+  readonly sendAt: Date | undefined
+  readonly idempotencyKey: string | undefined
+  /** SHA-256 of what is sent to whom. */
+  readonly requestHash: Buffer
+}
+
+/** Undefined when the app has used the idempotency key before. */
+export function insertSend(
+  database: Queryable,
+  { appId, target, message, sendAt, idempotencyKey, requestHash }: NewSend,
+): Promise<{ readonly id: string } | undefined> {
+  const topic = target.kind === 'topic' ? target.topic : null
+  const hash = idempotencyKey === undefined ? null : requestHash
+  return database.maybeOne<{ id: string }>(sql`
+    insert into basalt.push_sends (app_id, topic, title, body, data, options, idempotency_key, request_hash, send_at)
+    values (${appId}, ${topic}, ${message.title}, ${message.body}, ${JSON.stringify(message.data)}::jsonb,
+      ${JSON.stringify(message.options)}::jsonb, ${idempotencyKey ?? null}, ${hash},
+      coalesce(${sendAt?.toISOString() ?? null}::timestamptz, now()))
+    on conflict (app_id, idempotency_key) do nothing
+    returning id`)
+}
+
+export function findSendByKey(
+  database: Queryable,
+  appId: string,
+  key: string,
+): Promise<{ readonly id: string; readonly request_hash: Buffer } | undefined> {
+  return database.maybeOne<{ id: string; request_hash: Buffer }>(sql`
+    select id, request_hash from basalt.push_sends where app_id = ${appId} and idempotency_key = ${key}`)
+}
+
+export interface SendRow {
+  readonly id: string
+  readonly app_id: string
+  readonly topic: string | null
+  readonly title: string
+  readonly body: string
+  readonly send_at: Date
+  readonly created_at: Date
+  /** Deliveries by status. */
+  readonly counts: Readonly<Partial<Record<DeliveryState, number>>>
+  readonly [column: string]: unknown
+}
+
+export function findSend(database: Queryable, id: string): Promise<SendRow | undefined> {
+  return database.maybeOne<SendRow>(sql`
+    select id, app_id, topic, title, body, send_at, created_at, (
+      select coalesce(jsonb_object_agg(status, count), '{}')
+      from (select status, count(*) from basalt.push_deliveries where send_id = s.id group by status) c
+    ) as counts
+    from basalt.push_sends s where id = ${id}`)
+}
+
+/** A device that a message goes to. */
+export interface Recipient {
+  readonly id: string
+  readonly user_id: string
+  readonly provider: ProviderName
+  readonly [column: string]: unknown
+}
+
+/** Active devices of a user. */
+export function findDevicesOfUser(database: Queryable, appId: string, userId: string): Promise<Recipient[]> {
+  return database.many<Recipient>(sql`
+    select id, user_id, provider from basalt.push_devices
+    where app_id = ${appId} and user_id = ${userId} and is_active order by created_at, id`)
+}
+
+/** Active devices of a topic, of those whose id is after the given one. */
+export function findDevicesOfTopic(
+  database: Queryable,
+  sendId: string,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<Recipient[]> {
+  return database.many<Recipient>(sql`
+    select d.id, d.user_id, d.provider
+    from basalt.push_sends s join basalt.push_devices d on d.app_id = s.app_id
+    where s.id = ${sendId} and d.topics @> array[s.topic] and d.is_active and d.id > ${after}
+    order by d.id limit ${limit}`)
+}
+
+/** Removes messages of so many days ago that wait for nothing, with their deliveries. */
+export function deleteSends(database: Queryable, days: number): Promise<number> {
+  return database.count(sql`
+    delete from basalt.push_sends s where created_at < now() - make_interval(days => ${days})
+      and not exists (select from basalt.push_deliveries d where d.send_id = s.id and d.status = 'pending')`)
+}
