@@ -74,7 +74,7 @@ export function compileInsertRange(
     from ${staging} i
     cross join lateral json_to_record(i.doc::json) as b (${compileBodyTypes(columns)})
     where i.column_set = ${setSlot}::int and i.place between ${firstSlot}::int and ${lastSlot}::int
-    order by i.place
+    order by ${compileInsertOrder(relation, columns, onConflict)}
     ${compileConflict(relation, columns, onConflict, isUpserting ? list : undefined)}
     returning ${isCaptured ? sql`${list} as record` : compileReturned(relation, reader)}
       ${isUpserting ? sql`, ${takeOldRecord} as old_record, ${leaveOldRecord(sql`''`)} as none` : sql.empty}`
@@ -89,6 +89,17 @@ export function compileInsertRange(
 
 function compileArray(change: Sql): Sql {
   return sql`coalesce(json_agg(${change} order by n.place), '[]')`
+}
+
+/** Rows that exist are locked: by their key, so that two imports do not wait for each other. */
+function compileInsertOrder(
+  { primaryKey }: Relation,
+  columns: readonly Column[],
+  onConflict: ImportOptions['onConflict'],
+): Sql {
+  const hasKey = primaryKey.every((column) => columns.includes(column))
+  if (onConflict === undefined || !hasKey) return sql`i.place`
+  return sql.join([...primaryKey.map((column) => compileBodyValue(column, 'b')), sql`i.place`])
 }
 
 /** A row that is returned has to be one that the caller may read, as that of a create. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { ChangeLog } from '../../../../database/change-log.ts'
@@ -67,7 +68,8 @@ export interface Importer {
 const uploadWidth = 16
 /** Imports of this node that work in the database at once, each on a connection beside the pools. */
 const databaseWidth = 2
-const attempts = 3
+/** Of an import that collides with other transactions. */
+const attempts = 5
 
 export function createImporter(deps: ImportDeps): Importer {
   const { catalog: live, database, changes, limits } = deps
@@ -151,7 +153,11 @@ export function createImporter(deps: ImportDeps): Importer {
         if (!(error instanceof StatementFailed)) throw error
         const { code = '' } = error.error
         // Nothing has happened yet, and the rows are still there.
-        if (conflictCodes.has(code) && number < attempts && !signal.aborted) continue
+        if (conflictCodes.has(code) && number < attempts && !signal.aborted) {
+          // Those who collided must not meet again at once.
+          await delay(Math.random() * 50 * number)
+          continue
+        }
         throw isDefinitionFault(error.error)
           ? definitionError(error.error, relation.collection, deps.isDevelopment || caller.isAdministrator)
           : error

@@ -119,10 +119,10 @@ describe('import › events', () => {
   })
 })
 
-/** Statements that run on the table, and transactions that wait for a client. */
-const running = () =>
-  app.sql(`select pid from pg_stat_activity
-    where state like 'idle in transaction%' or (query like '%"slow"%' and state = 'active' and pid <> pg_backend_pid())`)
+/** Connections whose trigger waits. */
+const waiting = () =>
+  app.sql<{ pid: number }>(`select pid from pg_stat_activity
+    where datname = current_database() and query like '%"slow"%' and wait_event = 'PgSleep'`)
 
 function begin(body: string, length = Buffer.byteLength(body)) {
   const request = sendHttp(`${app.url}/api/collections/slow/import`, {
@@ -138,7 +138,9 @@ describe('import › a client that leaves', () => {
   test('while it sends has held no connection and changed nothing', async () => {
     const request = begin('id,name\n1,a\n', 1000)
     await once(request, 'socket')
-    expect(await running()).toEqual([])
+    const importing = await app.sql(`select pid from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and query like '%basalt_import%'`)
+    expect(importing).toEqual([])
     request.destroy()
     expect(await app.sql('select * from slow')).toEqual([])
     expect((await post('seen/import', rows([1, 'a']))).status).toBe(200)
@@ -146,19 +148,16 @@ describe('import › a client that leaves', () => {
 
   test('while its rows are written ends the statement', async () => {
     const request = begin('id,name\n1,a\n')
-    await waitFor('the insert', async () => (await running()).length > 0)
+    await waitFor('the insert', async () => (await waiting()).length > 0)
     request.destroy()
-    await waitFor('the end of the insert', async () => (await running()).length === 0)
+    await waitFor('the end of the insert', async () => (await waiting()).length === 0)
     expect(await app.sql('select * from slow')).toEqual([])
   })
 })
 
 test('import › a lost connection answers 503 and changes nothing', async () => {
   const answer = post('slow/import', rows([1, 'a']))
-  const [{ pid }] = await waitFor('the insert', async () => {
-    const found = await running()
-    return found.length > 0 && (found as [{ pid: number }])
-  })
+  const pid = await waitFor('the insert', async () => (await waiting())[0]?.pid)
   await app.sql('select pg_terminate_backend($1)', [pid])
   expect([(await answer).status, (await answer).headers.get('retry-after')]).toEqual([503, '1'])
   expect(await app.sql('select * from slow')).toEqual([])
