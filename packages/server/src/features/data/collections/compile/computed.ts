@@ -1,9 +1,9 @@
 import type { Column } from '../../../../database/catalog/model.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import type { ListPlan } from '../plan/list.ts'
-import { compileDistance } from './spatial.ts'
 import { searchedColumns } from '../plan/search.ts'
 import { compileHighlight, compileHighlightResult } from './highlight.ts'
+import { compileDistance } from './spatial.ts'
 
 /** A value that records show beside their columns; evaluated for the records of the page alone. */
 export interface ComputedValue {

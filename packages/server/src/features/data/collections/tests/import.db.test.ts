@@ -608,7 +608,9 @@ describe('import › refusals', () => {
 test('import › leaves no connection and no fault behind', async () => {
   await expect
     .poll(() =>
-      app.sql(`select count(*)::int as n from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`),
+      app.sql(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+      ),
     )
     .toEqual([{ n: 0 }])
   // The broken trigger above is one of the operator.
