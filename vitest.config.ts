@@ -1,9 +1,10 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './packages/server/test/longest-first.ts'
 import { SlowestFiles } from './packages/server/test/slowest-files.ts'
 
 const server = 'packages/server'
 const database = { globalSetup: [`${server}/test/global-setup.ts`] }
-/** Tests wait for Postgres most of the time: more files at once than there are cores, and these first. */
+/** Tests wait for Postgres and for servers that start: more files at once than there are cores. */
 const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 /**
  * Files that run one after the other in a worker share its modules, which keep no state, and their compiled code: it
@@ -23,6 +24,7 @@ export default defineConfig({
     // Node runs the sources as it does in production; there is nothing to transform.
     experimental: { viteModuleRunner: false },
     reporters: [new SlowestFiles(), 'default'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -60,11 +62,9 @@ export default defineConfig({
           include: [`${server}/{src,test}/**/*.process.test.ts`],
           exclude: [`${server}/test/faults/**`],
           ...ofProcesses,
-          // They wait for servers to start and stop most of the time.
-          maxWorkers: 3,
           maxConcurrency: 2,
-          sequence: { groupOrder: 1 },
           ...database,
+          ...sideBySide,
           ...sharedModules,
         },
       },
@@ -75,7 +75,7 @@ export default defineConfig({
           ...ofProcesses,
           // Under load of their own: side by side they would measure each other.
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
           ...database,
           ...sharedModules,
         },

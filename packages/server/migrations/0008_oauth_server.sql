@@ -10,10 +10,16 @@ create table basalt.oauth_clients (
   secret_hash bytea check ((secret_hash is null) = (client_type = 'public')),
   redirect_uris text[] not null,
   scopes text[] not null,
+  -- Who has registered it: an administrator, the client itself (RFC 7591), or none: its id is the address of its document.
+  source text not null default 'administrator' check (source in ('administrator', 'registration', 'document')),
+  -- Until then the document need not be fetched again.
+  document_expires_at timestamptz check ((document_expires_at is not null) = (source = 'document')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   revoked_at timestamptz
 );
+create index oauth_clients_self_registered on basalt.oauth_clients (updated_at)
+  where source <> 'administrator' and revoked_at is null;
 create index oauth_clients_created_at on basalt.oauth_clients (created_at desc, id);
 create index oauth_clients_app_id on basalt.oauth_clients (app_id);
 

@@ -12,13 +12,21 @@ create table basalt.social_identities (
   -- Tokens of the provider, encrypted; null unless the provider is configured to keep them.
   tokens text,
   tokens_expire_at timestamptz,
+  -- Whether a refresh token among them is still good, as far as is known.
+  tokens_renewable bool not null default false,
+  -- Why the latest renewal failed, when, and how many did in a row.
+  renewal_failure text check (renewal_failure in ('revoked', 'unavailable')),
+  renewal_failed_at timestamptz,
+  renewal_failures int not null default 0,
+  -- Not renewed before this time: another node does it, or the provider is given time.
+  renew_after timestamptz,
   created_at timestamptz not null default now(),
   last_sign_in_at timestamptz,
   primary key (provider, subject)
 );
 create index social_identities_user_id on basalt.social_identities (user_id);
 create index social_identities_tokens_expire_at on basalt.social_identities (tokens_expire_at)
-  where tokens_expire_at is not null;
+  where tokens_renewable;
 
 -- Sign-ins that wait for the provider's answer, by the hash of their state. Deleted when they are used.
 create table basalt.social_sign_ins (
@@ -31,6 +39,8 @@ create table basalt.social_sign_ins (
   popup_hash bytea,
   -- The session that links the identity to its user; null for a sign-in.
   link_session_id uuid references basalt.sessions on delete cascade,
+  -- The query of the authorization request whose page the person signs in on; null elsewhere.
+  authorize_query text,
   expires_at timestamptz not null
 );
 create index social_sign_ins_expires_at on basalt.social_sign_ins (expires_at);
@@ -57,6 +67,7 @@ alter table basalt.pending_sign_ins add column proves_email bool not null defaul
 insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
 select name, job_type, cron_expr, date_trunc('hour', now()) + interval '1 hour'
 from (values
-  ('social_sign_in_cleanup', 'social_sign_in_cleanup', '*/10 * * * *')
+  ('social_sign_in_cleanup', 'social_sign_in_cleanup', '*/10 * * * *'),
+  ('oauth_provider_tokens_refresh_10m', 'oauth_provider_tokens_refresh', '*/5 * * * *')
 ) as built_in (name, job_type, cron_expr)
 on conflict (name) do nothing;

@@ -42,9 +42,9 @@ export interface AppOptions {
   readonly clock?: Clock
   /** Where changes go instead of the log of events; for tests. */
   readonly changes?: ChangeLog
-  /** Finds addresses of names that webhooks go to; for tests. */
+  /** Finds addresses of names that users have given; for tests. */
   readonly resolve?: Resolve
-  /** Where requests to an address of a sign-in provider go instead; for tests. */
+  /** Where requests to an address of a sign-in provider or of a client go instead; for tests. */
   readonly reachProvider?: (url: string) => string
   /** Hashes passwords at another cost; for tests. */
   readonly passwords?: PasswordHasher
@@ -165,6 +165,7 @@ async function wire(
     sms: messaging.sms,
     jwtSecret,
     reachProvider,
+    resolve,
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]
   const events = wireEvents(platform, {
@@ -182,7 +183,12 @@ async function wire(
 
   const http: HttpServer = await createHttpServer({
     config,
-    authentication: { isRequired: config.auth.enabled, verifiers, limiter: identity.limiter },
+    authentication: {
+      isRequired: config.auth.enabled,
+      verifiers,
+      limiter: identity.limiter,
+      resourceMetadataUrl: identity.resourceMetadataUrl,
+    },
     origins: platform.origins,
     metrics,
     log,

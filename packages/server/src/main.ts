@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import type { Terminal } from './cli/context.ts'
-import { messageOf, OperatorError } from './lib/errors.ts'
+import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { readVersion } from './version.ts'
 
 /**
@@ -27,6 +27,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
 
 /** argv → command → exit code: 0 done, 1 failed, 2 wrong usage; errors are one line on standard error. */
 export async function main(terminal: Terminal): Promise<void> {
+  for (const output of [terminal.stdout, terminal.stderr]) output.on('error', ignoreBrokenPipe)
   const program = await createProgram(terminal)
   try {
     await program.parseAsync(terminal.argv)
@@ -34,6 +35,11 @@ export async function main(terminal: Terminal): Promise<void> {
     terminal.exitCode = exitCodeOf(error)
     if (!(error instanceof CommanderError)) terminal.stderr.write(`basalt: ${describe(error)}\n`)
   }
+}
+
+/** A reader may stop reading, as in `basalt sql … | head`: that is no failure. */
+function ignoreBrokenPipe(error: Error): void {
+  if (codeOf(error) !== 'EPIPE') throw error
 }
 
 async function createProgram(terminal: Terminal): Promise<Command> {

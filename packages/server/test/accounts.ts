@@ -60,7 +60,12 @@ export async function createAccountsApp(
     app,
     inbox,
     post,
-    secondNode: () => createTestApp({ config, database: app.database }),
+    secondNode: () =>
+      createTestApp({
+        config,
+        database: app.database,
+        ...(options.reachProvider === undefined ? {} : { reachProvider: options.reachProvider }),
+      }),
     async register(email = newEmail(), password = goodPassword) {
       const response = await post('register', { email, password })
       if (response.status !== 201) throw new Error(`register: ${response.text}`)

@@ -56,15 +56,19 @@ describe('a command as a process', () => {
     ])
   })
 
-  test('ends quietly when nobody reads on', async () => {
-    const statement = "select repeat('x', 100) from generate_series(1, 50000)"
-    const child = spawn(process.execPath, [command, 'sql', statement], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+  const rows = "select repeat('x', 100) from generate_series(1, 50000)"
+  test.each([
+    [['sql', rows]],
+    [['help', 'sql']],
+    [['--help']],
+    [['sql', '--help']],
+    [['config']],
+    [['version']],
+  ])('ends quietly with 0 when its output is closed: basalt %j', async (args) => {
+    const child = spawn(process.execPath, [command, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     let stderr = ''
     child.stderr.on('data', (chunk) => (stderr += chunk))
-    child.stdout.once('data', () => child.stdout.destroy())
+    child.stdout.destroy()
     const code = await new Promise((resolve) => child.on('close', resolve))
     expect([code, stderr]).toEqual([0, ''])
   })

@@ -36,7 +36,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   search: ['audit', 'collections', 'throttle'],
   mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
   overview: ['admin'],
-  'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys'],
+  'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys', 'social-login'],
   passkeys: ['accounts', 'mfa', 'throttle'],
   push: ['audit'],
   realtime: ['audit', 'collections', 'outbox'],

@@ -6,12 +6,14 @@ import { createApplication } from './api-keys.ts'
 import { type Browser, chromium, startBrowser } from './chromium.ts'
 import { askToken, askWith, createClient, createProof, type TestClient } from './oauth.ts'
 import { createMfaApp } from './second-factors.ts'
+import { type OpenIdPeer, oidcConfig, startOpenIdPeer } from './social.ts'
 
 /** The page that lets programs in, in a browser that obeys its policies. */
 describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
   let accounts: AccountsApp
   let browser: Browser
   let client: TestClient
+  let peer: OpenIdPeer
   /** Where browsers take this machine for a domain. */
   let origin: string
   const proof = createProof()
@@ -24,7 +26,10 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
     // The address of a listening TCP server.
     callback = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/callback`
-    accounts = await createMfaApp({ config: { 'auth.oauth_provider.enabled': 'true' } })
+    peer = await startOpenIdPeer()
+    accounts = await createMfaApp({
+      config: { ...oidcConfig(peer.issuer), 'auth.oauth_provider.enabled': 'true' },
+    })
     origin = accounts.app.url.replace('127.0.0.1', 'localhost')
     const { user } = await accounts.register()
     const appId = await createApplication(accounts.app, { ownerUserId: user.id })
@@ -45,14 +50,15 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
   afterAll(async () => {
     await browser?.[Symbol.asyncDispose]()
     await accounts?.[Symbol.asyncDispose]()
+    await peer?.[Symbol.asyncDispose]()
     receiver.closeAllConnections()
     receiver.close()
   })
   beforeEach(() => open())
 
-  const open = () =>
+  const open = (at = origin) =>
     browser.open(
-      `${origin}/oauth/authorize?${new URLSearchParams(askWith(client, proof, { redirect_uri: callback }))}`,
+      `${at}/oauth/authorize?${new URLSearchParams(askWith(client, proof, { redirect_uri: callback }))}`,
     )
   const has = (selector: string) =>
     browser.evaluate<boolean>(`document.querySelector('${selector}') !== null`)
@@ -122,6 +128,17 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
     await signIn(user.email)
     await expect.poll(() => has('form#second-passkey:not([hidden])')).toBe(true)
     await click('form#second-passkey button')
+    await arrive()
+  })
+
+  test('leads to a sign-in provider and back to the consent, by a cookie that other sites do not bring', async () => {
+    peer.person = { sub: 'grace', email: 'grace@example.com', email_verified: true }
+    // Providers lead back to the address of the server alone.
+    await open(accounts.app.url)
+    await click('a#with-peer')
+    await expect.poll(() => has('form#consent')).toBe(true)
+    expect(await browser.evaluate<string>('document.body.textContent')).toContain('as grace@example.com')
+    await click('button[value=approve]')
     await arrive()
   })
 })

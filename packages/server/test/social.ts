@@ -97,7 +97,10 @@ export interface ProviderRequest {
   readonly body: string
 }
 
-type Answer = object | { status: number; text: string } | ((request: ProviderRequest) => unknown)
+type Answer =
+  | object
+  | { status: number; text: string; headers?: Record<string, string> }
+  | ((request: ProviderRequest) => unknown)
 
 /** Stands in for providers: answers what they document, by method, host and path. */
 export interface ProviderStandIn extends AsyncDisposable {
@@ -117,7 +120,7 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
   const server = createServer((message: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     message.on('data', (chunk: Buffer) => chunks.push(chunk))
-    message.on('end', () => {
+    message.on('end', async () => {
       const url = new URL(message.url ?? '', 'http://localhost')
       const request: ProviderRequest = {
         method: message.method ?? '',
@@ -128,10 +131,11 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
       }
       requests.push(request)
       const found = answers[`${request.method} ${request.address}`]
-      const given = typeof found === 'function' ? found(request) : found
+      const given = typeof found === 'function' ? await found(request) : found
       if (given === undefined) response.writeHead(404).end()
       else if (typeof given === 'object' && given !== null && 'text' in given && 'status' in given) {
-        response.writeHead(Number(given.status), { 'content-type': 'text/html' }).end(String(given.text))
+        const headers = { 'content-type': 'text/html', ...('headers' in given ? Object(given.headers) : {}) }
+        response.writeHead(Number(given.status), headers).end(String(given.text))
       } else {
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(given))
       }

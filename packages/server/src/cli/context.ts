@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import { listSettings } from '../config/schema.ts'
-import { codeOf } from '../lib/errors.ts'
 
 /** The parts of a process that commands use. */
 export interface Terminal {
@@ -17,14 +16,9 @@ export interface Terminal {
   exit(code?: number): never
 }
 
-/** Writes to standard output. Who reads it may stop reading, as in `basalt sql … | head`: that is no failure. */
+/** Writes to standard output. */
 export function print({ stdout }: Terminal, text: string): void {
-  if (!stdout.listeners('error').includes(ignoreBrokenPipe)) stdout.on('error', ignoreBrokenPipe)
   stdout.write(text)
-}
-
-function ignoreBrokenPipe(error: Error): void {
-  if (codeOf(error) !== 'EPIPE') throw error
 }
 
 /** A command below another one. Unlike those of the first level it needs to be set up where to write and not to exit. */

@@ -14,6 +14,7 @@ export function allowsPrivateTargets({ server, webhooks: { allow_private_targets
   return allow_private_targets === 'auto' ? isReachedAtLoopback(server) : allow_private_targets
 }
 
-function isReachedAtLoopback({ host, public_base_url: url }: Config['server']): boolean {
+/** Whether only this machine reaches the server. */
+export function isReachedAtLoopback({ host, public_base_url: url }: Config['server']): boolean {
   return isLoopback(url === '' ? host : new URL(url).hostname)
 }

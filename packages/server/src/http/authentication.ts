@@ -19,6 +19,8 @@ export interface AuthenticationOptions {
   /** Asked in order; the first that recognizes a token decides. */
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
+  /** Where programs learn how to get tokens (RFC 9728); undefined while they cannot. */
+  readonly resourceMetadataUrl?: (() => string) | undefined
 }
 
 /** Limits the requests of apps. */
@@ -83,12 +85,13 @@ type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: (error?: E
 function createGuard(
   guard: Exclude<Guard, 'public'>,
   programs: ProgramAccess | undefined,
-  { isRequired, verifiers, limiter }: AuthenticationOptions,
+  { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
 ): GuardHook {
+  const challenge = createChallenge(programs === undefined ? undefined : resourceMetadataUrl)
   return (request, reply, done) => {
     reply.header('cache-control', 'no-store')
     const settle = (verdict: Verdict) => {
-      const refusal = judge(guard, programs, verdict)
+      const refusal = judge(guard, programs, verdict, challenge)
       if (refusal === undefined && 'identity' in verdict) request.identity = verdict.identity
       if (refusal === undefined && 'pending' in verdict) request.pending = verdict.pending
       const { identity } = request
@@ -145,6 +148,7 @@ function judge(
   guard: Exclude<Guard, 'public'>,
   programs: ProgramAccess | undefined,
   verdict: Verdict,
+  challenge: Challenge,
 ): AppError | undefined {
   if ('refusal' in verdict) {
     const isPending = verdict.refusal === 'pending' && verdict.pending !== undefined
@@ -217,7 +221,13 @@ function hasOneAuthorization(rawHeaders: readonly string[]): boolean {
   return count === 1
 }
 
-/** RFC 9110 §11.6.1: a 401 names the scheme. */
-function challenge(error: AppError): AppError {
-  return error.with({ headers: { 'www-authenticate': 'Bearer' } })
+/** Names the scheme of a 401 (RFC 9110 §11.6.1). */
+type Challenge = (error: AppError) => AppError
+
+/** @param resourceMetadataUrl of a route that programs may call (RFC 9728 §5.1) */
+function createChallenge(resourceMetadataUrl: (() => string) | undefined): Challenge {
+  return (error) => {
+    const parameter = resourceMetadataUrl === undefined ? '' : ` resource_metadata="${resourceMetadataUrl()}"`
+    return error.with({ headers: { 'www-authenticate': `Bearer${parameter}` } })
+  }
 }

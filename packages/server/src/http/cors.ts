@@ -11,6 +11,8 @@ export type AllowOrigin = (request: FastifyRequest, reply: FastifyReply) => bool
  */
 export function createOriginPolicy(origins: Origins): AllowOrigin {
   return (request, reply) => {
+    // The page for people is opened, never read (RFC 9700 §2.6).
+    if (isOf(request, authorizationPath)) return false
     const { origin } = request.headers
     const isAdministrative = isOfAdministration(request)
     const isOpen = origins.isOpen && !isAdministrative
@@ -25,12 +27,17 @@ export function createOriginPolicy(origins: Origins): AllowOrigin {
 }
 
 /** A preflight request has no route: its path decides. */
-function isOfAdministration({ is404, routeOptions, url }: FastifyRequest): boolean {
-  if (!is404 && routeOptions.config.guard === 'admin') return true
-  const [path = ''] = url.split('?', 1)
-  return administrationPath.test(is404 ? decodePath(path) : (routeOptions.url ?? path))
+function isOfAdministration(request: FastifyRequest): boolean {
+  if (!request.is404 && request.routeOptions.config.guard === 'admin') return true
+  return isOf(request, administrationPath)
 }
 
+function isOf({ is404, routeOptions, url }: FastifyRequest, area: RegExp): boolean {
+  const [path = ''] = url.split('?', 1)
+  return area.test(is404 ? decodePath(path) : (routeOptions.url ?? path))
+}
+
+const authorizationPath = /^\/oauth(\/|$)/
 const administrationPath = /^\/(api\/(admin|webhooks)|admin)(\/|$)/
 
 function decodePath(path: string): string {
@@ -54,7 +61,7 @@ export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
   })
 }
 
-const exposedHeaders = 'X-Request-Id, Retry-After'
+const exposedHeaders = 'X-Request-Id, Retry-After, WWW-Authenticate'
 
 const preflightHeaders = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',

@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RawRequestDefaultExpression } from 'fastify'
 
-/** The id of the request: the client's own when it looks like one, so that logs of both sides meet. */
+/** What begins a token, key or secret of ours, and how a JWT begins: `{"` in base64url. */
+const credential = /basalt_[a-z]+_|eyJ[\w-]*\.[\w-]/i
+
+/**
+ * The id of the request: the client's own when it looks like one, so that logs of both sides meet. It stands in every log:
+ * what looks like a credential is none.
+ */
 export function requestId(request: RawRequestDefaultExpression): string {
   const given = request.headers['x-request-id']
-  return typeof given === 'string' && /^[\w.:=+/@-]{8,128}$/.test(given) ? given : randomUUID()
+  const isUsable = typeof given === 'string' && /^[\w.:=+/@-]{8,128}$/.test(given) && !credential.test(given)
+  return isUsable ? given : randomUUID()
 }
 
 /** Headers of every response. */

@@ -33,7 +33,7 @@ input, textarea { font: inherit; color: inherit; width: 100%; padding: .55rem .7
 input.code, textarea.code { font-size: .85rem; }
 button, .button { font: inherit; font-weight: 600; display: inline-block; padding: .55rem 1.1rem; border: 1px solid transparent;
   border-radius: .45rem; background: var(--accent); color: var(--on-accent); cursor: pointer; text-decoration: none; }
-button.plain { background: transparent; color: var(--accent); border-color: var(--line); }
+button.plain, .button.plain { background: transparent; color: var(--accent); border-color: var(--line); }
 button:disabled { opacity: .5; cursor: default; }
 .row { display: flex; flex-wrap: wrap; gap: .6rem; margin: 0 0 1rem; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }

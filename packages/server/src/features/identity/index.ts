@@ -1,6 +1,7 @@
+import { isReachedAtLoopback } from '../../config/development.ts'
 import type { Feature } from '../../feature.ts'
 import type { TokenVerifier } from '../../http/identity.ts'
-import { createOutbound } from '../../http/outbound.ts'
+import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import {
   type AccountContext,
@@ -15,15 +16,29 @@ import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
 import { AppLimiter, apps } from './apps/index.ts'
 import { AuthSettings, authSettings } from './auth-settings/index.ts'
 import { defineUnfinishedHousekeeping, mfa, secondFactors } from './mfa/index.ts'
-import { createOAuthTokens, defineOAuthHousekeeping, oauthServer } from './oauth-server/index.ts'
+import {
+  ClientDocuments,
+  createOAuthTokens,
+  defineOAuthHousekeeping,
+  oauthServer,
+  requireRegistration,
+  resourceMetadataUrl,
+} from './oauth-server/index.ts'
 import { passkeys } from './passkeys/index.ts'
-import { defineSocialHousekeeping, type SocialLogin, socialLogin } from './social-login/index.ts'
+import {
+  defineSocialHousekeeping,
+  defineTokenRenewal,
+  type SocialLogin,
+  socialLogin,
+} from './social-login/index.ts'
 
 export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mail' | 'sms'> & {
   /** Key of the access tokens; asked for while auth is enabled. */
   readonly jwtSecret: () => string
-  /** Where requests to an address of a sign-in provider go instead; for tests. */
+  /** Where requests to an address of a sign-in provider or of a client go instead; for tests. */
   readonly reachProvider?: ((url: string) => string) | undefined
+  /** Finds the addresses of names that clients name; for tests. */
+  readonly resolve?: Resolve | undefined
 }
 
 export interface Identity {
@@ -33,12 +48,14 @@ export interface Identity {
   readonly limiter: AppLimiter
   /** Opens streams that wait for a sign-in with a provider; undefined without auth. */
   readonly openPopup?: SocialLogin['openPopup']
+  /** Where programs learn how to get tokens; undefined while they cannot. */
+  readonly resourceMetadataUrl?: (() => string) | undefined
 }
 
 /** Wires people and programs: how they sign in and what they may reach. Without auth only apps are administered. */
 export function wireIdentity(
   platform: Platform,
-  { jwtSecret, reachProvider, ...ports }: IdentityPorts,
+  { jwtSecret, reachProvider, resolve, ...ports }: IdentityPorts,
 ): Identity {
   const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
@@ -48,6 +65,7 @@ export function wireIdentity(
   defineSocialHousekeeping(database, queue)
   const limiter = new AppLimiter(database)
   if (!config.auth.enabled) {
+    defineTokenRenewal(queue, undefined)
     return { features: [apps({ database, limiter, onChange: () => undefined })], verifiers: [], limiter }
   }
   const keys = deriveKeys(jwtSecret())
@@ -76,6 +94,7 @@ export function wireIdentity(
     oauthTokens.change()
   }
   const social = socialLogin({
+    queue,
     accounts: context,
     config: config.auth,
     database,
@@ -85,6 +104,7 @@ export function wireIdentity(
     // Operators name the providers, which may be in their own network.
     outbound: createOutbound({ allowsPrivate: () => true }),
     reachProvider,
+    resumeAuthorization: (returned) => authorizationServer.resume(returned),
   })
   const mfaContext = { accounts: context, secrets: platform.secrets() }
   const passkeyContext = { mfa: mfaContext, publicBaseUrl, log }
@@ -99,7 +119,26 @@ export function wireIdentity(
     appName: config.email.app_name,
     publicBaseUrl,
     onRevoke: () => oauthTokens.change(),
+    throttle: ports.throttle,
+    isDevelopment,
   }
+  const documents = new ClientDocuments({
+    database,
+    isEnabled: oauth.config.client_metadata_documents,
+    permittedScopes: oauth.config.self_registered_scopes,
+    outbound: createOutbound({
+      allowsPrivate: () => isReachedAtLoopback(config.server),
+      ...(resolve === undefined ? {} : { resolve }),
+    }),
+    reach: reachProvider,
+    requireFetch: (address) => requireRegistration(oauth, 'oauth.fetch_client', address),
+  })
+  const authorizationServer = oauthServer({
+    oauth: { ...oauth, documents },
+    passkeys: passkeyContext,
+    sessions,
+    providers: social.forPage,
+  })
   return {
     features: [
       apps({ database, limiter, onChange: forgetPrograms }),
@@ -108,10 +147,11 @@ export function wireIdentity(
       accounts(context),
       mfa(mfaContext),
       passkeys(passkeyContext),
-      oauthServer({ oauth, passkeys: passkeyContext, sessions }),
+      authorizationServer.feature,
       social.feature,
     ],
     openPopup: social.openPopup,
+    resourceMetadataUrl: oauth.config.enabled ? () => resourceMetadataUrl(oauth) : undefined,
     verifiers: [apiKeyVerifier, ...(config.auth.oauth_provider.enabled ? [oauthTokens] : []), sessions],
     limiter,
   }

@@ -42,7 +42,7 @@ const preflightAnswer = {
   'access-control-allow-headers': 'Content-Type, Authorization, X-Request-Id, Last-Event-ID',
   'access-control-max-age': '86400',
 }
-const exposed = 'X-Request-Id, Retry-After'
+const exposed = 'X-Request-Id, Retry-After, WWW-Authenticate'
 
 describe('by default', () => {
   test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])(
@@ -72,6 +72,17 @@ describe('by default', () => {
       'access-control-allow-origin': '*',
       'access-control-expose-headers': exposed,
     })
+  })
+
+  test('no page may read the page that lets programs in', async () => {
+    const headers = { origin: 'https://anywhere.example' }
+    for (const path of ['/oauth/authorize', '/oauth/authorize/', '/oauth/%61uthorize']) {
+      expect(corsHeaders(await app.request('GET', path, { headers }))).toEqual({})
+      const asked = { ...headers, 'access-control-request-method': 'POST' }
+      expect(corsHeaders(await app.request('OPTIONS', path, { headers: asked }))).toEqual({})
+    }
+    const metadata = await app.request('GET', '/.well-known/oauth-authorization-server', { headers })
+    expect(metadata.headers.get('access-control-allow-origin')).toBe('*')
   })
 
   test('credentials are never allowed: there are no cookies', async () => {

@@ -16,6 +16,7 @@ const rows = {
     '/api/admin/auth': 'POST',
     '/api/admin/status': 'GET',
     '/api/auth/anonymous': 'POST',
+    '/api/auth/clients': 'POST',
     '/api/auth/introspect': 'POST',
     '/api/auth/login': 'POST',
     '/api/auth/logout': 'POST',
@@ -51,6 +52,7 @@ const rows = {
     '/health': 'GET',
     '/metrics': 'GET',
     '/oauth/authorize': 'GET POST',
+    '/oauth/authorize/:provider': 'GET',
   },
   document: {
     '/api/openapi.json': 'GET',

@@ -38,6 +38,7 @@ const publicRoutes = new Set([
   'GET /.well-known/oauth-authorization-server',
   'GET /.well-known/oauth-protected-resource',
   'GET /oauth/authorize',
+  'GET /oauth/authorize/:provider',
   'POST /oauth/authorize',
   'GET /metrics',
   'GET /',
@@ -81,6 +82,7 @@ const publicRoutes = new Set([
     'sms',
     'sms/confirm',
     'anonymous',
+    'clients',
     'webauthn/login/begin',
     'webauthn/login/finish',
     'webauthn/login/discover/begin',
@@ -175,7 +177,7 @@ describe('a route for everybody', () => {
         }
         // Without a body no sign-in passes; what is switched off says so. Only this one looks at a token that is sent.
         const isLooking = route.url.endsWith('/magic-link/confirm') && headers.authorization === 'Bearer x'
-        const isForm = /^\/(o?auth)\//.test(route.url) || route.url.endsWith('/callback')
+        const isForm = /^\/(o?auth)\//.test(route.url)
         const answers = isForm ? [415] : isLooking || route.url.endsWith('/auth/login') ? [401] : [400, 404]
         expect([route.url, answers.includes(status)]).toEqual([route.url, true])
         if (!isLooking) expect(text).not.toMatch(/authorization|token is invalid/)

@@ -78,7 +78,7 @@ describe('the request id of the client', () => {
     expect(response.headers.get('x-request-id')).toBe(id)
   })
 
-  test.each([
+  test.each<readonly [string, string]>([
     ['short', 'a'],
     ['long', 'a'.repeat(129)],
     ['two', 'client-id-1, client-id-2'],
@@ -87,6 +87,11 @@ describe('the request id of the client', () => {
     ['blanks', 'client id number 1'],
     ['a format', '%s%s%s%s%n'],
     ['not ASCII', 'größe-größe-größe'],
+    ...['key', 'at', 'rt', 'cs', 'admin'].map(
+      (kind) => [`a secret: ${kind}`, `basalt_${kind}_${'x'.repeat(40)}`] as const,
+    ),
+    ['a secret within', 'Root=1:basalt_key_0123456789'],
+    ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln'],
   ])('is replaced when it is no id: %s', async (_what, id) => {
     const response = await app.request('GET', '/health', {
       headers: { 'x-request-id': Buffer.from(id).toString('latin1') },

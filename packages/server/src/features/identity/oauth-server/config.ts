@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { flag, integer } from '../../../config/keys.ts'
+import { flag, integer, list } from '../../../config/keys.ts'
 
 /** Of `auth`: the OAuth 2.0 authorization server. */
 export const oauthServerKeys = {
@@ -8,10 +8,36 @@ export const oauthServerKeys = {
     access_token_duration: integer(3600, 'Seconds an access token of a client is valid.', 10, 86_400),
     refresh_token_duration: integer(
       2_592_000,
-      'Seconds a client may stay away before its refresh token expires.',
+      'Seconds without a refresh after which a refresh token expires.',
       60,
       31_536_000,
     ),
+    grant_duration: integer(
+      31_536_000,
+      'Seconds after which a client asks its user again, however often it has refreshed.',
+      60,
+      315_360_000,
+    ),
     auth_code_duration: integer(600, 'Seconds an authorization code is valid.', 1, 600),
+    client_metadata_documents: flag(
+      false,
+      'Whether the id of a client may be the https address of a document that describes it.',
+    ),
+    dynamic_registration: flag(false, 'Whether clients may register themselves (RFC 7591).'),
+    self_registered_scopes: list(
+      ['readonly', 'readwrite'],
+      'Scopes that clients may ask for that no administrator has registered.',
+      {
+        pattern: '^(readonly|readwrite|\\*)$',
+        expects: 'a list of readonly, readwrite and *',
+        minItems: 1,
+      },
+    ),
+    registrations_per_hour: integer(
+      20,
+      'Registrations, and documents of clients that are fetched, per address and hour; a hundred times as many in development.',
+      1,
+      100_000,
+    ),
   }),
 }

@@ -2,6 +2,8 @@ import { createHmac } from 'node:crypto'
 import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { createToken } from '../../../lib/tokens.ts'
+import type { AccountContext } from '../accounts/index.ts'
+import type { ClientDocuments } from './clients/documents.ts'
 import { oauthServerErrors } from './errors.ts'
 
 export const accessTokenPrefix = 'basalt_at_'
@@ -18,6 +20,11 @@ export interface OAuthContext {
   readonly publicBaseUrl: () => string
   /** After the commit of a revocation: tokens in memory may have ended. */
   readonly onRevoke: () => void
+  /** Clients that documents describe. */
+  readonly documents: ClientDocuments
+  readonly throttle: AccountContext['throttle']
+  /** Limits per address are wide. */
+  readonly isDevelopment: boolean
 }
 
 /** The issuer identifier (RFC 8414 §2). */

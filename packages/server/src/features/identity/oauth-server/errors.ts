@@ -7,6 +7,11 @@ export const oauthServerErrorTable = {
     message: 'oauth provider is not enabled',
     help: 'Set `auth.oauth_provider.enabled`.',
   },
+  clientRegistrationDisabled: {
+    status: 404,
+    message: 'dynamic client registration is not enabled',
+    help: 'Set `auth.oauth_provider.dynamic_registration`, or have an administrator register the client.',
+  },
   invalidOauthClient: {
     status: 400,
     message: (problem: string) => problem,

@@ -1,13 +1,18 @@
+import type { FastifyReply } from 'fastify'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import type { ReturnToPage } from '../social-login/index.ts'
 import { ClientAdministration } from './clients/administration.ts'
 import type { PageContext } from './page/context.ts'
-import { authorizePage } from './page/index.ts'
-import { adminRoutes, clientRoutes, metadataRoutes, userRoutes } from './routes.ts'
+import { authorizePage, resumeAuthorization } from './page/index.ts'
+import { adminRoutes, clientRoutes, metadataRoutes, registrationRoutes, userRoutes } from './routes.ts'
 import { deleteExpiredGrants } from './token/grants.ts'
 
+export { ClientDocuments } from './clients/documents.ts'
+export { requireRegistration } from './clients/register.ts'
 export { oauthServerErrorTable } from './errors.ts'
+export { resourceMetadataUrl } from './metadata.ts'
 export { createOAuthTokens } from './tokens.ts'
 
 /** Schedules name it whether or not the server is enabled. */
@@ -15,18 +20,28 @@ export function defineOAuthHousekeeping(database: SystemDatabase, queue: JobQueu
   queue.define(housekeeping('expired_oauth_cleanup', () => deleteExpiredGrants(database)))
 }
 
+export interface AuthorizationServer {
+  readonly feature: Feature
+  /** Goes on with the page when a person comes back from a sign-in provider. */
+  readonly resume: (returned: ReturnToPage) => Promise<FastifyReply>
+}
+
 /** An OAuth 2.0 authorization server: programs of others, let in by the users. */
-export function oauthServer(page: PageContext): Feature {
+export function oauthServer(page: PageContext): AuthorizationServer {
   const context = page.oauth
   const clients = new ClientAdministration(context.database, context.onRevoke)
   return {
-    name: 'oauth-server',
-    routes(app) {
-      userRoutes(app, context)
-      clientRoutes(app, context)
-      metadataRoutes(app, context)
-      authorizePage(app, page)
-      adminRoutes(app, context, clients)
+    feature: {
+      name: 'oauth-server',
+      routes(app) {
+        userRoutes(app, context)
+        clientRoutes(app, context)
+        registrationRoutes(app, context)
+        metadataRoutes(app, context)
+        authorizePage(app, page)
+        adminRoutes(app, context, clients)
+      },
     },
+    resume: (returned) => resumeAuthorization(page, returned),
   }
 }

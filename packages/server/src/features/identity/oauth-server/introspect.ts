@@ -56,11 +56,12 @@ export async function introspectToken(
   }
 }
 
-/** Of a grant in force that the caller may know of. */
+/** Of a grant in force that the caller may know of; one that has registered itself knows of its own only. */
 function activeGrant(caller: ClientRow) {
   return sql`g.revoked_at is null and c.revoked_at is null
     and (g.user_id is null or exists (select from basalt.users where id = g.user_id and disabled_at is null))
-    and (c.id = ${caller.id}::uuid or c.app_id = ${caller.app_id}::uuid)`
+    and (c.id = ${caller.id}::uuid
+      or c.app_id = ${caller.app_id}::uuid and ${caller.source === 'administrator'}::bool)`
 }
 
 const columns = sql`c.client_id, g.user_id, g.scope, g.allowed_tables, g.generation,

@@ -5,12 +5,15 @@ import { grantTypes } from './token/index.ts'
 /** Where the authorization server is and what it can do (RFC 8414). */
 export function describeServer(context: OAuthContext) {
   const issuer = issuerOf(context)
+  const { client_metadata_documents: readsDocuments, dynamic_registration: registers } = context.config
   return {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
     token_endpoint: `${issuer}/api/auth/token`,
     revocation_endpoint: `${issuer}/api/auth/revoke`,
     introspection_endpoint: `${issuer}/api/auth/introspect`,
+    ...(registers ? { registration_endpoint: `${issuer}/api/auth/clients` } : {}),
+    ...(readsDocuments ? { client_id_metadata_document_supported: true } : {}),
     scopes_supported: scopes,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
@@ -22,6 +25,11 @@ export function describeServer(context: OAuthContext) {
     authorization_response_iss_parameter_supported: true,
     service_documentation: `${issuer}/api/docs/guides/oauth-server`,
   }
+}
+
+/** Where {@link describeResource} is found (RFC 9728 §3.1). */
+export function resourceMetadataUrl(context: Pick<OAuthContext, 'publicBaseUrl'>): string {
+  return `${issuerOf(context)}/.well-known/oauth-protected-resource`
 }
 
 /** What the tokens are for (RFC 9728). */

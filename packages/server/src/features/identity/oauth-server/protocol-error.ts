@@ -1,11 +1,13 @@
 import type { FastifyReply } from 'fastify'
 import { AppError } from '../../../lib/errors.ts'
 
-/** The codes of RFC 6749 §4.1.2.1 and §5.2 and RFC 8707 §2 that are answered here. */
+/** The codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are answered here. */
 export type ProtocolErrorCode =
   | 'access_denied'
   | 'invalid_client'
+  | 'invalid_client_metadata'
   | 'invalid_grant'
+  | 'invalid_redirect_uri'
   | 'invalid_request'
   | 'invalid_scope'
   | 'invalid_target'
@@ -27,9 +29,21 @@ export class ProtocolError extends Error {
   }
 }
 
+/** What the platform finds wrong with bodies, in the words of an endpoint. */
+export interface BodyErrors {
+  readonly contentType: string
+  /** For what is malformed. */
+  readonly code: ProtocolErrorCode
+}
+
+const ofForms: BodyErrors = { contentType: 'application/x-www-form-urlencoded', code: 'invalid_request' }
+const ofJson: BodyErrors = { ...ofForms, contentType: 'application/json' }
+const ofRegistration: BodyErrors = { ...ofJson, code: 'invalid_client_metadata' }
+export const bodyErrors = { ofForms, ofJson, ofRegistration } as const
+
 /** Answers an error in the shape of the protocol; throws those that are not its own, for the envelope. */
-export function answerProtocolError(thrown: unknown, reply: FastifyReply): void {
-  const error = translate(thrown)
+export function answerProtocolError(thrown: unknown, reply: FastifyReply, errors: BodyErrors): void {
+  const error = translate(thrown, errors)
   if (!(error instanceof ProtocolError)) throw error
   void reply
     .code(error.status)
@@ -38,12 +52,17 @@ export function answerProtocolError(thrown: unknown, reply: FastifyReply): void 
 }
 
 export function formExpected(): ProtocolError {
-  return new ProtocolError('invalid_request', 'Content-Type must be application/x-www-form-urlencoded')
+  return new ProtocolError(ofForms.code, `Content-Type must be ${ofForms.contentType}`)
 }
 
 /** What the platform found wrong with the request, in the words of the protocol. */
-function translate(thrown: unknown): unknown {
-  if (thrown instanceof AppError && thrown.status === 415) return formExpected()
+function translate(thrown: unknown, { contentType, code }: BodyErrors): unknown {
+  if (thrown instanceof AppError && thrown.status === 415) {
+    return new ProtocolError(code, `Content-Type must be ${contentType}`)
+  }
+  if (thrown instanceof AppError && thrown.kind === 'invalid_json') {
+    return new ProtocolError(code, thrown.message)
+  }
   if (!(thrown instanceof Error) || !('validation' in thrown)) return thrown
-  return new ProtocolError('invalid_request', thrown.message)
+  return new ProtocolError(code, thrown.message)
 }

@@ -1,15 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { userOf } from '../../../http/authentication.ts'
 import { acceptForms } from '../../../http/body.ts'
+import { addressKey } from '../../../http/client-address.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { answerAuthorize, answerConsent } from './authorize/json.ts'
 import type { ClientAdministration } from './clients/administration.ts'
+import { registerClient } from './clients/register.ts'
 import { type OAuthContext, requireEnabled } from './context.ts'
 import { readForm } from './form.ts'
 import { introspectToken } from './introspect.ts'
 import { describeResource, describeServer } from './metadata.ts'
-import { answerProtocolError } from './protocol-error.ts'
+import { answerProtocolError, bodyErrors } from './protocol-error.ts'
 import { revokeToken } from './revoke.ts'
 import * as schemas from './schemas.ts'
 import { answerTokenRequest } from './token/index.ts'
@@ -18,7 +20,7 @@ import { listGrantsOf, revokeGrantOf } from './user-grants.ts'
 /** Where the user is who a token says: the authorization endpoint as JSON, and what was given. */
 export function userRoutes(app: HttpServer, context: OAuthContext): void {
   void app.register(async (scope: HttpServer) => {
-    scope.setErrorHandler((error, _request, reply) => answerProtocolError(error, reply))
+    scope.setErrorHandler((error, _request, reply) => answerProtocolError(error, reply, bodyErrors.ofJson))
     scope.get(
       '/api/auth/authorize',
       { config: { guard: 'bearer', operation: 'oauth.authorize' }, schema: schemas.authorizeSchema },
@@ -59,7 +61,7 @@ export function userRoutes(app: HttpServer, context: OAuthContext): void {
 export function clientRoutes(app: HttpServer, context: OAuthContext): void {
   void app.register(async (scope: HttpServer) => {
     acceptForms(scope)
-    scope.setErrorHandler((error, _request, reply) => answerProtocolError(error, reply))
+    scope.setErrorHandler((error, _request, reply) => answerProtocolError(error, reply, bodyErrors.ofForms))
     const post = (
       path: string,
       operation: string,
@@ -82,6 +84,25 @@ export function clientRoutes(app: HttpServer, context: OAuthContext): void {
     })
     post('/api/auth/introspect', 'oauth.introspect', schemas.introspectSchema, async (request, reply) =>
       reply.send(await introspectToken(context, request.headers.authorization, readForm(request))),
+    )
+  })
+}
+
+/** Where clients register themselves. */
+export function registrationRoutes(app: HttpServer, context: OAuthContext): void {
+  void app.register(async (scope: HttpServer) => {
+    scope.setErrorHandler((error, _request, reply) =>
+      answerProtocolError(error, reply, bodyErrors.ofRegistration),
+    )
+    scope.post(
+      '/api/auth/clients',
+      { config: { guard: 'public', operation: 'oauth.register' }, schema: schemas.registerSchema },
+      async (request, reply) => {
+        void reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
+        requireEnabled(context)
+        const by = { origin: originOf(request), address: addressKey(request) }
+        return reply.code(201).send(await registerClient(context, request.body, by))
+      },
     )
   })
 }

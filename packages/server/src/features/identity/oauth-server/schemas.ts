@@ -18,6 +18,10 @@ const client = Type.Object({
   redirectUris: texts,
   scopes: texts,
   clientType: Type.String({ description: '`confidential` or `public`.' }),
+  source: Type.String({
+    description:
+      'Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document.',
+  }),
   createdAt: Type.String(),
   updatedAt: Type.String(),
   revokedAt: nullableText,
@@ -200,6 +204,30 @@ export const introspectSchema = {
     200: Type.Object({ active: Type.Boolean() }, { additionalProperties: true }),
     400: protocolError,
     401: protocolError,
+  }),
+}
+
+export const registerSchema = {
+  tags,
+  summary: 'Register a client',
+  description:
+    'RFC 7591, while `auth.oauth_provider.dynamic_registration` is on. `redirect_uris` is required; `client_name`, `scope` and ' +
+    '`token_endpoint_auth_method` (`client_secret_basic`, `client_secret_post`, `none`) may be given; other members are ignored.',
+  body: Type.Record(Type.String(), Type.Unknown()),
+  response: responses({
+    201: Type.Object({
+      client_id: Type.String(),
+      client_secret: Type.Optional(Type.String()),
+      client_id_issued_at: Type.Integer(),
+      client_secret_expires_at: Type.Optional(Type.Literal(0)),
+      client_name: Type.String(),
+      redirect_uris: texts,
+      token_endpoint_auth_method: Type.String(),
+      grant_types: texts,
+      response_types: texts,
+      scope: Type.String(),
+    }),
+    400: protocolError,
   }),
 }
 

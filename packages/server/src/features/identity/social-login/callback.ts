@@ -12,7 +12,7 @@ import { explainFailure } from './failure.ts'
 import { linkArrival } from './link.ts'
 import { consumeSignIn, type WaitingSignIn } from './queries.ts'
 import { findRedirectTarget } from './redirect-target.ts'
-import { signInArrival } from './resolve-account.ts'
+import { type Arrival, signInArrival } from './resolve-account.ts'
 
 type Outcome = AuthenticationResponse | PendingResponse | { readonly linked: string }
 
@@ -37,33 +37,46 @@ export async function finish(
     provider,
     browserHashes: browsers,
   })
+  if (signIn === undefined) {
+    throw parameters.has('error') ? socialLoginErrors.providerDenied() : socialLoginErrors.invalidState()
+  }
+  if (signIn.authorize_query !== null) {
+    const outcome = await identify(context, provider, parameters)
+      .then((arrival) => signInArrival(context, arrival, clientOf(request)))
+      .catch(requireAppError)
+    return await context.resumeAuthorization({ query: signIn.authorize_query, outcome, request, reply })
+  }
   try {
-    if (parameters.has('error')) throw socialLoginErrors.providerDenied()
-    if (signIn === undefined) throw socialLoginErrors.invalidState()
     if (signIn.popup_hash !== null && !(await popups.isOpen(signIn.popup_hash, browsers))) {
       throw socialLoginErrors.invalidPopup()
     }
-    const outcome = await identify(context, provider, signIn, parameters, request)
+    const arrival = await identify(context, provider, parameters)
+    const outcome = await admit(context, signIn, arrival, request)
     if (signIn.popup_hash === null) return send(context, outcome, signIn, request, reply)
     if (await popups.answer(signIn.popup_hash, browsers, outcome)) return sendClosingPage(context, reply)
     throw socialLoginErrors.invalidPopup()
   } catch (error) {
-    const waits = signIn?.popup_hash ?? null
+    const waits = signIn.popup_hash
     if (!(error instanceof AppError) || waits === null) throw error
     if (!(await popups.answer(waits, browsers, { error: error.message }))) throw error
     return sendClosingPage(context, reply)
   }
 }
 
-/** Who the provider says it is, and what that opens. */
+/** A fault of ours is answered and logged as everywhere. */
+function requireAppError(error: unknown): AppError {
+  if (error instanceof AppError && error.status !== 500) return error
+  throw error
+}
+
+/** Who the provider says it is. @throws AppError provider_denied, missing_code, provider_failed, … */
 async function identify(
   context: SocialLoginContext,
   provider: string,
-  signIn: WaitingSignIn,
   parameters: URLSearchParams,
-  request: FastifyRequest,
-): Promise<Outcome> {
+): Promise<Arrival> {
   const { accounts, registry } = context
+  if (parameters.has('error')) throw socialLoginErrors.providerDenied()
   const at = registry.find(provider)
   if (at === undefined) throw socialLoginErrors.providerNotConfigured(provider)
   const code = onlyOne(parameters, 'code')
@@ -73,10 +86,19 @@ async function identify(
   const identified = await at.redeem(parameters, binding).catch((error) => {
     throw explainFailure(accounts.log, provider, error)
   })
-  const arrival = { provider, at, ...identified }
+  return { provider, at, ...identified }
+}
+
+/** What that opens: an account, or another way into the account of the session that began it. */
+async function admit(
+  context: SocialLoginContext,
+  signIn: WaitingSignIn,
+  arrival: Arrival,
+  request: FastifyRequest,
+): Promise<Outcome> {
   if (signIn.link_session_id === null) return await signInArrival(context, arrival, clientOf(request))
   await linkArrival(context, signIn.link_session_id, arrival)
-  return { linked: provider }
+  return { linked: arrival.provider }
 }
 
 function send(

@@ -1,5 +1,7 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AppError } from '../../../lib/errors.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
-import type { AccountContext } from '../accounts/index.ts'
+import type { AccountContext, AuthenticationResponse, PendingResponse } from '../accounts/index.ts'
 import type { Popups } from './popups.ts'
 import type { ProviderRegistry } from './registry.ts'
 
@@ -10,7 +12,21 @@ export interface SocialLoginContext {
   readonly secrets: () => SecretBox
   /** Where providers send browsers back; never made from a request's headers. */
   readonly publicBaseUrl: () => string
+  readonly resumeAuthorization: ResumeAuthorization
 }
+
+/** A person who comes back from a provider to the page that lets programs in. */
+export interface ReturnToPage {
+  /** Of the authorization request. */
+  readonly query: string
+  /** How the sign-in ended. */
+  readonly outcome: AuthenticationResponse | PendingResponse | AppError
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** Goes on with the page. */
+export type ResumeAuthorization = (returned: ReturnToPage) => Promise<FastifyReply>
 
 export function callbackUrl({ publicBaseUrl }: SocialLoginContext, provider: string): string {
   return `${publicBaseUrl()}/api/auth/oauth/${encodeURIComponent(provider)}/callback`

@@ -26,6 +26,11 @@ export const socialLoginErrorTable = {
     message: 'invalid or expired OAuth state',
     help: 'A sign-in is finished once, within ten minutes, in the browser that began it.',
   },
+  invalidFormData: {
+    status: 400,
+    message: 'invalid form data',
+    help: 'A provider that answers by POST sends `application/x-www-form-urlencoded`.',
+  },
   missingCode: {
     status: 400,
     message: 'missing authorization code',
@@ -50,6 +55,11 @@ export const socialLoginErrorTable = {
     status: 400,
     message: 'this sign-in was not started in this browser',
     help: 'The stream that waits for the tokens must have been opened by the same browser, within five minutes.',
+  },
+  invalidIdToken: {
+    status: 400,
+    message: 'invalid id_token',
+    help: 'The provider has not signed the id_token, or it has expired.',
   },
   foreignToken: {
     status: 400,

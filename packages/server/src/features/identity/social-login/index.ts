@@ -9,18 +9,22 @@ import type { SecretBox } from '../../../lib/secret-box.ts'
 import type { AccountContext } from '../accounts/index.ts'
 import { socialLoginAdminRoutes } from './admin-routes.ts'
 import { bindBrowser } from './browser-cookie.ts'
-import { isHttps, type SocialLoginContext } from './context.ts'
+import { isHttps, type ResumeAuthorization, type SocialLoginContext } from './context.ts'
 import { Popups } from './popups.ts'
 import { deleteExpiredSignIns } from './queries.ts'
 import { ProviderRegistry } from './registry.ts'
 import { socialLoginRoutes } from './routes.ts'
-import { requireStart } from './start.ts'
+import { requireStart, startFromPage } from './start.ts'
+import { defineTokenRenewal } from './token-renewal.ts'
 import { createTransport } from './transport.ts'
 
+export type { ReturnToPage } from './context.ts'
 export { socialLoginErrorTable } from './errors.ts'
 export { countClientSecretsByKey } from './queries.ts'
+export { defineTokenRenewal } from './token-renewal.ts'
 
 export interface SocialLoginDeps {
+  readonly queue: JobQueue
   readonly accounts: AccountContext
   readonly config: Config['auth']
   readonly database: SystemDatabase
@@ -30,12 +34,29 @@ export interface SocialLoginDeps {
   readonly outbound: Outbound
   /** Where requests to an address of a provider go instead; for tests. */
   readonly reachProvider?: ((url: string) => string) | undefined
+  readonly resumeAuthorization: ResumeAuthorization
 }
 
 export interface SocialLogin {
   readonly feature: Feature
   /** Opens a stream that waits for the tokens of a sign-in in another window. */
   readonly openPopup: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+  /** For the page that lets programs in. */
+  readonly forPage: {
+    /** Providers that people may sign in with. */
+    list(): readonly { readonly name: string; readonly title: string }[]
+    /**
+     * Sends the browser to a provider; it comes back by {@link ResumeAuthorization}.
+     *
+     * @param query of the authorization request @throws AppError
+     */
+    start(
+      provider: string,
+      query: string,
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ): Promise<FastifyReply>
+  }
 }
 
 /** Housekeeping as a job. The schedule names it whether or not auth is enabled. */
@@ -45,7 +66,7 @@ export function defineSocialHousekeeping(database: SystemDatabase, queue: JobQue
 
 /** Signing in with other providers. */
 export function socialLogin(deps: SocialLoginDeps): SocialLogin {
-  const { accounts, secrets, publicBaseUrl, notifications, database } = deps
+  const { accounts, secrets, publicBaseUrl, notifications, database, resumeAuthorization } = deps
   const registry = new ProviderRegistry({
     database,
     config: deps.config,
@@ -55,7 +76,15 @@ export function socialLogin(deps: SocialLoginDeps): SocialLogin {
     transport: createTransport(deps.outbound, deps.reachProvider),
   })
   const popups = new Popups({ database, notifications, secrets })
-  const context: SocialLoginContext = { accounts, registry, popups, secrets, publicBaseUrl }
+  const context: SocialLoginContext = {
+    accounts,
+    registry,
+    popups,
+    secrets,
+    publicBaseUrl,
+    resumeAuthorization,
+  }
+  defineTokenRenewal(deps.queue, context)
   return {
     feature: {
       name: 'social-login',
@@ -66,6 +95,10 @@ export function socialLogin(deps: SocialLoginDeps): SocialLogin {
         })
       },
       drain: () => popups.drain(),
+    },
+    forPage: {
+      list: () => registry.listUsable(),
+      start: (provider, query, request, reply) => startFromPage(context, provider, query, request, reply),
     },
     async openPopup(request, reply) {
       await requireStart(context, request)

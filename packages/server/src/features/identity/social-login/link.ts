@@ -19,10 +19,17 @@ import {
 import type { SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import type { ProviderClient } from './provider-client.ts'
-import { sealTokens } from './provider-tokens.ts'
+import { keepTokens } from './provider-tokens.ts'
 import { type Profile, ProviderFailure } from './providers/provider.ts'
 import { deleteIdentities, findIdentity, listIdentities, saveIdentity } from './queries.ts'
 import { type Arrival, lockIdentity, verifiedEmail } from './resolve-account.ts'
+
+/** What an application has got of the provider. */
+export interface LinkBody {
+  readonly provider?: string | undefined
+  readonly access_token?: string | undefined
+  readonly id_token?: string | undefined
+}
 
 /**
  * Makes an anonymous user one whom the owner of an access token signs in. Where the provider does not report which client
@@ -33,17 +40,18 @@ import { type Arrival, lockIdentity, verifiedEmail } from './resolve-account.ts'
 export async function linkByAccessToken(
   context: SocialLoginContext,
   caller: UserIdentity,
-  given: { readonly provider?: string | undefined; readonly access_token?: string | undefined },
+  given: LinkBody,
   client: Client,
 ): Promise<AuthenticationResponse> {
   if (!caller.isAnonymous) throw onlyAnonymous()
   if (given.provider === undefined || given.provider === '') throw fieldRequired('provider')
-  if (given.access_token === undefined || given.access_token === '') throw fieldRequired('access_token')
   const { accounts, registry } = context
   const provider = given.provider
   const at = registry.find(provider)
+  const token = given.id_token && at?.provider.identifiesByIdToken ? given.id_token : given.access_token
+  if (token === undefined || token === '') throw fieldRequired('access_token')
   if (at === undefined) throw socialLoginErrors.linkProviderNotConfigured(provider)
-  const { profile, audience } = await inspect(at, given.access_token)
+  const { profile, audience } = await inspect(at, token)
   if (audience === 'foreign') throw socialLoginErrors.foreignToken()
   const isProven = audience === 'ours'
   return await accounts.database.transaction(async (transaction) => {
@@ -58,7 +66,7 @@ export async function linkByAccessToken(
       name: profile.name,
       isProven,
       isSignIn: false,
-      ...sealTokens(context.secrets, at, { provider, subject: profile.subject }, undefined),
+      kept: { isRenewable: false },
     })
     const response = await startSession(accounts, transaction, user, 'oauth', client)
     if (response === undefined) throw alreadyLinked()
@@ -66,9 +74,13 @@ export async function linkByAccessToken(
   })
 }
 
-async function inspect(at: ProviderClient, accessToken: string) {
+/** @param token an access token, or of some providers an id_token @throws AppError user_info_failed, invalid_id_token */
+async function inspect(at: ProviderClient, token: string) {
   try {
-    return await at.inspect(accessToken)
+    const inspected =
+      at.provider.identifiesByIdToken === true ? await at.inspectIdToken(token) : await at.inspect(token)
+    if (inspected === undefined) throw socialLoginErrors.invalidIdToken()
+    return inspected
   } catch (error) {
     if (error instanceof ProviderFailure) throw socialLoginErrors.userInfoFailed().with({ cause: error })
     throw error
@@ -96,7 +108,7 @@ export async function linkArrival(
       name: profile.name,
       isProven: true,
       isSignIn: false,
-      ...sealTokens(secrets, at, { provider, subject: profile.subject }, tokens),
+      kept: await keepTokens(transaction, secrets, at, { provider, subject: profile.subject }, tokens),
     })
   })
 }

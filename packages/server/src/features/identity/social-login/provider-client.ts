@@ -1,8 +1,12 @@
 import type { Configuration, ServerMetadata } from 'openid-client'
 import type { Clock } from '../../../lib/clock.ts'
 import { codeOf, messageOf } from '../../../lib/errors.ts'
+import { verifyIdToken } from './id-token.ts'
+import { createLibraryFetch } from './library-fetch.ts'
+import { createProviderApi } from './provider-api.ts'
 import {
   type Audience,
+  audienceIs,
   type ClientSettings,
   decodeClaims,
   type Json,
@@ -16,6 +20,9 @@ import type { Transport } from './transport.ts'
 
 /** How long the discovery document of a provider is used. */
 const discoveryMs = 24 * 60 * 60 * 1000
+
+/** What token endpoints call a refresh token that has ended: RFC 6749 §5.2, GitHub. */
+const revokedErrors: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token'])
 
 /** What binds an answer of the provider to the request it belongs to. */
 export interface Binding {
@@ -119,12 +126,44 @@ export class ProviderClient {
     })
   }
 
-  /** @throws ProviderFailure */
-  async refresh(refreshToken: string): Promise<ProviderTokens> {
+  /**
+   * Who an id_token belongs to that an application brings, and whether it was issued to this client.
+   *
+   * @returns undefined when it is not one of the provider, or has expired @throws ProviderFailure
+   */
+  async inspectIdToken(
+    idToken: string,
+  ): Promise<{ readonly profile: Profile; readonly audience: Audience } | undefined> {
+    const { provider, settings } = this
+    const { issuer = '', jwks = '' } = provider.endpoints(settings)
+    return await this.#use(async (configuration) => {
+      const api = this.#createApi(configuration, '', {
+        tokenAnswer: {},
+        claims: {},
+        form: new URLSearchParams(),
+      })
+      const listed = (await api.request(jwks, {}))?.keys
+      if (!Array.isArray(listed)) throw new ProviderFailure(`GET ${jwks}: no keys`)
+      const keys = listed.map(objectOf)
+      const claims = verifyIdToken(idToken, { keys, issuer, now: this.#deps.clock.now() })
+      if (claims === undefined) return undefined
+      const profile = await provider.readProfile({ ...api, claims })
+      return { profile, audience: audienceIs(claims.aud, settings) }
+    })
+  }
+
+  /** @returns undefined when the provider has revoked the refresh token @throws ProviderFailure */
+  async refresh(refreshToken: string): Promise<ProviderTokens | undefined> {
     const library = await import('openid-client')
     return await this.#use(async (configuration) => {
-      const answer = await library.refreshTokenGrant(configuration, refreshToken)
-      return { refreshToken, ...this.#tokensOf(answer) }
+      try {
+        const answer = await library.refreshTokenGrant(configuration, refreshToken)
+        // A provider that does not rotate refresh tokens sends none.
+        return { refreshToken, ...this.#tokensOf(answer) }
+      } catch (error) {
+        if (error instanceof library.ResponseBodyError && revokedErrors.has(error.error)) return undefined
+        throw error
+      }
     }, [])
   }
 
@@ -244,77 +283,24 @@ export class ProviderClient {
     return JSON.parse(JSON.stringify(configuration.serverMetadata()))
   }
 
-  /**
-   * The library's way to the network. Answers of token endpoints are brought into the form of RFC 6749 §5.1 where
-   * providers differ from it.
-   *
-   * @param answers gets what the token endpoint answered
-   */
-  #createFetch(configuration: Configuration | undefined, answers: Json[] | undefined) {
-    const { provider } = this
-    const { transport } = this.#deps
-    const tokenEndpoint = configuration?.serverMetadata().token_endpoint
-    const keepsIdToken = this.#verifiesIdToken
-    return async (
-      url: string,
-      options: { method?: string | undefined; headers: Record<string, string>; body?: unknown },
-    ): Promise<Response> => {
-      const isToken = url === tokenEndpoint && answers !== undefined
-      const isJson = isToken && provider.tokenRequestFormat === 'json'
-      const body = options.body === undefined || options.body === null ? undefined : String(options.body)
-      const response = await transport(url, {
-        method: options.method,
-        headers: { ...options.headers, ...(isJson ? { 'content-type': 'application/json' } : {}) },
-        body: isJson ? JSON.stringify(Object.fromEntries(new URLSearchParams(body))) : body,
-      })
-      if (!isToken || response.status !== 200) return response
-      const answer = await readJson(response.clone())
-      if (answer === undefined) return response
-      // GitHub reports errors with status 200.
-      if (typeof answer.error === 'string') return Response.json(answer, { status: 400 })
-      answers.push(answer)
-      return Response.json(toStandard(answer, keepsIdToken))
-    }
-  }
-
   #createApi(
     configuration: Configuration,
     accessToken: string,
     given: Pick<ProviderApi, 'tokenAnswer' | 'claims' | 'form'>,
   ): ProviderApi {
+    const { settings } = this
     const { transport } = this.#deps
-    const authorization = `Bearer ${accessToken}`
-    const fetchJson = async (url: string, headers: Readonly<Record<string, string>> = {}) => {
-      const response = await transport(url, { headers: { authorization, ...headers } })
-      const [address = ''] = url.split('?', 1)
-      if (response.status !== 200) throw new ProviderFailure(`GET ${address}: status ${response.status}`)
-      try {
-        return (await response.json()) as unknown
-      } catch {
-        throw new ProviderFailure(`GET ${address}: the answer is not JSON`)
-      }
-    }
-    return {
-      ...given,
-      settings: this.settings,
-      accessToken,
-      get: async (url, options) => objectOf(await fetchJson(url, options?.headers)),
-      async getList(url) {
-        const list = await fetchJson(url)
-        return Array.isArray(list) ? list.map(objectOf) : []
-      },
-      async fetchUserInfo() {
-        const library = await import('openid-client')
-        if (configuration.serverMetadata().userinfo_endpoint === undefined) return {}
-        const { sub } = given.claims
-        const expected = typeof sub === 'string' ? sub : library.skipSubjectCheck
-        return objectOf(await library.fetchUserInfo(configuration, accessToken, expected))
-      },
-      async request(url, { method, headers = {}, body }) {
-        const response = await transport(url, { method, headers, body })
-        return response.status === 200 ? await readJson(response) : undefined
-      },
-    }
+    return createProviderApi({ transport, settings, configuration, accessToken, ...given })
+  }
+
+  #createFetch(configuration: Configuration | undefined, answers: Json[] | undefined) {
+    return createLibraryFetch({
+      transport: this.#deps.transport,
+      provider: this.provider,
+      tokenEndpoint: configuration?.serverMetadata().token_endpoint,
+      keepsIdToken: this.#verifiesIdToken,
+      answers,
+    })
   }
 
   #tokensOf(answer: {
@@ -337,39 +323,13 @@ function isInsecure({ extra }: ClientSettings): boolean {
   return extra.issuer_url?.startsWith('http:') === true
 }
 
-async function readJson(response: Response): Promise<Json | undefined> {
-  try {
-    return objectOf(await response.json())
-  } catch {
-    return undefined
-  }
-}
-
-function toStandard(answer: Json, keepsIdToken: boolean): Json {
-  const {
-    token_type: type,
-    scope,
-    expires_in: seconds,
-    refresh_token: refresh,
-    id_token: id,
-    ...rest
-  } = answer
-  return {
-    ...rest,
-    // LinkedIn and Figma leave it out.
-    token_type: typeof type === 'string' && type !== '' ? type : 'bearer',
-    // Twitch sends a list.
-    ...(typeof scope === 'string' ? { scope } : Array.isArray(scope) ? { scope: scope.join(' ') } : {}),
-    ...(Number.isFinite(Number(seconds ?? Number.NaN)) ? { expires_in: Number(seconds) } : {}),
-    ...(typeof refresh === 'string' && refresh !== '' ? { refresh_token: refresh } : {}),
-    ...(keepsIdToken && id !== undefined ? { id_token: id } : {}),
-  }
-}
-
 /** Of the library's errors: what was wrong, without what was sent. */
 function describe(error: unknown): string {
   const { cause, error: name, error_description: description } = error as Readonly<Record<string, unknown>>
   if (cause instanceof ProviderFailure) return cause.message
+  if (codeOf(error) === 'OAUTH_RESPONSE_IS_NOT_JSON') {
+    return 'an answer is not JSON: is this the address of a provider, and is it configured as described?'
+  }
   const parts = [messageOf(error), codeOf(error), name, description]
   return parts.filter((part) => typeof part === 'string').join('; ')
 }

@@ -7,6 +7,8 @@ export interface WaitingSignIn {
   readonly redirect_to: string | null
   readonly popup_hash: Buffer | null
   readonly link_session_id: string | null
+  /** Query of the authorization request whose page the person signs in on. */
+  readonly authorize_query: string | null
   readonly [column: string]: unknown
 }
 
@@ -17,14 +19,15 @@ export interface NewSignIn {
   readonly redirectTo: string | undefined
   readonly popupHash: Buffer | undefined
   readonly linkSessionId: string | undefined
+  readonly authorizeQuery: string | undefined
 }
 
 export async function insertSignIn(database: Queryable, signIn: NewSignIn): Promise<void> {
   await database.count(sql`
     insert into basalt.social_sign_ins
-      (state_hash, provider, browser_hash, redirect_to, popup_hash, link_session_id, expires_at)
+      (state_hash, provider, browser_hash, redirect_to, popup_hash, link_session_id, authorize_query, expires_at)
     values (${signIn.stateHash}, ${signIn.provider}, ${signIn.browserHash}, ${signIn.redirectTo ?? null},
-      ${signIn.popupHash ?? null}, ${signIn.linkSessionId ?? null}::uuid,
+      ${signIn.popupHash ?? null}, ${signIn.linkSessionId ?? null}::uuid, ${signIn.authorizeQuery ?? null},
       now() + make_interval(secs => ${signInSeconds}::int))`)
 }
 
@@ -41,7 +44,7 @@ export async function consumeSignIn(
     delete from basalt.social_sign_ins
     where state_hash = ${signIn.stateHash} and provider = ${signIn.provider}
       and browser_hash = any(${signIn.browserHashes}::bytea[]) and expires_at > now()
-    returning redirect_to, popup_hash, link_session_id`)
+    returning redirect_to, popup_hash, link_session_id, authorize_query`)
 }
 
 export interface IdentityRow {
@@ -80,23 +83,33 @@ export interface IdentityValues {
   readonly name: string | undefined
   readonly isProven: boolean
   readonly isSignIn: boolean
+  readonly kept: KeptTokens
+}
+
+/** Tokens of a provider as they are stored. */
+export interface KeptTokens {
   /** Encrypted; undefined: tokens are not kept. */
-  readonly tokens: string | undefined
-  readonly tokensExpireAt: Date | undefined
+  readonly sealed?: string | undefined
+  readonly expiresAt?: Date | undefined
+  /** Whether a refresh token is among them. */
+  readonly isRenewable: boolean
 }
 
 /** Stores an identity, or what is new of it; an identity of another user becomes one of this user. */
 export async function saveIdentity(database: Queryable, identity: IdentityValues): Promise<void> {
   await database.count(sql`
     insert into basalt.social_identities
-      (provider, subject, user_id, email, name, is_proven, tokens, tokens_expire_at, last_sign_in_at)
+      (provider, subject, user_id, email, name, is_proven, tokens, tokens_expire_at, tokens_renewable,
+        last_sign_in_at)
     values (${identity.provider}, ${identity.subject}, ${identity.userId}, ${identity.email ?? null},
-      ${identity.name ?? null}, ${identity.isProven}::bool, ${identity.tokens ?? null},
-      ${identity.tokensExpireAt?.toISOString() ?? null}::timestamptz,
+      ${identity.name ?? null}, ${identity.isProven}::bool, ${identity.kept.sealed ?? null},
+      ${identity.kept.expiresAt?.toISOString() ?? null}::timestamptz, ${identity.kept.isRenewable}::bool,
       case when ${identity.isSignIn}::bool then now() end)
     on conflict (provider, subject) do update set user_id = excluded.user_id, email = excluded.email,
       name = coalesce(excluded.name, basalt.social_identities.name), is_proven = excluded.is_proven,
       tokens = excluded.tokens, tokens_expire_at = excluded.tokens_expire_at,
+      tokens_renewable = excluded.tokens_renewable, renewal_failure = null, renewal_failed_at = null,
+      renewal_failures = 0, renew_after = null,
       last_sign_in_at = coalesce(excluded.last_sign_in_at, basalt.social_identities.last_sign_in_at)`)
 }
 

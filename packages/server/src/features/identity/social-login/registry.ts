@@ -68,6 +68,14 @@ export class ProviderRegistry {
     return this.#entries.get(name)?.client
   }
 
+  /** Those that people may sign in with. */
+  listUsable(): { readonly name: string; readonly title: string }[] {
+    return [...this.#entries.keys()].flatMap((name) => {
+      const title = this.find(name)?.provider.title
+      return title === undefined ? [] : [{ name, title }]
+    })
+  }
+
   list() {
     return [...this.#entries].map(([name, { type, isEnabled, client }]) => ({
       name,

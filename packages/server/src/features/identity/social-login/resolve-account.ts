@@ -14,7 +14,7 @@ import {
 import type { SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import type { ProviderClient, ProviderTokens } from './provider-client.ts'
-import { sealTokens } from './provider-tokens.ts'
+import { keepTokens } from './provider-tokens.ts'
 import type { Profile } from './providers/provider.ts'
 import { findIdentity, saveIdentity } from './queries.ts'
 
@@ -57,7 +57,7 @@ export async function signInArrival(
       name: profile.name,
       isProven: true,
       isSignIn: true,
-      ...sealTokens(secrets, arrival.at, identity, arrival.tokens),
+      kept: await keepTokens(transaction, secrets, arrival.at, identity, arrival.tokens),
     })
     const provesEmail = known === undefined && email !== undefined
     const session = await finishFirstFactor(accounts, transaction, user, 'oauth', client, provesEmail)

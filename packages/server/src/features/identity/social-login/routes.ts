@@ -1,9 +1,11 @@
 import { userOf } from '../../../http/authentication.ts'
 import { acceptForms } from '../../../http/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
+import { AppError } from '../../../lib/errors.ts'
 import { clientOf } from '../accounts/index.ts'
 import { finish } from './callback.ts'
 import type { SocialLoginContext } from './context.ts'
+import { socialLoginErrors } from './errors.ts'
 import { linkByAccessToken, unlink } from './link.ts'
 import { type IdentityRow, listIdentities } from './queries.ts'
 import {
@@ -45,6 +47,9 @@ export function socialLoginRoutes(app: HttpServer, context: SocialLoginContext):
   )
   void app.register(async (forms) => {
     acceptForms(forms)
+    forms.setErrorHandler((error) => {
+      throw error instanceof AppError && error.status === 415 ? socialLoginErrors.invalidFormData() : error
+    })
     forms.post<{ Params: { provider: string }; Body: URLSearchParams | undefined }>(
       callback,
       { config: { guard: 'public', operation: 'socialLogin.finishForm' }, schema: callbackSchema },

@@ -48,6 +48,7 @@ export const linkSchema = {
   body: Type.Object({
     provider: text('Such as `google`.'),
     access_token: text("The provider's token, issued to this server's client."),
+    id_token: text('Of Apple, whose access tokens open nothing: the id_token in place of an access token.'),
   }),
   response: responses({ 200: authenticationSchema }),
 }
@@ -153,6 +154,12 @@ export const tokensSchema = {
         accessToken: Type.String(),
         refreshToken: Type.Optional(Type.String()),
         expiresAt: nullable,
+        renewal: Type.String({
+          description:
+            '`active`; `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in ' +
+            'again; `none`: the provider gave no refresh token, or no expiry.',
+        }),
+        renewalFailedAt: nullable,
       }),
     ),
   }),

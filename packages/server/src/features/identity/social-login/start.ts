@@ -18,7 +18,7 @@ import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { explainFailure } from './failure.ts'
 import type { ProviderClient } from './provider-client.ts'
-import { insertSignIn } from './queries.ts'
+import { insertSignIn, type NewSignIn } from './queries.ts'
 import { findRedirectTarget } from './redirect-target.ts'
 
 export interface StartQuery {
@@ -60,20 +60,56 @@ export async function start(
       return await sendConfirmation(context, at, provider, { ...query, confirm: confirmation }, link, reply)
     }
   }
-  const state = randomBytes(32).toString('base64url')
-  const binding = bindState(accounts.keys.codes, provider, state, callbackUrl(context, provider))
-  const url = await at.createAuthorizationUrl(binding).catch((error) => {
-    throw explainFailure(accounts.log, provider, error)
-  })
-  await insertSignIn(accounts.database, {
-    stateHash: hashToken(state),
+  const url = await beginSignIn(context, at, {
     provider,
     browserHash,
     redirectTo: redirectTo === '' ? undefined : redirectTo,
     popupHash,
     linkSessionId: link?.sessionId,
+    authorizeQuery: undefined,
   })
   return reply.redirect(url.href, 307)
+}
+
+/** Sends the browser to the provider from the page that lets programs in, where it comes back to. @throws AppError */
+export async function startFromPage(
+  context: SocialLoginContext,
+  provider: string,
+  authorizeQuery: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const at = context.registry.find(provider)
+  if (at === undefined) throw socialLoginErrors.providerNotConfigured(provider)
+  await requireStart(context, request)
+  const crossSite = at.provider.responseMode === 'form_post'
+  const browserHash = bindBrowser(request, reply, { isHttps: isHttps(context), crossSite })
+  const url = await beginSignIn(context, at, {
+    provider,
+    browserHash,
+    redirectTo: undefined,
+    popupHash: undefined,
+    linkSessionId: undefined,
+    authorizeQuery,
+  })
+  return reply.redirect(url.href, 303)
+}
+
+/** @returns the address of the provider @throws AppError provider_failed */
+async function beginSignIn(
+  context: SocialLoginContext,
+  at: ProviderClient,
+  signIn: Omit<NewSignIn, 'stateHash'>,
+): Promise<URL> {
+  const { accounts } = context
+  const { provider } = signIn
+  const state = randomBytes(32).toString('base64url')
+  const binding = bindState(accounts.keys.codes, provider, state, callbackUrl(context, provider))
+  const url = await at.createAuthorizationUrl(binding).catch((error) => {
+    throw explainFailure(accounts.log, provider, error)
+  })
+  await insertSignIn(accounts.database, { ...signIn, stateHash: hashToken(state) })
+  return url
 }
 
 /** Counts what an address begins: each leaves a row for ten minutes. @throws AppError too_many_requests */

@@ -4,6 +4,7 @@ import type { Queryable, SystemDatabase } from '../../../database/system-databas
 import type { JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { Lru } from '../../../lib/lru.ts'
 import {
   type Attempt,
   type AttemptEnd,
@@ -12,7 +13,7 @@ import {
   recordOutcomes,
 } from './deliveries.ts'
 import { longestTtl } from './message.ts'
-import type { Outcome, ProviderName } from './provider.ts'
+import type { Outcome } from './provider.ts'
 import { CredentialRefused } from './providers/fcm.ts'
 import type { PushProviders } from './registry.ts'
 import { findDevicesOfTopic, type Recipient } from './sends.ts'
@@ -23,6 +24,8 @@ const jobSize = 100
 const flightSize = 25
 /** Devices of a topic that one job finds. */
 const fanOutSize = 5000
+/** Pauses that are remembered: browsers name push services of any number. */
+const laneLimit = 1000
 
 const deliveryJob = 'push_delivery'
 const fanOutJob = 'push_fan_out'
@@ -52,9 +55,7 @@ export function defineDeliveryJobs(deps: DeliveryJobDeps): void {
         signal.throwIfAborted()
         const attempts = await beginAttempts(database, ids.slice(start, start + flightSize))
         const ends = await Promise.all(
-          attempts.map(
-            async (attempt): Promise<AttemptEnd> => ({ attempt, outcome: await send(attempt, signal) }),
-          ),
+          attempts.map(async (attempt): Promise<AttemptEnd> => ({ attempt, outcome: await send(attempt) })),
         )
         await record(ends)
         for (const { outcome } of ends) if (outcome.kind === 'failed') failures.push(outcome.reason)
@@ -131,9 +132,9 @@ export async function addFanOut(
 
 /** Sends one message to one device. While a provider takes no more it is not asked. */
 function createSender({ providers, clock, log }: DeliveryJobDeps) {
-  const pausedUntil = new Map<ProviderName, number>()
+  const pausedUntil = new Lru<string, number>(laneLimit)
 
-  return async (attempt: Attempt, signal: AbortSignal): Promise<Outcome> => {
+  return async (attempt: Attempt): Promise<Outcome> => {
     const early = judgeUnsent(attempt)
     if (early !== undefined) return early
     const provider = providers.find(attempt.provider)
@@ -141,21 +142,23 @@ function createSender({ providers, clock, log }: DeliveryJobDeps) {
       const reason = `no credentials for ${attempt.provider}`
       return { kind: 'refused', code: 'provider_not_configured', reason }
     }
-    const pauseMs = (pausedUntil.get(attempt.provider) ?? 0) - clock.now().getTime()
+    const lane = provider.lane(attempt.token)
+    const pauseMs = (pausedUntil.get(lane) ?? 0) - clock.now().getTime()
     if (pauseMs > 0) {
       return {
         kind: 'throttled',
         seconds: Math.ceil(pauseMs / 1000),
         reason: 'the provider takes no more for a while',
+        isForAll: false,
       }
     }
     const { id, token, keys, title, body, data, options } = attempt
     const ttlSeconds = Math.max(0, Math.floor((options.ttl_seconds ?? longestTtl) - attempt.age))
     try {
       const message = { title, body, data, options }
-      const outcome = await provider.send({ id, token, keys: keys ?? undefined, message, ttlSeconds }, signal)
-      if (outcome.kind === 'throttled') {
-        pausedUntil.set(attempt.provider, clock.now().getTime() + outcome.seconds * 1000)
+      const outcome = await provider.send({ id, token, keys: keys ?? undefined, message, ttlSeconds })
+      if (outcome.kind === 'throttled' && outcome.isForAll) {
+        pausedUntil.set(lane, clock.now().getTime() + outcome.seconds * 1000)
       }
       return outcome
     } catch (error) {

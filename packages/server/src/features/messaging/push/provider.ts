@@ -47,11 +47,20 @@ export type Outcome =
   /** Another attempt may succeed. */
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly reason: string }
   /** The provider takes no more for a while. */
-  | { readonly kind: 'throttled'; readonly seconds: number; readonly reason: string }
+  | {
+      readonly kind: 'throttled'
+      readonly seconds: number
+      readonly reason: string
+      /** Whether it says so of all messages, not of this one alone. */
+      readonly isForAll: boolean
+    }
 
 /** What takes messages to devices. */
 export interface PushProvider {
-  send(outgoing: Outgoing, signal: AbortSignal): Promise<Outcome>
+  /** What is paused together: everything, or what goes to the same push service. */
+  lane(token: string): string
+  /** Answers, or fails, within {@link exchangeTimeoutMs} for each exchange that it takes. */
+  send(outgoing: Outgoing): Promise<Outcome>
   close(): void
 }
 

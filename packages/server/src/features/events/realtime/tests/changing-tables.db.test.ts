@@ -34,7 +34,7 @@ async function write(name: string, body: object): Promise<void> {
   if (response.status !== 201) throw new Error(response.text)
 }
 
-describe('records of before', () => {
+describe('realtime › records written before a column changed', () => {
   test.each([
     ['a column was dropped', 'alter table T drop column secret cascade'],
     ['a column was renamed', 'alter table T rename column secret to hidden'],
@@ -44,7 +44,7 @@ describe('records of before', () => {
       'the table was replaced',
       'alter table T rename to old_T; create table T (id int primary key, s text, secret text)',
     ],
-  ])('%s are not told; who comes back is told of a gap', async (_what, change) => {
+  ])('%s are not delivered; a client that reconnects receives a gap', async (_what, change) => {
     await app.sql(`
       create table ${table} (id int primary key, s text, secret text);
       alter table ${table} enable row level security;
@@ -61,7 +61,7 @@ describe('records of before', () => {
     expect(back.text).not.toContain('hush')
   })
 
-  test('a change that streams are in the middle of are a gap to them, and what follows is told', async () => {
+  test('a change of a table in the middle of a batch is a gap to open streams, and later events are delivered', async () => {
     await app.sql(`create table ${table} (id int primary key, s text, secret text)`)
     await using stream = await open(`tables=${table}`)
     await write(table, { id: 1, s: 'a' })
@@ -101,7 +101,7 @@ describe('records of before', () => {
   })
 })
 
-describe('DDL on a listened table', () => {
+describe('realtime › DDL on a listened table', () => {
   test.each([
     ['a new column', 'alter table T add column more int default 1'],
     ['a policy', 'create policy all_rows on T using (true)'],
@@ -120,7 +120,7 @@ describe('DDL on a listened table', () => {
     expect(unconcerned.events.map(({ name }) => name)).toEqual(['connected'])
   })
 
-  test('is no gap to a stream that is opened after it, nor to one that resumes from there on any node', async () => {
+  test('is no gap to a stream opened after it, nor to one that resumes after it on any node', async () => {
     await app.sql(`create table ${table} (id int primary key)`)
     await using other = await createTestApp({ database: app.database })
     await using before = await open(`tables=${table}`)
@@ -140,8 +140,8 @@ describe('DDL on a listened table', () => {
   })
 })
 
-describe('what is forbidden before a write', () => {
-  test('is forbidden for its event: by policies', async () => {
+describe('realtime › access denied before a write', () => {
+  test('is denied for its event by policies', async () => {
     await app.sql(`create table ${table} (id int primary key, s text)`)
     await using stream = await open(`tables=${table},marker`)
     await write(table, { id: 1, s: 'open' })
@@ -156,7 +156,7 @@ describe('what is forbidden before a write', () => {
     await app.sql('delete from marker')
   })
 
-  test('is forbidden for its event: by rights on columns', async () => {
+  test('is denied for its event by column privileges', async () => {
     await app.sql(`create table ${table} (id int primary key, s text)`)
     await using stream = await open(`tables=${table}`)
     await write(table, { id: 1, s: 'open' })
@@ -171,7 +171,7 @@ describe('what is forbidden before a write', () => {
     expect(stream.text).not.toContain('secret')
   })
 
-  test('is not told by a filter either', async () => {
+  test('is not disclosed by a filter either', async () => {
     await app.sql(`create table ${table} (id int primary key, s text)`)
     await using stream = await open(`tables=${table}&filter=s=eq.x`)
     await app.sql(`
@@ -182,8 +182,8 @@ describe('what is forbidden before a write', () => {
   })
 })
 
-describe('a filter', () => {
-  test('whose column has gone is a gap to who has it, and nothing to others', async () => {
+describe('realtime › a filter', () => {
+  test('whose column was dropped is a gap to its streams, and nothing to others', async () => {
     await app.sql(`create table ${table} (id int primary key, x int)`)
     await using filtered = await open(`tables=${table}&filter=x=eq.1`)
     await using other = await open(`tables=${table}`, undefined, userToken({ sub: bob }))
@@ -199,7 +199,7 @@ describe('a filter', () => {
     expect([filtered.hasEnded, filtered.messages]).toEqual([false, []])
   })
 
-  test('on what cannot be compared is refused', async () => {
+  test('on a type that cannot be compared is refused', async () => {
     await app.sql(`create table ${table} (id int primary key, c point2)`)
     const filter = encodeURIComponent('c=eq."(1,{})"')
     const response = await app.request('GET', `/api/realtime?tables=${table}&filter=${filter}`, { token })
@@ -211,7 +211,7 @@ describe('a filter', () => {
   })
 })
 
-test('policies may speak of columns with any name', async () => {
+test('realtime › policies may refer to columns with any name', async () => {
   const names = ['list', 'basalt row', 'basalt row_', 'basalt place', 'given', 'record']
   const columns = names.map((name) => `"${name}" text default 'a'`)
   await app.sql(`
@@ -223,7 +223,7 @@ test('policies may speak of columns with any name', async () => {
   expect(await stream.next(1)).toHaveLength(1)
 })
 
-test('an event whose policy waits for a lock is told when the lock is gone', async () => {
+test('realtime › an event whose policy waits for a lock is delivered once the lock is released', async () => {
   await app.sql(`
     create table member (who text primary key);
     insert into member values ('${alice}');
@@ -240,7 +240,7 @@ test('an event whose policy waits for a lock is told when the lock is gone', asy
   expect(stream.hasEnded).toBe(false)
 })
 
-test('a write that began before anybody listened is a gap to who opened a stream meanwhile', async () => {
+test('realtime › a write that began before the first subscription is a gap to a stream opened meanwhile', async () => {
   await app.sql(`create table ${table} (id int primary key, v int); insert into ${table} values (1, 1)`)
   await using held = await openTransaction(app.database)
   await held.sql(`select from ${table} for update`)
@@ -255,7 +255,7 @@ test('a write that began before anybody listened is a gap to who opened a stream
   if (stream.messages.length === 0) await stream.named('gap')
 })
 
-test('a write that began before the first subscription is a gap to who resumes from before its end', async () => {
+test('realtime › a write that began before the first subscription is a gap to a client that resumes from before its commit', async () => {
   await app.sql(`create table ${table} (id int primary key, v int); insert into ${table} values (1, 1)`)
   await using held = await openTransaction(app.database)
   await held.sql(`update ${table} set v = 2`)
@@ -271,7 +271,7 @@ test('a write that began before the first subscription is a gap to who resumes f
   await back.named('gap')
 })
 
-test('a table that was not listened to for a while is a gap to its streams', async () => {
+test('realtime › a table without subscribers for a time is a gap to streams that resume', async () => {
   await app.sql(`create table ${table} (id int primary key)`)
   await using short = await createTestApp({
     database: app.database,
@@ -286,7 +286,7 @@ test('a table that was not listened to for a while is a gap to its streams', asy
   expect(await stream.next(1)).toHaveLength(1)
 }, 30_000)
 
-test('a position that runs backwards is none', async () => {
+test('realtime › a resume position that runs backwards is rejected', async () => {
   await using stream = await open('tables=marker')
   await using back = await open('tables=marker', `${stream.lastEventId}~3:3:~0`)
   await back.named('gap')

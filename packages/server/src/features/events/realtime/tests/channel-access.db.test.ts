@@ -48,7 +48,7 @@ const ofMembers = `exists (
   select from member m where m.channel = realtime_channels.channel and m.user_id = current_setting('basalt.user_id', true)
 )`
 
-describe('policies of realtime_channels', () => {
+describe('realtime › policies of realtime_channels', () => {
   test('decide nothing while row level security is off', async () => {
     await app.sql(`create policy p on ${channels} using (false)`)
     await using client = await open()
@@ -96,7 +96,7 @@ describe('policies of realtime_channels', () => {
     expect(weak.ofType('broadcast').map(({ channel }) => channel)).not.toContain('shut')
   })
 
-  test('for all commands decide both, and those of other roles nothing', async () => {
+  test('for all commands decide both, and policies of other roles nothing', async () => {
     await app.sql(`do $$ begin create role nobody_of_ours; exception when duplicate_object then null; end $$`)
     await restrict(`using (channel = 'a')`, 'for select to nobody_of_ours using (true)')
     await using client = await open()
@@ -105,7 +105,7 @@ describe('policies of realtime_channels', () => {
     await until('ok', () => client.ask({ type: 'broadcast', channel: 'a', event: 'e', payload: 1 }))
   })
 
-  test('that permit nothing, or that there are none of, permit nobody', async () => {
+  test('that permit nothing, or are missing, deny every caller', async () => {
     await app.sql(`alter table ${channels} enable row level security`)
     await using client = await open()
     await until(denied, subscribe(client, 'a'))
@@ -115,7 +115,7 @@ describe('policies of realtime_channels', () => {
     await until(denied, subscribe(client, 'a'))
   })
 
-  test('that fail on a channel say no to it', async () => {
+  test('whose evaluation fails deny the channel', async () => {
     await restrict('using (channel::int > 0)')
     await using client = await open()
     await until('ok', subscribe(client, '1'))
@@ -125,7 +125,7 @@ describe('policies of realtime_channels', () => {
     expect(client.closed).toBeUndefined()
   })
 
-  test('see hostile names as the texts they are', async () => {
+  test('receive hostile channel names as plain text', async () => {
     await restrict(`using (channel like 'mine%')`)
     await using client = await open()
     await until('ok', subscribe(client, 'mine'))
@@ -137,7 +137,7 @@ describe('policies of realtime_channels', () => {
     }
   })
 
-  test('that a new token no longer passes take the stream off the channel', async () => {
+  test('that a replaced token no longer satisfies unsubscribe the stream', async () => {
     await restrict(`using (current_setting('basalt.aal') = 'aal2')`)
     await using client = await open(userToken({ sub: alice, aal: 'aal2' }))
     await using witness = await open(userToken({ sub: bob, aal: 'aal2' }))
@@ -156,7 +156,7 @@ describe('policies of realtime_channels', () => {
   })
 })
 
-test('the table cannot be reached by callers', async () => {
+test('realtime › the table cannot be reached by callers', async () => {
   for (const name of ['basalt.realtime_channels', 'realtime_channels']) {
     expect((await app.request('GET', `/api/collections/${name}`, { token })).status).toBe(404)
   }

@@ -40,8 +40,8 @@ const ok = { type: 'reply', ref: expect.any(String), status: 'ok' }
 const refused = (message: string) => ({ type: 'reply', ref: expect.any(String), status: 'error', message })
 const payloads = (client: WebSocketClient) => client.ofType('broadcast').map(({ payload }) => payload)
 
-describe('a broadcast', () => {
-  test('reaches the members of its channel on every node once, and its sender only on demand', async () => {
+describe('realtime › a broadcast', () => {
+  test('is delivered to the members of its channel on every node once, and to its sender only on demand', async () => {
     const channel = newChannel()
     await using sender = await member(channel)
     await using here = await member(channel, app, bobToken)
@@ -90,7 +90,7 @@ describe('a broadcast', () => {
     }
   })
 
-  test('of one sender comes in order, on every node, however many there are', async () => {
+  test('of one sender is delivered in order on every node', async () => {
     const channel = newChannel()
     await using first = await member(channel)
     await using second = await member(channel, other)
@@ -111,7 +111,7 @@ describe('a broadcast', () => {
     }
   })
 
-  test('is answered when it is written', async () => {
+  test('is acknowledged once it is written', async () => {
     const channel = newChannel()
     await using sender = await member(channel)
     expect(await sender.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })).toEqual(ok)
@@ -122,7 +122,7 @@ describe('a broadcast', () => {
     expect(rows).toEqual([{ kind: 'broadcast', event: 'e', payload: 1 }])
   })
 
-  test('that cannot be written is refused', async () => {
+  test('that cannot be written is rejected', async () => {
     const channel = newChannel()
     await using sender = await member(channel)
     await app.sql(`
@@ -179,7 +179,7 @@ describe('a broadcast', () => {
   })
 })
 
-describe('what is missing or wrong', () => {
+describe('realtime › a missing or invalid member', () => {
   const types = [
     'channel_subscribe',
     'channel_unsubscribe',
@@ -188,7 +188,7 @@ describe('what is missing or wrong', () => {
     'presence_untrack',
     'presence_sync',
   ]
-  test.each(types)('in %s is named', async (type) => {
+  test.each(types)('of %s is named in the error', async (type) => {
     await using client = await open()
     for (const channel of [undefined, '', 5, null, ['a']]) {
       expect(await client.ask({ type, channel })).toEqual(refused('channel is required'))
@@ -205,7 +205,7 @@ describe('what is missing or wrong', () => {
     expect(await client.ask({ type, channel: newChannel(), event: 'e' })).toEqual(expected)
   })
 
-  test('in a broadcast or a presence is named', async () => {
+  test('of a broadcast or a presence is named in the error', async () => {
     const channel = newChannel()
     await using client = await member(channel)
     expect(await client.ask({ type: 'broadcast', channel, payload: 1 })).toEqual(refused('event is required'))
@@ -226,8 +226,8 @@ describe('what is missing or wrong', () => {
   })
 })
 
-describe('a channel', () => {
-  test('is answered with who is there, again and again', async () => {
+describe('realtime › a channel', () => {
+  test('is answered with its presences at each subscription', async () => {
     const channel = newChannel()
     await using client = await member(channel)
     await client.ask({ type: 'channel_subscribe', channel })
@@ -238,7 +238,7 @@ describe('a channel', () => {
     expect(client.ofType('presence')).toEqual([sync, sync])
   })
 
-  test('that is left tells no more', async () => {
+  test('delivers nothing after an unsubscribe', async () => {
     const channel = newChannel()
     await using client = await member(channel)
     await using sender = await member(channel)
@@ -253,7 +253,7 @@ describe('a channel', () => {
     expect(client.ofType('broadcast')).toEqual([])
   })
 
-  test('is one of a hundred at most', async () => {
+  test('is refused beyond a hundred per connection', async () => {
     await using client = await open()
     const names = Array.from({ length: 100 }, () => newChannel())
     for (const channel of names) client.send({ type: 'channel_subscribe', channel })
@@ -266,7 +266,7 @@ describe('a channel', () => {
     expect(await client.ask({ type: 'channel_subscribe', channel: newChannel() })).toEqual(ok)
   })
 
-  test('is seen by the administrator, whichever node it is on', async () => {
+  test('is listed for the administrator from every node', async () => {
     const channel = newChannel()
     await using here = await member(channel)
     await using there = await member(channel, other)
@@ -292,7 +292,7 @@ describe('a channel', () => {
   })
 })
 
-test('a client that does not read is given up, and counted', async () => {
+test('realtime › a client that does not read is disconnected, and counted', async () => {
   const channel = newChannel()
   await using slow = await member(channel)
   await using sender = await member(channel)
@@ -318,7 +318,7 @@ test('a client that does not read is given up, and counted', async () => {
   expect([1013, 1006]).toContain((await slow.ended()).code)
 })
 
-test('messages are forgotten after a minute', async () => {
+test('realtime › messages are deleted after a minute', async () => {
   const channel = newChannel()
   await using client = await member(channel)
   await client.ask({ type: 'broadcast', channel, event: 'e', payload: 1 })
@@ -334,7 +334,7 @@ test('messages are forgotten after a minute', async () => {
   )
 })
 
-test('messages are forgotten as fast as connections may send them', async () => {
+test('realtime › messages are deleted as fast as connections may send them', async () => {
   await using client = await member(newChannel())
   // What the connections of one user may send in seven seconds: 100 of them, 100 messages each a second.
   await app.sql(`update basalt.realtime_messages set created_at = now() - interval '61 seconds'`)

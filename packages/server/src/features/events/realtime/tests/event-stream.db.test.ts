@@ -47,8 +47,8 @@ async function until(stream: EventStreamClient, table = 'item') {
   return all.filter(({ record }) => record.id !== 999)
 }
 
-describe('a stream', () => {
-  test('begins with its client id and tells of creates, updates and deletes', async () => {
+describe('realtime › a stream', () => {
+  test('begins with its client id and delivers creates, updates and deletes', async () => {
     await using stream = await open('tables=item')
     expect(stream.headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
@@ -72,7 +72,7 @@ describe('a stream', () => {
     expect(new Set(stream.events.map(({ id }) => id)).size).toBe(4)
   })
 
-  test('takes its token as a parameter, which no log shows', async () => {
+  test('takes its token as a parameter, which is in no log', async () => {
     const token = userToken({ sub: alice, email: 'parameter@example.com' })
     await using stream = await openEventStream(app.url, `tables=item&token=${token}`)
     await write('POST', 'item', { id: 1 })
@@ -80,7 +80,7 @@ describe('a stream', () => {
     expect(app.log.join()).not.toContain(token)
   })
 
-  test('of several tables tells of each and of no other', async () => {
+  test('of several tables delivers events of each and of no other', async () => {
     await using stream = await open('tables=item,%20pair,,item')
     await write('POST', 'document', { id: 1 })
     await write('POST', 'pair', { a: 1, b: 'x,y', v: 1 })
@@ -107,7 +107,7 @@ describe('a stream', () => {
     expect(stream.text).toContain('"big":12345678901234567890.10')
   })
 
-  test('of a table without primary key tells of creates', async () => {
+  test('of a table without primary key delivers creates', async () => {
     await using stream = await open('tables=keyless')
     await write('POST', 'keyless', { v: 1 })
     expect(await stream.next(1)).toEqual([{ action: 'create', table: 'keyless', record: { v: 1 } }])
@@ -129,7 +129,7 @@ describe('a stream', () => {
     expect(stream.text).not.toContain('hidden')
   })
 
-  test('tells of a batch that is committed, in its order, and of none that is not', async () => {
+  test('delivers a committed batch in its order, and none that is rolled back', async () => {
     await using stream = await open('tables=item')
     const operations = [
       { method: 'create', body: { id: 1, name: 'a' } },
@@ -155,7 +155,7 @@ describe('a stream', () => {
     ])
   })
 
-  test('misses no transaction that commits late, and tells of plain SQL where it is captured', async () => {
+  test('misses no transaction that commits late, and delivers plain SQL writes where they are captured', async () => {
     await using captured = await createTestApp({ setup: 'create table thing (id int primary key)' })
     const { captureTable } = await import('../../outbox/index.ts')
     const relation = captured.app.catalog.current.relations.get('thing')
@@ -178,7 +178,7 @@ describe('a stream', () => {
   })
 })
 
-test('a transaction of thousands is told whole, in its order, also to who comes back', async () => {
+test('realtime › a transaction of thousands of rows is delivered whole and in order, also after a reconnect', async () => {
   await using big = await createTestApp({ setup: 'create table thing (id int primary key, text text)' })
   const { captureTable } = await import('../../outbox/index.ts')
   const relation = big.app.catalog.current.relations.get('thing')
@@ -199,7 +199,7 @@ test('a transaction of thousands is told whole, in its order, also to who comes 
   }
 })
 
-describe('row-level security', () => {
+describe('realtime › row-level security', () => {
   test('decides about each event, deletes included', async () => {
     await using mine = await open('tables=note')
     await using theirs = await open('tables=note', bobToken)
@@ -218,7 +218,7 @@ describe('row-level security', () => {
     expect(mine.messages).toHaveLength(3)
   })
 
-  test('tells of a record that is taken away as deleted, and of one that is given as changed', async () => {
+  test('delivers a record moved out of sight as deleted, and one moved into sight as updated', async () => {
     await using mine = await open('tables=note')
     await using theirs = await open('tables=note', bobToken)
     await write('POST', 'note', { id: 1, owner: alice, body: 'a' })
@@ -235,7 +235,7 @@ describe('row-level security', () => {
     ])
   })
 
-  test('asks the policies once per identity and event, however many streams there are', async () => {
+  test('evaluates the policies once per identity and event, however many streams there are', async () => {
     await using counted = await createTestApp({
       setup: `
         create sequence asked;
@@ -267,7 +267,7 @@ describe('row-level security', () => {
     await Promise.all(streams.map((stream) => stream[Symbol.asyncDispose]()))
   })
 
-  test('follows every kind of policy', async () => {
+  test('applies every kind of policy', async () => {
     await using odd = await createTestApp({
       setup: `
         create schema shop;
@@ -315,7 +315,7 @@ describe('row-level security', () => {
     ])
   })
 
-  test('that only a table could answer lets nobody be told, and says so in the log', async () => {
+  test('that needs the table itself delivers to no subscriber, and is logged', async () => {
     await using strange = await createTestApp({
       setup: `
         create table odd (id int primary key);
@@ -343,7 +343,7 @@ describe('row-level security', () => {
   })
 })
 
-describe('a filter', () => {
+describe('realtime › a filter', () => {
   beforeAll(() =>
     app.sql(`
       create type mood as enum ('sad', 'ok', 'happy');
@@ -407,7 +407,7 @@ describe('a filter', () => {
     ])
   })
 
-  test('does not tell what a hidden record was', async () => {
+  test('does not disclose what a hidden record was', async () => {
     await using stream = await open('tables=note&filter=body=eq.secret')
     await app.request('POST', '/api/collections/note', {
       token: await app.adminToken(),
@@ -458,7 +458,7 @@ describe('a filter', () => {
     expect(envelope(response).message).toBe('invalid filter: unknown column: hidden')
   })
 
-  test('that many streams have is decided by itself for each', async () => {
+  test('that many streams share is evaluated for each of them', async () => {
     const streams = await Promise.all(
       Array.from({ length: 30 }, (_, n) => open(`tables=item&filter=id=eq.${n}`)),
     )
@@ -471,7 +471,7 @@ describe('a filter', () => {
   })
 })
 
-describe('refused', () => {
+describe('realtime › a refused subscription', () => {
   test.each([
     ['', 'tables parameter is required', 'tables_required'],
     ['tables=', 'tables parameter is required', 'tables_required'],
@@ -490,12 +490,12 @@ describe('refused', () => {
     expect([response.status, envelope(response)]).toEqual([400, { code: 400, message, error }])
   })
 
-  test('is a parameter that comes twice', async () => {
+  test('names a repeated parameter', async () => {
     const response = await app.request('GET', '/api/realtime?tables=item&tables=note', { token: aliceToken })
     expect(response.status).toBe(400)
   })
 
-  test('a table that is made right now is not', async () => {
+  test('does not happen for a table that was just created', async () => {
     await app.sql('create table brand_new (id int primary key)')
     await using stream = await open('tables=brand_new')
     await write('POST', 'brand_new', { id: 1 })
@@ -503,7 +503,7 @@ describe('refused', () => {
   })
 })
 
-test('with auth.enabled = false everybody is told everything', async () => {
+test('realtime › with auth.enabled = false every event is delivered to every stream', async () => {
   await using open_ = await createTestApp({
     config: { 'auth.enabled': 'false' },
     setup: `create table note (id int primary key); alter table note enable row level security`,

@@ -79,7 +79,7 @@ async function untilMarker(stream: EventStreamClient) {
   }
 }
 
-describe('rows deleted together with what made them visible', () => {
+describe('realtime › rows deleted together with what made them visible', () => {
   test('a cascade delete is delivered to subscribers who could see the rows, and to no others', async () => {
     await using hers = await open('tables=item,own')
     await using his = await open('tables=item', bobToken)
@@ -104,7 +104,7 @@ describe('rows deleted together with what made them visible', () => {
     ])
   })
 
-  test('a cascade delete over two levels reaches who could see the rows', async () => {
+  test('a cascade delete over two levels is delivered to subscribers who could see the rows', async () => {
     await using stream = await open('tables=list,item,note')
     await app.sql('delete from list where id in (1, 3)')
     const messages = await stream.next(4)
@@ -171,7 +171,7 @@ describe('rows deleted together with what made them visible', () => {
   })
 })
 
-describe('rows that a subscriber never could see', () => {
+describe('realtime › rows that a subscriber never could see', () => {
   test.each(['own', 'wrapped'])('are deleted from %s without an event or a gap', async (table) => {
     await using hers = await open(`tables=${table},own`)
     await app.sql(`delete from ${table} where owner = '${bob}'`)
@@ -193,7 +193,7 @@ describe('rows that a subscriber never could see', () => {
   })
 })
 
-describe('a client that comes back', () => {
+describe('realtime › a client that reconnects', () => {
   test('receives one gap for deletes that can no longer be decided, and no key', async () => {
     await using before = await open('tables=item,own')
     await before[Symbol.asyncDispose]()
@@ -216,7 +216,7 @@ describe('a client that comes back', () => {
     expect([messages, gaps]).toEqual([[deleted('own', 1), deleted('wrapped', 1)], 0])
   })
 
-  test('and breaks off before the gap receives it the next time', async () => {
+  test('and disconnects before the gap receives it at the next reconnect', async () => {
     await using before = await open('tables=item,own')
     await before[Symbol.asyncDispose]()
     await app.sql(`update own set title = 'first' where id = 999`)
@@ -231,7 +231,7 @@ describe('a client that comes back', () => {
   })
 })
 
-describe('while snapshots cannot be held', () => {
+describe('realtime › while snapshots cannot be held', () => {
   test('every delete is delivered or announced by a gap', async () => {
     await using hers = await open('tables=item,own')
     await using his = await open('tables=item,own', bobToken)

@@ -89,8 +89,8 @@ async function leaveBehind(channel: string): Promise<string> {
   return id
 }
 
-describe('a presence', () => {
-  test('is told to every member on every node: join, update, leave', async () => {
+describe('realtime › a presence', () => {
+  test('is delivered to every member on every node: join, update, leave', async () => {
     const channel = newChannel()
     await using shown = await member(channel)
     await using here = await member(channel, app, bobToken)
@@ -127,14 +127,14 @@ describe('a presence', () => {
     }
   })
 
-  test('without anything to show is shown', async () => {
+  test('without a payload is listed', async () => {
     const channel = newChannel()
     await using client = await member(channel)
     expect((await client.ask({ type: 'presence_track', channel })).status).toBe('ok')
     expect((await client.next('presence', 2))[1].presence).toEqual({})
   })
 
-  test('goes with the channel', async () => {
+  test('ends with the unsubscribe of its channel', async () => {
     const channel = newChannel()
     await using shown = await member(channel)
     await using there = await member(channel, other)
@@ -144,7 +144,7 @@ describe('a presence', () => {
     expect(await storedState(channel)).toEqual({})
   })
 
-  test('stays for a while after its connection, and leaves once for everybody', async () => {
+  test('stays for the leave timeout after its connection, and leaves once for every member', async () => {
     const channel = newChannel()
     await using here = await member(channel)
     await using there = await member(channel, other)
@@ -172,7 +172,7 @@ describe('a presence', () => {
     expect(await storedState(channel)).toEqual({})
   })
 
-  test('of a node that stops leaves like one whose connection has gone', async () => {
+  test('of a node that stops leaves like one of a closed connection', async () => {
     const channel = newChannel()
     const node = await createTestApp({ config, database: app.database })
     await using here = await member(channel)
@@ -183,7 +183,7 @@ describe('a presence', () => {
     await waitFor('the leave', () => about(here, idOf(shown)).includes('leave'))
   })
 
-  test('of a node that died leaves once for everybody', async () => {
+  test('of a crashed node leaves once for every member', async () => {
     const channel = newChannel()
     const id = await leaveBehind(channel)
     await using here = await member(channel)
@@ -199,7 +199,7 @@ describe('a presence', () => {
     expect([here, there].map((client) => about(client, id))).toEqual([['leave'], ['leave']])
   })
 
-  test('that others took for dead comes back', async () => {
+  test('that other nodes removed too early is restored', async () => {
     const channel = newChannel()
     await using shown = await member(channel)
     await using there = await member(channel, other)
@@ -217,7 +217,7 @@ describe('a presence', () => {
     expect(await storedState(channel)).toEqual({ [id]: { name: 'a' } })
   })
 
-  test('that no connection stands behind any more is taken away', async () => {
+  test('without a connection is removed', async () => {
     const channel = newChannel()
     await using shown = await member(channel)
     await track(shown, channel, {})
@@ -232,7 +232,7 @@ describe('a presence', () => {
   })
 })
 
-test('after a crash that took messages and presences everybody knows the truth again', async () => {
+test('realtime › after a crash that lost messages and presences every member receives the current state', async () => {
   const channel = newChannel()
   await using shown = await member(channel)
   await using there = await member(channel, other)
@@ -266,7 +266,7 @@ test('after a crash that took messages and presences everybody knows the truth a
   expect(await storedState(channel)).toEqual(truth)
 })
 
-test('whatever happens meanwhile, those who come and those who stay know the same in the end', async () => {
+test('realtime › members that subscribe during changes and members that stay end with the same presences', async () => {
   const channel = newChannel()
   await using first = await member(channel)
   const clients = await Promise.all(

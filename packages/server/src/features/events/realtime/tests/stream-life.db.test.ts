@@ -49,8 +49,8 @@ async function stats() {
 
 const idsOf = (stream: EventStreamClient) => stream.messages.map(({ record }) => record.id)
 
-describe('a client that comes back', () => {
-  test('is sent what it missed, after whichever event it stopped, on any node', async () => {
+describe('realtime › a client that reconnects', () => {
+  test('receives what it missed after any event, on any node', async () => {
     await using stream = await open()
     const operations = Array.from({ length: 5 }, (_, id) => ({ method: 'create', body: { id } }))
     await app.request('POST', '/api/collections/item/batch', { token, body: { operations } })
@@ -67,7 +67,7 @@ describe('a client that comes back', () => {
     }
   })
 
-  test('may name the event as a parameter', async () => {
+  test('may give the resume position as a parameter', async () => {
     await using stream = await open()
     await create(1)
     await using back = await open(`tables=item&lastEventId=${encodeURIComponent(stream.lastEventId)}`)
@@ -75,7 +75,7 @@ describe('a client that comes back', () => {
     expect(idsOf(back)).toEqual([1])
   })
 
-  test('while much is written misses nothing and is sent nothing twice', async () => {
+  test('during many writes misses nothing and receives nothing twice', async () => {
     await using first = await open()
     const position = first.lastEventId
     await first[Symbol.asyncDispose]()
@@ -104,7 +104,7 @@ describe('a client that comes back', () => {
     expect(new Set(seen).size).toBe(count)
   })
 
-  test('is told of a gap by a position that never was, or that is of another cluster', async () => {
+  test('receives a gap for a resume position that never was, or of another cluster', async () => {
     for (const position of ['x', '5', '9:5:', '5:9:7,6', '1:2:~3', `999999999:999999999:`, '0:0:']) {
       await using stream = await open('tables=item', position)
       const { id, data } = await stream.named('gap')
@@ -115,7 +115,7 @@ describe('a client that comes back', () => {
     }
   })
 
-  test('is told of a gap when the log no longer holds what it missed', async () => {
+  test('receives a gap when the log no longer holds what it missed', async () => {
     await using stream = await open()
     await stream[Symbol.asyncDispose]()
     await create(1)
@@ -130,13 +130,13 @@ describe('a client that comes back', () => {
     expect(idsOf(back)).toEqual([])
   })
 
-  test('is told of a gap when nobody listened to one of the tables', async () => {
+  test('receives a gap when one of the tables had no subscriber', async () => {
     await using stream = await open('tables=item')
     await using both = await open('tables=item,later', stream.lastEventId)
     await both.named('gap')
   })
 
-  test('is told of a gap when the table was not listened to for a time', async () => {
+  test('receives a gap when the table had no subscriber for a time', async () => {
     await using stream = await open()
     await stream[Symbol.asyncDispose]()
     await app.sql(`update basalt.realtime_tables set wanted_until = now() - interval '1 minute'`)
@@ -146,8 +146,8 @@ describe('a client that comes back', () => {
   })
 })
 
-describe('several nodes', () => {
-  test('tell of what is written on any of them', async () => {
+describe('realtime › several nodes', () => {
+  test('deliver what is written on any of them', async () => {
     await using here = await open('tables=item', undefined, app)
     await using there = await open('tables=item', undefined, other)
     await create(1, app)
@@ -180,7 +180,7 @@ describe('several nodes', () => {
     for (const stream of streams) await stream[Symbol.asyncDispose]()
   })
 
-  test('let in no more than may be when many come at once', async () => {
+  test('admit no more streams than the limit when many are opened at once', async () => {
     const nodes = [app, other]
     const streams = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
@@ -191,7 +191,7 @@ describe('several nodes', () => {
     for (const stream of streams) await stream[Symbol.asyncDispose]()
   })
 
-  test('do not count the streams of a node that is gone', async () => {
+  test('do not count the streams of a crashed node', async () => {
     await app.sql(`
       insert into basalt.realtime_nodes (id, seen_at) values ('${randomUUID()}', now() - interval '11 seconds');
       insert into basalt.realtime_connections (id, node, transport, user_id, address)
@@ -203,8 +203,8 @@ describe('several nodes', () => {
   })
 })
 
-describe('a stream', () => {
-  test('shows that it is alive, and where it stands', async () => {
+describe('realtime › a stream', () => {
+  test('sends comments and its resume position', async () => {
     await using stream = await open('tables=quiet')
     const before = stream.lastEventId
     await create(1)
@@ -226,7 +226,7 @@ describe('a stream', () => {
     await stream.ended()
   })
 
-  test('whose token ends before it has begun is refused', async () => {
+  test('whose token expires before it is opened is refused', async () => {
     await app.sql('create table slow_to_begin (id int primary key)')
     const held = app.sql('begin; lock table basalt.realtime_tables; select pg_sleep(2.5); commit')
     const response = await app.request('GET', '/api/realtime?tables=slow_to_begin', {
@@ -257,7 +257,7 @@ describe('a stream', () => {
     expect(untouched.hasEnded).toBe(false)
   })
 
-  test('of a client that does not read is cut off, and goes on where it was', async () => {
+  test('of a client that does not read is disconnected, and resumes at its position', async () => {
     await using stream = await open()
     stream.pause()
     const name = 'x'.repeat(100_000)
@@ -280,7 +280,7 @@ describe('a stream', () => {
     expect([...seen, ...idsOf(back)]).toEqual(Array.from({ length: id }, (_, index) => index + 1))
   })
 
-  test('carries records that are larger than what a client may be behind by', async () => {
+  test('carries records that are larger than the buffer of a client', async () => {
     await using stream = await open()
     const name = 'x'.repeat(3_000_000)
     for (const id of [1, 2, 3]) {
@@ -293,7 +293,7 @@ describe('a stream', () => {
     expect(back.messages[2].record.name.length).toBe(name.length)
   })
 
-  test('ends when its node stops, which takes no more', async () => {
+  test('ends when its node stops, which accepts no more streams', async () => {
     const stopping = await createTestApp({ config, database: app.database })
     await using stream = await open('tables=item', undefined, stopping)
     const stopped = stopping.app.drain()
@@ -314,7 +314,7 @@ describe('a stream', () => {
     expect((await stats()).connections.total).toBe(0)
   })
 
-  test('that is given up by its client is forgotten', async () => {
+  test('that its client closes is removed', async () => {
     const stream = await open()
     await waitFor('the stream to be known', async () => (await stats()).connections.total === 1)
     await stream[Symbol.asyncDispose]()
@@ -322,11 +322,11 @@ describe('a stream', () => {
   })
 })
 
-describe('the administrator', () => {
+describe('realtime › the administrator', () => {
   const send = async (method: string, path: string) =>
     app.request(method, `/api/admin/realtime/${path}`, { token: await app.adminToken() })
 
-  test('sees what is open on every node', async () => {
+  test('lists the streams of every node', async () => {
     await using here = await open('tables=item,later')
     await using there = await open('tables=item', undefined, other)
     const known = await waitFor('both streams', async () => {
@@ -365,7 +365,7 @@ describe('the administrator', () => {
     })
   })
 
-  test('ends a stream on whichever node it is', async () => {
+  test('disconnects a stream on any node', async () => {
     for (const node of [app, other]) {
       await using stream = await open('tables=item', undefined, node)
       const id = stream.events[0]?.data.clientId
@@ -383,7 +383,7 @@ describe('the administrator', () => {
     expect(audit).toEqual({ actor: 'admin', action: 'realtime.disconnect' })
   })
 
-  test('is told of an id that is none', async () => {
+  test('receives 404 for an unknown id', async () => {
     for (const id of ['x', randomUUID()]) {
       const response = await send('POST', `connections/${id}/disconnect`)
       expect([response.status, envelope(response)]).toEqual([
@@ -394,7 +394,7 @@ describe('the administrator', () => {
   })
 })
 
-test('a node whose rows were lost puts its streams back', async () => {
+test('realtime › a node whose rows were lost registers its streams again', async () => {
   await using stream = await open()
   await app.sql('delete from basalt.realtime_nodes')
   await waitFor('the stream to be known again', async () => (await stats()).connections.total === 1)

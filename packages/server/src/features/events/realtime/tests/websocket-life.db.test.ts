@@ -56,8 +56,8 @@ function handshake(headers: Readonly<Record<string, string>> = {}, path = '/api/
   return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-describe('the handshake', () => {
-  test('is refused to requests that ask for none', async () => {
+describe('realtime › the handshake', () => {
+  test('is refused to requests without an upgrade', async () => {
     const response = await app.request('GET', '/api/realtime/ws', { token })
     expect(envelope(response)).toEqual({
       code: 426,
@@ -92,7 +92,7 @@ describe('the handshake', () => {
     },
   )
 
-  test('behind another request on one connection ends the connection, not the server', async () => {
+  test('pipelined after another request ends the connection, not the server', async () => {
     const connection = openRaw(app.url)
     connection.write(`GET /health HTTP/1.1\r\nHost: x\r\n\r\n${handshake()}`)
     await connection.ended
@@ -131,10 +131,10 @@ describe('the handshake', () => {
   })
 })
 
-describe('with any origin allowed', () => {
+describe('realtime › with any origin allowed', () => {
   const foreign = 'https://anywhere.example'
 
-  test('a page of any origin may connect: it can do nothing without a token', async () => {
+  test('a page of any origin may connect, and can do nothing without a token', async () => {
     await using server = await createTestApp({ database: app.database })
     for (const origin of [foreign, 'null']) {
       await using client = await openWebSocket(server.url, { token, headers: { origin } })
@@ -142,7 +142,7 @@ describe('with any origin allowed', () => {
     }
   })
 
-  test('while no token is asked for only pages of this machine may', async () => {
+  test('without authentication only pages of this machine may connect', async () => {
     await using server = await createTestApp({
       database: app.database,
       config: { 'auth.enabled': 'false' },
@@ -166,11 +166,11 @@ describe('with any origin allowed', () => {
   })
 })
 
-describe('a token', () => {
+describe('realtime › a token', () => {
   const seconds = Math.floor(Date.now() / 1000)
   const claims = { sub: alice, email: '', aal: 'aal1', amr: ['password'], iat: seconds, exp: seconds + 900 }
 
-  test('comes in the header or as a parameter', async () => {
+  test('is sent in the header or as a parameter', async () => {
     const made = forgeJwt({ payload: claims })
     for (const options of [{ token }, { query: `?token=${token}` }, { token: made }]) {
       await using client = await open(options)
@@ -203,12 +203,12 @@ describe('a token', () => {
     )
   })
 
-  test('in a header that is none closes with 4401', async () => {
+  test('in a malformed header closes with 4401', async () => {
     await using client = await open({ headers: { authorization: `Basic ${token}` } })
     expect((await client.ended()).code).toBe(4401)
   })
 
-  test('can follow in a message, and may fail before', async () => {
+  test('may follow in a message, also after a failed one', async () => {
     await using client = await open({})
     const [{ client_id: id }] = await client.next('connected')
     for (const type of ['subscribe', 'unsubscribe', 'channel_subscribe', 'broadcast', 'presence_track']) {
@@ -225,7 +225,7 @@ describe('a token', () => {
     expect(items).toContainEqual(expect.objectContaining({ id, transport: 'ws', userId: alice }))
   })
 
-  test('can be replaced by another of the same user only', async () => {
+  test('is replaced by another one of the same user only', async () => {
     await using client = await open()
     await client.ask({ type: 'subscribe', tables: ['item'] })
     const fresh = userToken({ sub: alice, aal: 'aal2' })
@@ -239,7 +239,7 @@ describe('a token', () => {
     await client.next('event')
   })
 
-  test('that replaces one keeps the stream alive, and policies see the new one', async () => {
+  test('that replaces another keeps the stream open, and policies see the new one', async () => {
     await app.sql(`
       create table secret (id int primary key);
       alter table secret enable row level security;
@@ -263,7 +263,7 @@ describe('a token', () => {
   })
 })
 
-describe('the number of WebSockets', () => {
+describe('realtime › the number of WebSockets', () => {
   test('of one user is limited over all nodes and kinds of streams', async () => {
     await waitFor('those of before to be gone', async () => {
       const { connections } = (await admin('GET', 'stats')).json
@@ -287,7 +287,7 @@ describe('the number of WebSockets', () => {
     await again[Symbol.asyncDispose]()
   })
 
-  test('of strangers is limited by their address, and does not count against users', async () => {
+  test('without a token is limited by address, and does not count against users', async () => {
     const strangers = await Promise.all(Array.from({ length: 100 }, () => open({})))
     await using late = await open({})
     expect(await late.ended()).toEqual({ code: 4008, reason: 'connection limit exceeded' })
@@ -300,7 +300,7 @@ describe('the number of WebSockets', () => {
   })
 })
 
-describe('a WebSocket ends', () => {
+describe('realtime › a WebSocket ends', () => {
   test('with the session of its token', async () => {
     await using accounts = await createAccountsApp()
     const { token: signedIn, refreshToken } = await accounts.register()
@@ -313,7 +313,7 @@ describe('a WebSocket ends', () => {
     })
   })
 
-  test('by an administrator, on whichever node', async () => {
+  test('by an administrator, on any node', async () => {
     await using client = await open()
     await using another = await open({ token }, other)
     for (const { messages } of [client, another]) await waitFor('connected', () => messages.length > 0)
@@ -325,7 +325,7 @@ describe('a WebSocket ends', () => {
     expect([await client.ended(), await another.ended()]).toEqual([expected, expected])
   })
 
-  test('with the server, admitted or not, which takes no more', async () => {
+  test('with the server, authenticated or not, which accepts no more', async () => {
     await using node = await createTestApp({ config, database: app.database })
     await using client = await open({ token }, node)
     await using stranger = await open({}, node)
@@ -342,7 +342,7 @@ describe('a WebSocket ends', () => {
     await draining
   })
 
-  test('when its client does not read, and says so', async () => {
+  test('when its client does not read, with the reason', async () => {
     await using client = await open()
     await client.ask({ type: 'subscribe', tables: ['item'] })
     const before = (await admin('GET', 'stats')).json.counters.dropped_messages
@@ -363,7 +363,7 @@ describe('a WebSocket ends', () => {
     }
   })
 
-  test('whose client has gone is forgotten', async () => {
+  test('and is removed when its client disconnects', async () => {
     const client = await open({ token: userToken({ sub: randomUUID() }) })
     const [{ client_id: id }] = await client.next('connected')
     await client[Symbol.asyncDispose]()
@@ -374,13 +374,13 @@ describe('a WebSocket ends', () => {
   })
 })
 
-test('pings are sent in the configured rhythm, and answers are all that is needed', async () => {
+test('realtime › pings are sent at the configured interval, and pongs keep the connection open', async () => {
   await using client = await open()
   await waitFor('three pings', () => client.pings >= 3)
   expect(client.closed).toBeUndefined()
 })
 
-test('without auth everybody is let in', async () => {
+test('realtime › without auth every client is admitted', async () => {
   await using openApp = await createTestApp({
     config: { 'auth.enabled': 'false' },
     setup: 'create table item (id int primary key)',
@@ -393,7 +393,7 @@ test('without auth everybody is let in', async () => {
   expect(await client.next('event')).toMatchObject([{ action: 'create', record: { id: 1 } }])
 })
 
-test('tokens stay out of the log', async () => {
+test('realtime › tokens stay out of the log', async () => {
   expect(app.log.join()).not.toContain(token)
   expect(app.log.filter((line) => line.includes('"level":50'))).toEqual([])
 })

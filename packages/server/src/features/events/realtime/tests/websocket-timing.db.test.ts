@@ -109,7 +109,7 @@ async function heartbeatFailures(): Promise<number> {
   return json.counters.heartbeat_failures
 }
 
-test('who does not say who it is in time is sent away', async () => {
+test('realtime › a client that does not authenticate in time is disconnected', async () => {
   await using node = await startNode({ authenticationMs: 100 })
   await using silent = await openWebSocket(node.url)
   await using wrong = await openWebSocket(node.url)
@@ -121,7 +121,7 @@ test('who does not say who it is in time is sent away', async () => {
   expect((await known.ask({ type: 'subscribe', tables: ['item'] })).status).toBe('ok')
 })
 
-test('who does not answer a ping is cut off, and counted', async () => {
+test('realtime › a client that does not answer a ping is disconnected, and counted', async () => {
   await using node = await startNode({ pongMs: 100 })
   const before = await heartbeatFailures()
   await using dead = await openWebSocket(node.url, { token: 'alice', autoPong: false })
@@ -132,7 +132,7 @@ test('who does not answer a ping is cut off, and counted', async () => {
   expect(alive.closed).toBeUndefined()
 })
 
-test('who listens to nothing is sent away', async () => {
+test('realtime › a client without subscriptions is disconnected', async () => {
   await using node = await startNode({ idleMs: 200 })
   await using idle = await openWebSocket(node.url, { token: 'alice' })
   await using onTable = await openWebSocket(node.url, { token: 'alice' })
@@ -148,7 +148,7 @@ test('who listens to nothing is sent away', async () => {
   expect([(await onTable.ended()).code, (await onChannel.ended()).code]).toEqual([1001, 1001])
 })
 
-test('what policies of channels permit is asked again', async () => {
+test('realtime › policies of channels are evaluated again at an interval', async () => {
   await using node = await startNode({ accessMs: 200 })
   await app.sql(`
     create table member (channel text, user_id text);

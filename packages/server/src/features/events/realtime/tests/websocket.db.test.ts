@@ -49,8 +49,8 @@ async function until(client: WebSocketClient, table = 'item', id = 999) {
     .filter(([, , last]) => last !== id)
 }
 
-describe('a WebSocket', () => {
-  test('tells of changes of the tables it subscribes to', async () => {
+describe('realtime › a WebSocket', () => {
+  test('delivers changes of the tables it subscribes to', async () => {
     await using client = await open()
     expect(await client.next('connected')).toEqual([
       { type: 'connected', client_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
@@ -85,7 +85,7 @@ describe('a WebSocket', () => {
     expect(new Set(client.messages.map(({ type }) => type))).toEqual(new Set(['connected', 'reply', 'event']))
   })
 
-  test('is in force when the reply comes: not a change before it, every change after it', async () => {
+  test('is subscribed when the reply is sent: no change before it, every change after it', async () => {
     await using client = await open()
     let isWriting = true
     const writing = (async () => {
@@ -116,8 +116,8 @@ describe('a WebSocket', () => {
   })
 })
 
-describe('tables', () => {
-  test('add up, by array or by text, and are taken back', async () => {
+describe('realtime › tables', () => {
+  test('are added by array or by text, and removed', async () => {
     await using client = await open()
     expect(await client.ask({ type: 'subscribe', tables: ['item'] })).toEqual(ok())
     expect(await client.ask({ type: 'subscribe', tables: 'other, note' })).toEqual(ok())
@@ -132,7 +132,7 @@ describe('tables', () => {
     ])
   })
 
-  test('have the filter they were named with last', async () => {
+  test('have the filter of their latest subscription', async () => {
     await using client = await open()
     await client.ask({ type: 'subscribe', tables: ['item'], filter: 'name=eq.a' })
     await client.ask({ type: 'subscribe', tables: ['other'], filter: 'id=gt.10' })
@@ -177,7 +177,7 @@ describe('tables', () => {
     expect(await until(client, 'other')).toEqual([])
   })
 
-  test('tell only of rows the policies show', async () => {
+  test('deliver only rows that policies show', async () => {
     await using mine = await open()
     await using theirs = await open({ token: bobToken })
     for (const client of [mine, theirs]) await client.ask({ type: 'subscribe', tables: ['note', 'item'] })
@@ -192,8 +192,8 @@ describe('tables', () => {
   })
 })
 
-describe('a client that comes back', () => {
-  test('is sent what it missed of each table, while it goes on with the others', async () => {
+describe('realtime › a client that reconnects', () => {
+  test('receives what it missed of each table, while the other tables stay subscribed', async () => {
     const before = await open()
     await before.ask({ type: 'subscribe', tables: ['item', 'other'] })
     await write('POST', 'item', { id: 1 })
@@ -216,7 +216,7 @@ describe('a client that comes back', () => {
     expect(client.ofType('system')).toEqual([])
   })
 
-  test('goes on from the reply to its subscription, before any change has come', async () => {
+  test('resumes from the reply to its subscription, before any event', async () => {
     const before = await open()
     const { id } = await before.ask({ type: 'subscribe', tables: ['item'] })
     await before[Symbol.asyncDispose]()
@@ -227,7 +227,7 @@ describe('a client that comes back', () => {
   })
 
   test.each(['1:1:', 'nonsense', 7])(
-    'to a place the log does not hold (%j) is told of the gap',
+    'from a position that the log does not hold (%j) receives a gap',
     async (last) => {
       await using client = await open()
       const reply = await client.ask({ type: 'subscribe', tables: ['item'], last_event_id: last })
@@ -243,7 +243,7 @@ describe('a client that comes back', () => {
   )
 })
 
-describe('what is no message', () => {
+describe('realtime › an invalid message', () => {
   const deep = `${'['.repeat(1000)}${']'.repeat(1000)}`
   test.each([
     ['{', objectContaining({ message: expect.stringMatching(/^invalid JSON: ./) })],
@@ -263,7 +263,7 @@ describe('what is no message', () => {
     ['{"type":"constructor"}', { type: 'error', message: 'unknown message type: constructor' }],
     ['{"__proto__":{"type":"auth"}}', { type: 'error', message: 'missing message type' }],
     [`{"type":"${'x'.repeat(500)}"}`, { type: 'error', message: `unknown message type: ${'x'.repeat(100)}` }],
-  ])('%# is told so, and the conversation goes on', async (text, expected) => {
+  ])('%# is answered with an error, and the connection stays open', async (text, expected) => {
     for (const options of [{ token }, {}]) {
       await using client = await open(options)
       client.send(text)
@@ -281,24 +281,24 @@ describe('what is no message', () => {
     expect((await client.ended()).code).toBe(1009)
   })
 
-  test('of more than 4096 bytes of somebody unknown ends the conversation', async () => {
+  test('of more than 4096 bytes before authentication closes the connection', async () => {
     await using client = await open({})
     client.send(JSON.stringify({ type: 'auth', token: 'x'.repeat(5000) }))
     expect((await client.ended()).code).toBe(1009)
   })
 
-  test('because it is no UTF-8 ends the conversation', async () => {
+  test('that is not UTF-8 closes the connection', async () => {
     await using client = await open()
     client.socket.send(new Uint8Array([0x7b, 0xff, 0xfe]), { binary: false })
     expect((await client.ended()).code).toBe(1007)
   })
 
-  test('leaves the server as it was', async () => {
+  test('leaves the server serving others', async () => {
     expect(app.log.filter((line) => line.includes('"level":50'))).toEqual([])
   })
 })
 
-test('messages are handled in their order, however many come at once', async () => {
+test('realtime › messages are handled in order, however many arrive at once', async () => {
   await using client = await open()
   const count = 3000
   for (let index = 0; index < count; index += 1) {

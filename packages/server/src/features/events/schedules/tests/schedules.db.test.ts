@@ -91,6 +91,7 @@ describe('GET /api/admin/schedules', () => {
       ['expired_oauth_cleanup_daily', 'expired_oauth_cleanup', '0 4 * * *', true],
       ['job_retention_daily', 'job_retention', '0 7 * * *', true],
       ['log_retention_daily', 'log_retention', '0 6 * * *', true],
+      ['oauth_provider_tokens_refresh_10m', 'oauth_provider_tokens_refresh', '*/5 * * * *', true],
       ['push_retention_daily', 'push_retention', '0 4 * * *', true],
       ['realtime_cleanup', 'realtime_cleanup', '*/10 * * * *', true],
       ['request_log_retention_daily', 'request_log_retention', '0 6 * * *', true],

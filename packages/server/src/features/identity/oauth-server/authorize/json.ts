@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { userOf } from '../../../../http/authentication.ts'
+import { addressKey } from '../../../../http/client-address.ts'
 import type { OAuthContext } from '../context.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { approve, issueConsented } from './consent.ts'
@@ -13,7 +14,7 @@ export async function answerAuthorize(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const [, query = ''] = request.raw.url?.split(/\?(.*)/s) ?? []
-  const asked = await checkRequest(context, readQuery(query))
+  const asked = await checkRequest(context, readQuery(query), addressKey(request))
   const code = await issueConsented(context, asked, userOf(request).userId)
   if (code !== undefined) return lead(request, reply, codeAddress(context, asked, code))
   return reply.send({ requires_consent: true, ...describe(asked) })
@@ -40,7 +41,7 @@ export async function answerConsent(
     allowed_tables: allowed_tables ?? [],
     resource: resource === undefined ? [] : [resource],
   })
-  const asked = await checkRequest(context, parameters)
+  const asked = await checkRequest(context, parameters, addressKey(request))
   const address =
     decision === 'deny'
       ? errorAddress(context, asked, denied())

@@ -1,5 +1,5 @@
-import type { Queryable } from '../../../../database/system-database.ts'
 import { findKnownClient } from '../clients/authenticate.ts'
+import { isDocumentAddress } from '../clients/documents.ts'
 import type { ClientRow } from '../clients/queries.ts'
 import { isRegistered } from '../clients/redirect-uri.ts'
 import type { OAuthContext } from '../context.ts'
@@ -86,10 +86,14 @@ function encodeRest(encoded: string | undefined): string | undefined {
   return encoded?.replace(/[^!$%&'()*+,\-./0-9:;=?@A-Z_a-z~]/gu, (character) => encodeURIComponent(character))
 }
 
-/** @throws ProtocolError in the order of the parameters, then for the client */
+/**
+ * @param address of the caller, by which is counted what it causes to be fetched
+ * @throws ProtocolError for what is missing, then for the client, then for the values
+ */
 export async function checkRequest(
   context: OAuthContext,
   parameters: Parameters,
+  address: string,
 ): Promise<AuthorizationRequest> {
   const { state = '', code_challenge: codeChallenge = '' } = parameters
   if (parameters.response_type !== 'code') throw fault('response_type must be code')
@@ -99,15 +103,15 @@ export async function checkRequest(
   const { scope = '' } = parameters
   if (scope === '') throw new ProtocolError('invalid_scope', 'scope is required')
   if (state === '') throw fault('state is required')
-  if (Buffer.byteLength(state) > stateLimitBytes) throw fault(`state: at most ${stateLimitBytes} bytes`)
   if (codeChallenge === '') throw fault('code_challenge is required')
   if (parameters.code_challenge_method !== 'S256') throw fault('code_challenge_method must be S256')
-  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) {
-    throw fault('code_challenge must be a SHA-256 in base64url without padding')
-  }
-  const { client, redirectUri } = await requireTarget(context.database, parameters)
+  const { client, redirectUri } = await requireTarget(context, parameters, address)
   if (!mayRequest(client.scopes, scope)) {
     throw new ProtocolError('invalid_scope', 'requested scope is not allowed for this client')
+  }
+  if (Buffer.byteLength(state) > stateLimitBytes) throw fault(`state: at most ${stateLimitBytes} bytes`)
+  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) {
+    throw fault('code_challenge must be a SHA-256 in base64url without padding')
   }
   requireOwnResource(context, parameters.resource)
   const allowedTables = readTables(parameters.allowed_tables)
@@ -116,9 +120,15 @@ export async function checkRequest(
 }
 
 /** Who asks, and an address of theirs: only there may an error be sent (RFC 6749 §4.1.2.1). @throws ProtocolError */
-export async function requireTarget(database: Queryable, parameters: Parameters): Promise<Target> {
+export async function requireTarget(
+  { database, documents }: OAuthContext,
+  parameters: Parameters,
+  address: string,
+): Promise<Target> {
   const { client_id: clientId = '', redirect_uri: redirectUri = '', encodedState } = parameters
-  const client = await findKnownClient(database, clientId)
+  const client = isDocumentAddress(clientId)
+    ? await documents.find(clientId, address)
+    : await findKnownClient(database, clientId)
   if (client === undefined) throw new ProtocolError('invalid_client', 'invalid client_id')
   if (client.revoked_at !== null) throw new ProtocolError('invalid_client', 'client has been revoked')
   if (!isRegistered(client.redirect_uris, redirectUri)) {

@@ -74,6 +74,7 @@ export class ClientAdministration {
         secret_hash: secret === undefined ? null : hashToken(secret),
         redirect_uris: redirectUris,
         scopes,
+        source: 'administrator',
       })
       if (created === undefined) throw invalid('app not found')
       const detail = { appId, name, clientType, redirectUris, scopes }
@@ -85,7 +86,8 @@ export class ClientAdministration {
 
   /** @throws AppError invalid_oauth_client, oauth_client_not_found */
   async update(clientId: string, input: ClientInput, by: Actor) {
-    await this.#requireInForce(clientId)
+    const { source } = await this.#requireInForce(clientId)
+    if (source === 'document') throw invalid('oauth client is described by its metadata document')
     const name = readName(input.name)
     const redirect_uris = readRedirectUris(input.redirectUris)
     const scopes = readScopes(input.scopes)
@@ -154,6 +156,7 @@ export function describeClient(client: CountedClientRow | (ClientRow & typeof no
     redirectUris: client.redirect_uris,
     scopes: client.scopes,
     clientType: client.client_type,
+    source: client.source,
     createdAt: client.created_at.toISOString(),
     updatedAt: client.updated_at.toISOString(),
     revokedAt: client.revoked_at?.toISOString() ?? null,

@@ -4,11 +4,13 @@ import { hashToken, isToken } from '../../../../lib/tokens.ts'
 import { clientIdPrefix } from '../context.ts'
 import type { Form } from '../form.ts'
 import { ProtocolError } from '../protocol-error.ts'
+import { isDocumentAddress } from './documents.ts'
 import { type ClientRow, findClient } from './queries.ts'
 
-/** The client in force with this id; a mistyped id costs no query. */
+/** The client with this id; a mistyped id costs no query. A client that its document describes is known once it has asked. */
 export async function findKnownClient(database: Queryable, clientId: string): Promise<ClientRow | undefined> {
-  return isToken(clientIdPrefix, clientId) ? await findClient(database, clientId) : undefined
+  const mayBe = isToken(clientIdPrefix, clientId) || isDocumentAddress(clientId)
+  return mayBe ? await findClient(database, clientId) : undefined
 }
 
 /**

@@ -1,5 +1,6 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { defaultAppId } from '../../../../http/identity.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 
 /** A row of `basalt.oauth_clients`. */
@@ -12,6 +13,8 @@ export interface ClientRow {
   readonly secret_hash: Buffer | null
   readonly redirect_uris: readonly string[]
   readonly scopes: readonly string[]
+  /** Who has registered it: an administrator, itself, or none: its id is the address of its document. */
+  readonly source: 'administrator' | 'registration' | 'document'
   readonly created_at: Date
   readonly updated_at: Date
   readonly revoked_at: Date | null
@@ -26,14 +29,14 @@ export interface CountedClientRow extends ClientRow {
   readonly last_issued_at: Date | null
 }
 
-export type NewClient = Pick<ClientRow, 'client_id' | 'name' | 'client_type' | 'secret_hash'> & {
+export type NewClient = Pick<ClientRow, 'client_id' | 'name' | 'client_type' | 'secret_hash' | 'source'> & {
   readonly app_id: string
   readonly redirect_uris: readonly string[]
   readonly scopes: readonly string[]
 }
 
 const columns = sql`c.id, c.app_id, c.client_id, c.name, c.client_type, c.secret_hash, c.redirect_uris, c.scopes,
-  c.created_at, c.updated_at, c.revoked_at`
+  c.source, c.created_at, c.updated_at, c.revoked_at`
 
 /** Of one client at a time, by an index: a page costs what its clients were given, not what all were. */
 const counts = sql`
@@ -86,9 +89,9 @@ export async function listClients(
 export async function insertClient(database: Queryable, client: NewClient): Promise<ClientRow | undefined> {
   const insert = database.one<ClientRow>(sql`
     insert into basalt.oauth_clients as c
-      (app_id, client_id, name, client_type, secret_hash, redirect_uris, scopes)
+      (app_id, client_id, name, client_type, secret_hash, redirect_uris, scopes, source)
     values (${client.app_id}, ${client.client_id}, ${client.name}, ${client.client_type},
-      ${client.secret_hash}::bytea, ${client.redirect_uris}::text[], ${client.scopes}::text[])
+      ${client.secret_hash}::bytea, ${client.redirect_uris}::text[], ${client.scopes}::text[], ${client.source})
     returning ${columns}`)
   return await insert.catch((error) => {
     if (codeOf(error) === '23503') return undefined
@@ -123,4 +126,44 @@ export async function replaceSecret(database: Queryable, clientId: string, hash:
     update basalt.oauth_clients set secret_hash = ${hash}::bytea, updated_at = now()
     where client_id = ${clientId} and client_type = 'confidential' and revoked_at is null`)
   return count > 0
+}
+
+export type DocumentedClient = Pick<ClientRow, 'client_id' | 'name'> & {
+  readonly redirect_uris: readonly string[]
+  readonly scopes: readonly string[]
+  /** Seconds that the document may be used. */
+  readonly lifetimeSeconds: number
+}
+
+/** A client that its document describes, and whether that is to be used still. */
+export async function findDocumentedClient(
+  database: Queryable,
+  clientId: string,
+): Promise<(ClientRow & { readonly is_fresh: boolean }) | undefined> {
+  return await database.maybeOne<ClientRow & { is_fresh: boolean }>(sql`
+    select ${columns}, c.document_expires_at > now() as is_fresh
+    from basalt.oauth_clients c where c.client_id = ${clientId} and c.source = 'document'`)
+}
+
+/** Stores what a document says. A client that was revoked stays so. */
+export async function saveDocumentedClient(
+  database: Queryable,
+  client: DocumentedClient,
+): Promise<ClientRow> {
+  return await database.one<ClientRow>(sql`
+    insert into basalt.oauth_clients as c
+      (app_id, client_id, name, client_type, redirect_uris, scopes, source, document_expires_at)
+    values (${defaultAppId}::uuid, ${client.client_id}, ${client.name}, 'public', ${client.redirect_uris}::text[],
+      ${client.scopes}::text[], 'document', now() + make_interval(secs => ${client.lifetimeSeconds}::int))
+    on conflict (client_id) do update set name = excluded.name, redirect_uris = excluded.redirect_uris,
+      scopes = excluded.scopes, document_expires_at = excluded.document_expires_at, updated_at = now()
+    returning ${columns}`)
+}
+
+/** Removes clients that no administrator has registered and no user has let in for a month. */
+export async function deleteUnusedClients(database: Queryable): Promise<void> {
+  await database.count(sql`
+    delete from basalt.oauth_clients c
+    where c.source <> 'administrator' and c.revoked_at is null and c.updated_at < now() - interval '30 days'
+      and not exists (select from basalt.oauth_consents where client_id = c.id)`)
 }

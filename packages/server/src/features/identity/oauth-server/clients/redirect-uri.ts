@@ -20,6 +20,11 @@ export function findRedirectUriProblem(uri: string): string | undefined {
   return undefined
 }
 
+/** Of a native app (RFC 8252 §7.3). */
+export function isLoopbackRedirect(uri: string): boolean {
+  return loopback.test(uri)
+}
+
 /**
  * Whether an address is a registered one: character by character (RFC 9700 §2.1), but for the port of a loopback address,
  * which a native app cannot know before (RFC 8252 §7.3).

@@ -1,5 +1,6 @@
 import type { TokenVerifier } from '../../../../http/identity.ts'
 import type { PasskeyContext } from '../../passkeys/index.ts'
+import type { SocialLogin } from '../../social-login/index.ts'
 import type { OAuthContext } from '../context.ts'
 
 /** What the page for people works with. */
@@ -8,4 +9,5 @@ export interface PageContext {
   readonly passkeys: PasskeyContext
   /** Verifies the tokens of sessions. */
   readonly sessions: TokenVerifier
+  readonly providers: SocialLogin['forPage']
 }

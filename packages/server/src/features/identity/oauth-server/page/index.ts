@@ -1,34 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { translateDatabaseFailure } from '../../../../database/errors.ts'
 import { acceptForms } from '../../../../http/body.ts'
-import { addressKey } from '../../../../http/client-address.ts'
-import type { PendingIdentity, UserIdentity } from '../../../../http/identity.ts'
-import { sendPage } from '../../../../http/send-page.ts'
 import type { HttpServer } from '../../../../http/server.ts'
-import { AppError } from '../../../../lib/errors.ts'
-import { createPage } from '../../../../lib/page.ts'
-import { endSession, requestMagicLink, requestSmsCode } from '../../accounts/index.ts'
-import { challengeSentCode, challengeTotp, describeFactors } from '../../mfa/index.ts'
-import { beginDiscoverableSignIn, challengePasskey } from '../../passkeys/index.ts'
-import { approve, issueConsented } from '../authorize/consent.ts'
-import { codeAddress, denied, errorAddress } from '../authorize/redirect.ts'
-import { checkRequest, readQuery, requireTarget } from '../authorize/request.ts'
+import type { ReturnToPage } from '../../social-login/index.ts'
 import { requireEnabled } from '../context.ts'
-import { ProtocolError } from '../protocol-error.ts'
 import type { PageContext } from './context.ts'
-import { PageCookie } from './cookie.ts'
-import { passkeyScript } from './passkey-script.ts'
-import { firstSteps, type SignedIn, secondSteps, text } from './sign-in.ts'
-import {
-  type Asked,
-  type AskedPasskey,
-  consentView,
-  faultView,
-  linkView,
-  phoneCodeView,
-  secondFactorView,
-  signInView,
-} from './views.ts'
+import { Exchange } from './exchange.ts'
 
 const path = '/oauth/authorize'
 
@@ -46,12 +22,26 @@ export function authorizePage(app: HttpServer, context: PageContext): void {
       async (request, reply) => {
         void reply.header('cache-control', 'no-store')
         requireEnabled(context.oauth)
-        const [, query = ''] = request.raw.url?.split(/\?(.*)/s) ?? []
         const exchange = new Exchange(context, request, reply)
-        const asked = await exchange.check(query)
+        const asked = await exchange.check(queryOf(request))
         if (asked === undefined) return reply
         exchange.cookie.begin(reply)
         return await exchange.showSignIn(asked)
+      },
+    )
+    scope.get<{ Params: { provider: string } }>(
+      `${path}/:provider`,
+      {
+        config: { guard: 'public', operation: 'oauth.pageProvider' },
+        schema: { hide: true },
+        exposeHeadRoute: false,
+      },
+      async (request, reply) => {
+        void reply.header('cache-control', 'no-store')
+        requireEnabled(context.oauth)
+        const exchange = new Exchange(context, request, reply)
+        const asked = await exchange.check(queryOf(request))
+        return asked === undefined ? reply : await exchange.leadToProvider(asked, request.params.provider)
       },
     )
     scope.post<{ Body: URLSearchParams | undefined }>(
@@ -69,247 +59,19 @@ export function authorizePage(app: HttpServer, context: PageContext): void {
   })
 }
 
-/** One request to the page, and its answer. */
-class Exchange {
-  readonly cookie: PageCookie
-  readonly #context: PageContext
-  readonly #request: FastifyRequest
-  readonly #reply: FastifyReply
-
-  constructor(context: PageContext, request: FastifyRequest, reply: FastifyReply) {
-    this.cookie = new PageCookie(context.oauth.publicBaseUrl())
-    this.#context = context
-    this.#request = request
-    this.#reply = reply
-  }
-
-  /** What is asked for; otherwise answers why not, to the client if that is known (RFC 6749 §4.1.2.1). */
-  async check(query: string): Promise<Asked | undefined> {
-    const { oauth } = this.#context
-    try {
-      return { request: await checkRequest(oauth, readQuery(query)), query, appName: oauth.appName }
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error
-      const address = await this.#addressOf(query, error)
-      if (address === undefined) this.#send(faultView(error.message), [], error.status)
-      else this.#lead(address)
-      return undefined
-    }
-  }
-
-  async #addressOf(query: string, error: ProtocolError): Promise<string | undefined> {
-    const { oauth } = this.#context
-    try {
-      const target = await requireTarget(oauth.database, readQuery(query))
-      return errorAddress(oauth, target, error)
-    } catch (fault) {
-      if (fault instanceof ProtocolError) return undefined
-      throw fault
-    }
-  }
-
-  /** Takes a form of the page. */
-  async take(asked: Asked, form: URLSearchParams): Promise<FastifyReply> {
-    const token = this.cookie.read(this.#request)
-    if (token === undefined) {
-      this.cookie.begin(this.#reply)
-      return await this.showSignIn(
-        asked,
-        'The page was open for too long, or cookies are refused. Try again.',
-      )
-    }
-    const step = form.get('step') ?? ''
-    const given = { form, request: this.#request }
-    const first = Object.hasOwn(firstSteps, step) ? firstSteps[step] : undefined
-    if (first !== undefined) {
-      return await this.#attempt(
-        async () => await this.#goOn(asked, await first(this.#context, given)),
-        (problem) => this.#showFirstAgain(asked, step, form, problem),
-      )
-    }
-    if (step === 'mail' || step === 'phone') return await this.#sendFirst(asked, step, form)
-    const verdict = await this.#context.sessions.verify(token)
-    if ('pending' in verdict && verdict.pending !== undefined) {
-      return await this.#takeSecond(asked, verdict.pending, step, form)
-    }
-    if (!('identity' in verdict) || verdict.identity.kind !== 'user' || step !== 'consent') {
-      this.cookie.begin(this.#reply)
-      return await this.showSignIn(asked, 'The sign-in has expired. Try again.')
-    }
-    return await this.#decide(asked, verdict.identity, form.get('decision'))
-  }
-
-  async showSignIn(asked: Asked, problem?: string): Promise<FastifyReply> {
-    const { settings } = this.#context.passkeys.mfa.accounts
-    const { magic_link_enabled: hasMail, sms_enabled: hasSms } = settings.current
-    const passkey = await this.#askPasskey('passkey', () =>
-      beginDiscoverableSignIn(this.#context.passkeys, addressKey(this.#request)),
-    )
-    return this.#send(signInView({ asked, problem, hasMail, hasSms, passkey }), [asked.request.redirectUri])
-  }
-
-  async #sendFirst(asked: Asked, step: 'mail' | 'phone', form: URLSearchParams): Promise<FastifyReply> {
-    const { accounts } = this.#context.passkeys.mfa
-    const address = addressKey(this.#request)
-    return await this.#attempt(
-      async () => {
-        if (step === 'mail') {
-          await requestMagicLink(accounts, text(form, 'email'), address)
-          return this.#send(linkView(asked), [asked.request.redirectUri])
-        }
-        const phone = text(form, 'phone')
-        await requestSmsCode(accounts, phone, address)
-        return this.#send(phoneCodeView(asked, phone), [asked.request.redirectUri])
-      },
-      (problem) => this.showSignIn(asked, problem),
-    )
-  }
-
-  async #showFirstAgain(
-    asked: Asked,
-    step: string,
-    form: URLSearchParams,
-    problem: string,
-  ): Promise<FastifyReply> {
-    const targets = [asked.request.redirectUri]
-    if (step === 'link') return this.#send(linkView(asked, problem), targets)
-    if (step === 'phone-code')
-      return this.#send(phoneCodeView(asked, form.get('phone') ?? '', problem), targets)
-    return await this.showSignIn(asked, problem)
-  }
-
-  /** After a factor has passed: to the next one, to the consent, or back to the client. */
-  async #goOn(asked: Asked, signedIn: SignedIn): Promise<FastifyReply> {
-    const token = 'mfa_pending' in signedIn ? signedIn.mfa_token : signedIn.token
-    const verdict = await this.#context.sessions.verify(token)
-    if ('pending' in verdict && verdict.pending !== undefined) {
-      this.cookie.set(this.#reply, token)
-      return await this.#showSecond(asked, verdict.pending)
-    }
-    if (!('identity' in verdict) || verdict.identity.kind !== 'user') return await this.showSignIn(asked)
-    const { identity } = verdict
-    const { oauth } = this.#context
-    const code = await issueConsented(oauth, asked.request, identity.userId)
-    if (code !== undefined) return await this.#leave(identity, codeAddress(oauth, asked.request, code))
-    this.cookie.set(this.#reply, token)
-    return this.#send(consentView(asked, identity.email), [asked.request.redirectUri])
-  }
-
-  async #takeSecond(
-    asked: Asked,
-    pending: PendingIdentity,
-    step: string,
-    form: URLSearchParams,
-  ): Promise<FastifyReply> {
-    const { mfa } = this.#context.passkeys
-    const again = (problem: string) => this.#showSecond(asked, pending, problem)
-    if (step === 'send-email' || step === 'send-sms') {
-      const method = step === 'send-email' ? 'email' : 'sms'
-      return await this.#attempt(async () => {
-        const challengeId = await challengeSentCode(mfa, pending, method)
-        return await this.#showSecond(asked, pending, undefined, { method, challengeId })
-      }, again)
-    }
-    const second = Object.hasOwn(secondSteps, step) ? secondSteps[step] : undefined
-    if (second === undefined) return await this.#showSecond(asked, pending)
-    return await this.#attempt(
-      async () =>
-        await this.#goOn(asked, await second(this.#context, pending, { form, request: this.#request })),
-      again,
-    )
-  }
-
-  async #showSecond(
-    asked: Asked,
-    pending: PendingIdentity,
-    problem?: string,
-    sent?: { readonly method: string; readonly challengeId: string },
-  ): Promise<FastifyReply> {
-    const { passkeys } = this.#context
-    const { mfa } = passkeys
-    const factors = await describeFactors(mfa, pending.userId)
-    const has = (method: string) => factors.some((factor) => factor.method === method)
-    const totp = has('totp') ? await optional(() => challengeTotp(mfa, pending)) : undefined
-    const passkey = has('webauthn')
-      ? await this.#askPasskey('second-passkey', () => challengePasskey(passkeys, pending))
-      : undefined
-    const view = { asked, problem, factors, totpChallengeId: totp?.challenge_id, sent, passkey }
-    return this.#send(secondFactorView(view), [asked.request.redirectUri])
-  }
-
-  async #decide(asked: Asked, identity: UserIdentity, decision: string | null): Promise<FastifyReply> {
-    const { oauth } = this.#context
-    const { request } = asked
-    if (decision === 'deny') return await this.#leave(identity, errorAddress(oauth, request, denied()))
-    if (decision !== 'approve') {
-      return this.#send(consentView(asked, identity.email), [request.redirectUri])
-    }
-    return await this.#leave(
-      identity,
-      codeAddress(oauth, request, await approve(oauth, request, identity.userId)),
-    )
-  }
-
-  /** Ends the session of the page and leads to the client. */
-  async #leave({ sessionId }: UserIdentity, address: string): Promise<FastifyReply> {
-    const { accounts } = this.#context.passkeys.mfa
-    if (sessionId !== undefined && (await endSession(accounts.database, sessionId))) {
-      accounts.endedSessions.add(sessionId)
-    }
-    this.cookie.clear(this.#reply)
-    return this.#lead(address)
-  }
-
-  /** 303: the browser must not post its form again (RFC 9700 §4.12). */
-  #lead(address: string): FastifyReply {
-    return this.#reply.code(303).header('cache-control', 'no-store').header('location', address).send()
-  }
-
-  async #askPasskey(
-    step: string,
-    ask: () => Promise<{ readonly challenge_id: string; readonly options: object }>,
-  ): Promise<AskedPasskey | undefined> {
-    if (!this.#context.passkeys.mfa.accounts.settings.current.webauthn_enabled) return undefined
-    const asked = await optional(ask)
-    return asked && { step, ...asked }
-  }
-
-  /** What a person did wrong is said on the page; a fault of ours is answered and logged as everywhere. */
-  async #attempt(
-    work: () => Promise<FastifyReply>,
-    again: (problem: string) => Promise<FastifyReply>,
-  ): Promise<FastifyReply> {
-    try {
-      return await work()
-    } catch (thrown) {
-      const error = thrown instanceof AppError ? thrown : translateDatabaseFailure(thrown)
-      if (error === undefined || error.status === 500) throw thrown
-      void this.#reply.code(error.status).headers(error.extras.headers ?? {})
-      return await again(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`)
-    }
-  }
-
-  /** @param redirectUris where forms of the page may lead */
-  #send(body: string, redirectUris: readonly string[], status?: number): FastifyReply {
-    const reply = this.#reply.header('cache-control', 'no-store').header('referrer-policy', 'same-origin')
-    const { appName } = this.#context.oauth
-    const page = createPage({
-      title: 'Give access',
-      application: appName,
-      body: `<div class="narrow">\n<h1>Give access</h1>\n${body}\n</div>`,
-      formTargets: redirectUris.map((uri) => new URL(uri).origin),
-      ...(body.includes('data-passkey') ? { script: passkeyScript } : {}),
-    })
-    return sendPage(status === undefined ? reply : reply.code(status), page)
-  }
+/** Goes on with the page when a person comes back from a sign-in provider. */
+export async function resumeAuthorization(
+  context: PageContext,
+  { query, outcome, request, reply }: ReturnToPage,
+): Promise<FastifyReply> {
+  requireEnabled(context.oauth)
+  const exchange = new Exchange(context, request, reply)
+  const asked = await exchange.check(query)
+  return asked === undefined ? reply : await exchange.resume(asked, outcome)
 }
 
-/** Undefined for what is not available now, such as a factor that was switched off. */
-async function optional<Result>(ask: () => Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (error instanceof AppError && error.status < 500) return undefined
-    throw error
-  }
+/** As it came: it may hold bytes that are no text. */
+function queryOf({ raw }: FastifyRequest): string {
+  const [, query = ''] = raw.url?.split(/\?(.*)/s) ?? []
+  return query
 }

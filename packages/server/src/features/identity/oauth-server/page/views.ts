@@ -67,9 +67,20 @@ export interface SignInView {
   readonly hasMail: boolean
   readonly hasSms: boolean
   readonly passkey: AskedPasskey | undefined
+  readonly providers: readonly { readonly name: string; readonly title: string }[]
 }
 
-export function signInView({ asked, problem, hasMail, hasSms, passkey }: SignInView): string {
+/** Links, not forms: the policy of the page names where its forms may lead, and providers are not known by their origin. */
+function providerLinks({ query }: Asked, providers: SignInView['providers']): string {
+  return providers
+    .map(({ name, title }) => {
+      const address = escapeHtml(`/oauth/authorize/${encodeURIComponent(name)}?${query}`)
+      return `<p><a class="button plain" id="with-${escapeHtml(name)}" href="${address}">Continue with ${escapeHtml(title)}</a></p>`
+    })
+    .join('\n')
+}
+
+export function signInView({ asked, problem, hasMail, hasSms, passkey, providers }: SignInView): string {
   const email = (id: string) => field(id, 'Email', 'name="email" type="email" autocomplete="username"')
   return `<p>${who(asked)} asks for access to your account. Sign in to go on.</p>
 ${problemLine(problem)}${form(asked, {
@@ -80,6 +91,7 @@ ${problemLine(problem)}${form(asked, {
   button: 'Sign in',
 })}
 ${passkeyForm(asked, passkey)}
+${providerLinks(asked, providers)}
 ${hasMail ? `<details><summary>Sign in by a mailed link</summary>\n${form(asked, { step: 'mail', fields: email('mail-email'), button: 'Send a link', isPlain: true })}</details>` : ''}
 ${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(asked, { step: 'phone', fields: field('phone-number', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true })}</details>` : ''}`
 }
@@ -128,6 +140,17 @@ ${passkeyForm(asked, passkey)}
 ${form(asked, { step: 'backup', fields: codeField('backup-code', 'Backup code'), button: 'Verify', isPlain: true })}</details>`
 }
 
+/** What a person should know of a client that no administrator has registered. */
+function unchecked({ request, appName }: Asked): string {
+  const { client } = request
+  if (client.source === 'administrator') return ''
+  const origin =
+    client.source === 'document'
+      ? `It is published at <b>${escapeHtml(new URL(client.client_id).host)}</b>.`
+      : 'It has registered itself.'
+  return `<p id="unchecked" class="bad">${origin} ${escapeHtml(appName)} has not checked who made it: allow it only if you came from it.</p>\n`
+}
+
 export function consentView(asked: Asked, account: string): string {
   const { request, query } = asked
   const { scope, allowedTables, redirectUri } = request
@@ -137,7 +160,7 @@ export function consentView(asked: Asked, account: string): string {
       ? 'all your data'
       : `your data in ${allowedTables.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}`
   return `<p>${who(asked)} wants to <b>${what}</b> ${tables}${account === '' ? '' : ` as ${escapeHtml(account)}`}.</p>
-<p class="soft">It cannot see your password or change how you sign in. You go on to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
+${unchecked(asked)}<p class="soft">It cannot see your password or change how you sign in. You go on to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
 <form id="consent" method="post" action="/oauth/authorize">
 ${hidden('request', query)}${hidden('step', 'consent')}<p class="row"><button name="decision" value="approve">Allow</button>
 <button class="plain" name="decision" value="deny">Deny</button></p>

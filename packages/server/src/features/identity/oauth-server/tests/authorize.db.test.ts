@@ -33,7 +33,7 @@ function authorize(parameters: object | string, token = user, headers: Record<st
   return app.request('GET', `/api/auth/authorize?${query}`, { token, headers })
 }
 
-const consent = (body: object, token = user, headers: Record<string, string> = json) =>
+const consent = (body: object | string, token = user, headers: Record<string, string> = json) =>
   app.request('POST', '/api/auth/authorize/consent', { token, body, headers })
 
 describe('oauth server › authorization', () => {
@@ -111,6 +111,15 @@ describe('oauth server › authorization', () => {
     for (const redirect_uri of ['http://127.0.0.1/native', 'http://127.0.0.1:51004/native']) {
       expect((await authorize(askWith(client, proof, { redirect_uri }))).status).toBe(200)
     }
+  })
+
+  test.each<[object, string]>([
+    [{ client_id: `basalt_cid_${'0'.repeat(49)}` }, 'invalid client_id'],
+    [{ redirect_uri: 'https://evil.example/' }, 'redirect_uri does not match registered URI'],
+    [{ scope: 'all' }, 'requested scope is not allowed for this client'],
+  ])('judges the client before the form of challenge and state: %j', async (change, description) => {
+    const asked = askWith(client, proof, { code_challenge: 'short', state: 'x'.repeat(3000), ...change })
+    expect((await authorize(asked)).json.error_description).toBe(description)
   })
 
   test('ignores parameters it does not know, as RFC 6749 says', async () => {
@@ -194,6 +203,16 @@ describe('oauth server › consent', () => {
     expect((await consent({ decision: 'approve', ...askWith(client, proof), state: 5 })).json.error).toBe(
       'invalid_request',
     )
+  })
+
+  test('of malformed JSON is refused in the shape of the protocol', async () => {
+    for (const body of ['{', '[]', '"approve"']) {
+      const response = await consent(body)
+      expect([response.status, response.json]).toEqual([
+        400,
+        { error: 'invalid_request', error_description: expect.any(String) },
+      ])
+    }
   })
 
   test.each([

@@ -39,6 +39,7 @@ describe('oauth server › clients', () => {
       redirectUris: [callback, 'http://localhost:3000/cb', 'http://127.0.0.1/cb'],
       scopes: ['readonly', 'readwrite'],
       clientType: 'confidential',
+      source: 'administrator',
       createdAt: expect.stringMatching(/Z$/),
       updatedAt: expect.stringMatching(/Z$/),
       revokedAt: null,

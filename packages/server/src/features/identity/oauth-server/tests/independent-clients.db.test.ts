@@ -3,13 +3,13 @@ import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
 import { callback, createClient, createOAuthApp } from '../../../../../test/oauth.ts'
-import { type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
 let app: TestApp
 const user = userToken({ sub: alice })
 
 beforeAll(async () => {
-  app = await createOAuthApp()
+  app = await createOAuthApp({ config: { 'auth.oauth_provider.dynamic_registration': 'true' } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
@@ -118,4 +118,53 @@ describe('oauth server › oauth4webapi', () => {
       authorization_servers: [app.url],
     })
   })
+
+  test('comes from a refused request to tokens: finds the server, registers itself, signs in', async () => {
+    const refused = await fetch(`${app.url}/api/collections/note`)
+    const [, address = ''] =
+      /^Bearer resource_metadata="([^"]+)"$/.exec(refused.headers.get('www-authenticate') ?? '') ?? []
+    expect([refused.status, address]).toEqual([401, `${app.url}/.well-known/oauth-protected-resource`])
+    const [authorizationServer = ''] = (await app.request('GET', new URL(address).pathname)).json
+      .authorization_servers
+    const issuer = new URL(authorizationServer)
+    const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+    const server = await oauth.processDiscoveryResponse(issuer, found)
+    const metadata = { client_name: 'Reader', redirect_uris: [callback], token_endpoint_auth_method: 'none' }
+    const registered = await oauth.dynamicClientRegistrationRequest(server, metadata, insecure)
+    const client = await oauth.processDynamicClientRegistrationResponse(registered)
+    const config = new openid.Configuration({ ...server }, client.client_id, undefined, openid.None())
+    openid.allowInsecureRequests(config)
+    const pkceCodeVerifier = openid.randomPKCECodeVerifier()
+    const expectedState = openid.randomState()
+    const request = openid.buildAuthorizationUrl(config, {
+      redirect_uri: callback,
+      scope: 'readonly',
+      state: expectedState,
+      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+    })
+    const answer = await approve(request)
+    const tokens = await openid.authorizationCodeGrant(config, answer, { pkceCodeVerifier, expectedState })
+    const read = await fetch(`${app.url}/api/schema`, {
+      headers: { authorization: `Bearer ${tokens.access_token}` },
+    })
+    expect(read.status).toBe(200)
+  })
+})
+
+test('oauth server › a refused request names the resource metadata where programs may call', async () => {
+  const challenge = `Bearer resource_metadata="${app.url}/.well-known/oauth-protected-resource"`
+  const challengeOf = async (path: string, token?: string) => {
+    const response = await app.request('GET', path, { token })
+    return [response.status, response.headers.get('www-authenticate')]
+  }
+  for (const token of [undefined, 'x', `basalt_at_${'0'.repeat(49)}`]) {
+    expect(await challengeOf('/api/collections/note', token)).toEqual([401, challenge])
+    expect(await challengeOf('/api/realtime?tables=note', token)).toEqual([401, challenge])
+    expect(await challengeOf('/api/auth/me', token)).toEqual([401, 'Bearer'])
+    expect(await challengeOf('/api/admin/users', token)).toEqual([401, 'Bearer'])
+  }
+  await using off = await createTestApp({ database: app.database })
+  const response = await off.request('GET', '/api/collections/note')
+  expect(response.headers.get('www-authenticate')).toBe('Bearer')
 })

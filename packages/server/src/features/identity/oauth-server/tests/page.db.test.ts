@@ -113,6 +113,19 @@ describe('oauth server › page', () => {
     expect(sessions).toHaveLength(1)
   })
 
+  test('says of a client that no administrator has registered that it was not checked', async () => {
+    const { user } = await accounts.register()
+    expect((await signIn(user)).html).not.toContain('id="unchecked"')
+    const become = (source: string) =>
+      accounts.app.sql('update basalt.oauth_clients set source = $1 where client_id = $2', [
+        source,
+        client.clientId,
+      ])
+    await become('registration')
+    expect((await signIn(user)).html).toMatch(/id="unchecked"[^>]*>It has registered itself\. /)
+    await become('administrator')
+  })
+
   test('asks no second time for what was consented to', async () => {
     const { user } = await accounts.register()
     await (await signIn(user)).submit('consent', { decision: 'approve' })

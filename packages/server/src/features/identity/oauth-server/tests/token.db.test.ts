@@ -279,6 +279,21 @@ describe('oauth server › refresh', () => {
     }
   })
 
+  test('does not prolong a grant beyond its absolute expiry', async () => {
+    const { refresh_token } = await obtainTokens(app, user, client)
+    await app.sql(`update basalt.oauth_grants set created_at = now() - interval '364 days 23 hours'
+      where revoked_at is null`)
+    expect((await refresh(app, client, refresh_token)).status).toBe(200)
+    const [grant] = await app.sql<{ ends: boolean }>(
+      `
+      select expires_at = created_at + interval '365 days' as ends
+      from basalt.oauth_grants where client_id = (select id from basalt.oauth_clients where client_id = $1)
+      order by last_issued_at desc limit 1`,
+      [client.clientId],
+    )
+    expect(grant).toEqual({ ends: true })
+  })
+
   test('refuses the token of another client without harm to it', async () => {
     const { refresh_token } = await obtainTokens(app, user, client)
     const other = await createClient(app)

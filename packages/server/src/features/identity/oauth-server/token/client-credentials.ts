@@ -20,6 +20,12 @@ export async function grantClientCredentials(
       'client_credentials is only allowed for confidential clients',
     )
   }
+  if (client.source !== 'administrator') {
+    throw new ProtocolError(
+      'unauthorized_client',
+      'client_credentials is only allowed for clients that an administrator has registered',
+    )
+  }
   const scope = form.get('scope') ?? ''
   if (scope === '') throw new ProtocolError('invalid_scope', 'scope is required')
   if (!mayRequest(client.scopes, scope)) {

@@ -1,6 +1,7 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import type { Scope } from '../../opaque-tokens/index.ts'
+import { deleteUnusedClients } from '../clients/queries.ts'
 
 /** What a grant gives. */
 export interface GrantRow {
@@ -23,6 +24,7 @@ export interface CodeRow {
 export interface Lifetimes {
   readonly access_token_duration: number
   readonly refresh_token_duration: number
+  readonly grant_duration: number
 }
 
 /** A replay of a refresh token within this time of its rotation answers the same successor, as for sessions. */
@@ -54,7 +56,8 @@ export async function redeemCode(
       insert into basalt.oauth_grants
         (id, client_id, user_id, consent_id, scope, allowed_tables, generation, expires_at)
       select ${grant.id}::uuid, used.client_id, used.user_id, used.consent_id, used.scope, used.allowed_tables, 1,
-        now() + make_interval(secs => greatest(${lifetimes.refresh_token_duration}::int, ${lifetimes.access_token_duration}::int))
+        now() + make_interval(secs => least(${lifetimes.grant_duration}::int,
+          greatest(${lifetimes.refresh_token_duration}::int, ${lifetimes.access_token_duration}::int)))
       from used join basalt.users u on u.id = used.user_id and u.disabled_at is null
       returning id, scope, allowed_tables
     ), issued as (
@@ -110,7 +113,7 @@ export async function refreshGrant(
     /** Of the next generation. */
     readonly accessTokenHash: Buffer
   },
-  { access_token_duration, refresh_token_duration }: Lifetimes,
+  { access_token_duration, refresh_token_duration, grant_duration }: Lifetimes,
 ): Promise<RefreshedGrantRow | undefined> {
   const { grantId, generation, clientRowId, accessTokenHash } = refresh
   const rotates = sql`g.generation = ${generation}::int`
@@ -124,7 +127,8 @@ export async function refreshGrant(
             else g.rotations end,
           last_issued_at = case when ${rotates} then now() else g.last_issued_at end,
           expires_at = case when ${rotates}
-            then now() + make_interval(secs => greatest(${refresh_token_duration}::int, ${access_token_duration}::int))
+            then least(g.created_at + make_interval(secs => ${grant_duration}::int),
+              now() + make_interval(secs => greatest(${refresh_token_duration}::int, ${access_token_duration}::int)))
             else g.expires_at end
         from basalt.users u
         where g.id = ${grantId}::uuid and g.client_id = ${clientRowId}::uuid
@@ -195,4 +199,5 @@ export async function deleteExpiredGrants(database: Queryable): Promise<void> {
   await database.count(sql`
     delete from basalt.oauth_codes where grant_id is null and expires_at < now() - interval '1 day'`)
   await database.count(sql`delete from basalt.oauth_grants where expires_at < now() - interval '1 day'`)
+  await deleteUnusedClients(database)
 }

@@ -18,6 +18,7 @@ export const apple: Provider = {
   responseMode: 'form_post',
   requiredExtra: ['team_id', 'key_id', 'private_key'],
   createClientSecret: signClientSecret,
+  identifiesByIdToken: true,
   readProfile({ claims, form }) {
     return {
       subject: requireText(claims.sub, 'sub'),

@@ -76,6 +76,8 @@ export interface Provider {
   /** Makes the client secret, where it is not a fixed text. */
   readonly createClientSecret?: (settings: ClientSettings, now: Date) => string
   readonly tokenRequestFormat?: 'json'
+  /** Its access tokens open nothing: applications bring the id_token. It needs {@link Endpoints.jwks} and an issuer. */
+  readonly identifiesByIdToken?: true
   readonly readProfile: (api: ProviderApi) => Promise<Profile> | Profile
   /** Absent where the provider has no way to ask. */
   readonly findAudience?: (api: ProviderApi) => Promise<Audience> | Audience

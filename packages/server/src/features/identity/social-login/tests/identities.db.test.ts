@@ -1,3 +1,4 @@
+import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from '../../../../../test/accounts.ts'
 import {
@@ -26,8 +27,17 @@ beforeAll(async () => {
       [`auth.oauth.${name}.client_secret`, 'secret'],
     ]),
   )
+  const apple = {
+    'auth.oauth.apple.enabled': 'true',
+    'auth.oauth.apple.client_id': 'ours',
+    'auth.oauth.apple.team_id': 'TEAM',
+    'auth.oauth.apple.key_id': 'KEY',
+    'auth.oauth.apple.private_key': generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      .privateKey.export({ type: 'pkcs8', format: 'pem' })
+      .toString(),
+  }
   accounts = await createAccountsApp({
-    config: { ...config, ...oidcConfig(peer.issuer), 'auth.magic_link_enabled': 'false' },
+    config: { ...config, ...apple, ...oidcConfig(peer.issuer), 'auth.magic_link_enabled': 'false' },
     reachProvider: (url) => (url.startsWith(peer.issuer) ? url : standIn.reachProvider(url)),
   })
 })
@@ -164,6 +174,86 @@ describe('social login › link by access token', () => {
       const answer = await link(caller, body)
       expect([answer.status, envelope(answer).message]).toEqual([status, message])
     }
+  })
+})
+
+describe('social login › link by id_token of Apple', () => {
+  const appleClaims = (more: object = {}) => {
+    const sub = newId()
+    const email = `user${sub}@privaterelay.example`
+    return { iss: 'https://appleid.apple.com', aud: 'ours', sub, email, email_verified: 'true', ...more }
+  }
+  const show = (answer: Awaited<ReturnType<typeof link>>) => [answer.status, envelope(answer).message]
+  const provider = 'apple'
+  beforeAll(() => {
+    standIn.answers['GET appleid.apple.com/auth/keys'] = standIn.keys
+  })
+
+  test.each(['id_token', 'access_token'])('as %s gives an anonymous account the identity', async (member) => {
+    const claims = appleClaims()
+    const { token, user } = await anonymous()
+    const linked = await link(token, { provider, [member]: standIn.signIdToken(claims) })
+    expect(linked.status).toBe(200)
+    expect(linked.json.user).toMatchObject({ id: user.id, email: claims.email, emailVerified: true })
+    const identities = await accounts.app.request('GET', '/api/auth/identities', { token: linked.json.token })
+    expect(identities.json).toMatchObject([{ provider, subject: claims.sub, proven: true }])
+  })
+
+  test.each([{ aud: 'theirs' }, { aud: ['ours', 'theirs'] }, { aud: undefined }])(
+    'of another client is refused: %j',
+    async (change) => {
+      const id_token = standIn.signIdToken(appleClaims(change))
+      expect(show(await link((await anonymous()).token, { provider, id_token }))).toEqual([
+        400,
+        'access token was issued to another client',
+      ])
+    },
+  )
+
+  const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+  test.each<[string, () => string]>([
+    ['that has expired', () => standIn.signIdToken(appleClaims({ exp: Math.floor(Date.now() / 1000) - 60 }))],
+    ['of the future', () => standIn.signIdToken(appleClaims({ iat: Math.floor(Date.now() / 1000) + 600 }))],
+    ['of another issuer', () => standIn.signIdToken(appleClaims({ iss: 'https://evil.example' }))],
+    [
+      'that was changed',
+      () => {
+        const [header, , signature] = standIn.signIdToken(appleClaims()).split('.')
+        return `${header}.${encode(appleClaims())}.${signature}`
+      },
+    ],
+    ['without a signature', () => `${encode({ alg: 'none' })}.${encode(appleClaims())}.`],
+    [
+      'signed with a public key as secret',
+      () => {
+        const [{ kid: known }] = standIn.keys.keys as [{ kid: string }]
+        const content = `${encode({ alg: 'HS256', kid: known })}.${encode(appleClaims())}`
+        const mac = createHmac('sha256', JSON.stringify(standIn.keys.keys[0])).update(content)
+        return `${content}.${mac.digest('base64url')}`
+      },
+    ],
+    ['of an unknown key', () => `${encode({ alg: 'RS256', kid: 'unknown' })}.${encode(appleClaims())}.c2ln`],
+    ['that is none', () => 'x'],
+  ])('%s is refused', async (_what, make) => {
+    const { token } = await anonymous()
+    expect(show(await link(token, { provider, id_token: make() }))).toEqual([400, 'invalid id_token'])
+  })
+
+  test('is required, and 502 without the keys of Apple', async () => {
+    const { token } = await anonymous()
+    expect(show(await link(token, { provider }))).toEqual([400, 'access_token is required'])
+    // Another provider takes access tokens alone.
+    expect(show(await link(token, { provider: 'google', id_token: 'x' }))).toEqual([
+      400,
+      'access_token is required',
+    ])
+    standIn.answers['GET appleid.apple.com/auth/keys'] = { status: 503, text: 'later' }
+    const id_token = standIn.signIdToken(appleClaims())
+    expect(show(await link(token, { provider, id_token }))).toEqual([
+      502,
+      'failed to fetch user info from provider',
+    ])
+    standIn.answers['GET appleid.apple.com/auth/keys'] = standIn.keys
   })
 })
 

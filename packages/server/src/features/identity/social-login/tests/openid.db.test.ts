@@ -159,6 +159,16 @@ describe('social login › callback', () => {
     }
   })
 
+  test('answers 400 to a POST that is no form', async () => {
+    const callback = '/api/auth/oauth/peer/callback'
+    const body = { code: 'x', state: 'x' }
+    expect(envelope(await accounts.app.request('POST', callback, { body }))).toEqual({
+      code: 400,
+      message: 'invalid form data',
+      error: 'invalid_form_data',
+    })
+  })
+
   test('refuses an answer of another issuer (RFC 9207)', async () => {
     newPerson()
     const browser = new Browser()

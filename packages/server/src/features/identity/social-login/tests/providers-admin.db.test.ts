@@ -101,6 +101,8 @@ describe('admin › sign-in providers', () => {
     const token = 'POST github.com/login/oauth/access_token'
     standIn.answers[token] = { error: 'incorrect_client_credentials', error_description: 'wrong' }
     expect((await ask('POST', '/github/test')).json).toMatchObject({ success: false })
+    standIn.answers[token] = { status: 400, text: '<html></html>' }
+    expect((await ask('POST', '/github/test')).json.message).toMatch(/^an answer is not JSON: /)
     standIn.answers[token] = { error: 'bad_verification_code' }
     const fine = (await ask('POST', '/github/test')).json
     expect(fine.success).toBe(true)

@@ -46,24 +46,24 @@ export function createApns(credentials: ApnsCredentials, baseUrl: string, clock:
     return token.text
   }
 
-  async function attempt(outgoing: Outgoing, signal: AbortSignal): Promise<Reply> {
+  async function attempt(outgoing: Outgoing): Promise<Reply> {
     const session = await sessions.get()
     return await request(
       session,
       describeHeaders(outgoing, credentials, providerToken(), clock.now()),
       describe(outgoing),
-      signal,
     )
   }
 
   return {
-    async send(outgoing, signal) {
-      const reply = await attempt(outgoing, signal)
+    async send(outgoing) {
+      const reply = await attempt(outgoing)
       if (reply.status !== 403 || reply.reason !== 'ExpiredProviderToken')
         return judge(reply, outgoing, clock.now())
       token = undefined
-      return judge(await attempt(outgoing, signal), outgoing, clock.now())
+      return judge(await attempt(outgoing), outgoing, clock.now())
     },
+    lane: () => 'apns',
     close: () => sessions.close(),
   }
 }
@@ -85,6 +85,7 @@ function judge(
 ): Outcome {
   if (status === 200) return { kind: 'sent', messageId: id }
   const reason = reasonOf(`HTTP ${status} ${code}`.trim(), token)
+  const pause = retryAfter(header, defaultPauseSeconds, now)
   if (status === 410) {
     const since = timestamp === undefined ? undefined : new Date(timestamp)
     return { kind: 'dead', code: 'unregistered', reason, since }
@@ -99,13 +100,13 @@ function judge(
     case 'PayloadTooLarge':
       return { kind: 'refused', code: 'payload_too_large', reason }
     case 'TooManyRequests':
-    case 'TooManyProviderTokenUpdates':
-      return { kind: 'throttled', seconds: retryAfter(header, defaultPauseSeconds, now), reason }
+      // To this device.
+      return { kind: 'throttled', seconds: pause, reason, isForAll: false }
   }
   if (status === 403) return { kind: 'failed', code: 'provider_auth', reason }
   if (status === 413) return { kind: 'refused', code: 'payload_too_large', reason }
   if (status === 429 || (status === 503 && header !== undefined)) {
-    return { kind: 'throttled', seconds: retryAfter(header, defaultPauseSeconds, now), reason }
+    return { kind: 'throttled', seconds: pause, reason, isForAll: true }
   }
   return { kind: status >= 500 ? 'failed' : 'refused', code: 'provider_error', reason }
 }
@@ -150,11 +151,10 @@ function request(
   session: ClientHttp2Session,
   headers: Readonly<Record<string, string>>,
   body: string,
-  signal: AbortSignal,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const stream = session.request(headers, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(exchangeTimeoutMs)]),
+      signal: AbortSignal.timeout(exchangeTimeoutMs),
     })
     const chunks: Buffer[] = []
     let received: Readonly<Record<string, unknown>> = {}

@@ -30,17 +30,14 @@ export function createFcm(account: ServiceAccount, baseUrl: string, clock: Clock
   const url = `${baseUrl === '' ? 'https://fcm.googleapis.com' : baseUrl.replace(/\/$/, '')}/v1/projects/${encodeURIComponent(account.project_id)}/messages:send`
   const credential = createCredential(account, clock)
 
-  async function attempt(
-    outgoing: Outgoing,
-    signal: AbortSignal,
-  ): Promise<Outcome & { isRefusedToken?: true }> {
+  async function attempt(outgoing: Outgoing): Promise<Outcome & { isRefusedToken?: true }> {
     const token = await credential.get()
     const response = await fetch(url, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ message: describe(outgoing) }),
       redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(exchangeTimeoutMs)]),
+      signal: AbortSignal.timeout(exchangeTimeoutMs),
     })
     const reply = (await response.json().catch(() => undefined)) as FcmReply | undefined
     if (response.ok && typeof reply?.name === 'string') return { kind: 'sent', messageId: reply.name }
@@ -49,12 +46,13 @@ export function createFcm(account: ServiceAccount, baseUrl: string, clock: Clock
   }
 
   return {
-    async send(outgoing, signal) {
-      const first = await attempt(outgoing, signal)
+    async send(outgoing) {
+      const first = await attempt(outgoing)
       if (first.isRefusedToken !== true) return first
       credential.forget()
-      return await attempt(outgoing, signal)
+      return await attempt(outgoing)
     },
+    lane: () => 'fcm',
     close: () => undefined,
   }
 }
@@ -91,7 +89,7 @@ function judge(response: Response, reply: FcmReply | undefined, { token }: Outgo
         : { kind: 'refused', code: 'provider_error', reason }
     case 'QUOTA_EXCEEDED':
     case 'RESOURCE_EXHAUSTED':
-      return { kind: 'throttled', seconds: pause, reason }
+      return { kind: 'throttled', seconds: pause, reason, isForAll: true }
     case 'THIRD_PARTY_AUTH_ERROR':
       return { kind: 'failed', code: 'provider_auth', reason }
   }
@@ -102,9 +100,10 @@ function judge(response: Response, reply: FcmReply | undefined, { token }: Outgo
     case 413:
       return { kind: 'refused', code: 'payload_too_large', reason }
     case 429:
-      return { kind: 'throttled', seconds: pause, reason }
+      return { kind: 'throttled', seconds: pause, reason, isForAll: true }
     case 503:
-      if (response.headers.has('retry-after')) return { kind: 'throttled', seconds: pause, reason }
+      if (response.headers.has('retry-after'))
+        return { kind: 'throttled', seconds: pause, reason, isForAll: true }
   }
   const isRefused = response.status >= 400 && response.status < 500 && response.status !== 408
   return { kind: isRefused ? 'refused' : 'failed', code: 'provider_error', reason }

@@ -13,6 +13,7 @@ export function createLogProvider(name: ProviderName, log: Logger): PushProvider
       )
       return { kind: 'sent', messageId: `log-${id}` }
     },
+    lane: () => name,
     close: () => undefined,
   }
 }

@@ -61,7 +61,7 @@ export function createWebPush(
   }
 
   return {
-    async send(outgoing, signal) {
+    async send(outgoing) {
       const { token: endpoint, keys, message, ttlSeconds } = outgoing
       if (keys === undefined) throw new Error('a browser has keys')
       const { collapse_key: collapseKey, priority } = message.options
@@ -78,10 +78,10 @@ export function createWebPush(
         body: encryptWebPush(Buffer.from(describe(outgoing)), keys),
         timeoutMs: exchangeTimeoutMs,
         replyLimit: 4096,
-        signal,
       })
       return judge(reply, outgoing, clock.now())
     },
+    lane: (endpoint) => new URL(endpoint).origin,
     close: () => undefined,
   }
 }
@@ -116,7 +116,12 @@ function judge(
     case 429: {
       const { 'retry-after': header } = headers
       const text = typeof header === 'string' ? header : undefined
-      return { kind: 'throttled', seconds: retryAfter(text, defaultPauseSeconds, now), reason }
+      return {
+        kind: 'throttled',
+        seconds: retryAfter(text, defaultPauseSeconds, now),
+        reason,
+        isForAll: true,
+      }
     }
     case 401:
     case 403:

@@ -365,6 +365,14 @@ describe('push › apns', () => {
     expect(apns.opened).toBeGreaterThan(opened)
   })
 
+  test('pauses the device alone of which there were too many', async () => {
+    const [busy, idle] = [await register('apns'), await register('apns')]
+    apns.answer = () => [429, { reason: 'TooManyRequests' }, { 'retry-after': '600' }]
+    expect(await attempted(await send(busy))).toMatchObject({ status: 'pending', error_code: null })
+    apns.answer = () => [200]
+    expect(await attempted(await send(idle))).toMatchObject({ status: 'sent' })
+  })
+
   test('is tried again after a connection that broke', async () => {
     const device = await register('apns')
     apns.answer = () => {
@@ -387,14 +395,14 @@ describe('push › apns', () => {
 })
 
 describe('push › web push', () => {
-  async function subscribe() {
+  async function subscribe(origin = browser.url) {
     const subscription = createSubscription()
     const response = await ask('POST', '/devices', {
       app_id: shop,
       user_id: alice,
       provider: 'webpush',
       platform: 'web',
-      token: `${browser.url}/push/${randomUUID()}`,
+      token: `${origin}/push/${randomUUID()}`,
       keys: subscription.keys,
     })
     expect(response.status).toBe(201)
@@ -456,6 +464,16 @@ describe('push › web push', () => {
       error_code: 'unregistered',
     })
     expect(await deviceOf(id)).toMatchObject({ is_active: false })
+  })
+
+  test('pauses the push service that asks for it, and no other', async () => {
+    await using other = await startHttpPush(() => [429, undefined, { 'retry-after': '600' }])
+    const slow = await subscribe(other.url)
+    const first = await send(slow.id)
+    expect(await attempted(first)).toMatchObject({ status: 'pending', error_message: 'HTTP 429' })
+    await attempted(await send(slow.id))
+    expect(other.received).toHaveLength(1)
+    expect(await attempted(await send((await subscribe()).id))).toMatchObject({ status: 'sent' })
   })
 
   const webPushKey = async () => {

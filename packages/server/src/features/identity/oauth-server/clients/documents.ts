@@ -1,0 +1,169 @@
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import type { Outbound, OutboundReply } from '../../../../http/outbound.ts'
+import { ProtocolError } from '../protocol-error.ts'
+import { type ClientMetadata, readClientMetadata } from './client-metadata.ts'
+import type { ClientRow } from './queries.ts'
+import { findDocumentedClient, saveDocumentedClient } from './queries.ts'
+import { isLoopbackRedirect } from './redirect-uri.ts'
+
+/** Bytes; the draft's own recommendation. */
+const sizeLimit = 5 * 1024
+const timeoutMs = 5_000
+const addressLimit = 2048
+
+/** Seconds that a document is used: as its Cache-Control says, within bounds. */
+const lifetime = { least: 60, usual: 3600, most: 86_400 } as const
+
+export interface ClientDocumentsDeps {
+  readonly database: SystemDatabase
+  readonly isEnabled: boolean
+  /** Scopes that such clients may ask for. */
+  readonly permittedScopes: readonly string[]
+  readonly outbound: Outbound
+  /** Where requests to an address go instead; for tests. */
+  readonly reach?: ((url: string) => string) | undefined
+  /** Counts what an address causes to be fetched. @throws AppError too_many_requests */
+  readonly requireFetch: (address: string) => Promise<void>
+}
+
+/**
+ * Clients whose id is the address of a document that describes them
+ * (https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/). Anyone may name any address: what is
+ * fetched is bounded, and never in a private network, unless the server itself is on a loopback address.
+ */
+export class ClientDocuments {
+  readonly #deps: ClientDocumentsDeps
+  /** Documents that are being fetched: of several requests at once one fetches. */
+  readonly #fetching = new Map<string, Promise<ClientRow>>()
+
+  constructor(deps: ClientDocumentsDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * The client that a document describes, fetched anew when it is too old.
+   *
+   * @param address of the caller
+   * @returns undefined for what cannot be the address of a document, or while documents are not read
+   * @throws ProtocolError invalid_client
+   */
+  async find(clientId: string, address: string): Promise<ClientRow | undefined> {
+    if (!this.#deps.isEnabled || !isDocumentAddress(clientId)) return undefined
+    const known = await this.#findUsable(clientId)
+    if (known !== undefined) return known
+    const inFlight = this.#fetching.get(clientId)
+    if (inFlight !== undefined) return await inFlight
+    const fetching = this.#renew(clientId, address).finally(() => this.#fetching.delete(clientId))
+    this.#fetching.set(clientId, fetching)
+    return await fetching
+  }
+
+  /** One whose document need not be fetched. */
+  async #findUsable(clientId: string): Promise<ClientRow | undefined> {
+    const known = await findDocumentedClient(this.#deps.database, clientId)
+    return known?.is_fresh === true || known?.revoked_at instanceof Date ? known : undefined
+  }
+
+  async #renew(clientId: string, address: string): Promise<ClientRow> {
+    // Another request may have finished between the look of this one and now.
+    const known = await this.#findUsable(clientId)
+    if (known !== undefined) return known
+    await this.#deps.requireFetch(address)
+    return await this.#fetch(clientId)
+  }
+
+  async #fetch(clientId: string): Promise<ClientRow> {
+    const { outbound, reach = (url) => url, permittedScopes, database } = this.#deps
+    const reply = await outbound.post({
+      url: reach(clientId),
+      method: 'GET',
+      headers: { accept: 'application/json', 'user-agent': 'basalt' },
+      body: '',
+      timeoutMs,
+      replyLimit: sizeLimit + 1,
+    })
+    const {
+      redirectUris,
+      scopes,
+      name,
+      authentication = 'none',
+    } = describe(readDocument(clientId, reply), permittedScopes)
+    if (authentication !== 'none') throw refuse('token_endpoint_auth_method must be none')
+    const { origin, host } = new URL(clientId)
+    const foreign = redirectUris.find((uri) => new URL(uri).origin !== origin && !isLoopbackRedirect(uri))
+    if (foreign !== undefined) {
+      throw refuse(`redirect_uris must be of ${origin} or of a loopback address: ${foreign}`)
+    }
+    return await saveDocumentedClient(database, {
+      client_id: clientId,
+      name: name ?? host,
+      redirect_uris: redirectUris,
+      scopes,
+      lifetimeSeconds: lifetimeOf(reply),
+    })
+  }
+}
+
+/**
+ * Whether a text is an address of a document, in its normal form: what compares equal is equal, and neither dot segments
+ * nor another spelling of the host name one document twice.
+ */
+export function isDocumentAddress(text: string): boolean {
+  if (!text.startsWith('https://') || text.length > addressLimit || text.includes('#')) return false
+  const url = URL.parse(text)
+  return url !== null && url.href === text && url.username === '' && url.password === ''
+}
+
+function readDocument(clientId: string, reply: OutboundReply): Readonly<Record<string, unknown>> {
+  const { status, error, headers, text } = reply
+  if (error !== undefined || status === undefined) throw refuse(error ?? 'no answer')
+  if (status !== 200) throw refuse(`status ${status} instead of 200`)
+  const type =
+    String(headers['content-type'] ?? '')
+      .split(';', 1)[0]
+      ?.trim()
+      .toLowerCase() ?? ''
+  if (!/^application\/([\w.!#$&^-]+\+)?json$/.test(type))
+    throw refuse('its content type must be application/json')
+  if (Buffer.byteLength(text) > sizeLimit) throw refuse(`it is longer than ${sizeLimit} bytes`)
+  const document = parseObject(text)
+  if (document === undefined) throw refuse('it is no JSON object')
+  if (document.client_id !== clientId) throw refuse('its client_id must be its own address')
+  if ('client_secret' in document || 'client_secret_expires_at' in document) {
+    throw refuse('it must not have a client_secret')
+  }
+  return document
+}
+
+function describe(document: Readonly<Record<string, unknown>>, permitted: readonly string[]): ClientMetadata {
+  try {
+    return readClientMetadata(document, permitted)
+  } catch (error) {
+    throw error instanceof ProtocolError ? refuse(error.message) : error
+  }
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    // An object that JSON describes has members by name.
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 9111 §5.2.2. */
+function lifetimeOf({ headers }: OutboundReply): number {
+  const control = String(headers['cache-control'] ?? '').toLowerCase()
+  if (/\bno-(store|cache)\b/.test(control)) return lifetime.least
+  const [, seconds] = /\bmax-age="?(\d{1,9})/.exec(control) ?? []
+  if (seconds === undefined) return lifetime.usual
+  return Math.min(lifetime.most, Math.max(lifetime.least, Number(seconds)))
+}
+
+function refuse(problem: string): ProtocolError {
+  return new ProtocolError('invalid_client', `client metadata document: ${problem}`)
+}

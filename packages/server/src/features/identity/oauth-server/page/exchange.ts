@@ -1,0 +1,276 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { addressKey } from '../../../../http/client-address.ts'
+import type { PendingIdentity, UserIdentity } from '../../../../http/identity.ts'
+import { AppError } from '../../../../lib/errors.ts'
+import { endSession, requestMagicLink, requestSmsCode } from '../../accounts/index.ts'
+import { challengeSentCode, challengeTotp, describeFactors } from '../../mfa/index.ts'
+import { beginDiscoverableSignIn, challengePasskey } from '../../passkeys/index.ts'
+import { approve, issueConsented } from '../authorize/consent.ts'
+import { codeAddress, denied, errorAddress } from '../authorize/redirect.ts'
+import { checkRequest, readQuery, requireTarget } from '../authorize/request.ts'
+import { ProtocolError } from '../protocol-error.ts'
+import type { PageContext } from './context.ts'
+import { PageCookie } from './cookie.ts'
+import { PageReply } from './reply.ts'
+import { firstSteps, type SignedIn, secondSteps, text } from './sign-in.ts'
+import {
+  type Asked,
+  type AskedPasskey,
+  consentView,
+  faultView,
+  linkView,
+  phoneCodeView,
+  secondFactorView,
+  signInView,
+} from './views.ts'
+
+/** One request to the page, and its answer. */
+export class Exchange {
+  readonly cookie: PageCookie
+  readonly #context: PageContext
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
+  readonly #page: PageReply
+
+  constructor(context: PageContext, request: FastifyRequest, reply: FastifyReply) {
+    this.cookie = new PageCookie(context.oauth.publicBaseUrl())
+    this.#context = context
+    this.#request = request
+    this.#reply = reply
+    this.#page = new PageReply(reply, context.oauth.appName)
+  }
+
+  /** What is asked for; otherwise answers why not, to the client if that is known (RFC 6749 §4.1.2.1). */
+  async check(query: string): Promise<Asked | undefined> {
+    const { oauth } = this.#context
+    try {
+      return {
+        request: await checkRequest(oauth, readQuery(query), addressKey(this.#request)),
+        query,
+        appName: oauth.appName,
+      }
+    } catch (error) {
+      if (error instanceof AppError && error.status === 429) {
+        void this.#reply.headers(error.extras.headers ?? {})
+        this.#page.send(faultView(error.message), [], error.status)
+        return undefined
+      }
+      if (!(error instanceof ProtocolError)) throw error
+      const address = error.code === 'invalid_client' ? undefined : await this.#addressOf(query, error)
+      if (address === undefined) this.#page.send(faultView(error.message), [], error.status)
+      else this.#page.lead(address)
+      return undefined
+    }
+  }
+
+  async #addressOf(query: string, error: ProtocolError): Promise<string | undefined> {
+    const { oauth } = this.#context
+    try {
+      const target = await requireTarget(oauth, readQuery(query), addressKey(this.#request))
+      return errorAddress(oauth, target, error)
+    } catch (fault) {
+      if (fault instanceof ProtocolError) return undefined
+      throw fault
+    }
+  }
+
+  /** Takes a form of the page. */
+  async take(asked: Asked, form: URLSearchParams): Promise<FastifyReply> {
+    const token = this.cookie.read(this.#request)
+    if (token === undefined) {
+      this.cookie.begin(this.#reply)
+      return await this.showSignIn(
+        asked,
+        'The page was open for too long, or cookies are refused. Try again.',
+      )
+    }
+    const step = form.get('step') ?? ''
+    const given = { form, request: this.#request }
+    const first = Object.hasOwn(firstSteps, step) ? firstSteps[step] : undefined
+    if (first !== undefined) {
+      return await this.#page.attempt(
+        async () => await this.#goOn(asked, await first(this.#context, given)),
+        (problem) => this.#showFirstAgain(asked, step, form, problem),
+      )
+    }
+    if (step === 'mail' || step === 'phone') return await this.#sendFirst(asked, step, form)
+    const verdict = await this.#context.sessions.verify(token)
+    if ('pending' in verdict && verdict.pending !== undefined) {
+      return await this.#takeSecond(asked, verdict.pending, step, form)
+    }
+    if (!('identity' in verdict) || verdict.identity.kind !== 'user' || step !== 'consent') {
+      this.cookie.begin(this.#reply)
+      return await this.showSignIn(asked, 'The sign-in has expired. Try again.')
+    }
+    return await this.#decide(asked, verdict.identity, form.get('decision'))
+  }
+
+  /** Sends the browser to a sign-in provider, from the page only: no other site begins it. */
+  async leadToProvider(asked: Asked, provider: string): Promise<FastifyReply> {
+    const { providers } = this.#context
+    if (this.cookie.read(this.#request) === undefined) {
+      this.cookie.begin(this.#reply)
+      return await this.showSignIn(asked)
+    }
+    return await this.#page.attempt(
+      () => providers.start(provider, asked.query, this.#request, this.#reply),
+      (problem) => this.showSignIn(asked, problem),
+    )
+  }
+
+  /** After the provider. The cookie of the page does not come along from another site, and is set anew. */
+  async resume(asked: Asked, outcome: SignedIn | AppError): Promise<FastifyReply> {
+    return await this.#page.attempt(
+      async () => {
+        if (outcome instanceof AppError) throw outcome
+        return await this.#goOn(asked, outcome)
+      },
+      (problem) => {
+        this.cookie.begin(this.#reply)
+        return this.showSignIn(asked, problem)
+      },
+    )
+  }
+
+  async showSignIn(asked: Asked, problem?: string): Promise<FastifyReply> {
+    const { settings } = this.#context.passkeys.mfa.accounts
+    const { magic_link_enabled: hasMail, sms_enabled: hasSms } = settings.current
+    const passkey = await this.#askPasskey('passkey', () =>
+      beginDiscoverableSignIn(this.#context.passkeys, addressKey(this.#request)),
+    )
+    const providers = this.#context.providers.list()
+    const view = { asked, problem, hasMail, hasSms, passkey, providers }
+    return this.#page.send(signInView(view), [asked.request.redirectUri])
+  }
+
+  async #sendFirst(asked: Asked, step: 'mail' | 'phone', form: URLSearchParams): Promise<FastifyReply> {
+    const { accounts } = this.#context.passkeys.mfa
+    const address = addressKey(this.#request)
+    return await this.#page.attempt(
+      async () => {
+        if (step === 'mail') {
+          await requestMagicLink(accounts, text(form, 'email'), address)
+          return this.#page.send(linkView(asked), [asked.request.redirectUri])
+        }
+        const phone = text(form, 'phone')
+        await requestSmsCode(accounts, phone, address)
+        return this.#page.send(phoneCodeView(asked, phone), [asked.request.redirectUri])
+      },
+      (problem) => this.showSignIn(asked, problem),
+    )
+  }
+
+  async #showFirstAgain(
+    asked: Asked,
+    step: string,
+    form: URLSearchParams,
+    problem: string,
+  ): Promise<FastifyReply> {
+    const targets = [asked.request.redirectUri]
+    if (step === 'link') return this.#page.send(linkView(asked, problem), targets)
+    if (step === 'phone-code')
+      return this.#page.send(phoneCodeView(asked, form.get('phone') ?? '', problem), targets)
+    return await this.showSignIn(asked, problem)
+  }
+
+  /** After a factor has passed: to the next one, to the consent, or back to the client. */
+  async #goOn(asked: Asked, signedIn: SignedIn): Promise<FastifyReply> {
+    const token = 'mfa_pending' in signedIn ? signedIn.mfa_token : signedIn.token
+    const verdict = await this.#context.sessions.verify(token)
+    if ('pending' in verdict && verdict.pending !== undefined) {
+      this.cookie.set(this.#reply, token)
+      return await this.#showSecond(asked, verdict.pending)
+    }
+    if (!('identity' in verdict) || verdict.identity.kind !== 'user') return await this.showSignIn(asked)
+    const { identity } = verdict
+    const { oauth } = this.#context
+    const code = await issueConsented(oauth, asked.request, identity.userId)
+    if (code !== undefined) return await this.#leave(identity, codeAddress(oauth, asked.request, code))
+    this.cookie.set(this.#reply, token)
+    return this.#page.send(consentView(asked, identity.email), [asked.request.redirectUri])
+  }
+
+  async #takeSecond(
+    asked: Asked,
+    pending: PendingIdentity,
+    step: string,
+    form: URLSearchParams,
+  ): Promise<FastifyReply> {
+    const { mfa } = this.#context.passkeys
+    const again = (problem: string) => this.#showSecond(asked, pending, problem)
+    if (step === 'send-email' || step === 'send-sms') {
+      const method = step === 'send-email' ? 'email' : 'sms'
+      return await this.#page.attempt(async () => {
+        const challengeId = await challengeSentCode(mfa, pending, method)
+        return await this.#showSecond(asked, pending, undefined, { method, challengeId })
+      }, again)
+    }
+    const second = Object.hasOwn(secondSteps, step) ? secondSteps[step] : undefined
+    if (second === undefined) return await this.#showSecond(asked, pending)
+    return await this.#page.attempt(
+      async () =>
+        await this.#goOn(asked, await second(this.#context, pending, { form, request: this.#request })),
+      again,
+    )
+  }
+
+  async #showSecond(
+    asked: Asked,
+    pending: PendingIdentity,
+    problem?: string,
+    sent?: { readonly method: string; readonly challengeId: string },
+  ): Promise<FastifyReply> {
+    const { passkeys } = this.#context
+    const { mfa } = passkeys
+    const factors = await describeFactors(mfa, pending.userId)
+    const has = (method: string) => factors.some((factor) => factor.method === method)
+    const totp = has('totp') ? await optional(() => challengeTotp(mfa, pending)) : undefined
+    const passkey = has('webauthn')
+      ? await this.#askPasskey('second-passkey', () => challengePasskey(passkeys, pending))
+      : undefined
+    const view = { asked, problem, factors, totpChallengeId: totp?.challenge_id, sent, passkey }
+    return this.#page.send(secondFactorView(view), [asked.request.redirectUri])
+  }
+
+  async #decide(asked: Asked, identity: UserIdentity, decision: string | null): Promise<FastifyReply> {
+    const { oauth } = this.#context
+    const { request } = asked
+    if (decision === 'deny') return await this.#leave(identity, errorAddress(oauth, request, denied()))
+    if (decision !== 'approve') {
+      return this.#page.send(consentView(asked, identity.email), [request.redirectUri])
+    }
+    return await this.#leave(
+      identity,
+      codeAddress(oauth, request, await approve(oauth, request, identity.userId)),
+    )
+  }
+
+  /** Ends the session of the page and leads to the client. */
+  async #leave({ sessionId }: UserIdentity, address: string): Promise<FastifyReply> {
+    const { accounts } = this.#context.passkeys.mfa
+    if (sessionId !== undefined && (await endSession(accounts.database, sessionId))) {
+      accounts.endedSessions.add(sessionId)
+    }
+    this.cookie.clear(this.#reply)
+    return this.#page.lead(address)
+  }
+
+  async #askPasskey(
+    step: string,
+    ask: () => Promise<{ readonly challenge_id: string; readonly options: object }>,
+  ): Promise<AskedPasskey | undefined> {
+    if (!this.#context.passkeys.mfa.accounts.settings.current.webauthn_enabled) return undefined
+    const asked = await optional(ask)
+    return asked && { step, ...asked }
+  }
+}
+
+/** Undefined for what is not available now, such as a factor that was switched off. */
+async function optional<Result>(ask: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) return undefined
+    throw error
+  }
+}

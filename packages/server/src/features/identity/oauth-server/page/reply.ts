@@ -1,0 +1,50 @@
+import type { FastifyReply } from 'fastify'
+import { translateDatabaseFailure } from '../../../../database/errors.ts'
+import { sendPage } from '../../../../http/send-page.ts'
+import { AppError } from '../../../../lib/errors.ts'
+import { createPage } from '../../../../lib/page.ts'
+import { passkeyScript } from './passkey-script.ts'
+
+/** How the page answers one request. */
+export class PageReply {
+  readonly #reply: FastifyReply
+  readonly #appName: string
+
+  constructor(reply: FastifyReply, appName: string) {
+    this.#reply = reply
+    this.#appName = appName
+  }
+
+  /** 303: the browser must not post its form again (RFC 9700 §4.12). */
+  lead(address: string): FastifyReply {
+    return this.#reply.code(303).header('cache-control', 'no-store').header('location', address).send()
+  }
+
+  /** What a person did wrong is said on the page; a fault of ours is answered and logged as everywhere. */
+  async attempt(
+    work: () => Promise<FastifyReply>,
+    again: (problem: string) => Promise<FastifyReply>,
+  ): Promise<FastifyReply> {
+    try {
+      return await work()
+    } catch (thrown) {
+      const error = thrown instanceof AppError ? thrown : translateDatabaseFailure(thrown)
+      if (error === undefined || error.status === 500) throw thrown
+      void this.#reply.code(error.status).headers(error.extras.headers ?? {})
+      return await again(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`)
+    }
+  }
+
+  /** @param redirectUris where forms of the page may lead */
+  send(body: string, redirectUris: readonly string[], status?: number): FastifyReply {
+    const reply = this.#reply.header('cache-control', 'no-store').header('referrer-policy', 'same-origin')
+    const page = createPage({
+      title: 'Give access',
+      application: this.#appName,
+      body: `<div class="narrow">\n<h1>Give access</h1>\n${body}\n</div>`,
+      formTargets: redirectUris.map((uri) => new URL(uri).origin),
+      ...(body.includes('data-passkey') ? { script: passkeyScript } : {}),
+    })
+    return sendPage(status === undefined ? reply : reply.code(status), page)
+  }
+}

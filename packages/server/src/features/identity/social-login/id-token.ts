@@ -1,0 +1,44 @@
+import { createPublicKey, verify } from 'node:crypto'
+import { type Json, objectOf } from './providers/provider.ts'
+
+/** Clocks of provider and server may differ by this much. */
+const toleranceSeconds = 30
+
+/**
+ * The claims of an id_token that an application brings (OpenID Connect Core §3.1.3.7). Whom it was issued to is for the
+ * caller to compare.
+ *
+ * @param keys of the issuer, as its JWKS lists them
+ * @returns undefined for what the issuer has not signed, or what has expired
+ */
+export function verifyIdToken(
+  token: string,
+  { keys, issuer, now }: { readonly keys: readonly Json[]; readonly issuer: string; readonly now: Date },
+): Json | undefined {
+  const parts = token.split('.')
+  const [header = '', payload = '', signature = ''] = parts
+  const { alg, kid } = readPart(header)
+  // One algorithm, never the token's choice (RFC 8725 §3.1); of keys only those of the issuer.
+  if (parts.length !== 3 || alg !== 'RS256') return undefined
+  const key = keys.find((each) => each.kid === kid && each.kty === 'RSA')
+  if (key === undefined) return undefined
+  const publicKey = createPublicKey({
+    key: { kty: 'RSA', n: String(key.n), e: String(key.e) },
+    format: 'jwk',
+  })
+  const content = Buffer.from(`${header}.${payload}`)
+  if (!verify('sha256', content, publicKey, Buffer.from(signature, 'base64url'))) return undefined
+  const claims = readPart(payload)
+  const seconds = now.getTime() / 1000
+  const isCurrent = typeof claims.exp === 'number' && claims.exp + toleranceSeconds > seconds
+  const isIssued = typeof claims.iat === 'number' && claims.iat - toleranceSeconds < seconds
+  return claims.iss === issuer && isCurrent && isIssued ? claims : undefined
+}
+
+function readPart(part: string): Json {
+  try {
+    return objectOf(JSON.parse(Buffer.from(part, 'base64url').toString('utf8')))
+  } catch {
+    return {}
+  }
+}
