@@ -1,5 +1,5 @@
 import { databaseErrorTable } from './database/errors.ts'
-import { collectionErrorTable } from './features/data/collections/index.ts'
+import { collectionErrorTable, importErrorTable } from './features/data/collections/index.ts'
 import { embeddingErrorTable } from './features/data/embedding-provider/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { procedureErrorTable } from './features/data/procedures/index.ts'
@@ -40,6 +40,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
   Database: databaseErrorTable,
   Collections: collectionErrorTable,
+  Import: importErrorTable,
   Embeddings: embeddingErrorTable,
   Procedures: procedureErrorTable,
   Administration: adminErrorTable,

@@ -29,6 +29,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'api-keys': ['audit', 'opaque-tokens'],
   apps: ['audit'],
   'auth-settings': ['audit'],
+  collections: ['throttle'],
   embeddings: ['audit', 'embedding-provider', 'jobs', 'outbox'],
   jobs: ['audit', 'queue'],
   mail: ['audit', 'throttle'],

@@ -165,6 +165,9 @@ describe('without anything', () => {
         export_max_rows: 1_000_000,
         export_timeout: 3600,
         max_exports: 4,
+        import_max_size_mb: 50,
+        import_max_rows: 100_000,
+        import_timeout: 300,
       },
       email: {
         backend: 'log',

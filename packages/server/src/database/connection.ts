@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { CopiedRows, type CopiedRowsOptions } from './copied-rows.ts'
+import { CopyIn } from './copy-in.ts'
 import { CopyOut } from './copy-out.ts'
 import { ConnectionLost } from './failures.ts'
 import { type Answer, type Call, Message, type Receiver } from './message.ts'
@@ -172,6 +173,11 @@ export class Connection {
   /** Runs a COPY to the client and what ends its transaction; the stream has the rows. */
   copyRows(command: string, options: CopiedRowsOptions): CopiedRows {
     return this.#client.query(new CopiedRows(command, options))
+  }
+
+  /** Runs a `copy … from stdin` with the rows of the source. @throws what {@link CopyIn.ended} does */
+  async copyIn(command: string, source: AsyncIterable<Buffer>): Promise<void> {
+    await this.#client.query(new CopyIn(command, source)).ended
   }
 
   /** Says goodbye and waits until the socket is closed. */

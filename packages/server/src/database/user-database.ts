@@ -35,7 +35,22 @@ const refuseWrites: Call = {
 }
 const commit: Call = { statement: statement('commit'), values: [] }
 
-const limitStatements = statement(`select set_config('statement_timeout', $1, true)`)
+const begin: Call = { statement: statement('begin isolation level read committed'), values: [] }
+const changeSetting = statement('select set_config($1, $2, true)')
+
+type Settings = Readonly<Record<string, string>>
+
+/** A transaction of a caller that takes several messages. */
+export interface UserTransaction {
+  /**
+   * Runs the steps in one message, as the caller unless they say otherwise.
+   *
+   * @throws StatementFailed with the index of the failing step; the transaction goes on from a savepoint
+   */
+  run(steps: readonly Step[]): Promise<readonly Answer[]>
+  /** Runs a `copy … from stdin` as the login role. */
+  copyAsLogin(command: string, source: AsyncIterable<Buffer>): Promise<void>
+}
 
 /** What a program may do with the data of the user it acts for. */
 export interface Grant {
@@ -113,7 +128,7 @@ export interface RunOptions {
 }
 
 /** A serialization failure or a deadlock: nothing happened, another attempt may succeed. */
-const conflictCodes = new Set(['40001', '40P01'])
+export const conflictCodes = new Set(['40001', '40P01'])
 const conflictAttempts = 4
 /** The backend is ending: administrator's command, crash of a sibling, start-up. */
 const endingCodes = new Set(['57P01', '57P02', '57P03'])
@@ -197,8 +212,55 @@ export class UserDatabase {
   async begin(connection: Connection, scope: CallerScope, timeoutMs: number): Promise<void> {
     await connection.script('begin')
     // In this order: behind a pooler the context has the timeout of requests.
-    const timeout = { statement: limitStatements, values: [String(Math.round(timeoutMs))] }
+    const timeout = {
+      statement: changeSetting,
+      values: ['statement_timeout', String(Math.round(timeoutMs))],
+    }
     await connection.send([this.#contextOf(scope, undefined), timeout])
+  }
+
+  /**
+   * Runs the work as the caller in a transaction of several messages: committed when it returns, rolled back when it
+   * throws. For what takes longer than a request may, on a connection beside the pools.
+   *
+   * @param settings of the transaction, such as another `statement_timeout`
+   */
+  async transaction<Result>(
+    connection: Connection,
+    scope: CallerScope,
+    { origin, settings = {} }: { readonly origin?: Origin | undefined; readonly settings?: Settings },
+    work: (transaction: UserTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const run = async (steps: readonly Step[]): Promise<readonly Answer[]> => {
+      const message = placeSteps(scope, steps)
+      try {
+        const answers = await connection.send(message.calls)
+        return message.places.map((place) => answers[place] ?? noAnswer)
+      } catch (error) {
+        throw locateFailure(error, message)
+      }
+    }
+    try {
+      await connection.send([begin, this.#contextOf(scope, origin)])
+      for (const [name, value] of Object.entries(settings)) {
+        await connection.send([{ statement: changeSetting, values: [name, value] }])
+      }
+      const result = await work({
+        run,
+        copyAsLogin: async (command, source) => {
+          await connection.send([becomeLogin])
+          await connection.copyIn(command, source)
+          const role = roleOf(scope)
+          if (role !== undefined) await connection.send([role])
+        },
+      })
+      await connection.send([commit])
+      return result
+    } catch (error) {
+      // A connection whose rollback fails is in an unknown state and must not be used again.
+      await connection.script('rollback').catch(() => connection.destroy())
+      throw error
+    }
   }
 
   #attempt(message: Assembled, options: RunOptions, attempt: number): Promise<readonly Answer[]> {
@@ -222,26 +284,14 @@ export class UserDatabase {
     })
   }
 
-  /** Puts the context before the steps, and changes of the role around those of the login role. */
+  /** Puts the context before the steps. */
   #assemble(
     scope: CallerScope,
     steps: readonly Step[],
     { origin, isReadOnly = false }: Partial<RunOptions> = {},
   ): Assembled {
-    const calls: Call[] = [this.#contextOf(scope, origin)]
-    if (isReadOnly) calls.push(refuseWrites)
-    const role = scope.kind === 'unrestricted' ? undefined : becomeRole[scope.kind]
-    const places: number[] = []
-    let isLogin = false
-    for (const step of steps) {
-      const wantsLogin = role !== undefined && step.asLogin === true
-      if (role !== undefined && wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : role)
-      isLogin = wantsLogin
-      places.push(calls.push(step) - 1)
-    }
-    // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
-    if (role !== undefined && isLogin) calls.push(role)
-    return { calls, steps, places }
+    const context = this.#contextOf(scope, origin)
+    return placeSteps(scope, steps, isReadOnly ? [context, refuseWrites] : [context])
   }
 
   #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
@@ -256,6 +306,28 @@ export class UserDatabase {
     if (kind === 'caller') return this.#callerContext
     return kind === 'anonymous' ? this.#anonymousContext : this.#unrestrictedContext
   }
+}
+
+/** Undefined for the login role. */
+function roleOf({ kind }: CallerScope): Call | undefined {
+  return kind === 'unrestricted' ? undefined : becomeRole[kind]
+}
+
+/** Puts changes of the role around the steps of the login role. @param before calls that come first */
+function placeSteps(scope: CallerScope, steps: readonly Step[], before: readonly Call[] = []): Assembled {
+  const calls: Call[] = [...before]
+  const role = roleOf(scope)
+  const places: number[] = []
+  let isLogin = false
+  for (const step of steps) {
+    const wantsLogin = role !== undefined && step.asLogin === true
+    if (role !== undefined && wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : role)
+    isLogin = wantsLogin
+    places.push(calls.push(step) - 1)
+  }
+  // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
+  if (role !== undefined && isLogin) calls.push(role)
+  return { calls, steps, places }
 }
 
 /** The statement that a transaction begins with. */

@@ -76,6 +76,7 @@ const rows = {
     '/api/collections/:table': 'POST PATCH DELETE',
     '/api/collections/:table/:id': 'PATCH DELETE',
     '/api/collections/:table/batch': 'POST',
+    '/api/collections/:table/import': 'POST',
   },
   procedure: {
     '/api/rpc/:procedure': 'POST',

@@ -28,4 +28,7 @@ export const apiConfig = Type.Object({
     1,
     100,
   ),
+  import_max_size_mb: integer(50, 'Largest body of an import, in MiB.', 1, 10_240),
+  import_max_rows: integer(100_000, 'Rows of an import at most.', 1, 100_000_000),
+  import_timeout: integer(300, 'Seconds an import may work in the database.', 1, 86_400),
 })

@@ -40,7 +40,7 @@ export const collectionErrorTable = {
   unsupportedParameter: {
     status: 400,
     message: (name: string) => `unsupported parameter "${name}"`,
-    help: 'This server does not have the feature that the parameter asks for.',
+    help: 'The parameter cannot be combined with the others of the request.',
   },
   searchNotSupported: {
     status: 400,

@@ -7,6 +7,7 @@ export { compileSelectList, relationName } from './compile/record.ts'
 export { compileConditions } from './compile/rows.ts'
 export { compileMatch, compileRank, compileTrigramKeys, compileVector } from './compile/search.ts'
 export { collectionErrorTable } from './errors.ts'
+export { importErrorTable } from './import/errors.ts'
 export { formatPage } from './list-page.ts'
 export { parseListQuery } from './parse/list-query.ts'
 export { findTextFault, requireFittingValue } from './parse/values.ts'
@@ -33,15 +34,24 @@ export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-i
 export { fill, StatementCache, type Template } from './statements.ts'
 
 import type { Feature } from '../../../feature.ts'
+import { importRoutes } from './import/routes.ts'
+import { createImporter, type ImportDeps } from './import/service.ts'
 import { collectionRoutes } from './routes.ts'
 import { type CollectionDeps, createCollectionService } from './service.ts'
 
 /** The REST API over every exposed table. */
-export function collections(deps: CollectionDeps): Feature {
+export function collections({
+  imports,
+  ...deps
+}: CollectionDeps & { readonly imports: ImportDeps }): Feature {
   const service = createCollectionService(deps)
+  const importer = createImporter(imports)
   return {
     name: 'collections',
-    routes: (app) => collectionRoutes(app, service, deps.catalog),
+    routes(app) {
+      collectionRoutes(app, service, deps.catalog)
+      importRoutes(app, importer, deps.catalog)
+    },
     stop: () => service.stop(),
   }
 }

@@ -3,6 +3,20 @@ import { identityOf } from '../../../http/authentication.ts'
 import { addressKey } from '../../../http/client-address.ts'
 import type { Caller } from './caller.ts'
 
+/** What the routes of the collections read from a request. */
+
+export interface CollectionRoute {
+  Params: { table: string }
+}
+
+export interface FacetRoute {
+  Params: { table: string; column: string }
+}
+
+export interface RecordRoute {
+  Params: { table: string; id: string }
+}
+
 export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
   const { kind, scope, appId, keyId = '' } = identityOf(request)
   return {
@@ -25,6 +39,12 @@ function untilDisconnected({ raw }: FastifyReply): AbortSignal {
 export function queryOf(request: FastifyRequest): string {
   const start = request.url.indexOf('?')
   return start === -1 ? '' : request.url.slice(start + 1)
+}
+
+/** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
+export function idOf(request: FastifyRequest): string {
+  const [path = ''] = request.url.split('?', 1)
+  return path.split('/')[4] ?? ''
 }
 
 /** The body as sent. */

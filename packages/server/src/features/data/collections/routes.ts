@@ -1,10 +1,17 @@
-import type { FastifyRequest } from 'fastify'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { acceptJsonText } from '../../../http/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { addExportRoutes } from './export-routes.ts'
 import { createAdmission, isAnyWritable, isOpenFor } from './public-access.ts'
-import { bodyOf, callerOf, queryOf } from './request.ts'
+import {
+  bodyOf,
+  type CollectionRoute,
+  callerOf,
+  type FacetRoute,
+  idOf,
+  queryOf,
+  type RecordRoute,
+} from './request.ts'
 import { routeSchemas as schemas } from './schemas.ts'
 import type { CollectionService } from './service.ts'
 
@@ -230,22 +237,4 @@ export function collectionRoutes(app: HttpServer, service: CollectionService, ca
           .send(await service.batchAcross(callerOf(request, reply), bodyOf(request), queryOf(request))),
     )
   })
-}
-
-interface CollectionRoute {
-  Params: { table: string }
-}
-
-interface FacetRoute {
-  Params: { table: string; column: string }
-}
-
-interface RecordRoute {
-  Params: { table: string; id: string }
-}
-
-/** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
-function idOf(request: FastifyRequest): string {
-  const [path = ''] = request.url.split('?', 1)
-  return path.split('/')[4] ?? ''
 }

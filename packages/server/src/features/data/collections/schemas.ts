@@ -119,6 +119,19 @@ export const rowsQuery = {
       description: 'With `fuzzy=true`: trigram similarity that counts as a match.',
     }),
   ),
+  near: Type.Optional(
+    Type.String({
+      description:
+        '`column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column.',
+    }),
+  ),
+  within: Type.Optional(
+    Type.String({ description: '`column,{…}`: within this polygon or these polygons, as GeoJSON.' }),
+  ),
+  intersects: Type.Optional(
+    Type.String({ description: '`column,{…}`: touching this geometry, as GeoJSON.' }),
+  ),
+  bbox: Type.Optional(Type.String({ description: '`column,minLng,minLat,maxLng,maxLat`: in this box.' })),
 }
 
 export const sort = Type.Optional(
@@ -130,7 +143,12 @@ const listQuery = Type.Object({
   highlight: Type.Optional(
     Type.Boolean({ description: '`true` adds `_highlight` and `_highlightResult` to what was found.' }),
   ),
-  sort,
+  sort: Type.Optional(
+    Type.String({
+      description:
+        'Comma-separated columns; `-` sorts descending. First perhaps `column.distance(lng,lat)`, nearest first, which adds `_distance`.',
+    }),
+  ),
   page: Type.Optional(Type.Integer({ default: 1 })),
   perPage: Type.Optional(Type.Integer({ default: 20, minimum: 1, maximum: 500 })),
   skipTotal: Type.Optional(Type.Boolean({ description: '`true` leaves out the count.' })),

@@ -18,6 +18,9 @@ export interface SchemaDocument {
   readonly hasPostGIS: boolean
   readonly postGISVersion?: string
   readonly hasPostGISRaster: boolean
+  readonly postGISRasterVersion?: string
+  /** Names of the extensions of PostGIS that are installed. */
+  readonly postGISExtensions?: readonly string[]
   readonly hasPgVector: boolean
   readonly hasPgTrgm: boolean
   readonly builtAt: string
@@ -35,6 +38,7 @@ export function describeCatalog(
 ): SchemaDocument {
   const view = viewer === 'caller' ? callerView(catalog, tables) : wholeView
   const postGis = catalog.extensions.get('postgis')
+  const raster = catalog.extensions.get('postgis_raster')
   return {
     tables: Object.fromEntries(
       [...catalog.relations.values()]
@@ -53,11 +57,17 @@ export function describeCatalog(
     schemas: catalog.schemas,
     hasPostGIS: postGis !== undefined,
     ...(postGis === undefined ? {} : { postGISVersion: postGis }),
-    hasPostGISRaster: catalog.extensions.has('postgis_raster'),
+    hasPostGISRaster: raster !== undefined,
+    ...(raster === undefined ? {} : { postGISRasterVersion: raster }),
+    ...unlessEmpty('postGISExtensions', postGisExtensions(catalog)),
     hasPgVector: catalog.extensions.has('vector'),
     hasPgTrgm: catalog.extensions.has('pg_trgm'),
     builtAt: catalog.builtAt.toISOString(),
   }
+}
+
+function postGisExtensions({ extensions }: Catalog): readonly string[] {
+  return [...extensions.keys()].filter((name) => /^postgis(_|$)/.test(name)).sort()
 }
 
 /** What of the catalog a caller sees. What names something unseen is left out with it. */
@@ -215,6 +225,6 @@ function describeFunction(item: DatabaseFunction): object {
   }
 }
 
-function unlessEmpty(name: string, items: readonly object[]): object {
+function unlessEmpty(name: string, items: readonly unknown[]): object {
   return items.length === 0 ? {} : { [name]: items }
 }

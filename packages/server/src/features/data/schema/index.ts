@@ -19,6 +19,8 @@ const schemaDocument = Type.Object({
   hasPostGIS: Type.Boolean(),
   postGISVersion: Type.Optional(Type.String()),
   hasPostGISRaster: Type.Boolean(),
+  postGISRasterVersion: Type.Optional(Type.String()),
+  postGISExtensions: Type.Optional(Type.Array(Type.String())),
   hasPgVector: Type.Boolean(),
   hasPgTrgm: Type.Boolean(),
   builtAt: Type.String(),

@@ -20,6 +20,7 @@ describe('a list', () => {
       fields: undefined,
       expand: [],
       filter: undefined,
+      spatial: [],
       sort: [],
       perPage: 20,
       paging: { kind: 'offset', page: 1, total: 'exact' },
@@ -42,6 +43,7 @@ describe('a list', () => {
     })
     expect(parseListQuery(text)).toEqual({
       fields: ['a', 'b'],
+      spatial: [],
       expand: [['album', 'artist'], ['genre']],
       filter: expect.objectContaining({ column: 'id', operator: '=', value: { kind: 'number', text: '1' } }),
       sort: [

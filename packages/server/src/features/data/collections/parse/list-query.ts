@@ -1,6 +1,7 @@
 import { collectionErrors } from '../errors.ts'
 import { type AggregateQuery, aggregateParameters, parseAggregate } from './aggregate.ts'
 import { type Cursor, parseCursor } from './cursor.ts'
+import { type DistanceSort, takeDistanceSort } from './distance-sort.ts'
 import { type FacetsQuery, facetParameters, parseFacets } from './facets.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 import { type Parameters, readParameters } from './parameters.ts'
@@ -11,6 +12,8 @@ import { parseVector, type VectorQuery, vectorParameters } from './vector.ts'
 export interface ListQuery extends RecordQuery, RowsQuery {
   /** Undefined: sorted by columns. */
   readonly vector: VectorQuery | undefined
+  /** Sorts before the terms of `sort`. */
+  readonly distance: DistanceSort | undefined
   readonly sort: readonly SortTerm[]
   readonly perPage: number
   readonly paging:
@@ -56,18 +59,13 @@ const listParameters = [
   ...aggregateParameters,
 ]
 
-/** Parameters of features that this server does not have. */
-const unsupportedParameters = [...['near', 'within', 'intersects', 'bbox']]
-
 /**
  * Reads the query string of a list, or of an aggregate over its rows.
  *
  * @throws AppError naming the parameter and what was expected
  */
 export function parseListQuery(queryString: string): ListQuery | AggregateListQuery {
-  const parameters = readParameters(queryString, [...listParameters, ...unsupportedParameters])
-  const unsupported = unsupportedParameters.find((name) => parameters[name] !== undefined)
-  if (unsupported !== undefined) throw collectionErrors.unsupportedParameter(unsupported)
+  const parameters = readParameters(queryString, listParameters)
   const aggregate = parseAggregate(parameters)
   const rows = readRowsQuery(parameters)
   if (aggregate !== undefined) {
@@ -75,11 +73,13 @@ export function parseListQuery(queryString: string): ListQuery | AggregateListQu
     return { ...rows, aggregate }
   }
   const facets = parseFacets(parameters)
+  const { distance, rest } = takeDistanceSort(parameters.sort ?? '')
   return {
     ...readRecordQuery(parameters),
     ...rows,
     vector: parseVector(parameters),
-    sort: parseSort(parameters.sort ?? ''),
+    distance,
+    sort: parseSort(rest),
     ...parsePage(parameters),
     facets,
   }

@@ -28,7 +28,7 @@ export function planExport(
     isForSpreadsheet,
     rows,
     columns: columns === undefined ? visibleColumns(relation, context.reader) : [...new Set(columns)],
-    order: planOrder(relation, sort, searchOf(rows)).keys,
+    order: planOrder(relation, sort, { search: searchOf(rows) }).keys,
     maxRows,
   }
 }

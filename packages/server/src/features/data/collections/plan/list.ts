@@ -6,11 +6,14 @@ import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
 import { planRecord, type RecordPlan, relationsOf } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan, relationsOfRows, searchOf } from './rows.ts'
 import { requireHighlightable, type SearchPlan } from './search.ts'
+import { type DistancePlan, planDistance } from './spatial.ts'
 
 export interface ListPlan {
   readonly record: RecordPlan
   readonly rows: RowsPlan
   readonly order: readonly OrderKey[]
+  /** What records are sorted by and show as `_distance`. */
+  readonly distance: DistancePlan | undefined
   /** What is highlighted in each record; undefined: nothing. */
   readonly highlight: SearchPlan | undefined
   readonly perPage: number
@@ -35,7 +38,8 @@ export function planList(
   const rows = planRows(context, relation, query)
   const search = searchOf(rows)
   if (query.search?.hasHighlight === true) requireHighlightable(relation)
-  const order = planOrder(relation, query.sort, search)
+  const distance = query.distance && planDistance(context.catalog, relation, query.distance)
+  const order = planOrder(relation, query.sort, { search, distance })
   if (query.paging.kind === 'cursor') {
     if (!order.isTotal) {
       throw collectionErrors.invalidParameter(
@@ -48,6 +52,7 @@ export function planList(
     record: planRecord(context.catalog, relation, query, context.reader),
     rows,
     order: order.keys,
+    distance,
     highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     paging: query.paging,

@@ -4,6 +4,7 @@ import { planFilter, relationsOfFilter } from './filter.ts'
 import type { FilterPlan } from './filter-plan.ts'
 import type { Reader } from './reader.ts'
 import { planSearch, type SearchDefinitions, type SearchPlan } from './search.ts'
+import { planSpatial, type SpatialPlan } from './spatial.ts'
 
 /**
  * Which rows of a relation a request reads: those for which every condition holds. Everything that is read of them
@@ -17,6 +18,7 @@ export interface RowsPlan {
 export type RowCondition =
   | { readonly kind: 'filter'; readonly filter: FilterPlan }
   | { readonly kind: 'search'; readonly search: SearchPlan }
+  | { readonly kind: 'spatial'; readonly spatial: SpatialPlan }
 
 /** What a request is planned with, beside itself. */
 export interface PlanContext {
@@ -29,7 +31,7 @@ export interface PlanContext {
 export function planRows(
   { catalog, reader, searches }: PlanContext,
   relation: Relation,
-  { filter, search }: RowsQuery,
+  { filter, search, spatial = [] }: RowsQuery,
 ): RowsPlan {
   const conditions: RowCondition[] = []
   if (filter !== undefined) {
@@ -40,6 +42,9 @@ export function planRows(
   }
   if (search !== undefined) {
     conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
+  }
+  for (const each of planSpatial(catalog, relation, spatial)) {
+    conditions.push({ kind: 'spatial', spatial: each })
   }
   return { relation, conditions }
 }

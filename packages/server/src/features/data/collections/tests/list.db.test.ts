@@ -342,10 +342,3 @@ describe('filter', () => {
     await expectError(`book?filter=${encodeURIComponent(filter)}`, 400, message, 'invalid_value')
   })
 })
-
-describe('parameters of features this server does not have', () => {
-  test.each(['near=x', 'bbox=x'])('%s is refused', async (query) => {
-    const [name] = query.split('=')
-    await expectError(`book?${query}`, 400, `unsupported parameter "${name}"`, 'unsupported_parameter')
-  })
-})

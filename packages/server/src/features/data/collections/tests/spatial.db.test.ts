@@ -158,6 +158,51 @@ describe('geometry and geography', () => {
     expect(json.expand.stop).toMatchObject([{ geog: point, geom: point }])
   })
 
+  test('are imported as GeoJSON, and as text that PostGIS reads', async () => {
+    const path = '/api/collections/stop/import?mode=partial'
+    const rows = [
+      { id: 1, geom: point, geog: point, metres: point, shape: polygon, points: [point, polygon] },
+      { id: 2, geom: { type: 'Point', coordinates: ['a', 1] } },
+      { id: 3, geom: polygon },
+    ]
+    const fromJson = await app.request('POST', path, { token, body: rows })
+    expect(fromJson.json).toEqual({
+      ...{ processed: 3, inserted: 1, updated: 0, skipped: 0, failed: 2 },
+      errors: [
+        {
+          row: 2,
+          message: 'invalid GeoJSON geometry (geom: coordinates: expected positions of numbers)',
+        },
+        {
+          row: 3,
+          message: expect.stringMatching(/^geom: invalid GeoJSON geometry \(geometry: .*Polygon.*\)$/),
+        },
+      ],
+    })
+    const quoted = `"${JSON.stringify(point).replaceAll('"', '""')}"`
+    const csv = `id,geom,geog,spot,shape\n4,${quoted},POINT(1 2),,SRID=4326;POINT(1 2)\n5,{,,,\n`
+    const fromCsv = await app.request('POST', path, {
+      token,
+      body: csv,
+      headers: { 'content-type': 'text/csv' },
+    })
+    expect(fromCsv.json).toMatchObject({
+      inserted: 1,
+      errors: [{ row: 2, message: 'geom: expected valid JSON' }],
+    })
+    expect((await send('GET', 'stop?fields=id,geom,geog,metres,shape,points')).json.items).toEqual([
+      rows[0],
+      {
+        id: 4,
+        geom: point,
+        geog: { type: 'Point', coordinates: [1, 2] },
+        metres: null,
+        shape: { type: 'Point', coordinates: [1, 2] },
+        points: null,
+      },
+    ])
+  })
+
   test('are stored as what they are', async () => {
     await send('POST', 'stop', { id: 1, geom: point, geog: point, metres: point, shape: point })
     expect(
@@ -403,7 +448,14 @@ describe('geometry and geography', () => {
     })
     expect(columns.geog).toMatchObject({ jsonType: 'object', isGeography: true, geometryType: 'Point' })
     expect(columns.metres).toMatchObject({ jsonType: 'object', srid: 25833 })
-    expect(json.hasPostGIS).toBe(true)
+    expect(columns.shape).toMatchObject({ isGeometry: true, isGeography: false, geometryType: '', srid: 0 })
+    expect(columns.high).toMatchObject({ geometryType: 'Point', coordDimension: 3 })
+    expect(json).toMatchObject({
+      hasPostGIS: true,
+      postGISVersion: expect.stringMatching(/^3\./),
+      hasPostGISRaster: false,
+      postGISExtensions: ['postgis'],
+    })
   })
 })
 
