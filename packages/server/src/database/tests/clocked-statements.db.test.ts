@@ -18,6 +18,7 @@ const smallTables = new Set([
   'admin',
   'api_key_version',
   'email_templates',
+  'embeddings',
   'event_cursors',
   'matviews',
   'migrations',
@@ -28,8 +29,10 @@ const smallTables = new Set([
   'realtime_nodes',
   'realtime_tables',
   'schedules',
+  'search_settings',
   'settings',
   'usage_nodes',
+  'vector_index_build',
   'webhooks',
 ])
 
@@ -37,6 +40,7 @@ const smallTables = new Set([
 const clocks = [
   'from basalt.event_interests',
   'from basalt.settings',
+  'from basalt.search_settings',
   'from basalt.ended_sessions',
   'as fingerprint',
   'from basalt.event_cursors',

@@ -17,6 +17,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       tags: [
         { name: 'collections', description: 'Records of tables and views.' },
+        { name: 'procedures', description: 'Functions of the database.' },
         { name: 'accounts', description: 'Signing up, in and out.' },
         { name: 'mfa', description: 'Second factors.' },
         { name: 'passkeys', description: 'Passkeys, as first and second factor.' },

@@ -1,7 +1,9 @@
+import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import type { ChangeLog } from '../../../database/change-log.ts'
-import type { Answer, Call } from '../../../database/message.ts'
+import type { Answer } from '../../../database/message.ts'
+import type { Database } from '../../../database/open.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { requireTable } from '../../../http/grants.ts'
 import { createBatchRunner } from './batch.ts'
@@ -11,27 +13,31 @@ import { createCatalogAccess, requireRelation, requireWritable } from './catalog
 import { compileGet, writeSlots } from './compile/write.ts'
 import { createDefinitionFaultFinder } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
-import { formatPage, listFragments } from './list-page.ts'
+import { createExporter, type Exporter, type ExportLimits } from './export.ts'
+import { createFacetSearch, type SearchFacet } from './facet-search.ts'
+import { type AnswerList, createList } from './list.ts'
+import type { QueryEmbedder } from './list-request.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
-import { parseListQuery, parseRecordQuery } from './parse/list-query.ts'
+import { parseRecordQuery } from './parse/list-query.ts'
 import { readParameters } from './parse/parameters.ts'
 import { parseRecordBody, type RecordBody } from './parse/record-body.ts'
 import { parsePathId } from './parse/record-id.ts'
 import { type BulkQuery, parseBulkQuery, parseCreateQuery } from './parse/write-query.ts'
 import { planBulk, relationsOfBulk } from './plan/bulk.ts'
-import { planList, relationsOfList } from './plan/list.ts'
-import type { Reader } from './plan/reader.ts'
+import type { ReadLimits } from './plan/list.ts'
 import { planAnswer, planRecord, type RecordPlan, relationsOf } from './plan/record.ts'
-import { searchOf } from './plan/rows.ts'
 import type { SearchDefinitions } from './plan/search.ts'
 import { planUpsert } from './plan/upsert.ts'
+import { type Reading, readerOf, readKey, requireTables, runRead } from './reading.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
 import { createWrites, nothingWritten } from './writes.ts'
 
-/** What the collection endpoints do. Every method answers JSON text as Postgres built it. */
+/** What the collection endpoints do. Answers are JSON text as Postgres built it. */
 export interface CollectionService {
-  list(caller: Caller, collection: string, queryString: string): Promise<string>
+  readonly list: AnswerList
+  readonly searchFacet: SearchFacet
+  readonly openExport: Exporter['open']
   get(caller: Caller, collection: string, id: string, queryString: string): Promise<string>
   create(caller: Caller, collection: string, body: string, queryString: string): Promise<CreateResult>
   update(caller: Caller, collection: string, id: string, body: string, queryString: string): Promise<string>
@@ -43,6 +49,8 @@ export interface CollectionService {
   batch(caller: Caller, collection: string, body: string, queryString: string): Promise<string>
   /** Operations that each name their collection as `table`. */
   batchAcross(caller: Caller, body: string, queryString: string): Promise<string>
+  /** Cuts the exports in flight. */
+  stop(): Promise<void>
 }
 
 export interface CreateResult {
@@ -54,7 +62,11 @@ export interface CreateResult {
 export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
+  /** Connections beside the pools, for exports. */
+  readonly aside: Database['aside']
   readonly changes: ChangeLog
+  /** For searches by meaning; undefined when no provider is configured. */
+  readonly embedder?: QueryEmbedder | undefined
   readonly searches: SearchDefinitions
   /** Whether changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
@@ -62,36 +74,34 @@ export interface CollectionDeps {
   readonly isDevelopment: boolean
   /** How many records one write by filter may change. */
   readonly bulkLimit: number
+  readonly limits: ReadLimits
+  readonly exportLimits: ExportLimits
+  readonly log: Pick<Logger, 'warn'>
 }
 
 export function createCollectionService({
   catalog: live,
   database,
   changes,
+  embedder,
   searches,
   isAudited,
   isDevelopment,
   bulkLimit,
+  limits,
+  aside,
+  exportLimits,
+  log,
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
   const findCapture = createCaptureFinder(changes, statements)
   const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
+  const reading: Reading = { database, statements, withCatalog, searches, findDefinitionFault, limits }
+  const exporter = createExporter({ ...reading, aside, exportLimits, log })
   const writing = { statements, database, isAudited, findCapture, findDefinitionFault }
   const runBatch = createBatchRunner(writing)
   const writes = createWrites(writing)
-
-  async function read(
-    caller: Caller,
-    relations: readonly Relation[],
-    calls: readonly Call[],
-  ): Promise<readonly Answer[]> {
-    try {
-      return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
-    } catch (error) {
-      throw (await findDefinitionFault(caller, error, { relations })) ?? error
-    }
-  }
 
   async function writeAll(
     catalog: Catalog,
@@ -112,27 +122,10 @@ export function createCollectionService({
   }
 
   return {
-    list: (caller, collection, queryString) =>
-      withCatalog(async (catalog) => {
-        requireTable(caller.scope, collection)
-        const reader = readerOf(caller)
-        const { plan, calls } = statements.remember(
-          catalog,
-          `${searches.version} ${readKey('list', reader, collection, queryString)}`,
-          () => {
-            const relation = requireRelation(catalog, collection, reader)
-            const planned = planList({ catalog, reader, searches }, relation, parseListQuery(queryString))
-            return {
-              plan: planned,
-              calls: listFragments(planned).map((fragment) => statements.call(fragment)),
-            }
-          },
-        )
-        const relations = relationsOfList(plan)
-        requireTables(caller, relations)
-        if (searchOf(plan.rows) !== undefined) searches.noteSearch?.(plan.rows.relation)
-        return formatPage(plan, await read(caller, relations, calls))
-      }),
+    list: createList(reading, embedder),
+    searchFacet: createFacetSearch(reading),
+    openExport: exporter.open,
+    stop: exporter.stop,
 
     get: (caller, collection, id, queryString) =>
       withCatalog(async (catalog) => {
@@ -150,7 +143,7 @@ export function createCollectionService({
         const relations = relationsOf(record)
         requireTables(caller, relations)
         const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
-        const [answer] = await read(caller, relations, [call])
+        const [answer] = await runRead(reading, caller, relations, [call])
         return requireRecord(answer)
       }),
 
@@ -238,25 +231,10 @@ export function createCollectionService({
   }
 }
 
-/** Both texts are the caller's and may hold anything; the length tells where the first ends. */
-function readKey(action: 'list' | 'get', reader: Reader, collection: string, queryString: string): string {
-  return `${action} ${reader} ${collection.length} ${collection}${queryString}`
-}
-
 /** Before the catalog is asked: a program does not learn which other tables there are. */
 function requireWritableBy(caller: Caller, catalog: Catalog, collection: string): Relation {
   requireTable(caller.scope, collection)
   return requireWritable(catalog, collection, readerOf(caller))
-}
-
-/** The plan may have been made for another caller. */
-function requireTables({ scope }: Caller, relations: readonly Relation[]): void {
-  if (scope.kind !== 'caller' || scope.grant?.tables === undefined) return
-  for (const { collection } of relations) requireTable(scope, collection)
-}
-
-function readerOf({ scope }: Caller): Reader {
-  return scope.kind
 }
 
 function requireRecord(answer: Answer | undefined): string {

@@ -3,8 +3,11 @@ import type { Column } from '../../../database/catalog/model.ts'
 import type { TypeName } from '../../../database/sql.ts'
 import { describeColumn } from './column.ts'
 
+const vectorTypes = ['vector', 'halfvec', 'sparsevec']
+
 /** A column as the catalog of a database with the extensions would have it. */
 function column(base: string, typeName: string): Column {
+  const isVector = vectorTypes.includes(base)
   return {
     name: 'place',
     position: 1,
@@ -15,7 +18,8 @@ function column(base: string, typeName: string): Column {
       element: undefined,
       attributes: undefined,
       range: undefined,
-      spatialSchema: 'public',
+      spatialSchema: isVector ? undefined : 'public',
+      vectorSchema: isVector ? 'public' : undefined,
       isText: false,
       hasEquality: true,
       hasOrder: false,
@@ -31,6 +35,7 @@ function column(base: string, typeName: string): Column {
     isGenerated: false,
     comment: undefined,
     callersMaySelect: true,
+    anonymousMaySelect: false,
   }
 }
 
@@ -44,10 +49,10 @@ describe('a column of PostGIS', () => {
     ['geometry', 'geometry(MultiPolygonZM,3857)', 'MultiPolygon', 3857, 4, false],
     ['geometry', 'geometry(LineStringZ)', 'LineString', 0, 3, false],
     ['geometry', 'geometry(PointM,25832)', 'Point', 25832, 3, false],
-    ['geometry', 'geometry', 'Geometry', 0, 2, false],
+    ['geometry', 'geometry', '', 0, 2, false],
     ['geometry', 'public.geometry(Geometry,4326)', 'Geometry', 4326, 2, false],
     ['geography', 'geography(Point,4326)', 'Point', 4326, 2, true],
-    ['geography', 'geography', 'Geometry', 4326, 2, true],
+    ['geography', 'geography', '', 4326, 2, true],
   ])('%s, %s', (base, typeName, geometryType, srid, coordDimension, isGeography) => {
     expect(describeType(base, typeName)).toMatchObject({
       type: typeName,
@@ -61,9 +66,25 @@ describe('a column of PostGIS', () => {
   })
 })
 
+test('a column of PostGIS Raster is one of its own kind', () => {
+  expect(describeType('raster', 'raster')).toMatchObject({
+    isRaster: true,
+    isGeometry: false,
+    isGeography: false,
+  })
+  expect(describeType('geometry', 'geometry')).not.toHaveProperty('isRaster')
+})
+
 describe('a column of pgvector', () => {
-  test('tells its dimensions when it has a number of them', () => {
-    expect(describeType('vector', 'vector(1536)')).toMatchObject({ isVector: true, vectorDim: 1536 })
+  test.each([
+    ['vector', 'vector(1536)', 1536],
+    ['halfvec', 'halfvec(3072)', 3072],
+    ['sparsevec', 'extensions.sparsevec(30000)', 30_000],
+  ])('tells its dimensions when it has a number of them: %s, %s', (base, typeName, vectorDim) => {
+    expect(describeType(base, typeName)).toMatchObject({ isVector: true, vectorDim })
+  })
+
+  test('of any number of dimensions tells none', () => {
     expect(describeType('vector', 'vector')).toMatchObject({ isVector: true, isGeometry: false })
     expect(describeType('vector', 'vector')).not.toHaveProperty('vectorDim')
   })

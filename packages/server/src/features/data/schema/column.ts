@@ -1,5 +1,6 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { parseSpatialModifier } from '../../../database/catalog/spatial.ts'
+import { vectorDimensions } from '../../../database/catalog/vectors.ts'
 
 /** Who reads the document: a caller sees what it may use, the administrator everything. */
 export type Viewer = 'caller' | 'administrator'
@@ -32,21 +33,23 @@ export function describeColumn(
 
 function describeSpace({ type, typeName }: Column): object {
   const isGeography = type.base === 'geography'
-  if (type.base !== 'geometry' && !isGeography) return { isGeometry: false, isGeography: false }
+  if (type.base !== 'geometry' && !isGeography) {
+    return { isGeometry: false, isGeography: false, ...(type.base === 'raster' ? { isRaster: true } : {}) }
+  }
   const { kind, axes, srid } = parseSpatialModifier(typeName)
   return {
     isGeometry: true,
     isGeography,
-    geometryType: kind,
+    // Empty where the column takes every kind.
+    geometryType: typeName.endsWith(')') ? kind : '',
     // PostGIS's own defaults: an unknown plane, and the earth as GPS sees it.
     srid: srid ?? (isGeography ? 4326 : 0),
     coordDimension: 2 + axes.length,
   }
 }
 
-/** pgvector writes the number of dimensions behind its type: `vector(1536)`. */
-function describeVector({ type, typeName }: Column): object {
-  if (type.base !== 'vector') return { isVector: false }
-  const [, dimensions] = /\((\d+)\)$/.exec(typeName) ?? []
-  return { isVector: true, ...(dimensions === undefined ? {} : { vectorDim: Number(dimensions) }) }
+function describeVector(column: Column): object {
+  if (column.type.vectorSchema === undefined) return { isVector: false }
+  const dimensions = vectorDimensions(column)
+  return { isVector: true, ...(dimensions === undefined ? {} : { vectorDim: dimensions }) }
 }

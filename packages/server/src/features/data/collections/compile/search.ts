@@ -1,13 +1,14 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column } from '../../../../database/catalog/model.ts'
 import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
-import { type SearchCandidates, type SearchPlan, type SearchVector, searchedColumns } from '../plan/search.ts'
+import type { SearchCandidates, SearchPlan } from '../plan/search.ts'
+import { type SearchVector, searchedColumns } from '../plan/search-vector.ts'
 
 /**
  * Characters of a record that are searched and highlighted. PostgreSQL refuses a vector of more than a megabyte, which
  * would fail the search, and with an index on it the write; this many stay below it whatever they are.
  */
-const searchedCharacters = sql.integer(100_000)
+export const searchedCharacters = sql.integer(100_000)
 
 /** The query as PostgreSQL has it: evaluated once per statement, wherever it is used. */
 export function compileQuery({ vector, term, synonyms }: SearchPlan): Sql {
