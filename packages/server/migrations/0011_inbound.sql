@@ -25,3 +25,32 @@ create index sms_messages_provider on basalt.sms_messages (message_id, provider)
 insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
 values ('sms_retention_daily', 'sms_retention', '0 4 * * *',
   (date_trunc('day', now() at time zone 'UTC') + interval '1 day 4 hours') at time zone 'UTC');
+
+-- What the billing provider reported, once by its id. The state of an app follows from these rows, in the order in
+-- which things happened and not in that in which they were reported.
+create table basalt.billing_events (
+  id text primary key,
+  -- Order of arrival, for events of the same second.
+  number int generated always as identity,
+  type text not null,
+  happened_at timestamptz not null,
+  -- Of the checkout that gave the subscription to an app.
+  app_id uuid references basalt.apps on delete set null,
+  subscription_id text,
+  customer_id text,
+  -- What the event says of the subscription; null: nothing.
+  plan text,
+  status text check (status in ('unpaid', 'active', 'past_due', 'canceled', 'trialing', 'incomplete')),
+  received_at timestamptz not null default now()
+);
+create index billing_events_subscription on basalt.billing_events (subscription_id);
+create index billing_events_app on basalt.billing_events (app_id);
+
+create table basalt.app_billing (
+  app_id uuid primary key references basalt.apps on delete cascade,
+  subscription_id text not null,
+  customer_id text,
+  plan text,
+  status text not null,
+  updated_at timestamptz not null default now()
+);

@@ -243,6 +243,7 @@ describe('without anything', () => {
         drains: {},
       },
       usage: { plans: {}, enforce: false, retention_days: 400 },
+      billing: { provider: '', webhook_secret: '', plans: {}, free_plan: 'free' },
       audit: { tables: [], retention_days: 90 },
       telemetry: { otlp_endpoint: '', otlp_headers: '', service_name: 'basalt', sample_percent: 100 },
       metrics: { enabled: true, token: '' },

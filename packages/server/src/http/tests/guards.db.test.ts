@@ -65,6 +65,7 @@ const publicRoutes = new Set([
   'POST /auth/magic-link',
   'POST /auth/reset-password',
   // Providers sign them.
+  'POST /api/webhooks/billing',
   'POST /api/webhooks/sms/status',
   // Judges the token itself: who connects may also say in a first message who they are.
   'GET /api/realtime/ws',
@@ -184,7 +185,7 @@ describe('a route for everybody', () => {
         // A signature takes the place of a token.
         const isSigned = route.url.startsWith('/api/webhooks/')
         const answers = isSigned
-          ? [403]
+          ? [403, 404]
           : isForm
             ? [415]
             : isLooking || route.url.endsWith('/auth/login')

@@ -46,11 +46,6 @@ export const smsErrorTable = {
     message: 'failed to send text message',
     help: 'The provider refused the message or could not be reached; `data.reason` says what it answered. Check `auth.sms_provider` and the keys of the provider.',
   },
-  invalidWebhookSignature: {
-    status: 403,
-    message: 'invalid webhook signature',
-    help: 'The signature of the callback is missing, stale or wrong, or the provider is not configured. It covers the bytes of the body and, with some providers, the address: set `auth.sms_status_url` to the address that the provider calls.',
-  },
 } as const
 
 export const smsErrors = defineErrors(smsErrorTable)

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { httpErrors } from '../../../../http/errors.ts'
 import { isSmsStatus, type SmsStatus } from '../statuses.ts'
@@ -30,20 +29,6 @@ export interface StatusCallback {
   isSigned(request: CallbackRequest): boolean
   /** Reads a body whose signature is right. */
   read(body: Buffer): Report
-}
-
-/** Seconds that the time in a signed callback may differ from ours. */
-const toleranceSeconds = 300
-
-export function isFresh(timestamp: unknown, now: Date): boolean {
-  const seconds = Number(timestamp)
-  return Number.isFinite(seconds) && Math.abs(now.getTime() / 1000 - seconds) <= toleranceSeconds
-}
-
-/** Compares in constant time. */
-export function isSame(given: string, expected: string): boolean {
-  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
-  return left.length === right.length && timingSafeEqual(left, right)
 }
 
 export function headerOf({ headers }: CallbackRequest, name: string): string {

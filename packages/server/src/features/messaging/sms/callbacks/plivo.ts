@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { headerOf, isSame, type StatusCallback, sortedFields, statusOf, textOf } from './callback.ts'
+import { isSameSignature } from '../../../../lib/signatures.ts'
+import { headerOf, type StatusCallback, sortedFields, statusOf, textOf } from './callback.ts'
 
 /** Plivo, signature V3: a form; HMAC-SHA256 of the address, the fields in the order of their names, and a nonce. */
 export function plivoCallback(token: string): StatusCallback {
@@ -16,7 +17,7 @@ export function plivoCallback(token: string): StatusCallback {
       return request.urls.some((url) => {
         const signed = `${url}${fields === '' ? '' : `${url.includes('?') ? '.' : '?'}${fields}`}.${nonce}`
         const expected = createHmac('sha256', token).update(signed, 'utf8').digest('base64')
-        return nonce !== '' && given.some((signature) => isSame(signature.trim(), expected))
+        return nonce !== '' && given.some((signature) => isSameSignature(signature.trim(), expected))
       })
     },
     read(body) {

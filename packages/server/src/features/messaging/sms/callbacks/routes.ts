@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Config } from '../../../../config/schema.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { acceptRaw } from '../../../../http/body.ts'
+import { httpErrors } from '../../../../http/errors.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { smsErrors } from '../errors.ts'
@@ -38,7 +39,7 @@ export function statusRoutes(app: HttpServer, deps: CallbackDeps): void {
         const callback = callbacks.find(({ header }) => headers[header] !== undefined)
         const urls = urlsOf(request, deps)
         if (callback?.isSigned({ headers, body, urls, now: deps.clock.now() }) !== true) {
-          throw smsErrors.invalidWebhookSignature()
+          throw httpErrors.invalidWebhookSignature()
         }
         const { messageId, status, error } = callback.read(body)
         if (messageId === undefined) throw smsErrors.missingSmsField(callback.idName)

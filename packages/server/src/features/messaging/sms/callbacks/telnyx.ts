@@ -1,6 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto'
+import { isFresh } from '../../../../lib/signatures.ts'
 import { joinDetail, memberAt } from '../vendor.ts'
-import { headerOf, isFresh, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
+import { headerOf, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
 
 const names = {
   sending_failed: 'failed',

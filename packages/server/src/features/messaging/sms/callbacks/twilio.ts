@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { isSameSignature } from '../../../../lib/signatures.ts'
 import { joinDetail } from '../vendor.ts'
-import { headerOf, isSame, type StatusCallback, sortedFields, statusOf, textOf } from './callback.ts'
+import { headerOf, type StatusCallback, sortedFields, statusOf, textOf } from './callback.ts'
 
 /** Twilio: a form; HMAC-SHA1 of the address and the fields in the order of their names. */
 export function twilioCallback(token: string): StatusCallback {
@@ -15,7 +16,7 @@ export function twilioCallback(token: string): StatusCallback {
         const expected = createHmac('sha1', token)
           .update(url + fields, 'utf8')
           .digest('base64')
-        return isSame(headerOf(request, header), expected)
+        return isSameSignature(headerOf(request, header), expected)
       })
     },
     read(body) {

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
+import { isFresh, isSameSignature } from '../../../../lib/signatures.ts'
 import { joinDetail, jsonOf, memberAt } from '../vendor.ts'
-import { headerOf, isFresh, isSame, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
+import { headerOf, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
 
 const names = {
   submitted: 'sent',
@@ -22,13 +23,13 @@ export function vonageCallback(secret: string, apiKey: string): StatusCallback {
         .replace(/^Bearer /i, '')
         .split('.')
       const expected = createHmac('sha256', secret).update(`${head}.${claims}`, 'utf8').digest('base64url')
-      if (rest.length > 0 || !isSame(signature, expected)) return false
+      if (rest.length > 0 || !isSameSignature(signature, expected)) return false
       const claim = (part: string, name: string) => memberAt(decode(part), name)
       const hash = createHash('sha256').update(request.body).digest('hex')
       return (
         claim(head, 'alg') === 'HS256' &&
         claim(claims, 'api_key') === apiKey &&
-        isSame(String(claim(claims, 'payload_hash')), hash) &&
+        isSameSignature(String(claim(claims, 'payload_hash')), hash) &&
         isFresh(claim(claims, 'iat'), request.now)
       )
     },

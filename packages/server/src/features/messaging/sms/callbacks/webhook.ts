@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { isSameSignature } from '../../../../lib/signatures.ts'
 import { memberAt } from '../vendor.ts'
-import { headerOf, isSame, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
+import { headerOf, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
 
 /** The operator's own sender: JSON with `message_id`, `status` and `error`; the hex HMAC-SHA256 of the body. */
 export function webhookCallback(secret: string): StatusCallback {
@@ -11,7 +12,7 @@ export function webhookCallback(secret: string): StatusCallback {
     idName: 'message_id',
     isSigned(request) {
       const expected = createHmac('sha256', secret).update(request.body).digest('hex')
-      return isSame(headerOf(request, header), expected)
+      return isSameSignature(headerOf(request, header), expected)
     },
     read(body) {
       const json = parseBody(body)
