@@ -22,6 +22,17 @@ create index sms_messages_user on basalt.sms_messages (user_id, created_at desc,
 -- Not unique: providers are not trusted to name every message differently.
 create index sms_messages_provider on basalt.sms_messages (message_id, provider);
 
+-- Reports of messages that are not known: the provider may report before its answer to the message is stored.
+create table basalt.sms_early_reports (
+  provider text not null,
+  message_id text not null,
+  status text not null,
+  error_message text,
+  received_at timestamptz not null default now(),
+  primary key (provider, message_id, status)
+);
+create index sms_early_reports_received_at on basalt.sms_early_reports (received_at);
+
 insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
 values ('sms_retention_daily', 'sms_retention', '0 4 * * *',
   (date_trunc('day', now() at time zone 'UTC') + interval '1 day 4 hours') at time zone 'UTC');

@@ -6,7 +6,7 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import { statusRoutes } from './callbacks/routes.ts'
-import { deleteMessages } from './messages.ts'
+import { deleteMessages, deleteReports } from './messages.ts'
 import { adminSmsRoutes, ownSmsRoutes } from './routes.ts'
 import { SmsService } from './service.ts'
 import type { StoredSms } from './store.ts'
@@ -26,9 +26,10 @@ export interface SmsFeatureDeps {
 export function sms(deps: SmsFeatureDeps): Feature {
   const { config, database, queue } = deps
   queue.define(
-    housekeeping('sms_retention', ({ retention_days = config.sms_retention_days }) =>
-      deleteMessages(database, retention_days),
-    ),
+    housekeeping('sms_retention', async ({ retention_days = config.sms_retention_days }) => {
+      await deleteMessages(database, retention_days)
+      await deleteReports(database)
+    }),
   )
   const service = new SmsService({ ...deps, throttle: createThrottle(database) })
   return {

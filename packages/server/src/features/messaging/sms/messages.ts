@@ -76,6 +76,46 @@ export function advanceStatus(database: Queryable, report: StatusReport): Promis
       and status = any(${statusesBefore(report.status)})`)
 }
 
+/** Whether a message has this id. */
+export async function isMessageKnown(database: Queryable, report: StatusReport): Promise<boolean> {
+  const { known } = await database.one<{ known: boolean }>(sql`
+    select exists (
+      select from basalt.sms_messages where message_id = ${report.messageId} and provider = ${report.provider}
+    ) as known`)
+  return known
+}
+
+/** Keeps a report until the message is known. */
+export async function keepReport(database: Queryable, report: StatusReport): Promise<void> {
+  const { provider, messageId, status, error } = report
+  await database.count(sql`
+    insert into basalt.sms_early_reports (provider, message_id, status, error_message)
+    values (${provider}, ${messageId}, ${status}, ${error ?? null})
+    on conflict do nothing`)
+}
+
+interface EarlyReportRow {
+  readonly status: SmsStatus
+  readonly error_message: string | null
+  readonly [column: string]: unknown
+}
+
+/** Removes and answers the reports that came before the message was known. */
+export function takeReports(
+  transaction: Queryable,
+  { provider, messageId }: { readonly provider: string; readonly messageId: string },
+): Promise<EarlyReportRow[]> {
+  return transaction.many<EarlyReportRow>(sql`
+    delete from basalt.sms_early_reports where provider = ${provider} and message_id = ${messageId}
+    returning status, error_message`)
+}
+
+/** Of messages that never became known. */
+export function deleteReports(database: Queryable): Promise<number> {
+  return database.count(sql`
+    delete from basalt.sms_early_reports where received_at < now() - interval '1 day'`)
+}
+
 export interface MessageFilter {
   readonly userId?: string
   readonly limit: number

@@ -1,6 +1,16 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { insertMessage, type MessageRow, markNotTaken, markTaken } from './messages.ts'
+import {
+  advanceStatus,
+  insertMessage,
+  isMessageKnown,
+  keepReport,
+  type MessageRow,
+  markNotTaken,
+  markTaken,
+  type StatusReport,
+  takeReports,
+} from './messages.ts'
 import type { SmsProvider, TextMessage } from './provider.ts'
 
 export interface StoredSmsDeps {
@@ -50,12 +60,37 @@ export class StoredSms {
     if (row === undefined) return undefined
     try {
       const { messageId } = await provider.send(message, { id: stored.key ?? row.id })
-      return await markTaken(database, row.id, messageId)
+      const taken = await markTaken(database, row.id, messageId)
+      if (messageId !== undefined) await applyReports(database, { provider: providerName, messageId })
+      return taken
     } catch (error) {
       await markNotTaken(database, row.id, messageOf(error))
       throw error
     }
   }
+}
+
+/**
+ * Moves a message on by what its provider reports. A report may come before the answer to the message is stored: it is
+ * kept first and the message looked for again, while {@link applyReports} looks for reports after the message is known.
+ * Whichever is later finds the other.
+ */
+export async function takeReport(database: SystemDatabase, report: StatusReport): Promise<void> {
+  if ((await advanceStatus(database, report)) > 0 || (await isMessageKnown(database, report))) return
+  await keepReport(database, report)
+  if (await isMessageKnown(database, report)) await applyReports(database, report)
+}
+
+async function applyReports(
+  database: SystemDatabase,
+  message: { readonly provider: string; readonly messageId: string },
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    for (const { status, error_message } of await takeReports(transaction, message)) {
+      const { provider, messageId } = message
+      await advanceStatus(transaction, { provider, messageId, status, error: error_message ?? undefined })
+    }
+  })
 }
 
 /** `Your code is: 482913` → `Your code is: [redacted]`. */

@@ -6,8 +6,8 @@ import { httpErrors } from '../../../../http/errors.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { smsErrors } from '../errors.ts'
-import { advanceStatus } from '../messages.ts'
 import { statusSchema } from '../schemas.ts'
+import { takeReport } from '../store.ts'
 import type { StatusCallback } from './callback.ts'
 import { plivoCallback } from './plivo.ts'
 import { telnyxCallback } from './telnyx.ts'
@@ -44,7 +44,7 @@ export function statusRoutes(app: HttpServer, deps: CallbackDeps): void {
         const { messageId, status, error } = callback.read(body)
         if (messageId === undefined) throw smsErrors.missingSmsField(callback.idName)
         const { provider } = callback
-        if (status !== undefined) await advanceStatus(deps.database, { provider, messageId, status, error })
+        if (status !== undefined) await takeReport(deps.database, { provider, messageId, status, error })
         return reply.send({})
       },
     )

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice, bob } from '../../../../../test/fixtures.ts'
+import { signTwilio } from '../../../../../test/sms-callbacks.ts'
 import { smsSettings } from '../../../../../test/sms-config.ts'
 import { json, type SmsStandIn, startSmsStandIn } from '../../../../../test/sms-stand-in.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
@@ -124,6 +125,33 @@ describe('sms › send of the administration', () => {
     expect(envelope(await as(alice, 'POST', '/send', { to, body: 'Hi' }))).toEqual(expected)
     await set(true)
     expect((await asAdmin('POST', '/send', { to, body: 'Hi' })).status).toBe(200)
+  })
+})
+
+describe('sms › status callbacks › before the answer of the provider', () => {
+  test('move the message on once it is known, those of other messages do not', async () => {
+    const report = async (MessageSid: string, MessageStatus: string) => {
+      const body = new URLSearchParams({ MessageSid, MessageStatus }).toString()
+      const url = 'https://api.example.com/api/webhooks/sms/status'
+      const headers = signTwilio(smsSettings('twilio')['auth.twilio_token'] ?? '', url, body)
+      const answer = await app.request('POST', '/api/webhooks/sms/status', { body, headers })
+      expect(answer.status).toBe(200)
+    }
+    twilio.answerWith((response, request) => {
+      const reports = [
+        report('SM-early', 'delivered'),
+        report('SM-early', 'sent'),
+        report('SM-other', 'failed'),
+      ]
+      void Promise.all(reports).then(() => json(201, { sid: 'SM-early' })(response, request))
+    })
+    expect((await asAdmin('POST', '/send', { to, body: 'Hi' })).status).toBe(200)
+    expect((await asAdmin('GET', '/messages')).json.items).toMatchObject([
+      { message_id: 'SM-early', status: 'delivered', error_message: null },
+    ])
+    expect(await app.sql('select message_id from basalt.sms_early_reports')).toEqual([
+      { message_id: 'SM-other' },
+    ])
   })
 })
 
