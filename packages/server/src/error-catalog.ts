@@ -6,6 +6,7 @@ import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
 import { webhookErrorTable } from './features/events/webhooks/index.ts'
+import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
 import { appErrorTable } from './features/identity/apps/index.ts'
@@ -55,6 +56,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Schedules: scheduleErrorTable,
   'Materialized views': matviewErrorTable,
   Search: searchErrorTable,
+  'CDN purge': cdnErrorTable,
 }
 
 /** Every error the API can answer, by area. */

@@ -177,6 +177,7 @@ const rows = {
     '/api/admin/schedules/:id/disable': 'POST',
     '/api/admin/schedules/:id/enable': 'POST',
     '/api/admin/stats': 'GET',
+    '/api/admin/storage/cdn/purge': 'POST',
     '/api/admin/tables': 'GET',
     '/api/admin/usage': 'GET',
     '/api/admin/usage/:tenantId': 'GET',

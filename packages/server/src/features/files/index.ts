@@ -1,0 +1,17 @@
+import { createOutbound, type Resolve } from '../../http/outbound.ts'
+import type { Platform } from '../../platform.ts'
+import { cdn } from './cdn/index.ts'
+
+/** Wires what serves files. */
+export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: Resolve | undefined }) {
+  const { config, database, queue, clock } = platform
+  const { system } = database
+  // The operator names the address, which may well be one of the same network.
+  const outbound = createOutbound({
+    allowsPrivate: () => true,
+    ...(resolve === undefined ? {} : { resolve }),
+  })
+  return {
+    features: [cdn({ config: config.storage.cdn, database: system, queue, outbound, clock })],
+  }
+}
