@@ -144,6 +144,42 @@ create table basalt.realtime_tables (
   shape text
 );
 
+-- Vector columns that follow the text of their rows (see features/events/embeddings/README.md).
+create table basalt.embeddings (
+  name text primary key,
+  table_name text not null,
+  -- Of the text.
+  columns text[] not null,
+  -- What vectors are made of and by; and those of rows that existed when they were last queued, null before.
+  recipe text not null,
+  filled_recipe text,
+  written bigint not null default 0,
+  last_written_at timestamptz,
+  last_error text,
+  backfill_job uuid,
+  backfill_rows bigint,
+  backfill_started_at timestamptz,
+  backfill_finished_at timestamptz
+);
+
+-- Records whose vector has to be made.
+create table basalt.embedding_queue (
+  id bigint generated always as identity,
+  embedding text not null references basalt.embeddings on delete cascade,
+  -- Of the key, which can be longer than an index takes.
+  record_hash uuid not null,
+  -- Primary key as a JSON array.
+  record_key text not null,
+  -- Counts the changes: a completion of an earlier one leaves the row.
+  version bigint not null default 1,
+  leased_until timestamptz,
+  -- Why the provider refuses the text.
+  error text,
+  primary key (embedding, record_hash)
+);
+create index embedding_queue_pending on basalt.embedding_queue (embedding, id) where error is null;
+create index embedding_queue_failed on basalt.embedding_queue (embedding, id) where error is not null;
+
 -- What is listened to. Nodes keep it in memory, and the triggers of `basalt events capture` read it. Actions of these tables; of
 -- all where there are none. A row that has just run out counts a little longer, for nodes that are about to renew it.
 create view basalt.event_interests (tables, actions) as
@@ -151,7 +187,9 @@ select tables, events from basalt.webhooks where enabled
 union all
 select array[table_name], array['create', 'update', 'delete']
 from basalt.realtime_tables
-where wanted_until > now() - interval '10 seconds';
+where wanted_until > now() - interval '10 seconds'
+union all
+select array[table_name], array['create', 'update'] from basalt.embeddings;
 
 -- Nodes with open streams. One that is not heard of for ten seconds is gone.
 create table basalt.realtime_nodes (

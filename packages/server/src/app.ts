@@ -9,6 +9,7 @@ import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { ping } from './database/ping.ts'
 import { listErrors } from './error-catalog.ts'
+import { createEmbedders } from './features/data/embedding-provider/index.ts'
 import { wireData } from './features/data/index.ts'
 import { createSchemaLog } from './features/data/schema/index.ts'
 import { openJobQueue, wireEvents } from './features/events/index.ts'
@@ -169,13 +170,15 @@ async function wire(
     resolve,
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]
+  const embedders = createEmbedders(config.ai)
   const events = wireEvents(platform, {
     verifiers,
+    embedders,
     limiter: identity.limiter,
     resolve,
     openPopup: identity.openPopup,
   })
-  const data = wireData(platform, { changes: changes ?? events.changes })
+  const data = wireData(platform, { changes: changes ?? events.changes, embedders })
   const files = wireFiles(platform, { resolve })
   const features = [
     ...observation.features(platform.queue),

@@ -1,7 +1,10 @@
 import { databaseErrorTable } from './database/errors.ts'
 import { collectionErrorTable } from './features/data/collections/index.ts'
+import { embeddingErrorTable } from './features/data/embedding-provider/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { searchErrorTable } from './features/data/search/index.ts'
+import { vectorIndexErrorTable } from './features/data/vector-indexes/index.ts'
+import { keptEmbeddingErrorTable } from './features/events/embeddings/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
@@ -37,6 +40,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
   Database: databaseErrorTable,
   Collections: collectionErrorTable,
+  Embeddings: embeddingErrorTable,
   Administration: adminErrorTable,
   Usage: usageErrorTable,
   Log: logErrorTable,
@@ -55,6 +59,8 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Jobs: jobErrorTable,
   Schedules: scheduleErrorTable,
   'Materialized views': matviewErrorTable,
+  'Vector indexes': vectorIndexErrorTable,
+  'Kept embeddings': keptEmbeddingErrorTable,
   Search: searchErrorTable,
   'CDN purge': cdnErrorTable,
 }

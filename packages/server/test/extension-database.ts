@@ -8,6 +8,10 @@ export interface ExtensionDatabase extends TestDatabase {
   readonly config: Readonly<Record<string, string>>
 }
 
+/** Which PostgreSQL gives the results, for the names of tests. */
+export const extensionEngine =
+  process.env.BASALT_TEST_EXTENSIONS_URL === undefined ? 'PGlite' : 'the server of BASALT_TEST_EXTENSIONS_URL'
+
 /**
  * An empty database on the server of BASALT_TEST_EXTENSIONS_URL, a superuser's URL without a database, whose
  * PostgreSQL has the extension; without it one on PGlite, which needs nothing installed.

@@ -60,10 +60,11 @@ export function list(
 export function table<Value extends TSchema>(
   value: Value,
   description: string,
-  options: { expects: string; secret?: boolean },
+  options: { expects: string; names?: string; secret?: boolean },
 ) {
-  const name = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
-  return Type.Record(name, value, { default: {}, description, additionalProperties: false, ...options })
+  const { names = '^[A-Za-z0-9_-]{1,64}$', ...rest } = options
+  const name = Type.String({ pattern: names })
+  return Type.Record(name, value, { default: {}, description, additionalProperties: false, ...rest })
 }
 
 export function choice<const Options extends string>(

@@ -189,6 +189,18 @@ describe('without anything', () => {
         presence_leave_timeout_seconds: 10,
       },
       matviews: { refresh_timeout: 3600 },
+      ai: {
+        default_provider: 'openai',
+        default_model: '',
+        embedding_provider: '',
+        embedding_model: '',
+        embedding_dimensions: {},
+        timeout: 30,
+        max_retries: 2,
+        breaker: { failure_threshold: 5, open_seconds: 30, half_open_probe_limit: 1 },
+        providers: {},
+      },
+      embeddings: {},
       push: {
         enabled: false,
         retention_days: 30,
@@ -345,6 +357,7 @@ describe('a secret in a file of its own', () => {
   const examples: Readonly<Record<string, string>> = {
     'auth.encryption_key': 'a'.repeat(64),
     'auth.previous_encryption_keys': `${'a'.repeat(64)},${'b'.repeat(64)}`,
+    'ai.providers': '{"openai": {"api_key": "sk-1"}}',
     'auth.oidc': '{"acme": {"issuer_url": "https://login.example.com", "client_id": "a"}}',
     'logging.drains': '{"central": {"type": "http", "url": "https://logs.example.com"}}',
     'telemetry.otlp_headers': 'authorization=Bearer abc,x-tenant=shop',

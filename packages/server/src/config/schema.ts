@@ -1,7 +1,9 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { databaseConfig } from '../database/config.ts'
 import { apiConfig } from '../features/data/collections/config.ts'
+import { aiConfig } from '../features/data/embedding-provider/config.ts'
 import { matviewsConfig } from '../features/data/matviews/config.ts'
+import { embeddingsConfig } from '../features/events/embeddings/config.ts'
 import { jobsConfig } from '../features/events/jobs/config.ts'
 import { eventsConfig } from '../features/events/outbox/config.ts'
 import { realtimeConfig } from '../features/events/realtime/config.ts'
@@ -48,6 +50,8 @@ export const configSchema = Type.Object({
   events: eventsConfig,
   realtime: realtimeConfig,
   matviews: matviewsConfig,
+  ai: aiConfig,
+  embeddings: embeddingsConfig,
   admin: adminConfig,
   logging: loggingConfig,
   usage: usageConfig,

@@ -80,11 +80,13 @@ export interface Origin {
   readonly address: string
 }
 
-const noteOrigin = statement(
-  ['basalt.actor', 'basalt.request_id', 'basalt.app_id', 'basalt.api_key_id', 'basalt.address']
-    .map((name, index) => `${index === 0 ? 'select' : ''} set_config('${name}', $${index + 1}, true)`)
-    .join(','),
-)
+const originVariables = [
+  'basalt.actor',
+  'basalt.request_id',
+  'basalt.app_id',
+  'basalt.api_key_id',
+  'basalt.address',
+]
 
 export interface RunOptions {
   /** Left in settings of the transaction; undefined where nothing reads them. */
@@ -108,8 +110,8 @@ const endingCodes = new Set(['57P01', '57P02', '57P03'])
 export class UserDatabase {
   readonly #pool: Pool
   readonly #reads: ReadQueue
-  readonly #callerContext: Statement
-  readonly #unrestrictedContext: Call
+  readonly #callerContext: Context
+  readonly #unrestrictedContext: Context
   #observe: StatementObserver | undefined
 
   /**
@@ -118,19 +120,10 @@ export class UserDatabase {
   constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>) {
     this.#pool = pool
     this.#reads = new ReadQueue(pool)
-    const fixed = Object.entries(sessionSettings).map(
-      ([name, value]) => `, set_config('${name}', '${value}', true)`,
-    )
-    this.#callerContext = statement(
-      `select set_config('role', '${callerRole}', true)` +
-        callerVariables.map((name, index) => `, set_config('${name}', $${index + 1}, true)`).join('') +
-        fixed.join(''),
-    )
+    const fixed = { role: callerRole, ...sessionSettings }
+    this.#callerContext = createContext(fixed, callerVariables)
     // Where the login role cannot bypass a policy the statement fails instead of silently seeing less.
-    this.#unrestrictedContext = {
-      statement: statement(`select set_config('row_security', 'off', true)${fixed.join('')}`),
-      values: [],
-    }
+    this.#unrestrictedContext = createContext({ row_security: 'off', ...sessionSettings }, [])
   }
 
   /** Has every run observed. */
@@ -202,11 +195,7 @@ export class UserDatabase {
 
   /** Puts the context before the steps, and changes of the role around those of the login role. */
   #assemble(scope: CallerScope, steps: readonly Step[], origin?: Origin): Assembled {
-    const calls: Call[] = [this.#contextOf(scope)]
-    if (origin !== undefined) {
-      const { actor, requestId, appId, keyId, address } = origin
-      calls.push({ statement: noteOrigin, values: [actor, requestId, appId, keyId, address] })
-    }
+    const calls: Call[] = [this.#contextOf(scope, origin)]
     const places: number[] = []
     let isLogin = false
     for (const step of steps) {
@@ -220,15 +209,42 @@ export class UserDatabase {
     return { calls, steps, places }
   }
 
-  #contextOf(scope: CallerScope): Call {
-    if (scope.kind === 'unrestricted') return this.#unrestrictedContext
-    const { userId, email, isEmailVerified, aal, isAnonymous, sessionId } = scope
-    const values = [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
-    return { statement: this.#callerContext, values }
+  #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
+    const { plain, withOrigin } = scope.kind === 'caller' ? this.#callerContext : this.#unrestrictedContext
+    const claims = scope.kind === 'caller' ? claimsOf(scope) : []
+    if (origin === undefined) return { statement: plain, values: claims }
+    const { actor, requestId, appId, keyId, address } = origin
+    return { statement: withOrigin, values: [...claims, actor, requestId, appId, keyId, address] }
   }
 }
 
-/** The claims that policies read, in the order of {@link UserDatabase}'s context values. */
+/** The statement that a transaction begins with. */
+interface Context {
+  readonly plain: Statement
+  readonly withOrigin: Statement
+}
+
+function createContext(fixed: Readonly<Record<string, string>>, variables: readonly string[]): Context {
+  const settings = Object.entries(fixed).map(([name, value]) => `set_config('${name}', '${value}', true)`)
+  const selecting = (names: readonly string[]) =>
+    statement(
+      `select ${[...settings, ...names.map((name, index) => `set_config('${name}', $${index + 1}, true)`)].join(', ')}`,
+    )
+  return { plain: selecting(variables), withOrigin: selecting([...variables, ...originVariables]) }
+}
+
+function claimsOf({
+  userId,
+  email,
+  isEmailVerified,
+  aal,
+  isAnonymous,
+  sessionId,
+}: CallerScope & { readonly kind: 'caller' }): string[] {
+  return [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
+}
+
+/** The claims that policies read, in the order of {@link claimsOf}. */
 const callerVariables = [
   'basalt.user_id',
   'basalt.user_email',

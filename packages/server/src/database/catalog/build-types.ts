@@ -26,6 +26,7 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
       range: base.kind === 'r' ? 'range' : base.kind === 'm' ? 'multirange' : undefined,
       // Another type may have such a name, but not be a base type that only an extension in C can make.
       spatialSchema: base.kind === 'b' && spatialTypes.has(base.name) ? base.schema : undefined,
+      vectorSchema: base.kind === 'b' && vectorTypes.has(base.name) ? base.schema : undefined,
       isText: base.category === 'S',
       hasEquality: hasOperator(base, types, 'has_equality'),
       hasOrder: hasOperator(base, types, 'has_order'),
@@ -77,6 +78,9 @@ function hasOperator(
 
 /** Of PostGIS; GeoJSON in JSON. */
 const spatialTypes: ReadonlySet<string> = new Set(['geometry', 'geography'])
+
+/** Of pgvector. */
+const vectorTypes: ReadonlySet<string> = new Set(['vector', 'halfvec', 'sparsevec'])
 
 /** Types that JSON shows as something else than a string. */
 const jsonTypes: Readonly<Record<string, ColumnType['json']>> = {

@@ -94,6 +94,8 @@ export interface ColumnType {
   readonly range: 'range' | 'multirange' | undefined
   /** Schema of the extension whose type it is, PostGIS, where its functions are; undefined for every other type. */
   readonly spatialSchema: string | undefined
+  /** Schema of pgvector for a type of its own, where its operators are; undefined for every other type. */
+  readonly vectorSchema: string | undefined
   /** Whether it holds text, so that LIKE applies: text, varchar, char, name, citext and domains over them. */
   readonly isText: boolean
   /** Whether `=` applies to it. */

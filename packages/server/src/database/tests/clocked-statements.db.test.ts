@@ -18,6 +18,7 @@ const smallTables = new Set([
   'admin',
   'api_key_version',
   'email_templates',
+  'embeddings',
   'event_cursors',
   'matviews',
   'migrations',
@@ -30,6 +31,7 @@ const smallTables = new Set([
   'schedules',
   'settings',
   'usage_nodes',
+  'vector_index_build',
   'webhooks',
 ])
 

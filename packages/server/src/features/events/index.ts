@@ -3,6 +3,8 @@ import type { RequestLimiter } from '../../http/authentication.ts'
 import type { TokenVerifier } from '../../http/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
+import type { Embedders } from '../data/embedding-provider/index.ts'
+import { keptEmbeddings } from './embeddings/index.ts'
 import { createJobQueue, jobs } from './jobs/index.ts'
 import { events, Interests, OutboxChangeLog } from './outbox/index.ts'
 import { type OpenPopup, realtime } from './realtime/index.ts'
@@ -32,11 +34,15 @@ export interface EventsPorts {
   readonly limiter: RequestLimiter
   /** Finds addresses of names that webhooks go to; for tests. */
   readonly resolve?: Resolve | undefined
+  readonly embedders: Embedders
   readonly openPopup?: OpenPopup | undefined
 }
 
 /** Wires what follows a change or the clock: the log of changes, streams, webhooks, jobs, schedules. */
-export function wireEvents(platform: Platform, { verifiers, limiter, resolve, openPopup }: EventsPorts) {
+export function wireEvents(
+  platform: Platform,
+  { verifiers, limiter, resolve, embedders, openPopup }: EventsPorts,
+) {
   const { config, database, catalog, notifications, clock, log, queue, metrics, origins, secrets, version } =
     platform
   const { system } = database
@@ -75,6 +81,17 @@ export function wireEvents(platform: Platform, { verifiers, limiter, resolve, op
     ],
     /** Started after all other features, which define jobs, and stopped before them. */
     workers: [
+      keptEmbeddings({
+        settings: config.embeddings,
+        embedders,
+        database,
+        catalog,
+        interests,
+        notifications,
+        queue,
+        isWorking: config.jobs.enabled,
+        log,
+      }),
       webhooks({
         config: config.webhooks,
         database: system,

@@ -4,6 +4,8 @@ import type { CallerScope, Origin } from '../../../database/user-database.ts'
 export interface Caller {
   readonly scope: CallerScope
   readonly isAbandoned: () => boolean
+  /** Aborted when the client disconnects. */
+  readonly signal?: () => AbortSignal
   readonly isAdministrator: boolean
   /** What is recorded with changes of audited tables. */
   readonly origin?: () => Origin

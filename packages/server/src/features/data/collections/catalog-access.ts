@@ -52,6 +52,12 @@ const outdatedKinds = new Set([
   'unknown_column',
   'unknown_filter_column',
   'unknown_relation',
+  'vector_column_not_found',
+  'not_vector_column',
+  'no_vector_columns',
+  'vector_index_table_not_found',
+  'semantic_needs_pgvector',
+  'hybrid_needs_pgvector',
   // A column or an extension may have been added.
   'search_not_supported',
   'fuzzy_search_unavailable',

@@ -78,6 +78,64 @@ export const collectionErrorTable = {
     message: (name: string, collection: string) => `unknown relation "${name}" of ${collection} in expand`,
     help: 'No foreign key gives this name; `GET /api/schema` lists them as `relationships`.',
   },
+  vectorColumnNotFound: {
+    status: 400,
+    message: (name: string, table: string) => `column "${name}" not found in table "${table}"`,
+    help: 'The collection has no such column. Names are case-sensitive.',
+  },
+  notVectorColumn: {
+    status: 400,
+    message: (name: string, type: string) => `column "${name}" is not a vector column (type: ${type})`,
+    help: "Columns of pgvector's types `vector`, `halfvec` and `sparsevec` can be compared with a vector.",
+  },
+  noVectorColumns: {
+    status: 400,
+    message: (table: string) => `table "${table}" has no vector columns`,
+    help: "Columns of pgvector's types `vector`, `halfvec` and `sparsevec` can be compared with a vector.",
+  },
+  severalVectorColumns: {
+    status: 400,
+    message: (table: string, names: string) =>
+      `table "${table}" has multiple vector columns (${names}); specify vector_column explicitly`,
+    help: 'Name one of them as `vector_column`.',
+  },
+  dimensionMismatch: {
+    status: 400,
+    message: (given: number, column: string, expected: number) =>
+      `dimension mismatch: query vector has ${given} dimensions, column "${column}" expects ${expected}`,
+    help: 'Send a vector of the same model as those of the column.',
+  },
+  semanticNotConfigured: {
+    status: 400,
+    message: 'semantic search is not configured — no embedding provider available',
+    help: 'The operator configures a provider of embeddings with `ai.providers` and `ai.embedding_model`.',
+  },
+  semanticNeedsPgvector: {
+    status: 400,
+    message: 'semantic search requires the pgvector extension',
+    help: 'The database has no extension `vector`.',
+  },
+  hybridNotConfigured: {
+    status: 501,
+    message: 'hybrid search is not configured — no embedding provider available',
+    help: 'The operator configures a provider of embeddings with `ai.providers` and `ai.embedding_model`.',
+  },
+  hybridNeedsPgvector: {
+    status: 400,
+    message: 'hybrid search requires the pgvector extension',
+    help: 'The database has no extension `vector`.',
+  },
+  semanticMisconfigured: {
+    status: 500,
+    message: (problem: string) => `semantic search misconfiguration: ${problem}`,
+    help: '`ai.embedding_dimensions` of the model is not the number of dimensions of the column.',
+  },
+  embeddingDimensionMismatch: {
+    status: 500,
+    message: (given: number, column: string, expected: number) =>
+      `embedding dimension mismatch: the model has ${given} dimensions, column "${column}" expects ${expected}`,
+    help: 'The vectors of the column come from another model than the configured one.',
+  },
   invalidCursor: {
     status: 400,
     message: (problem: string) => `invalid cursor${problem === '' ? '' : `: ${problem}`}`,

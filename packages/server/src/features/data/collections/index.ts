@@ -1,9 +1,10 @@
-export { createCatalogAccess, mayBeOutdated, requireRelation } from './catalog-access.ts'
+export { createCatalogAccess, mayBeOutdated, requireRelation, type WithCatalog } from './catalog-access.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
 export { compileMatch, compileRank, compileTrigramKeys, compileVector } from './compile/search.ts'
 export { collectionErrorTable } from './errors.ts'
 export { findTextFault } from './parse/values.ts'
+export { type DistanceMetric, parseMetric } from './parse/vector.ts'
 export {
   isSearchable,
   plainSearch,
@@ -14,6 +15,7 @@ export {
   type SearchWeight,
   searchedColumns,
 } from './plan/search.ts'
+export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
 export { requireRls } from './require-rls.ts'
 export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-index-names.ts'
 

@@ -1,11 +1,19 @@
 import type { Answer } from '../../../database/message.ts'
 import type { Sql } from '../../../database/sql.ts'
 import { compileCursorPage, compileEstimate, compileOffsetPage } from './compile/list.ts'
+import type { ListContext, ListRequest } from './list-request.ts'
 import { type Cursor, formatCursor } from './parse/cursor.ts'
 import type { ListPlan } from './plan/list.ts'
 
+/** A list sorted by columns. */
+export function pageRequest(plan: ListPlan, { statements }: Pick<ListContext, 'statements'>): ListRequest {
+  const calls = listFragments(plan).map((fragment) => statements.call(fragment))
+  const { record, rows } = plan
+  return { record, rows, calls: () => calls, format: (answers) => formatPage(plan, answers) }
+}
+
 /** The statements of a list: the page with its total, and the estimate if it is asked for. They run in one message. */
-export function listFragments(plan: ListPlan): readonly Sql[] {
+function listFragments(plan: ListPlan): readonly Sql[] {
   if (plan.paging.kind === 'cursor') return [compileCursorPage(plan, plan.paging.after)]
   const { page, total } = plan.paging
   const items = compileOffsetPage(plan, page, { counts: total === 'exact' })
@@ -13,7 +21,7 @@ export function listFragments(plan: ListPlan): readonly Sql[] {
 }
 
 /** The body of a list, around the items as Postgres wrote them. */
-export function formatPage({ paging, perPage }: ListPlan, [page, estimate]: readonly Answer[]): string {
+function formatPage({ paging, perPage }: ListPlan, [page, estimate]: readonly Answer[]): string {
   const [items = '[]', beside = null] = page?.rows[0] ?? []
   if (paging.kind === 'cursor') {
     const next = beside === null ? '' : `,"nextCursor":"${formatCursor(JSON.parse(beside) as Cursor)}"`

@@ -167,7 +167,15 @@ function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
     isAdministrator: kind === 'admin',
     origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
     isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
+    signal: () => untilDisconnected(reply),
   }
+}
+
+function untilDisconnected({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  if (raw.destroyed) controller.abort()
+  else raw.once('close', () => controller.abort())
+  return controller.signal
 }
 
 /** The query string as sent: the collections read it themselves, and remember what it meant. */

@@ -11,12 +11,16 @@ import { createCatalogAccess, requireRelation, requireWritable } from './catalog
 import { compileGet, writeSlots } from './compile/write.ts'
 import { createDefinitionFaultFinder } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
-import { formatPage, listFragments } from './list-page.ts'
+import { hybridRequest } from './hybrid-request.ts'
+import { pageRequest } from './list-page.ts'
+import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
+import { nearestRequest } from './nearest-request.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
-import { parseListQuery, parseRecordQuery } from './parse/list-query.ts'
+import { type ListQuery, parseListQuery, parseRecordQuery } from './parse/list-query.ts'
 import { readParameters } from './parse/parameters.ts'
 import { parseRecordBody, type RecordBody } from './parse/record-body.ts'
 import { parsePathId } from './parse/record-id.ts'
+import { takeNearest } from './parse/vector.ts'
 import { type BulkQuery, parseBulkQuery, parseCreateQuery } from './parse/write-query.ts'
 import { planBulk, relationsOfBulk } from './plan/bulk.ts'
 import { planList, relationsOfList } from './plan/list.ts'
@@ -55,6 +59,8 @@ export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
   readonly changes: ChangeLog
+  /** For searches by meaning; undefined when no provider is configured. */
+  readonly embedder?: QueryEmbedder | undefined
   readonly searches: SearchDefinitions
   /** Whether changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
@@ -68,6 +74,7 @@ export function createCollectionService({
   catalog: live,
   database,
   changes,
+  embedder,
   searches,
   isAudited,
   isDevelopment,
@@ -116,22 +123,20 @@ export function createCollectionService({
       withCatalog(async (catalog) => {
         requireTable(caller.scope, collection)
         const reader = readerOf(caller)
-        const { plan, calls } = statements.remember(
+        const { rest, nearest } = takeNearest(queryString)
+        const request = statements.remember(
           catalog,
-          `${searches.version} ${readKey('list', reader, collection, queryString)}`,
+          `${searches.version} ${readKey('list', reader, collection, rest)}`,
           () => {
             const relation = requireRelation(catalog, collection, reader)
-            const planned = planList({ catalog, reader, searches }, relation, parseListQuery(queryString))
-            return {
-              plan: planned,
-              calls: listFragments(planned).map((fragment) => statements.call(fragment)),
-            }
+            const context = { catalog, reader, searches, statements, embedder }
+            return planListRequest(context, relation, parseListQuery(rest))
           },
         )
-        const relations = relationsOfList(plan)
+        const relations = relationsOfList(request)
         requireTables(caller, relations)
-        if (searchOf(plan.rows) !== undefined) searches.noteSearch?.(plan.rows.relation)
-        return formatPage(plan, await read(caller, relations, calls))
+        if (searchOf(request.rows) !== undefined) searches.noteSearch?.(request.rows.relation)
+        return request.format(await read(caller, relations, await request.calls(caller, nearest)))
       }),
 
     get: (caller, collection, id, queryString) =>
@@ -236,6 +241,14 @@ export function createCollectionService({
         return runBatch(catalog, caller, readerOf(caller), parseBatch(body, findTable))
       }),
   }
+}
+
+function planListRequest(context: ListContext, relation: Relation, query: ListQuery): ListRequest {
+  const { vector } = query
+  if (vector === undefined) return pageRequest(planList(context, relation, query), context)
+  return vector.kind === 'hybrid'
+    ? hybridRequest(context, relation, { ...query, vector })
+    : nearestRequest(context, relation, { ...query, vector })
 }
 
 /** Both texts are the caller's and may hold anything; the length tells where the first ends. */

@@ -3,8 +3,11 @@ import type { Column } from '../../../database/catalog/model.ts'
 import type { TypeName } from '../../../database/sql.ts'
 import { describeColumn } from './column.ts'
 
+const vectorTypes = ['vector', 'halfvec', 'sparsevec']
+
 /** A column as the catalog of a database with the extensions would have it. */
 function column(base: string, typeName: string): Column {
+  const isVector = vectorTypes.includes(base)
   return {
     name: 'place',
     position: 1,
@@ -15,7 +18,8 @@ function column(base: string, typeName: string): Column {
       element: undefined,
       attributes: undefined,
       range: undefined,
-      spatialSchema: 'public',
+      spatialSchema: isVector ? undefined : 'public',
+      vectorSchema: isVector ? 'public' : undefined,
       isText: false,
       hasEquality: true,
       hasOrder: false,
@@ -62,8 +66,15 @@ describe('a column of PostGIS', () => {
 })
 
 describe('a column of pgvector', () => {
-  test('tells its dimensions when it has a number of them', () => {
-    expect(describeType('vector', 'vector(1536)')).toMatchObject({ isVector: true, vectorDim: 1536 })
+  test.each([
+    ['vector', 'vector(1536)', 1536],
+    ['halfvec', 'halfvec(3072)', 3072],
+    ['sparsevec', 'extensions.sparsevec(30000)', 30_000],
+  ])('tells its dimensions when it has a number of them: %s, %s', (base, typeName, vectorDim) => {
+    expect(describeType(base, typeName)).toMatchObject({ isVector: true, vectorDim })
+  })
+
+  test('of any number of dimensions tells none', () => {
     expect(describeType('vector', 'vector')).toMatchObject({ isVector: true, isGeometry: false })
     expect(describeType('vector', 'vector')).not.toHaveProperty('vectorDim')
   })

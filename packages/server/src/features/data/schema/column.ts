@@ -1,5 +1,6 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { parseSpatialModifier } from '../../../database/catalog/spatial.ts'
+import { vectorDimensions } from '../../../database/catalog/vectors.ts'
 
 /** Who reads the document: a caller sees what it may use, the administrator everything. */
 export type Viewer = 'caller' | 'administrator'
@@ -44,9 +45,8 @@ function describeSpace({ type, typeName }: Column): object {
   }
 }
 
-/** pgvector writes the number of dimensions behind its type: `vector(1536)`. */
-function describeVector({ type, typeName }: Column): object {
-  if (type.base !== 'vector') return { isVector: false }
-  const [, dimensions] = /\((\d+)\)$/.exec(typeName) ?? []
-  return { isVector: true, ...(dimensions === undefined ? {} : { vectorDim: Number(dimensions) }) }
+function describeVector(column: Column): object {
+  if (column.type.vectorSchema === undefined) return { isVector: false }
+  const dimensions = vectorDimensions(column)
+  return { isVector: true, ...(dimensions === undefined ? {} : { vectorDim: dimensions }) }
 }

@@ -61,7 +61,7 @@ export async function listAudit(
       operation, old_values, new_values, address, request_id
     from basalt.audit
     where ${sql.join(conditions, sql` and `)}
-    order by happened_at desc, id desc
+    order by id desc
     limit ${limit}::int offset ${offset}::bigint`)
 }
 

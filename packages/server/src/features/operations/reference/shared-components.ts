@@ -38,14 +38,36 @@ export const sharedSchemas = {
   },
 } as const
 
+const filterHelp =
+  "Conditions such as `price > 9.90 AND (name ~ 'A%' OR author.id IN (1, 2))`. Operators: `=`, `!=`, `>`, `>=`, `<`, " +
+  '`<=`, `~` (LIKE), `~*` (ILIKE), `IN (…)`, `BETWEEN … AND …`, `IS NULL`, `CONTAINS`, `OVERLAPS`, `MATCHES`, ' +
+  '`NOT`, `AND` or `&&`, `OR` or `||`, parentheses. Columns of related records by dots, values in `jsonb` by `->` ' +
+  "and `->>`. Values: `'text'` (a quote inside is `''`), numbers, `true`, `false`, `null`. A column with an odd name " +
+  'goes in double quotes.'
+
 export const sharedParameters = {
-  filter: query(
-    'filter',
+  filter: query('filter', { type: 'string' }, filterHelp),
+  writtenFilter: query('filter', { type: 'string' }, filterHelp, { required: true }),
+  expect: query(
+    'expect',
+    { type: 'integer', minimum: 0 },
+    'How many records the filter finds. Are they more or fewer, nothing is written.',
+    { required: true },
+  ),
+  return: query(
+    'return',
+    { type: 'string', enum: ['count', 'records'], default: 'count' },
+    '`records` answers them as `items`.',
+  ),
+  onConflict: query(
+    'onConflict',
     { type: 'string' },
-    "Conditions such as `price > 9.90 AND (name ~ 'A%' OR id IN (1, 2))`. Operators: `=`, `!=`, `>`, `>=`, `<`, " +
-      '`<=`, `~` (LIKE), `!~` (NOT LIKE), `IN (…)`, `AND` or `&&`, `OR` or `||`, parentheses. Values: ' +
-      "`'text'` (a quote inside is `''`), numbers, `true`, `false`, `null`. A column with an odd name goes in " +
-      'double quotes.',
+    'Comma-separated columns of a unique key: a record that has the same key is updated.',
+  ),
+  onConflictAction: query(
+    'onConflictAction',
+    { type: 'string', enum: ['update', 'ignore'], default: 'update' },
+    '`ignore` answers that record as it is.',
   ),
   sort: query(
     'sort',

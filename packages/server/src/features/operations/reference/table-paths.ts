@@ -65,7 +65,7 @@ interface Table {
   readonly writable: readonly Column[]
   /** Whether records have an address. */
   readonly hasKey: boolean
-  readonly can: Readonly<Record<'create' | 'update' | 'delete', boolean>>
+  readonly can: Readonly<Record<'create' | 'update' | 'delete' | 'updateAll' | 'deleteAll', boolean>>
   readonly relationships: readonly { readonly name: string; readonly isMany: boolean; readonly to: string }[]
 }
 
@@ -94,6 +94,8 @@ function viewTable(
       create: may('insert') && writable.length > 0,
       update: may('update') && hasKey && writable.length > 0,
       delete: may('delete') && hasKey,
+      updateAll: may('update') && writable.length > 0,
+      deleteAll: may('delete'),
     },
     relationships: [...relation.relationships.values()].flatMap(({ name, kind: side, target, pairs }) => {
       const other = catalog.relations.get(target)
@@ -119,7 +121,7 @@ function schemasOf(table: Table): Entry[] {
   const schemas: Entry[] = [[`${name}.record`, describeRecord(table)]]
   if (can.create)
     schemas.push([`${name}.create`, { type: 'object', properties, ...optional('required', required) }])
-  if (can.update) schemas.push([`${name}.update`, { type: 'object', properties, minProperties: 1 }])
+  if (can.updateAll) schemas.push([`${name}.update`, { type: 'object', properties, minProperties: 1 }])
   return schemas
 }
 
@@ -149,7 +151,17 @@ function describeRecord({ relation, columns, relationships }: Table): JsonSchema
 function pathsOf(table: Table): Entry[] {
   const { relation, hasKey, can } = table
   const path = `/api/collections/${encodeURIComponent(relation.collection)}`
-  const paths: Entry[] = [[path, { get: list(table), ...(can.create ? { post: create(table) } : {}) }]]
+  const paths: Entry[] = [
+    [
+      path,
+      {
+        get: list(table),
+        ...(can.create ? { post: create(table) } : {}),
+        ...(can.updateAll ? { patch: updateAll(table) } : {}),
+        ...(can.deleteAll ? { delete: deleteAll(table) } : {}),
+      },
+    ],
+  ]
   if (hasKey) {
     paths.push([
       `${path}/{id}`,
@@ -201,14 +213,23 @@ function get(table: Table): object {
 function create(table: Table): object {
   return {
     ...operation(table, 'create', 'Create a record of'),
+    parameters: [...['onConflict', 'onConflictAction'].map(parameter), ...recordParameters(table)],
     requestBody: { required: true, content: json(reference(`${table.name}.create`)) },
-    responses: answers('201', 'The record, with its defaults.', reference(`${table.name}.record`)),
+    responses: {
+      ...answers(
+        '200',
+        'The record with the same key, with `onConflict`.',
+        reference(`${table.name}.record`),
+      ),
+      ...answers('201', 'The record, with its defaults.', reference(`${table.name}.record`)),
+    },
   }
 }
 
 function update(table: Table): object {
   return {
     ...operation(table, 'update', 'Change the given columns of a record of'),
+    parameters: recordParameters(table),
     requestBody: { required: true, content: json(reference(`${table.name}.update`)) },
     responses: answers('200', 'The whole record.', reference(`${table.name}.record`)),
   }
@@ -218,6 +239,36 @@ function remove(table: Table): object {
   return {
     ...operation(table, 'delete', 'Delete a record of'),
     responses: { '204': { description: 'No content.' }, default: errorResponse },
+  }
+}
+
+function updateAll(table: Table): object {
+  return {
+    ...operation(table, 'updateAll', 'Change the given columns of all records that a filter finds in'),
+    parameters: [...bulkParameters, ...recordParameters(table)],
+    requestBody: { required: true, content: json(reference(`${table.name}.update`)) },
+    responses: answers('200', 'How many there were.', counted(table, 'updated')),
+  }
+}
+
+function deleteAll(table: Table): object {
+  return {
+    ...operation(table, 'deleteAll', 'Delete all records that a filter finds in'),
+    parameters: [...bulkParameters, ...recordParameters(table)],
+    responses: answers('200', 'How many there were.', counted(table, 'deleted')),
+  }
+}
+
+const bulkParameters = ['writtenFilter', 'expect', 'return'].map(parameter)
+
+function counted({ name }: Table, member: string): object {
+  return {
+    type: 'object',
+    required: [member],
+    properties: {
+      [member]: { type: 'integer' },
+      items: { type: 'array', items: reference(`${name}.record`) },
+    },
   }
 }
 

@@ -2,10 +2,10 @@ import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SetOperator } from '../parse/condition.ts'
-import type { FilterPlan } from '../plan/filter.ts'
-import type { Operand, SetValue, TestPlan } from '../plan/filter-test.ts'
+import type { FilterPlan, Operand, SetValue, TestPlan } from '../plan/filter-plan.ts'
 import { compileComparison } from './comparison.ts'
 import { compileReference, relationName } from './record.ts'
+import { searchedCharacters } from './search.ts'
 
 /** A filter as a condition on the rows of `alias`. Every value is a parameter that takes the column's type. */
 export function compileFilter(filter: FilterPlan, alias: string): Sql {
@@ -50,7 +50,7 @@ function compileTest(test: TestPlan, alias: string): Sql {
     case 'set':
       return sql`${target} ${setOperators[test.operator]} ${compileSet(operand, test.value)}`
     case 'matches':
-      return compileMatch(target, column, test.words)
+      return compileMatch(target, column, test)
   }
 }
 
@@ -104,12 +104,17 @@ function compileSet({ column, as }: Operand, value: SetValue): Sql {
   return sql`${value}::${as === 'column' ? sql.type(type.name) : sql`jsonb`}`
 }
 
-/** The configuration of the text search. */
-const language = sql`'english'`
-
-function compileMatch(target: Sql, column: Column | undefined, words: string): Sql {
-  const document = column?.type.base === 'tsvector' ? target : sql`to_tsvector(${language}, ${target})`
-  return sql`${document} @@ websearch_to_tsquery(${language}, ${words})`
+function compileMatch(
+  target: Sql,
+  column: Column | undefined,
+  { language, words }: TestPlan & { kind: 'matches' },
+): Sql {
+  const config = sql`${sql.literal(language)}::regconfig`
+  const document =
+    column?.type.base === 'tsvector'
+      ? target
+      : sql`to_tsvector(${config}, left(${target}::text, ${searchedCharacters}))`
+  return sql`${document} @@ websearch_to_tsquery(${config}, ${words})`
 }
 
 function bindBeside({ column, as }: Operand, value: string): Sql {

@@ -7,7 +7,7 @@ import { type SearchCandidates, type SearchPlan, type SearchVector, searchedColu
  * Characters of a record that are searched and highlighted. PostgreSQL refuses a vector of more than a megabyte, which
  * would fail the search, and with an index on it the write; this many stay below it whatever they are.
  */
-const searchedCharacters = sql.integer(100_000)
+export const searchedCharacters = sql.integer(100_000)
 
 /** The query as PostgreSQL has it: evaluated once per statement, wherever it is used. */
 export function compileQuery({ vector, term, synonyms }: SearchPlan): Sql {

@@ -4,11 +4,14 @@ import { type Filter, parseFilter } from './filter.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 import { type Parameters, readParameters } from './parameters.ts'
 import { parseSearch, type Search, searchParameters } from './search.ts'
+import { parseVector, type VectorQuery, vectorParameters } from './vector.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
 export interface ListQuery extends RecordQuery {
   readonly filter: Filter | undefined
   readonly search: Search | undefined
+  /** Undefined: sorted by columns. */
+  readonly vector: VectorQuery | undefined
   readonly sort: readonly SortTerm[]
   readonly perPage: number
   readonly paging:
@@ -40,12 +43,12 @@ const listParameters = [
   ...recordParameters,
   ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'],
   ...searchParameters,
+  ...vectorParameters,
 ]
 
 /** Parameters of features that this server does not have. */
 const unsupportedParameters = [
   'facets',
-  ...['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance'],
   ...['near', 'within', 'intersects', 'bbox', 'aggregate', 'group', 'disjunctiveFacets'],
 ]
 
@@ -76,6 +79,7 @@ export function parseListQuery(queryString: string): ListQuery {
   return {
     ...readRecordQuery(parameters),
     filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
+    vector: parseVector(parameters),
     search: parseSearch(parameters),
     sort: parseSort(parameters.sort ?? ''),
     perPage,

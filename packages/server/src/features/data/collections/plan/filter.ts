@@ -1,36 +1,32 @@
-import type { Catalog, Relation, Relationship } from '../../../../database/catalog/model.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Condition, Subject } from '../parse/condition.ts'
 import type { Filter } from '../parse/filter.ts'
 import { filterFault } from '../parse/filter-fault.ts'
 import { requireRls } from '../require-rls.ts'
-import { planTest, type TestPlan } from './filter-test.ts'
+import { planTest } from './condition.ts'
+import type { FilterPlan } from './filter-plan.ts'
 import type { Reader } from './reader.ts'
 import { findRelationship } from './record.ts'
-
-/** A filter whose names are resolved and whose operators apply to the types. */
-export type FilterPlan =
-  | { readonly kind: 'and' | 'or'; readonly terms: readonly FilterPlan[] }
-  | { readonly kind: 'not'; readonly term: FilterPlan }
-  /** Whether the condition holds for a related record. */
-  | {
-      readonly kind: 'related'
-      /** Of the relation that is filtered to `relation`. */
-      readonly relationship: Relationship
-      readonly from: Relation
-      readonly relation: Relation
-      readonly condition: FilterPlan
-    }
-  | TestPlan
 
 const relationLevelLimit = 4
 /** Each is a subquery per level: so many can be planned in milliseconds. */
 const relatedConditionLimit = 20
 
-/**
- * @throws AppError invalid_filter, unknown_filter_column with the position; rls_required
- */
-export function planFilter(catalog: Catalog, relation: Relation, filter: Filter, reader: Reader): FilterPlan {
+/** What a filter is planned with. */
+export interface FilterContext {
+  readonly catalog: Catalog
+  readonly reader: Reader
+  /** The text search configuration of MATCHES, quoted and qualified. */
+  readonly language: string
+}
+
+/** @throws AppError invalid_filter, unknown_filter_column with the position; rls_required */
+export function planFilter(
+  { catalog, reader, language }: FilterContext,
+  relation: Relation,
+  filter: Filter,
+): FilterPlan {
   let relatedConditions = 0
 
   const plan = (part: Filter): FilterPlan => {
@@ -47,7 +43,7 @@ export function planFilter(catalog: Catalog, relation: Relation, filter: Filter,
 
   const planCondition = (condition: Condition): FilterPlan => {
     const column = condition.isPath ? undefined : relation.column.get(condition.column)
-    if (column !== undefined) return planTest(column, condition)
+    if (column !== undefined) return planTest(column, condition, language)
     if (condition.path === undefined) throw unknownColumn(condition)
     relatedConditions += 1
     if (relatedConditions > relatedConditionLimit) {
@@ -67,7 +63,7 @@ export function planFilter(catalog: Catalog, relation: Relation, filter: Filter,
     if (rest.length === 0) {
       const column = from.column.get(name)
       if (column === undefined) throw unknownColumn(condition)
-      return planTest(column, condition)
+      return planTest(column, condition, language)
     }
     const relationship = findRelationship(from, name)
     const target = relationship && catalog.relations.get(relationship.target)

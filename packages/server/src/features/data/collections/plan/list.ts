@@ -41,6 +41,6 @@ export function planList(context: PlanContext, relation: Relation, query: ListQu
 }
 
 /** Every relation that the list reads. */
-export function relationsOfList({ record, rows }: ListPlan): readonly Relation[] {
+export function relationsOfList({ record, rows }: Pick<ListPlan, 'record' | 'rows'>): readonly Relation[] {
   return [...new Set([...relationsOf(record), ...relationsOfRows(rows)])]
 }

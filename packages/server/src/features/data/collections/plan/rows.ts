@@ -1,7 +1,8 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Filter } from '../parse/filter.ts'
 import type { Search } from '../parse/search.ts'
-import { type FilterPlan, planFilter, relationsOfFilter } from './filter.ts'
+import { planFilter, relationsOfFilter } from './filter.ts'
+import type { FilterPlan } from './filter-plan.ts'
 import type { Reader } from './reader.ts'
 import { planSearch, type SearchDefinitions, type SearchPlan } from './search.ts'
 
@@ -39,7 +40,10 @@ export function planRows(
 ): RowsPlan {
   const conditions: RowCondition[] = []
   if (filter !== undefined) {
-    conditions.push({ kind: 'filter', filter: planFilter(catalog, relation, filter, reader) })
+    conditions.push({
+      kind: 'filter',
+      filter: planFilter({ catalog, reader, language: searches.config }, relation, filter),
+    })
   }
   if (search !== undefined) {
     conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })

@@ -152,12 +152,13 @@ describe('the statement of a filter', () => {
 
   test('has no value in its text, and a parameter for each', () => {
     const catalog = app.app.catalog.current
+    const context = { catalog, reader: 'caller', language: 'pg_catalog.english' } as const
     const relation = catalog.relations.get('oracle')
     if (relation === undefined) throw new Error('no table')
     fc.assert(
       fc.property(tree, choices, (value, decisions) => {
         const filter = parseFilter(printTree(value, decisions))
-        const { text, values } = render(compileFilter(planFilter(catalog, relation, filter, 'caller'), 't'))
+        const { text, values } = render(compileFilter(planFilter(context, relation, filter), 't'))
         const [skeleton, ...numbers] = takeApart(text)
         expect(skeleton).toBe('')
         expect(numbers).toEqual(values.map((_, index) => `$${index + 1}`))

@@ -223,6 +223,10 @@ describe('basalt events', () => {
         ],
       })
       await send('DELETE', `${table}/7`)
+      await send('POST', `${table}?onConflict=id`, { id: 5, name: 'v' })
+      await send('POST', `${table}?onConflict=id`, { id: 5, name: 'w' })
+      await send('PATCH', `${table}?filter=id=5&expect=1`, { name: 'x' })
+      await send('DELETE', `${table}?filter=id=5&expect=1`)
     }
     const all = await logged()
     expect(all.map(({ action, table, key }) => `${action} ${table} ${key}`)).toEqual(
@@ -233,6 +237,10 @@ describe('basalt events', () => {
         `create ${table} [9]`,
         `delete ${table} [8]`,
         `delete ${table} [7]`,
+        `create ${table} [5]`,
+        `update ${table} [5]`,
+        `update ${table} [5]`,
+        `delete ${table} [5]`,
       ]),
     )
   })

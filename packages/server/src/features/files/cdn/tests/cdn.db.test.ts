@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { AwsV4Signer } from 'aws4fetch'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   json,
   type ReceivedRequest,
@@ -50,6 +50,13 @@ beforeEach(async () => {
   await database.sql(`delete from basalt.attempts where key like 'cdn_purge_all:%'`)
   await database.sql(`delete from basalt.jobs where type = 'cdn_purge'`)
   standIn.answerWith(accepted)
+})
+// What a test has not waited for would be counted by the next one.
+afterEach(async () => {
+  await waitFor('the end of all jobs', async () => {
+    const pending = `select 1 from basalt.jobs where type = 'cdn_purge' and state in ('queued', 'running')`
+    return (await database.sql(pending)).length === 0
+  })
 })
 
 async function purge(body: unknown, node: TestApp = nodes[0]): Promise<TestResponse> {

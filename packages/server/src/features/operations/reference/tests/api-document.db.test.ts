@@ -167,7 +167,10 @@ describe('GET /api/openapi.json', () => {
     const { paths } = await read(admin)
     expect(Object.keys(paths['/api/collections/glad'])).toEqual(['get'])
     expect(paths).not.toHaveProperty(['/api/collections/glad/{id}'])
-    expect(Object.keys(paths['/api/collections/keyless'])).toEqual(['get', 'post'])
+    expect(Object.keys(paths['/api/collections/keyless'])).toEqual(['get', 'post', 'patch', 'delete'])
+    expect(paths['/api/collections/keyless'].delete.parameters.slice(0, 3)).toEqual(
+      ['writtenFilter', 'expect', 'return'].map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    )
     expect(paths).not.toHaveProperty(['/api/collections/keyless/{id}'])
     const [id] = paths['/api/collections/placement/{id}'].parameters
     expect(id).toMatchObject({ name: 'id', in: 'path', required: true, schema: { type: 'string' } })

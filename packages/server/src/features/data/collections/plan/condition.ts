@@ -1,33 +1,15 @@
 import type { Column } from '../../../../database/catalog/model.ts'
-import type { Condition, JsonPath, Literal, SetOperator, Value } from '../parse/condition.ts'
+import type { Condition, Literal, Value } from '../parse/condition.ts'
 import { filterFault } from '../parse/filter-fault.ts'
 import type { Operator } from '../parse/tokens.ts'
 import { findTextFault } from '../parse/values.ts'
-import type { FilterPlan } from './filter.ts'
+import type { FilterPlan, Operand, TestPlan } from './filter-plan.ts'
 
-/** Tests of one value; what it is compared with is text that takes the type of the operand. */
-export type TestPlan = { readonly operand: Operand } & (
-  | { readonly kind: 'compare'; readonly operator: Operator; readonly value: string }
-  | { readonly kind: 'null'; readonly isNegated: boolean }
-  | { readonly kind: 'in'; readonly values: readonly (string | null)[] }
-  | { readonly kind: 'set'; readonly operator: SetOperator; readonly value: SetValue }
-  | { readonly kind: 'matches'; readonly words: string }
-)
-
-/** What a test looks at. */
-export interface Operand {
-  readonly column: Column
-  /** What leads to a value inside of the column's JSON; none for the column itself. */
-  readonly keys: JsonPath['keys']
-  /** How the value is taken: as the column has it, or out of JSON as JSON, as text, or as the number that it is. */
-  readonly as: 'column' | 'jsonb' | 'text' | 'number'
-}
-
-/** Elements of an array, or the text of a range or a document. */
-export type SetValue = readonly string[] | string
-
-/** @throws AppError invalid_filter with the position */
-export function planTest(column: Column, condition: Condition): FilterPlan {
+/**
+ * @param language a text search configuration, quoted and qualified
+ * @throws AppError invalid_filter with the position
+ */
+export function planTest(column: Column, condition: Condition, language: string): FilterPlan {
   switch (condition.kind) {
     case 'compare':
       return planComparison(column, condition, condition.operator, condition.value)
@@ -50,7 +32,7 @@ export function planTest(column: Column, condition: Condition): FilterPlan {
           ? column.type.isText || column.type.base === 'tsvector'
           : operand.as === 'text'
       if (!applies) throw inapplicable('MATCHES', operand, condition)
-      return negated(condition, { kind: 'matches', operand, words: condition.words.text })
+      return negated(condition, { kind: 'matches', operand, language, words: condition.words.text })
     }
   }
 }

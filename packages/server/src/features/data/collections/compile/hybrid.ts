@@ -1,0 +1,96 @@
+import { type Sql, sql } from '../../../../database/sql.ts'
+import { type HybridPlan, hybridNames } from '../plan/hybrid.ts'
+import type { OrderKey } from '../plan/order.ts'
+import { compileComparison } from './comparison.ts'
+import { compileKey } from './keyset.ts'
+import { compileSelectList, neededColumns, relationName } from './record.ts'
+import { compileFrom } from './rows.ts'
+import { compileRank } from './search.ts'
+import { compileColumns, compileNearestRows, compileQueryVector } from './vector.ts'
+
+/** Alias of the collection's rows. */
+const row = 't'
+
+/** What dampens the first ranks (Cormack, Clarke, Büttcher: Reciprocal Rank Fusion, SIGIR 2009). */
+const damping = 60
+
+const score = sql.id(hybridNames.score)
+const rank = sql.id(hybridNames.rank)
+const distance = sql.id(hybridNames.distance)
+
+/** One row: the page as a JSON array, and how many records the two legs have found together. */
+export function compileHybrid(plan: HybridPlan): Sql {
+  const { record, found, search, near, vector, keys, legLimit, perPage, page } = plan
+  const named = keys.map((key, index) => ({ key, name: sql.id(`k${index}`) }))
+  const names = sql.join(named.map(({ name }) => name))
+  const selected = named.map(({ key, name }) => sql`${compileKey(key, row)} as ${name}`)
+  const nearest = compileNearestRows(vector, {
+    name: 'nearest',
+    from: (alias, further) => compileFrom(near, alias, further),
+    columns: selected,
+    limit: legLimit,
+    alias: row,
+    distance: hybridNames.distance,
+  })
+  const same = (one: string, other: string) =>
+    sql.join(
+      named.map(({ key }, index) =>
+        compileComparison(key.column?.type, sql.id(one, `k${index}`), '=', sql.id(other, `k${index}`)),
+      ),
+      sql` and `,
+    )
+  const either = named.map(({ name }) => sql`coalesce(w.${name}, m.${name}) as ${name}`)
+  const share = (place: Sql) => sql`coalesce(1::float8 / (${sql.integer(damping)} + ${place}), 0)`
+  return sql`
+    with ${sql.join([compileQueryVector(vector), ...nearest])},
+    meaning as (
+      select *, row_number() over (order by ${distance}, ${names}) as place from nearest
+      -- The direction of zeros cannot be compared.
+      where ${distance} <> 'NaN'
+    ),
+    found as (
+      select ${sql.join([...selected, sql`${compileRank(search, row)} as ${rank}`])}
+      ${compileFrom(found, row)}
+      order by ${rank} desc, ${names} limit ${sql.integer(legLimit)}
+    ),
+    words as (
+      select *, row_number() over (order by ${rank} desc, ${names}) as place from found
+    ),
+    fused as materialized (
+      select ${sql.join(either)}, w.${rank}, m.${distance},
+        ${share(sql`w.place`)} + ${share(sql`m.place`)} as ${score}
+      from words w full join meaning m on ${same('w', 'm')}
+    ),
+    page as materialized (
+      select *, row_number() over (order by ${score} desc, ${names}) as place from fused
+      order by place limit ${sql.integer(perPage)} offset ${String((page - 1) * perPage)}
+    )
+    select coalesce(json_agg(r.record order by r.place), '[]'), (select count(*) from fused)
+    from (
+      select ${compileItem(plan)} as record, t.place
+      from (
+        select ${sql.join([...compileColumns(neededColumns(record), row), sql`p.${score}, p.${rank}, p.${distance}, p.place`])}
+        from page p join ${relationName(record.relation)} ${sql.id(row)} on ${joinPage(named.map(({ key }) => key))}
+      ) ${sql.id(row)}
+    ) r`
+}
+
+function joinPage(keys: readonly OrderKey[]): Sql {
+  return sql.join(
+    keys.map((key, index) =>
+      compileComparison(key.column?.type, compileKey(key, row), '=', sql.id('p', `k${index}`)),
+    ),
+    sql` and `,
+  )
+}
+
+/** A leg that has not found the record has no value, not a null. */
+function compileItem({ record }: HybridPlan): Sql {
+  const item = sql`
+    select row_to_json(s.*) from (select ${compileSelectList(record, row)}, ${sql.id(row, hybridNames.score)}) s`
+  const member = (name: string) =>
+    sql`coalesce(',"' || ${sql.literal(name)} || '":' || to_json(${sql.id(row, name)}), '')`
+  return sql`(
+    left((${item})::text, -1) || ${member(hybridNames.rank)} || ${member(hybridNames.distance)} || '}'
+  )::json`
+}

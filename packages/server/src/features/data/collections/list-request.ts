@@ -1,0 +1,35 @@
+import type { Answer, Call } from '../../../database/message.ts'
+import type { Caller } from './caller.ts'
+import type { RecordPlan } from './plan/record.ts'
+import type { PlanContext, RowsPlan } from './plan/rows.ts'
+import type { StatementCache } from './statements.ts'
+
+/** What a list asks of the database and how it shows the answer; the same for every caller with the same rights. */
+export interface ListRequest {
+  readonly record: RecordPlan
+  readonly rows: RowsPlan
+  /**
+   * The statements, at once unless something outside of the database has to be asked first.
+   *
+   * @param nearest the vector of the query as it was sent
+   * @throws AppError invalid_parameter, dimension_mismatch
+   */
+  calls(caller: Pick<Caller, 'signal'>, nearest: string): readonly Call[] | Promise<readonly Call[]>
+  /** The body around the items as Postgres wrote them. */
+  format(answers: readonly Answer[]): string
+}
+
+/** What lists are planned and sent with, beside the query. */
+export interface ListContext extends PlanContext {
+  readonly statements: StatementCache
+  /** Undefined when no provider of embeddings is configured. */
+  readonly embedder: QueryEmbedder | undefined
+}
+
+/** Makes vectors of the texts that clients search for. */
+export interface QueryEmbedder {
+  /** As configured; undefined: whatever the model has. */
+  readonly dimensions: number | undefined
+  /** @throws AppError embedding_…, no_embedding */
+  embed(text: string, signal?: AbortSignal): Promise<readonly number[]>
+}

@@ -1,0 +1,84 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import type { Answer } from '../../../database/message.ts'
+import type { Caller } from './caller.ts'
+import { compileNearest } from './compile/nearest.ts'
+import { compileVectorSettings, vectorSlots } from './compile/vector.ts'
+import { collectionErrors } from './errors.ts'
+import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
+import type { ListQuery } from './parse/list-query.ts'
+import { parseVectorValue, type VectorQuery } from './parse/vector.ts'
+import { formatVector, planNearest, type VectorPlan } from './plan/vector.ts'
+import { fill } from './statements.ts'
+
+/** @throws AppError naming the parameter */
+export function nearestRequest(
+  context: ListContext,
+  relation: Relation,
+  query: ListQuery & { readonly vector: VectorQuery },
+): ListRequest {
+  const { statements, embedder } = context
+  const asked = query.vector
+  if (asked.kind === 'semantic') requireEmbedder(context, 'semantic')
+  const plan = planNearest(context, relation, query)
+  const findVector = vectorFinder(plan.vector, asked, embedder)
+  const template = statements.template(compileNearest(plan))
+  const settings = compileVectorSettings(plan.vector, plan.limit)
+  const before = settings === undefined ? [] : [statements.call(settings)]
+  const callsWith = (vector: string) => [...before, fill(template, vectorSlots(vector))]
+  return {
+    record: plan.record,
+    rows: plan.rows,
+    calls(caller, nearest) {
+      const vector = findVector(caller, nearest)
+      return typeof vector === 'string' ? callsWith(vector) : vector.then(callsWith)
+    },
+    format: (answers) => formatNearest(plan.limit, answers.at(-1)),
+  }
+}
+
+/**
+ * The vector of a request as pgvector reads it: what the client sent, or what a provider makes of its text before a
+ * connection of the database is taken.
+ *
+ * @throws AppError invalid_parameter, dimension_mismatch, semantic_misconfigured
+ */
+export function vectorFinder(
+  plan: VectorPlan,
+  asked: VectorQuery,
+  embedder: QueryEmbedder | undefined,
+): (caller: Pick<Caller, 'signal'>, nearest: string) => string | Promise<string> {
+  if (asked.kind === 'nearest') {
+    return (_, nearest) => formatVector(plan, parseVectorValue(nearest))
+  }
+  const { column, dimensions } = plan
+  const configured = embedder?.dimensions
+  if (configured !== undefined && dimensions !== undefined && configured !== dimensions) {
+    throw collectionErrors.semanticMisconfigured(
+      `ai.embedding_dimensions says ${configured}, column "${column.name}" has ${dimensions}`,
+    )
+  }
+  return async ({ signal }) => {
+    const values = (await embedder?.embed(asked.text, signal?.())) ?? []
+    if (dimensions !== undefined && values.length !== dimensions) {
+      throw collectionErrors.embeddingDimensionMismatch(values.length, column.name, dimensions)
+    }
+    // Of zeros every distance is NaN, and no row is found: that is the answer.
+    return formatVector({ ...plan, metric: 'l2' }, { kind: 'dense', values })
+  }
+}
+
+/** @throws AppError semantic_not_configured, hybrid_not_configured, semantic_needs_pgvector, hybrid_needs_pgvector */
+export function requireEmbedder({ catalog, embedder }: ListContext, kind: 'semantic' | 'hybrid'): void {
+  const isHybrid = kind === 'hybrid'
+  if (embedder === undefined) {
+    throw isHybrid ? collectionErrors.hybridNotConfigured() : collectionErrors.semanticNotConfigured()
+  }
+  if (!catalog.extensions.has('vector')) {
+    throw isHybrid ? collectionErrors.hybridNeedsPgvector() : collectionErrors.semanticNeedsPgvector()
+  }
+}
+
+function formatNearest(limit: number, answer: Answer | undefined): string {
+  const [items = '[]', count = '0'] = answer?.rows[0] ?? []
+  return `{"page":1,"perPage":${limit},"totalItems":${count},"totalPages":1,"items":${items}}`
+}

@@ -1,0 +1,136 @@
+import { parse as parseQueryString } from 'node:querystring'
+import { collectionErrors } from '../errors.ts'
+import type { Parameters } from './parameters.ts'
+
+export const vectorParameters = ['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance']
+
+/** A list that is sorted by the distance of a column to a vector. */
+export type VectorQuery = VectorTarget & VectorSource
+
+interface VectorTarget {
+  /** Undefined: the only one of the table. */
+  readonly column: string | undefined
+  readonly metric: DistanceMetric
+}
+
+/** The vector of `nearest` comes apart from the query: {@link takeNearest}. `hybrid` fuses with the full-text search. */
+type VectorSource =
+  | { readonly kind: 'nearest' }
+  | { readonly kind: 'semantic'; readonly text: string }
+  | { readonly kind: 'hybrid'; readonly text: string }
+
+/** A sparse one is written as pgvector does: `{1:0.5,7:2}/30000`. */
+export type QueryVector =
+  | { readonly kind: 'dense'; readonly values: readonly number[] }
+  | { readonly kind: 'sparse'; readonly text: string; readonly dimensions: number }
+
+export type DistanceMetric = 'cosine' | 'l2' | 'inner_product'
+
+const metrics: readonly DistanceMetric[] = ['cosine', 'l2', 'inner_product']
+
+/** Parameters of the interface that no vector mode takes. */
+const unsupported = ['fuzzy', 'facets', 'disjunctiveFacets', 'typo_threshold', 'highlight']
+
+const maxTextBytes = 8000
+
+/**
+ * Takes the vector out of a query string: it makes up most of it, and differs where all else is the same, which is then
+ * planned once.
+ */
+export function takeNearest(queryString: string): { readonly rest: string; readonly nearest: string } {
+  const found = /(?:^|&)nearest=([^&]*)/.exec(queryString)
+  if (found === null) return { rest: queryString, nearest: '' }
+  const [all, value = ''] = found
+  const end = found.index + all.length
+  const rest = queryString.slice(0, end - value.length) + queryString.slice(end)
+  const { nearest = '' } = parseQueryString(`nearest=${value}`)
+  // Of one parameter there is one value.
+  return { rest, nearest: String(nearest) }
+}
+
+/** Undefined for a list that is sorted otherwise. @throws AppError invalid_parameter, unsupported_parameter */
+export function parseVector(parameters: Parameters): VectorQuery | undefined {
+  const { nearest, semantic_query: semanticQuery, semantic, search = '' } = parameters
+  if (nearest !== undefined && semanticQuery !== undefined) {
+    throw collectionErrors.invalidParameter("cannot use both 'nearest' and 'semantic_query' parameters")
+  }
+  const isFused = readFlag(semantic)
+  const isVector = nearest !== undefined || semanticQuery !== undefined
+  if (isFused && isVector) {
+    throw collectionErrors.invalidParameter('cannot combine semantic=true with nearest or semantic_query')
+  }
+  if (!isVector && !isFused) {
+    const stray = ['vector_column', 'distance'].find((name) => parameters[name] !== undefined)
+    if (stray === undefined) return undefined
+    throw collectionErrors.invalidParameter(`${stray} requires nearest, semantic_query or semantic=true`)
+  }
+  const metric = parseMetric(parameters.distance)
+  // While nothing is typed yet, a search shows the list.
+  if (isFused && search.trim() === '') return undefined
+  const refused = [...unsupported, ...(isVector ? ['search'] : [])].find(
+    (name) => parameters[name] !== undefined,
+  )
+  if (refused !== undefined) throw collectionErrors.unsupportedParameter(refused)
+  const target = { column: parameters.vector_column, metric }
+  if (nearest !== undefined) return { ...target, kind: 'nearest' }
+  if (semanticQuery === undefined) return { ...target, kind: 'hybrid', text: search.trim() }
+  return { ...target, kind: 'semantic', text: parseText(semanticQuery) }
+}
+
+function readFlag(value: string | undefined): boolean {
+  if (value === undefined || value === 'false') return false
+  if (value === 'true') return true
+  throw collectionErrors.invalidParameter('semantic parameter must be a boolean')
+}
+
+/** @throws AppError invalid_parameter */
+export function parseMetric(name = 'cosine'): DistanceMetric {
+  const metric = metrics.find((each) => each === name)
+  if (metric !== undefined) return metric
+  throw collectionErrors.invalidParameter(
+    `unsupported distance metric ${JSON.stringify(name)}; valid: ${metrics.join(', ')}`,
+  )
+}
+
+function parseText(text: string): string {
+  const trimmed = text.trim()
+  if (trimmed === '') throw collectionErrors.invalidParameter('semantic_query must not be empty')
+  if (Buffer.byteLength(trimmed) > maxTextBytes) {
+    throw collectionErrors.invalidParameter(`semantic_query too long: at most ${maxTextBytes} bytes`)
+  }
+  return trimmed
+}
+
+/** @throws AppError invalid_parameter */
+export function parseVectorValue(text: string): QueryVector {
+  const sparse = parseSparse(text)
+  if (sparse !== undefined) return sparse
+  const values = parseJson(text)
+  if (!Array.isArray(values) || !values.every(isSinglePrecision)) {
+    throw collectionErrors.invalidParameter('invalid nearest parameter: expected JSON array of numbers')
+  }
+  if (values.length === 0) throw collectionErrors.invalidParameter('nearest vector must not be empty')
+  return { kind: 'dense', values }
+}
+
+/** What pgvector stores: JSON has no NaN, but numbers of any size. */
+function isSinglePrecision(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(Math.fround(value))
+}
+
+const sparseForm = /^\{\s*(?:\d+\s*:\s*-?[\d.]+(?:e[+-]?\d+)?\s*(?:,\s*(?=\d)|(?=\})))*\}\/(\d{1,10})$/i
+
+function parseSparse(text: string): QueryVector | undefined {
+  const [, dimensions] = sparseForm.exec(text.trim()) ?? []
+  return dimensions === undefined
+    ? undefined
+    : { kind: 'sparse', text: text.trim(), dimensions: Number(dimensions) }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

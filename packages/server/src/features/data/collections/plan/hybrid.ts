@@ -1,0 +1,72 @@
+import type { Relation } from '../../../../database/catalog/model.ts'
+import { collectionErrors } from '../errors.ts'
+import type { ListQuery } from '../parse/list-query.ts'
+import type { VectorQuery } from '../parse/vector.ts'
+import { type OrderKey, planOrder } from './order.ts'
+import { planRecord, type RecordPlan } from './record.ts'
+import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
+import type { SearchPlan } from './search.ts'
+import { planVector, requireNoColumn, type VectorPlan } from './vector.ts'
+
+/** Records found by their words and by their meaning, by reciprocal rank fusion. */
+export interface HybridPlan {
+  readonly record: RecordPlan
+  /** Those that have the words. */
+  readonly found: RowsPlan
+  readonly search: SearchPlan
+  /** Those that may be near. */
+  readonly near: RowsPlan
+  readonly vector: VectorPlan
+  /** What distinguishes rows, and sorts those of the same score. */
+  readonly keys: readonly OrderKey[]
+  /** Records that each of the two contributes. */
+  readonly legLimit: number
+  readonly perPage: number
+  readonly page: number
+  readonly counts: boolean
+}
+
+/** Values beside the columns; the last two only of records that this leg has found. */
+export const hybridNames = {
+  score: '_hybrid_score',
+  rank: '_fts_rank',
+  distance: '_vector_distance',
+} as const
+
+/** Of the records up to the end of the page each leg brings three times as many, within bounds. */
+const legFactor = 3
+const maxLegLimit = 500
+
+/** @throws AppError naming the parameter */
+export function planHybrid(
+  context: PlanContext,
+  relation: Relation,
+  query: ListQuery & { readonly vector: VectorQuery },
+): HybridPlan {
+  const { paging, perPage } = query
+  if (paging.kind === 'cursor') throw collectionErrors.unsupportedParameter('cursor')
+  for (const name of Object.values(hybridNames)) requireNoColumn(relation, name, 'semantic')
+  const vector = planVector(context, relation, query.vector)
+  const found = planRows(context, relation, query)
+  const search = searchOf(found)
+  // A blank term is a plain list, which never comes here.
+  if (search === undefined) throw collectionErrors.unsupportedParameter('semantic')
+  const { keys, isTotal } = planOrder(relation, [])
+  if (!isTotal) {
+    throw collectionErrors.invalidParameter(
+      `semantic: "${relation.collection}" has no primary key that could tell its rows apart`,
+    )
+  }
+  return {
+    record: planRecord(context.catalog, relation, query, context.reader),
+    found,
+    search,
+    near: planRows(context, relation, { ...query, search: undefined }),
+    vector,
+    keys,
+    legLimit: Math.min(legFactor * paging.page * perPage, maxLegLimit),
+    perPage,
+    page: paging.page,
+    counts: paging.total !== 'none',
+  }
+}

@@ -1,0 +1,156 @@
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { vectorDimensions } from '../../../../database/catalog/vectors.ts'
+import { collectionErrors } from '../errors.ts'
+import type { ListQuery } from '../parse/list-query.ts'
+import type { DistanceMetric, QueryVector, VectorQuery } from '../parse/vector.ts'
+import { type Reader, visibleColumns } from './reader.ts'
+import { planRecord, type RecordPlan } from './record.ts'
+import { type PlanContext, planRows, type RowsPlan } from './rows.ts'
+
+/** The records nearest to a vector, which is a value of the statement. */
+export interface NearestPlan {
+  readonly record: RecordPlan
+  readonly rows: RowsPlan
+  readonly vector: VectorPlan
+  readonly limit: number
+}
+
+/** What is compared with the vector, and how. */
+export interface VectorPlan {
+  readonly column: VectorColumn
+  readonly metric: DistanceMetric
+  /** Of the vector, which those of the column must have. */
+  readonly dimensions: number | undefined
+  /** Whether an index may answer, which finds some of the nearest rows, before policies and filters leave out others. */
+  readonly isApproximate: boolean
+  /** Whether pgvector goes on until it has found enough rows (0.8). */
+  readonly iterates: boolean
+}
+
+/** A column of pgvector, and the schema of its operators. */
+export interface VectorColumn extends Column {
+  readonly vectorSchema: string
+}
+
+/** What shows how near a record is. */
+export const distanceName = '_distance'
+
+/** @throws AppError naming the parameter */
+export function planNearest(
+  context: PlanContext,
+  relation: Relation,
+  query: ListQuery & { readonly vector: VectorQuery },
+): NearestPlan {
+  requireNoColumn(relation, distanceName, query.vector.kind === 'nearest' ? 'nearest' : 'semantic_query')
+  return {
+    record: planRecord(context.catalog, relation, query, context.reader),
+    rows: planRows(context, relation, query),
+    vector: planVector(context, relation, query.vector),
+    limit: query.perPage,
+  }
+}
+
+/** @throws AppError vector_column_not_found, not_vector_column, no_vector_columns, several_vector_columns */
+export function planVector(
+  { catalog, reader }: Pick<PlanContext, 'catalog' | 'reader'>,
+  relation: Relation,
+  { column: name, metric }: Pick<VectorQuery, 'column' | 'metric'>,
+): VectorPlan {
+  const column = findVectorColumn(relation, name, reader)
+  const isApproximate = mayUseIndex(relation, column)
+  return {
+    column,
+    metric,
+    dimensions: vectorDimensions(column),
+    isApproximate,
+    iterates: isApproximate && isAtLeast(catalog.extensions.get('vector'), 0, 8),
+  }
+}
+
+/** @throws AppError vector_column_not_found, not_vector_column, no_vector_columns, several_vector_columns */
+export function findVectorColumn(relation: Relation, name: string | undefined, reader: Reader): VectorColumn {
+  const { collection } = relation
+  if (name !== undefined) {
+    const column = relation.column.get(name)
+    if (column === undefined) throw collectionErrors.vectorColumnNotFound(name, collection)
+    if (!isVector(column)) throw collectionErrors.notVectorColumn(name, column.typeName)
+    return asVectorColumn(column)
+  }
+  const all = relation.columns.filter(isVector)
+  const visible = visibleColumns(relation, reader).filter(isVector)
+  // Where the caller may read none, PostgreSQL refuses it.
+  const [first, second] = visible.length === 0 ? all : visible
+  if (first === undefined) throw collectionErrors.noVectorColumns(collection)
+  if (second === undefined) return asVectorColumn(first)
+  const names = (visible.length === 0 ? all : visible).map((column) => column.name)
+  throw collectionErrors.severalVectorColumns(collection, names.join(', '))
+}
+
+function isVector({ type }: Column): boolean {
+  return type.vectorSchema !== undefined
+}
+
+function asVectorColumn(column: Column): VectorColumn {
+  return { ...column, vectorSchema: column.type.vectorSchema ?? '' }
+}
+
+/** Of a view nobody knows what it reads. */
+function mayUseIndex({ kind, indexes }: Relation, { name }: Column): boolean {
+  if (kind === 'view' || kind === 'foreign_table') return true
+  return indexes.some(
+    ({ method, columns }) => (method === 'hnsw' || method === 'ivfflat') && columns?.includes(name) === true,
+  )
+}
+
+/** `0.8.0` is at least 0.8. */
+function isAtLeast(version: string | undefined, major: number, minor: number): boolean {
+  const [first = 0, second = 0] = version?.split('.').map(Number) ?? []
+  return first > major || (first === major && second >= minor)
+}
+
+/** A value beside the columns must not hide one. @throws AppError invalid_parameter */
+export function requireNoColumn({ collection, column }: Relation, name: string, parameter: string): void {
+  if (!column.has(name)) return
+  throw collectionErrors.invalidParameter(
+    `${parameter} cannot be used on table "${collection}" because it has a "${name}" column`,
+  )
+}
+
+/** pgvector's limit for all types but `sparsevec`. */
+const maxDimensions = 16_000
+
+/**
+ * The vector as pgvector reads it.
+ *
+ * @throws AppError invalid_parameter, dimension_mismatch
+ */
+export function formatVector(
+  { column, dimensions, metric }: Pick<VectorPlan, 'column' | 'dimensions' | 'metric'>,
+  vector: QueryVector,
+): string {
+  const isSparse = column.type.base === 'sparsevec'
+  const given = vector.kind === 'sparse' ? vector.dimensions : vector.values.length
+  if (dimensions !== undefined && dimensions !== given) {
+    throw collectionErrors.dimensionMismatch(given, column.name, dimensions)
+  }
+  if (vector.kind === 'sparse') {
+    if (isSparse) return vector.text
+    throw collectionErrors.invalidParameter('invalid nearest parameter: expected JSON array of numbers')
+  }
+  if (given > maxDimensions) {
+    throw collectionErrors.invalidParameter(
+      `invalid nearest parameter: expected at most ${maxDimensions} dimensions`,
+    )
+  }
+  if (metric === 'cosine' && vector.values.every((value) => value === 0)) {
+    throw collectionErrors.invalidParameter(
+      'nearest vector must not be all zeros with cosine distance, which compares directions',
+    )
+  }
+  return isSparse ? formatSparse(vector.values) : `[${vector.values.join()}]`
+}
+
+function formatSparse(values: readonly number[]): string {
+  const entries = values.flatMap((value, index) => (value === 0 ? [] : [`${index + 1}:${value}`]))
+  return `{${entries.join()}}/${values.length}`
+}

@@ -1,0 +1,46 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const embeddingErrorTable = {
+  noEmbedding: {
+    status: 502,
+    message: 'embedding provider returned no embedding',
+    help: 'The provider of `ai.providers` answered without the embedding that was asked for.',
+  },
+  embeddingAuthenticationFailed: {
+    status: 502,
+    message: 'embedding provider authentication failed',
+    help: 'The provider refused the key of `ai.providers`. The operator has to mend it.',
+  },
+  embeddingProviderError: {
+    status: 502,
+    message: (reason: string) => `embedding provider error: ${reason}`,
+    help: 'The provider of `ai.providers` failed, refused the text, or is not one that speaks `POST /embeddings`.',
+  },
+  embeddingRefused: {
+    status: 502,
+    message: (status: number) => `embedding provider error: status ${status}`,
+    help: 'The provider refused the text, the model or the dimensions. A text may be too long for the model.',
+  },
+  embeddingRateLimited: {
+    status: 429,
+    message: 'embedding provider rate limited, retry later',
+    help: "The provider limits the server's requests; `Retry-After` is its own.",
+  },
+  embeddingBreakerOpen: {
+    status: 503,
+    message: 'embedding provider temporarily unavailable due to circuit breaker',
+    help: 'The provider failed several times in a row and is not asked for a while: `ai.breaker`.',
+  },
+  embeddingTimeout: {
+    status: 504,
+    message: 'embedding provider timed out',
+    help: 'The provider did not answer within `ai.timeout`.',
+  },
+  embeddingCanceled: {
+    status: 504,
+    message: 'embedding request canceled',
+    help: 'The client disconnected, or the server stopped, before the provider had answered.',
+  },
+} as const
+
+export const embeddingErrors = defineErrors(embeddingErrorTable)

@@ -1,0 +1,108 @@
+import type { AppError } from '../../../lib/errors.ts'
+import { embeddingErrors } from './errors.ts'
+import type { EmbeddingModel } from './model.ts'
+
+/** How one request to a provider ended. */
+export type Exchanged =
+  | { readonly kind: 'embedded'; readonly vectors: readonly (readonly number[])[] }
+  | {
+      readonly kind: 'failed'
+      readonly error: AppError
+      /** Whether the same request may succeed later. */
+      readonly isTransient: boolean
+      /** Whether the provider is at fault, so that other requests would fail, too. */
+      readonly isOutage: boolean
+      /** What the provider asked for, in seconds. */
+      readonly retryAfter?: number | undefined
+    }
+
+/** A request: the vectors of the texts, in their order. Of an answer that is an error only the status is read. */
+export async function exchange(
+  model: EmbeddingModel,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<Exchanged> {
+  let response: Response
+  let answer: unknown
+  try {
+    response = await fetch(`${model.baseUrl}/embeddings`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(model.apiKey === '' ? {} : { authorization: `Bearer ${model.apiKey}` }),
+      },
+      body: JSON.stringify({
+        model: model.name,
+        input: texts,
+        ...(model.dimensions === undefined ? {} : { dimensions: model.dimensions }),
+      }),
+      redirect: 'error',
+      signal,
+    })
+    if (response.ok) answer = await response.json()
+    else await response.body?.cancel()
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return malformed()
+    return failed(embeddingErrors.embeddingProviderError('the connection failed').with({ cause }), 'outage')
+  }
+  return response.ok ? readVectors(answer, texts.length) : readRefusal(response)
+}
+
+function readRefusal({ status, headers }: Response): Exchanged {
+  if (status === 401 || status === 403) return failed(embeddingErrors.embeddingAuthenticationFailed())
+  if (status === 429) {
+    const retryAfter = readRetryAfter(headers.get('retry-after'))
+    const error = embeddingErrors.embeddingRateLimited()
+    return {
+      ...failed(retryAfter === undefined ? error : error.retryAfter(retryAfter), 'transient'),
+      retryAfter,
+    }
+  }
+  // The text of the answer may repeat the key, or what the client asked.
+  if (textRefusals.has(status)) return failed(embeddingErrors.embeddingRefused(status))
+  const error = embeddingErrors.embeddingProviderError(`status ${status}`)
+  if (status < 500 && status !== 408) return failed(error)
+  return { ...failed(error, 'outage'), retryAfter: readRetryAfter(headers.get('retry-after')) }
+}
+
+/** What providers answer to a text that is too long or empty. */
+const textRefusals: ReadonlySet<number> = new Set([400, 413, 422])
+
+/** Seconds or a date (RFC 9110 §10.2.3). */
+function readRetryAfter(value: string | null): number | undefined {
+  if (value === null) return undefined
+  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined
+}
+
+/** `{"data": [{"index": 0, "embedding": […]}, …]}` */
+function readVectors(answer: unknown, count: number): Exchanged {
+  if (!isObject(answer) || !Array.isArray(answer.data)) return malformed()
+  const vectors: (readonly number[] | undefined)[] = Array.from({ length: count })
+  for (const [place, entry] of answer.data.entries()) {
+    const { index = place, embedding } = isObject(entry) ? entry : {}
+    if (typeof index === 'number' && index < count && isVector(embedding)) vectors[index] = embedding
+  }
+  const found = vectors.filter((vector) => vector !== undefined)
+  return found.length === count ? { kind: 'embedded', vectors: found } : failed(embeddingErrors.noEmbedding())
+}
+
+function isVector(value: unknown): value is readonly number[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((each) => typeof each === 'number' && Number.isFinite(each))
+  )
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+function malformed(): Exchanged & { kind: 'failed' } {
+  return failed(embeddingErrors.embeddingProviderError('the answer is not one of an embeddings endpoint'))
+}
+
+function failed(error: AppError, kind?: 'transient' | 'outage'): Exchanged & { kind: 'failed' } {
+  return { kind: 'failed', error, isTransient: kind !== undefined, isOutage: kind === 'outage' }
+}

@@ -1,0 +1,59 @@
+import { untilAborted } from '../../../lib/abort.ts'
+import { Lru } from '../../../lib/lru.ts'
+import type { Embedder } from './embedder.ts'
+import { embeddingErrors } from './errors.ts'
+
+/** Vectors of texts that clients search for; some 15 KB each. */
+const cacheLimit = 512
+
+interface Flight {
+  readonly vector: Promise<readonly number[]>
+  readonly controller: AbortController
+  waiting: number
+}
+
+/**
+ * Embeds texts of queries: what is asked for again is known, and what is asked for at once is asked of the provider
+ * once. A request to the provider ends when all clients that wait for it have disconnected.
+ */
+export function createQueryEmbeddings(embedder: Pick<Embedder, 'embed'>) {
+  const known = new Lru<string, readonly number[]>(cacheLimit)
+  const flights = new Map<string, Flight>()
+
+  function begin(text: string): Flight {
+    const controller = new AbortController()
+    const vector = embedder.embed([text], controller.signal).then(([first = []]) => {
+      known.set(text, first)
+      return first
+    })
+    const flight = { vector, controller, waiting: 0 }
+    flights.set(text, flight)
+    const end = () => {
+      if (flights.get(text) === flight) flights.delete(text)
+    }
+    vector.then(end, end)
+    return flight
+  }
+
+  /** @throws AppError embedding_…, no_embedding */
+  return async (text: string, signal?: AbortSignal): Promise<readonly number[]> => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const flight = flights.get(text) ?? begin(text)
+    flight.waiting += 1
+    try {
+      return await untilAborted(signal, flight.vector)
+    } catch (error) {
+      throw signal?.aborted === true ? embeddingErrors.embeddingCanceled() : error
+    } finally {
+      flight.waiting -= 1
+      if (flight.waiting === 0 && !known.get(text)) {
+        // A client that comes now begins anew.
+        if (flights.get(text) === flight) flights.delete(text)
+        flight.controller.abort()
+      }
+    }
+  }
+}
+
+export type QueryEmbeddings = ReturnType<typeof createQueryEmbeddings>

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import type { Connection } from '../../../database/connection.ts'
+import { translateDatabaseFailure } from '../../../database/errors.ts'
+import type { Database } from '../../../database/open.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
+import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'
+import { compileCreateIndex, type VectorIndexDefinition } from './definition.ts'
+import { vectorIndexErrors } from './errors.ts'
+import * as queries from './queries.ts'
+
+/** Longest time a build waits for a lock on the table. */
+const lockTimeoutMs = 60_000
+
+/** Builds and drops indexes on connections of their own, to the end even if the client has disconnected. */
+export interface IndexBuilder {
+  /** @throws AppError index_build_in_progress, vector_index_exists, index_refused, index_failed */
+  build(definition: VectorIndexDefinition): Promise<void>
+  /** Readers and writers of the table go on. */
+  drop(schema: string, name: string): Promise<void>
+  /** Cancels what is in flight and waits for its end. */
+  stop(): Promise<void>
+}
+
+export function createIndexBuilder({
+  system,
+  aside,
+  engine,
+}: Pick<Database, 'system' | 'aside' | 'engine'>): IndexBuilder {
+  const stopping = new AbortController()
+  const inFlight = new Set<Promise<unknown>>()
+
+  async function run(statement: Sql): Promise<void> {
+    stopping.signal.throwIfAborted()
+    const connection = await aside.open()
+    const cancel = () => void aside.cancel(connection)
+    stopping.signal.addEventListener('abort', cancel)
+    try {
+      // The connection of a pooler is shared: what is set on it would stay.
+      if (!engine.isPooled) await relaxTimeouts(connection)
+      await connection.query(statement)
+    } finally {
+      stopping.signal.removeEventListener('abort', cancel)
+      await connection.close()
+    }
+  }
+
+  const drop = (schema: string, name: string) =>
+    run(sql`drop index concurrently if exists ${sql.id(schema, name)}`)
+
+  /** What a build that failed or died has left: an index that costs every write and serves no read. */
+  async function dropInvalid({ relation, name }: VectorIndexDefinition): Promise<void> {
+    const found = await queries.findVectorIndex(system, relation.schema, name)
+    if (found?.is_valid === false && found.table === relation.name) await drop(relation.schema, name)
+  }
+
+  async function create(definition: VectorIndexDefinition): Promise<void> {
+    const { relation, name } = definition
+    await dropInvalid(definition)
+    if (await queries.isNameTaken(system, relation.schema, name))
+      throw vectorIndexErrors.vectorIndexExists(name)
+    try {
+      await run(compileCreateIndex(definition))
+    } catch (error) {
+      await dropInvalid(definition).catch(() => undefined)
+      throw toBuildError(error, name)
+    }
+  }
+
+  async function underLease(definition: VectorIndexDefinition): Promise<void> {
+    const holder = randomUUID()
+    if (!(await queries.leaseBuild(system, holder))) throw vectorIndexErrors.indexBuildInProgress()
+    const renewal = setInterval(
+      () => void queries.renewBuild(system, holder).catch(() => undefined),
+      (queries.leaseSeconds * 1000) / 3,
+    ).unref()
+    try {
+      await create(definition)
+    } finally {
+      clearInterval(renewal)
+      await queries.releaseBuild(system, holder).catch(() => undefined)
+    }
+  }
+
+  async function finish(work: Promise<void>): Promise<void> {
+    inFlight.add(work)
+    try {
+      await work
+    } finally {
+      inFlight.delete(work)
+    }
+  }
+
+  return {
+    build: (definition) => finish(underLease(definition)),
+    drop: (schema, name) => finish(drop(schema, name)),
+    async stop() {
+      stopping.abort(new Error('the server stops'))
+      await Promise.allSettled(inFlight)
+    },
+  }
+}
+
+async function relaxTimeouts(connection: Connection): Promise<void> {
+  await connection.query(sql`
+    select set_config('statement_timeout', '0', false),
+      set_config('lock_timeout', ${String(lockTimeoutMs)}, false)`)
+}
+
+/** The statement and its context stay in the log. */
+function toBuildError(error: unknown, name: string): AppError {
+  if (error instanceof AppError) return error
+  const code = codeOf(error) ?? ''
+  // Another session has made one of the name meanwhile.
+  if (code === '42P07') return vectorIndexErrors.vectorIndexExists(name)
+  const translated = translateDatabaseFailure(error)
+  if (translated?.status === 503) return translated
+  const reason = code === '' ? 'internal error' : messageOf(error)
+  // Values, limits of the type, and definitions that do not fit each other.
+  const isRefused = /^(22|42|54|0A)/.test(code)
+  const create = isRefused ? vectorIndexErrors.indexRefused : vectorIndexErrors.indexFailed
+  return create(reason).with({ cause: error })
+}

@@ -1,0 +1,52 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const vectorIndexErrorTable = {
+  missingVectorIndexFields: {
+    status: 400,
+    message: (names: string) => `missing required fields: ${names}`,
+    help: 'An index needs `table`, `column`, `method` and `metric`.',
+  },
+  vectorIndexTableNotFound: {
+    status: 400,
+    message: (name: string) => `table "${name}" not found`,
+    help: 'No table or materialized view of `database.schemas` has this name.',
+  },
+  unsupportedIndexMethod: {
+    status: 400,
+    message: (name: string) => `unsupported index method "${name}"; valid: hnsw, ivfflat`,
+    help: '`hnsw` is quicker to search and slower to build; `ivfflat` is built when the table has rows.',
+  },
+  invalidIndexOption: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'A member of the body does not fit the method or the column of the index.',
+  },
+  vectorIndexNotFound: {
+    status: 404,
+    message: (name: string) => `vector index "${name}" not found`,
+    help: 'No index of pgvector has this name in the schema.',
+  },
+  vectorIndexExists: {
+    status: 409,
+    message: (name: string) => `index "${name}" already exists`,
+    help: 'Choose another `index_name`, or delete the index first.',
+  },
+  indexBuildInProgress: {
+    status: 409,
+    message: 'another index build is already in progress',
+    help: 'One index is built at a time, whichever node builds it. Try again later.',
+  },
+  /** What the table holds, or its type, forbids the index. */
+  indexRefused: {
+    status: 400,
+    message: (reason: string) => `failed to create index: ${reason}`,
+    help: 'PostgreSQL refused the index; the message says why. Nothing is left of it.',
+  },
+  indexFailed: {
+    status: 500,
+    message: (reason: string) => `failed to create index: ${reason}`,
+    help: 'The build failed; the message says why. Nothing is left of it.',
+  },
+} as const
+
+export const vectorIndexErrors = defineErrors(vectorIndexErrorTable)

@@ -1,0 +1,82 @@
+import { unlessLocked } from '../../../database/catalog/queries/exclusive-locks.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+
+export interface VectorIndexRow {
+  readonly name: string
+  readonly schema: string
+  readonly table: string
+  readonly method: string
+  readonly column: string | null
+  /** `vector_cosine_ops` */
+  readonly operator_class: string
+  /** Null while the table is locked. */
+  readonly definition: string | null
+  /** False while it is built, and for what a crash left of a build. */
+  readonly is_valid: boolean
+  readonly size_bytes: string
+}
+
+const vectorIndexes = sql`
+  select x.relname as name, n.nspname as schema, c.relname as table, m.amname as method, a.attname as column,
+    o.opcname as operator_class,
+    ${unlessLocked(sql`i.indrelid`, sql`pg_get_indexdef(i.indexrelid)`)} as definition,
+    i.indisvalid as is_valid, pg_relation_size(i.indexrelid)::text as size_bytes
+  from pg_index i
+  join pg_class x on x.oid = i.indexrelid
+  join pg_am m on m.oid = x.relam and m.amname in ('hnsw', 'ivfflat')
+  join pg_class c on c.oid = i.indrelid
+  join pg_namespace n on n.oid = c.relnamespace
+  join pg_opclass o on o.oid = i.indclass[0]
+  left join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0] and a.attnum > 0`
+
+export async function listVectorIndexes(
+  database: Queryable,
+  schemas: readonly string[],
+): Promise<VectorIndexRow[]> {
+  return await database.many<VectorIndexRow & Record<string, unknown>>(sql`
+    ${vectorIndexes} where n.nspname = any (${schemas}) order by n.nspname, c.relname, x.relname`)
+}
+
+export async function findVectorIndex(
+  database: Queryable,
+  schema: string,
+  name: string,
+): Promise<VectorIndexRow | undefined> {
+  return await database.maybeOne<VectorIndexRow & Record<string, unknown>>(sql`
+    ${vectorIndexes} where n.nspname = ${schema} and x.relname = ${name}`)
+}
+
+/** Whether anything in the schema has the name: tables and indexes share theirs. */
+export async function isNameTaken(database: Queryable, schema: string, name: string): Promise<boolean> {
+  const { is_taken } = await database.one<{ is_taken: boolean }>(sql`
+    select exists (
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = ${schema} and c.relname = ${name}
+    ) as is_taken`)
+  return is_taken
+}
+
+/** A build that does not renew its lease for so long has died with its node. */
+export const leaseSeconds = 15
+
+/** The one build that may run. @returns whether it is this holder's */
+export async function leaseBuild(database: Queryable, holder: string): Promise<boolean> {
+  const count = await database.count(sql`
+    insert into basalt.vector_index_build as b (holder, leased_until)
+    values (${holder}::uuid, ${until})
+    on conflict (is_only) do update set holder = excluded.holder, leased_until = excluded.leased_until
+    where b.leased_until < now()`)
+  return count === 1
+}
+
+export async function renewBuild(database: Queryable, holder: string): Promise<void> {
+  await database.count(sql`
+    update basalt.vector_index_build set leased_until = ${until} where holder = ${holder}::uuid`)
+}
+
+export async function releaseBuild(database: Queryable, holder: string): Promise<void> {
+  await database.count(sql`delete from basalt.vector_index_build where holder = ${holder}::uuid`)
+}
+
+const until: Sql = sql`now() + make_interval(secs => ${sql.integer(leaseSeconds)})`

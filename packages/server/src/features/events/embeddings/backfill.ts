@@ -1,0 +1,58 @@
+import type { Database } from '../../../database/open.ts'
+import { sql } from '../../../database/sql.ts'
+import { inTransaction } from '../../../database/system-database.ts'
+import { JobRefused, type JobType } from '../../../job-queue.ts'
+import * as queries from './queries.ts'
+import { findTarget } from './target.ts'
+import { type EmbeddingDeps, type EmbeddingPayload, enqueueUpdate, findNameProblem } from './update.ts'
+
+export const backfillJob = 'embedding_backfill'
+
+export interface BackfillPayload extends EmbeddingPayload {
+  /** Whether rows get a new vector that have one. */
+  readonly all?: boolean
+}
+
+/** Seconds that queuing the rows of a table may take. */
+const timeoutSeconds = 3600
+
+/**
+ * Queues the existing rows of an embedding: one statement and one transaction, so that a crash leaves all or nothing. The
+ * connection is one beside the pools, as it reads a whole table.
+ */
+export function createBackfillJob(
+  { settings, embedders, catalog, queue }: EmbeddingDeps,
+  aside: Database['aside'],
+): JobType<BackfillPayload> {
+  return {
+    name: backfillJob,
+    retry: { attempts: 5, delay: 5, delayMax: 300, backoff: 2 },
+    timeout: timeoutSeconds + 60,
+    findProblem: ({ embedding, all }) =>
+      findNameProblem(settings, embedding) ??
+      (all === undefined || typeof all === 'boolean' ? undefined : 'all must be true or false'),
+    async handle({ embedding: name, all = false }, { signal }) {
+      const found = settings[name]
+      if (found === undefined) throw new JobRefused(`the configuration has no embeddings.${name}`)
+      const target = findTarget(catalog.current, embedders, found)
+      if ('problem' in target) throw new JobRefused(target.problem)
+      signal.throwIfAborted()
+      const connection = await aside.open()
+      const cancel = () => void aside.cancel(connection)
+      signal.addEventListener('abort', cancel)
+      try {
+        await inTransaction(connection, async (transaction) => {
+          await transaction.one(sql`
+            select set_config('statement_timeout', ${String(timeoutSeconds * 1000)}, true)`)
+          await queries.requireAllRows(transaction)
+          await queries.queueRows(transaction, name, target, all)
+          await enqueueUpdate(queue, transaction, name)
+        })
+      } finally {
+        signal.removeEventListener('abort', cancel)
+        await connection.close()
+      }
+      queue.wake()
+    },
+  }
+}

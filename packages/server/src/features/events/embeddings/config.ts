@@ -1,0 +1,20 @@
+import { Type } from 'typebox'
+import { table } from '../../../config/keys.ts'
+
+const columnName = Type.String({ minLength: 1, maxLength: 63 })
+
+/** `embeddings`: vector columns that are kept current with the text of their rows. */
+export const embeddingsConfig = table(
+  Type.Object(
+    {
+      table: Type.String({ minLength: 1 }),
+      columns: Type.Array(columnName, { minItems: 1, maxItems: 20 }),
+      vector_column: columnName,
+      model: Type.Optional(Type.String({ minLength: 1 })),
+      template: Type.Optional(Type.String({ minLength: 1, maxLength: 10_000 })),
+    },
+    { additionalProperties: false },
+  ),
+  'Vector columns that follow the text of their rows, by a name: table, columns (of the text), vector_column, and perhaps model ("provider:model") and template, such as "{title}: {body}".',
+  { expects: 'a table of embeddings with table, columns and vector_column' },
+)

@@ -1,0 +1,298 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { compileInput, compileKey, compileKeyMatch, type EmbeddingTarget } from './target.ts'
+
+export interface EmbeddingRow {
+  readonly name: string
+  /** Vectors written so far. */
+  readonly written: string
+  readonly last_written_at: Date | null
+  readonly last_error: string | null
+  readonly is_outdated: boolean
+  readonly pending: string
+  readonly failed: string
+  readonly backfill_job: string | null
+  readonly backfill_state: string | null
+  readonly backfill_rows: string | null
+  readonly backfill_started_at: Date | null
+  readonly backfill_finished_at: Date | null
+}
+
+export async function listEmbeddings(database: Queryable): Promise<EmbeddingRow[]> {
+  return await database.many<EmbeddingRow & Record<string, unknown>>(sql`
+    select e.name, e.written::text, e.last_written_at, e.last_error,
+      e.filled_recipe is distinct from e.recipe as is_outdated,
+      q.pending::text, q.failed::text,
+      e.backfill_job, j.state as backfill_state, e.backfill_rows::text, e.backfill_started_at,
+      e.backfill_finished_at
+    from basalt.embeddings e
+    cross join lateral (
+      select count(*) filter (where error is null) as pending, count(error) as failed
+      from basalt.embedding_queue where embedding = e.name
+    ) q
+    left join basalt.jobs j on j.id = e.backfill_job
+    order by e.name`)
+}
+
+/** Rows whose text the provider refuses, those that have waited longest first. */
+export async function listFailures(
+  database: Queryable,
+  name: string,
+  limit: number,
+): Promise<{ readonly record_key: string; readonly error: string }[]> {
+  return await database.many(sql`
+    select record_key, error from basalt.embedding_queue
+    where embedding = ${name} and error is not null order by id limit ${limit}::int`)
+}
+
+export interface ConfiguredEmbedding {
+  readonly name: string
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly recipe: string
+}
+
+/** What is configured takes the place of what was. */
+export async function replaceEmbeddings(
+  database: Queryable,
+  configured: readonly ConfiguredEmbedding[],
+): Promise<void> {
+  const names = configured.map(({ name }) => name)
+  await database.count(sql`delete from basalt.embeddings where name <> all (${names}::text[])`)
+  for (const { name, table, columns, recipe } of configured) {
+    await database.count(sql`
+      insert into basalt.embeddings (name, table_name, columns, recipe)
+      values (${name}, ${table}, ${columns}::text[], ${recipe})
+      on conflict (name) do update set table_name = excluded.table_name, columns = excluded.columns,
+        recipe = excluded.recipe`)
+  }
+}
+
+/**
+ * Queues the rows whose text these events have changed.
+ *
+ * @param ids of `basalt.outbox`
+ * @returns the names of their embeddings
+ */
+export async function queueChanges(database: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await database.many<{ embedding: string }>(sql`
+    with queued as (
+      insert into basalt.embedding_queue as q (embedding, record_hash, record_key)
+      select distinct e.name, md5(o.record_key)::uuid, o.record_key
+      from unnest(${ids}::bigint[]) event (id)
+      -- One row of the log: a limit keeps the planner from reading all of it for a join.
+      cross join lateral (select * from basalt.outbox where id = event.id limit 1) o
+      join basalt.embeddings e on e.table_name = o.table_name
+      where o.record_key is not null and (o.action = 'create' or o.action = 'update' and exists (
+        select from unnest(e.columns) c where (o.record -> c)::text is distinct from (o.old_record -> c)::text
+      ))
+      on conflict (embedding, record_hash) do update set version = q.version + 1, error = null
+      returning embedding
+    )
+    select distinct embedding from queued`)
+  return rows.map(({ embedding }) => embedding)
+}
+
+/**
+ * Whether a job of the type waits for the embedding. It then does not begin before this transaction has ended: a claim
+ * skips what is locked.
+ */
+export async function holdQueuedJob(transaction: Queryable, type: string, name: string): Promise<boolean> {
+  const held = await transaction.maybeOne(sql`
+    select from basalt.jobs where type = ${type} and state = 'queued' and payload ->> 'embedding' = ${name}
+    limit 1 for share skip locked`)
+  return held !== undefined
+}
+
+/** A row whose text is to be embedded. */
+export interface QueuedRow {
+  readonly record_hash: string
+  readonly record_key: string
+  /** A completion of an earlier version leaves the row queued. */
+  readonly version: string
+}
+
+export async function claimRows(
+  database: Queryable,
+  name: string,
+  { limit, leaseSeconds }: { readonly limit: number; readonly leaseSeconds: number },
+): Promise<QueuedRow[]> {
+  return await database.many<QueuedRow & Record<string, unknown>>(sql`
+    update basalt.embedding_queue set leased_until = now() + make_interval(secs => ${leaseSeconds})
+    where embedding = ${name} and record_hash = any (array(
+      select record_hash from basalt.embedding_queue
+      where embedding = ${name} and error is null and (leased_until is null or leased_until < now())
+      order by id limit ${limit}::int
+      for update skip locked
+    ))
+    returning record_hash::text, record_key, version::text`)
+}
+
+/** Seconds until a row that another node has claimed is free again; undefined when none is. */
+export async function secondsUntilFree(database: Queryable, name: string): Promise<number | undefined> {
+  const { seconds } = await database.one<{ seconds: number | null }>(sql`
+    select extract(epoch from min(leased_until) - now())::float8 as seconds
+    from basalt.embedding_queue where embedding = ${name} and error is null`)
+  return seconds ?? undefined
+}
+
+/** The texts of the rows; without those that are no longer there. */
+export async function readInputs(
+  database: Queryable,
+  target: EmbeddingTarget,
+  rows: readonly QueuedRow[],
+): Promise<Map<string, { readonly input: string | null; readonly hasVector: boolean }>> {
+  const { relation, vector } = target
+  const keys = rows.map(({ record_key }) => record_key)
+  const found = await database.many<{ key: string; input: string | null; has_vector: boolean }>(sql`
+    select k.key, r.input, r.has_vector
+    from unnest(${keys}::text[]) k (key)
+    cross join lateral (
+      select ${compileInput(target, 't')} as input, ${sql.id('t', vector.name)} is not null as has_vector
+      from ${sql.id(relation.schema, relation.name)} t
+      where ${compileKeyMatch(target, 't', sql`k.key`)}
+    ) r`)
+  return new Map(found.map(({ key, input, has_vector }) => [key, { input, hasVector: has_vector }]))
+}
+
+export interface NewVector {
+  readonly key: string
+  /** What it was made of: a row whose text has changed since is left to its own event. */
+  readonly input: string | null
+  readonly vector: string | null
+}
+
+/** Writes as the login role, past policies; nothing of it enters the log of changes. */
+export async function writeVectors(
+  database: Queryable,
+  target: EmbeddingTarget,
+  vectors: readonly NewVector[],
+): Promise<number> {
+  const { relation, vector } = target
+  return await database.count(sql`
+    update ${sql.id(relation.schema, relation.name)} t
+    set ${sql.id(vector.name)} = i.vector::${sql.type(vector.type.name)}
+    from unnest(
+      ${vectors.map(({ key }) => key)}::text[], ${vectors.map(({ input }) => input)}::text[],
+      ${vectors.map((each) => each.vector)}::text[]
+    ) i (key, input, vector)
+    where ${compileKeyMatch(target, 't', sql`i.key`)} and ${compileInput(target, 't')} is not distinct from i.input`)
+}
+
+/** What is done leaves the queue, unless it has changed since it was claimed. */
+export async function settleRows(
+  database: Queryable,
+  name: string,
+  rows: readonly QueuedRow[],
+): Promise<void> {
+  await database.count(sql`delete from basalt.embedding_queue q ${of(name, rows)} and q.version = r.version`)
+  await releaseRows(database, name, rows)
+}
+
+export async function releaseRows(
+  database: Queryable,
+  name: string,
+  rows: readonly QueuedRow[],
+): Promise<void> {
+  const hashes = rows.map(({ record_hash }) => record_hash)
+  await database.count(sql`
+    update basalt.embedding_queue set leased_until = null
+    where embedding = ${name} and record_hash = any (${hashes}::uuid[])`)
+}
+
+/** The provider refuses the text of this row: it is not tried again before it changes. */
+export async function failRow(
+  database: Queryable,
+  name: string,
+  { record_hash, version }: QueuedRow,
+  error: string,
+): Promise<void> {
+  await database.count(sql`
+    update basalt.embedding_queue set error = ${error}, leased_until = null
+    where embedding = ${name} and record_hash = ${record_hash}::uuid and version = ${version}::bigint`)
+}
+
+function of(name: string, rows: readonly QueuedRow[]) {
+  return sql`
+    using unnest(
+      ${rows.map(({ record_hash }) => record_hash)}::uuid[], ${rows.map(({ version }) => version)}::bigint[]
+    ) r (record_hash, version)
+    where q.embedding = ${name} and q.record_hash = r.record_hash`
+}
+
+export async function recordWritten(database: Queryable, name: string, count: number): Promise<void> {
+  await database.count(sql`
+    update basalt.embeddings set written = written + ${count}::bigint, last_written_at = now(), last_error = null
+    where name = ${name}`)
+}
+
+export async function recordError(database: Queryable, name: string, message: string): Promise<void> {
+  await database.count(sql`update basalt.embeddings set last_error = ${message} where name = ${name}`)
+}
+
+/**
+ * Locks the embedding until the transaction ends; undefined when there is none. Two statements: one that has waited for
+ * the lock would still see the jobs of before.
+ */
+export async function lockForBackfill(
+  transaction: Queryable,
+  name: string,
+): Promise<{ readonly isBusy: boolean } | undefined> {
+  const locked = await transaction.maybeOne<{ backfill_job: string | null }>(sql`
+    select backfill_job from basalt.embeddings where name = ${name} for update`)
+  if (locked === undefined) return undefined
+  const busy = await transaction.maybeOne(sql`
+    select from basalt.jobs where id = ${locked.backfill_job}::uuid and state in ('queued', 'running')`)
+  return { isBusy: busy !== undefined }
+}
+
+export async function recordBackfill(transaction: Queryable, name: string, job: string): Promise<void> {
+  await transaction.count(sql`
+    update basalt.embeddings set backfill_job = ${job}::uuid, backfill_rows = null, backfill_started_at = now(),
+      backfill_finished_at = null
+    where name = ${name}`)
+}
+
+/**
+ * Queues the rows of the table that lack a vector, or have one without a text; all of them when they were made by
+ * another recipe.
+ *
+ * @returns how many
+ */
+export async function queueRows(
+  transaction: Queryable,
+  name: string,
+  target: EmbeddingTarget,
+  wantsAll: boolean,
+): Promise<number> {
+  const { relation, vector } = target
+  const isMissing = sql`(${compileInput(target, 't')} is null) <> (${sql.id('t', vector.name)} is null)`
+  const count = await transaction.count(sql`
+    insert into basalt.embedding_queue as q (embedding, record_hash, record_key)
+    select e.name, md5(t.key)::uuid, t.key
+    from basalt.embeddings e
+    cross join lateral (
+      select ${compileKey(target, 't')} as key from ${sql.id(relation.schema, relation.name)} t
+      where ${wantsAll}::bool or (e.filled_recipe <> e.recipe) is true or ${isMissing}
+    ) t
+    where e.name = ${name}
+    on conflict (embedding, record_hash) do update set version = q.version + 1, error = null`)
+  await transaction.count(sql`
+    update basalt.embeddings set filled_recipe = recipe, backfill_rows = ${count}::bigint,
+      backfill_finished_at = clock_timestamp()
+    where name = ${name}`)
+  return count
+}
+
+/** Embeddings that have rows to be embedded. */
+export async function listPending(database: Queryable): Promise<string[]> {
+  const rows = await database.many<{ name: string }>(sql`
+    select e.name from basalt.embeddings e
+    where exists (select from basalt.embedding_queue q where q.embedding = e.name and q.error is null)`)
+  return rows.map(({ name }) => name)
+}
+
+/** Has the transaction fail where the login role is subject to policies, instead of leaving out rows. */
+export async function requireAllRows(transaction: Queryable): Promise<void> {
+  await transaction.one(sql`select set_config('row_security', 'off', true)`)
+}

@@ -1,0 +1,108 @@
+import type { Catalog, Column, Relation } from '../../../database/catalog/model.ts'
+import { vectorDimensions } from '../../../database/catalog/vectors.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Embedder, Embedders } from '../../data/embedding-provider/index.ts'
+
+/** What the configuration says of one vector column. */
+export interface EmbeddingSettings {
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly vector_column: string
+  readonly model?: string
+  readonly template?: string
+}
+
+/** The settings, found in the database. */
+export interface EmbeddingTarget {
+  readonly relation: Relation
+  readonly sources: readonly Column[]
+  readonly vector: Column
+  /** Undefined where the column takes any number of them. */
+  readonly dimensions: number | undefined
+  readonly embedder: Embedder
+  readonly template: string | undefined
+}
+
+/** The target, or what keeps it from being one. */
+export function findTarget(
+  { relations }: Catalog,
+  embedders: Embedders,
+  settings: EmbeddingSettings,
+): EmbeddingTarget | { readonly problem: string } {
+  const { table, vector_column: vectorName, columns, model, template } = settings
+  const embedder = embedders.find(model)
+  if (embedder === undefined) return { problem: 'no model: ai.providers lacks its provider, address or name' }
+  const relation = relations.get(table)
+  if (relation === undefined) return { problem: `table "${table}" not found` }
+  if (relation.kind !== 'table' && relation.kind !== 'partitioned_table') {
+    return { problem: `"${table}" is not a table` }
+  }
+  if (relation.primaryKey.length === 0) return { problem: `table "${table}" has no primary key` }
+  const missing = [...columns, vectorName].find((name) => !relation.column.has(name))
+  if (missing !== undefined) return { problem: `column "${missing}" not found in table "${table}"` }
+  const found = (name: string) => relation.columns.filter((column) => column.name === name)
+  const [vector] = found(vectorName)
+  if (vector === undefined || !holdsVectors(vector)) {
+    return { problem: `column "${vectorName}" is not a vector column (type: ${vector?.typeName})` }
+  }
+  const stray = namesIn(template ?? '').find((name) => !columns.includes(name))
+  if (stray !== undefined) return { problem: `template: "{${stray}}" is not one of the columns` }
+  return {
+    relation,
+    sources: columns.flatMap(found),
+    vector,
+    dimensions: vectorDimensions(vector),
+    embedder,
+    template,
+  }
+}
+
+/** Without pgvector, vectors can be kept as JSON. */
+function holdsVectors({ type }: Column): boolean {
+  return type.vectorSchema !== undefined || type.base === 'jsonb'
+}
+
+const placeholder = /\{([^{}]+)\}/g
+
+function namesIn(template: string): string[] {
+  return [...template.matchAll(placeholder)].map(([, name = '']) => name)
+}
+
+/** The text of a row of `alias` that is embedded; NULL when it has none but blanks. */
+export function compileInput({ sources, template }: EmbeddingTarget, alias: string): Sql {
+  const texts = sources.map(({ name }) => sql`nullif(btrim(${sql.id(alias, name)}::text, E' \\t\\r\\n'), '')`)
+  if (template === undefined) return sql`nullif(concat_ws(E'\\n', ${sql.join(texts)}), '')`
+  const parts = template.split(placeholder).map((part, index) => {
+    const isName = index % 2 === 1
+    return isName ? sql`${sql.id(alias, part)}::text` : sql.literal(part)
+  })
+  return sql`case when coalesce(${sql.join(texts)}) is not null then concat(${sql.join(parts)}) end`
+}
+
+/** Whether the row of `alias` is the one of a key, a JSON array as in the log of changes. */
+export function compileKeyMatch({ relation }: EmbeddingTarget, alias: string, key: Sql): Sql {
+  const pairs = relation.primaryKey.map(
+    ({ name, type }, index) =>
+      sql`${sql.id(alias, name)} = (${key}::json ->> ${sql.integer(index)})::${sql.type(type.name)}`,
+  )
+  return sql.join(pairs, sql` and `)
+}
+
+/** The key of a row of `alias`, as in the log of changes. */
+export function compileKey({ relation }: EmbeddingTarget, alias: string): Sql {
+  return sql`json_build_array(${sql.join(relation.primaryKey.map(({ name }) => sql.id(alias, name)))})::text`
+}
+
+/** What vectors are made of and by: those of another recipe cannot be compared with them. */
+export function recipeOf(settings: EmbeddingSettings, embedders: Embedders): string {
+  const model = embedders.find(settings.model)?.model
+  const { columns, vector_column: vector, template } = settings
+  return JSON.stringify([columns, vector, template, model?.provider, model?.name, model?.dimensions])
+}
+
+/** As the column reads it. */
+export function formatVectorFor({ vector }: EmbeddingTarget, values: readonly number[]): string {
+  if (vector.type.base !== 'sparsevec') return `[${values.join()}]`
+  const entries = values.flatMap((value, index) => (value === 0 ? [] : [`${index + 1}:${value}`]))
+  return `{${entries.join()}}/${values.length}`
+}

@@ -1,0 +1,424 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import {
+  countLetters,
+  type EmbeddingProvider,
+  embeddings,
+  startEmbeddingProvider,
+  status,
+} from '../../../../../test/embedding-provider.ts'
+import { alice } from '../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { sql } from '../../../../database/sql.ts'
+import { captureTable } from '../../outbox/index.ts'
+
+let provider: EmbeddingProvider
+let app: TestApp
+/** Another node on the same database. */
+let other: TestApp
+let admin: string
+const token = userToken({ sub: alice })
+
+const note = { table: 'note', columns: ['title', 'body'], vector_column: 'embedding' }
+const configured = {
+  note,
+  doc: {
+    table: 'doc',
+    columns: ['text'],
+    vector_column: 'vector',
+    template: 'doc {text}!',
+    model: 'openai:large',
+  },
+  lost: { table: 'lost', columns: ['text'], vector_column: 'vector' },
+  wrong: { table: 'misfit', columns: ['title'], vector_column: 'title' },
+  elsewhere: { table: 'misfit', columns: ['title'], vector_column: 'vector', template: '{nope}' },
+}
+
+function configOf(kept: object): Record<string, string> {
+  return {
+    'ai.providers': JSON.stringify({ openai: { base_url: provider.url, default_model: 'letters' } }),
+    'ai.max_retries': '0',
+    'ai.breaker.failure_threshold': '1000',
+    embeddings: JSON.stringify(kept),
+  }
+}
+
+beforeAll(async () => {
+  provider = await startEmbeddingProvider()
+  app = await createTestApp({
+    config: configOf(configured),
+    // A table without pgvector can keep vectors as JSON.
+    setup: `
+      create table note (id int primary key, title text, body text, stars int, embedding jsonb);
+      alter table note enable row level security;
+      create policy writers on note for all using (true) with check (embedding is null or stars is null);
+      create table misfit (id int primary key, title text, vector jsonb);
+      create table doc (part text, number int, text text, vector jsonb, primary key (part, number));`,
+  })
+  other = await createTestApp({ database: app.database, config: configOf(configured) })
+  admin = await app.adminToken()
+})
+afterEach(async () => {
+  provider.answer = embeddings(countLetters)
+  await app.sql('truncate note, doc, basalt.embedding_queue')
+  await settle()
+  provider.requests.length = 0
+})
+afterAll(async () => {
+  await other[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+  await provider[Symbol.asyncDispose]()
+})
+
+function write(method: string, path: string, body?: unknown, node = app) {
+  return node.request(method, `/api/collections/${path}`, { token, ...(body === undefined ? {} : { body }) })
+}
+
+function ask(method: string, path = '', body?: unknown) {
+  const options = { token: admin, ...(body === undefined ? {} : { body }) }
+  return app.request(method, `/api/admin/embeddings${path}`, options)
+}
+
+async function vectorOf(id: number) {
+  const [row] = await app.sql<{ embedding: unknown }>('select embedding from note where id = $1', [id])
+  return row?.embedding
+}
+
+async function waitForVector(id: number, vector: unknown) {
+  await waitFor(`the vector of note ${id}`, async () => {
+    return JSON.stringify(await vectorOf(id)) === JSON.stringify(vector)
+  })
+}
+
+/** Waits until the log is read, no row is queued and no job is left. */
+async function settle() {
+  await waitFor('all rows to be embedded', async () => {
+    // Pauses after failures are over.
+    await app.sql("update basalt.jobs set run_at = now() where state = 'queued' and type like 'embedding%'")
+    const [row] = await app.sql<{ is_settled: boolean }>(`
+      select not exists (select from basalt.embedding_queue where error is null)
+        and not exists (
+          select from basalt.jobs where type like 'embedding%' and state in ('queued', 'running')
+        )
+        and not exists (
+          select from basalt.outbox o, basalt.event_cursors c
+          where c.consumer = 'embeddings' and not pg_visible_in_snapshot(o.transaction_id, c.passed)
+        ) as is_settled`)
+    return row?.is_settled
+  })
+}
+
+async function find(name: string) {
+  return (await ask('GET', `/${name}`)).json
+}
+
+describe('embeddings', () => {
+  test('follow the text of a record', async () => {
+    const created = await write('POST', 'note', { id: 1, title: 'aa', body: 'b' })
+    expect(created.status, created.text).toBe(201)
+    await waitForVector(1, [2, 1, 0])
+    expect(provider.texts).toEqual(['aa\nb'])
+    expect(provider.requests[0]?.body.model).toBe('letters')
+    await write('PATCH', 'note/1', { body: 'ccc' })
+    await waitForVector(1, [2, 0, 3])
+    await write('PATCH', 'note/1', { title: null })
+    await waitForVector(1, [0, 0, 3])
+    await write('PATCH', 'note/1', { body: ' ' })
+    await waitForVector(1, null)
+    await settle()
+    expect(provider.texts).toEqual(['aa\nb', 'aa\nccc', 'ccc'])
+  })
+
+  test('do not follow other columns, nor the vector itself', async () => {
+    await write('POST', 'note', { id: 1, title: 'a' })
+    await waitForVector(1, [1, 0, 0])
+    await write('PATCH', 'note/1', { title: 'a', embedding: null })
+    await write('PATCH', 'note/1', { stars: 5 })
+    await settle()
+    expect(await vectorOf(1)).toBeNull()
+    expect(provider.texts).toEqual(['a'])
+  })
+
+  test('are made of a template, for a record with two keys, by the named model', async () => {
+    await write('POST', 'doc', { part: 'x,"y"', number: 2, text: 'ab' })
+    await waitFor('the vector', async () => {
+      const [row] = await app.sql('select vector from doc')
+      return row?.vector?.join() === '1,1,1'
+    })
+    expect(provider.texts).toEqual(['doc ab!'])
+    expect(provider.requests[0]?.body.model).toBe('large')
+    await write('POST', 'doc', { part: 'x', number: 3, text: '' })
+    await settle()
+    expect(provider.texts).toEqual(['doc ab!'])
+  })
+
+  test('of many records are asked for together, on whichever node they were written', async () => {
+    await Promise.all(
+      Array.from({ length: 10 }, (_, batch) => {
+        const operations = Array.from({ length: 20 }, (_each, index) => {
+          return { method: 'create', body: { id: batch * 20 + index, title: `a${batch * 20 + index}` } }
+        })
+        return write('POST', 'note/batch', { operations }, batch % 2 === 0 ? app : other)
+      }),
+    )
+    await waitFor('all vectors', async () => {
+      const [row] = await app.sql('select count(embedding)::int as count from note')
+      return row?.count === 200
+    })
+    await settle()
+    expect(provider.texts).toHaveLength(200)
+    expect(new Set(provider.texts).size).toBe(200)
+    expect(provider.requests.length).toBeLessThan(100)
+  })
+
+  test('of what plain SQL writes follow in tables that are captured, without a loop', async () => {
+    const relation = app.app.catalog.current.relations.get('note')
+    if (relation === undefined) throw new Error('no table')
+    await app.app.database.system.transaction((transaction) => captureTable(transaction, relation))
+    await app.sql("insert into note (id, title) values (1, 'a')")
+    await waitForVector(1, [1, 0, 0])
+    await app.sql("update note set title = 'b'")
+    await waitForVector(1, [0, 1, 0])
+    await settle()
+    expect(provider.texts).toEqual(['a', 'b'])
+    await app.sql(
+      (
+        await app.sql<{ drop: string }>(
+          "select format('drop trigger %I on note', tgname) as drop from pg_trigger where tgrelid = 'note'::regclass",
+        )
+      )
+        .map(({ drop }) => drop)
+        .join(';'),
+    )
+  })
+
+  test('belong to the newest text, and rows deleted meanwhile need none', async () => {
+    const asked = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    provider.answer = (response, request) => {
+      asked.resolve()
+      void go.promise.then(() => embeddings(countLetters)(response, request))
+    }
+    await write('POST', 'note/batch', {
+      operations: [1, 2, 3].map((id) => ({ method: 'create', body: { id, title: 'a' } })),
+    })
+    await asked.promise
+    await write('DELETE', 'note/1')
+    await write('PATCH', 'note/2', { title: 'bb' })
+    go.resolve()
+    await waitForVector(2, [0, 2, 0])
+    await waitForVector(3, [1, 0, 0])
+    await settle()
+    expect((await find('note')).failed).toBe(0)
+  })
+
+  test('of a text that the provider refuses fail alone, until it changes', async () => {
+    provider.answer = (response, request) => {
+      const isBad = request.body.input.some((text) => text.includes('bad'))
+      const answer = isBad ? status(400, {}, '{"error": "sk-secret"}') : embeddings(countLetters)
+      answer(response, request)
+    }
+    await write('POST', 'note/batch', {
+      operations: ['a', 'bad', 'b', 'c'].map((title, id) => ({ method: 'create', body: { id, title } })),
+    })
+    await waitForVector(3, [0, 0, 1])
+    await settle()
+    expect(await vectorOf(0)).toEqual([1, 0, 0])
+    expect(await vectorOf(1)).toBeNull()
+    expect(await find('note')).toMatchObject({
+      pending: 0,
+      failed: 1,
+      failures: [{ recordKey: [1], error: 'embedding provider error: status 400' }],
+    })
+    await write('PATCH', 'note/1', { title: 'ccc' })
+    await waitForVector(1, [0, 0, 3])
+    expect(await find('note')).toMatchObject({ pending: 0, failed: 0, failures: [] })
+  })
+
+  test('wait while the provider is unavailable, or refuses every text', async () => {
+    for (const code of [503, 401, 400]) {
+      provider.answer = status(code)
+      const seen = provider.requests.length
+      await write('POST', 'note/batch', {
+        operations: ['a', 'b'].map((title, index) => ({
+          method: 'create',
+          body: { id: code * 10 + index, title },
+        })),
+      })
+      await waitFor('an attempt that failed', async () => {
+        await app.sql("update basalt.jobs set run_at = now() where state = 'queued'")
+        return provider.requests.length > seen + 3
+      })
+      const { pending, failed, lastError } = await find('note')
+      expect({ pending, failed }).toEqual({ pending: 2, failed: 0 })
+      expect(lastError).toMatch(/^embedding provider (error: status (503|400)|authentication failed)$/)
+      provider.answer = embeddings(countLetters)
+      await settle()
+      expect(await vectorOf(code * 10 + 1)).toEqual([0, 1, 0])
+      expect((await find('note')).lastError).toBeNull()
+    }
+  })
+
+  test('are made by another node when the one that claimed them has died', async () => {
+    await app.sql(`
+      insert into note (id, title) values (1, 'a');
+      insert into basalt.embedding_queue (embedding, record_hash, record_key, leased_until)
+      values ('note', md5('[1]')::uuid, '[1]', now() + interval '1 hour')`)
+    const [job] = await app.sql<{ id: string }>(`
+      insert into basalt.jobs (type, payload, max_attempts) values ('embedding_update', '{"embedding": "note"}', 3)
+      returning id`)
+    // It finds nothing that is free, and leaves a job for the time when the claim runs out.
+    await waitFor('the job to end', async () => {
+      const [row] = await app.sql('select state from basalt.jobs where id = $1', [job?.id])
+      return row?.state === 'completed'
+    })
+    const [next] = await app.sql(
+      "select run_at > now() + interval '59 min' as is_later from basalt.jobs where type = 'embedding_update' and state = 'queued'",
+    )
+    expect(next).toEqual({ is_later: true })
+    await app.sql('update basalt.embedding_queue set leased_until = now()')
+    await settle()
+    expect(await vectorOf(1)).toEqual([1, 0, 0])
+  })
+})
+
+describe('administration of embeddings', () => {
+  test('shows what is configured, and what keeps it from working', async () => {
+    await write('POST', 'note', { id: 1, title: 'a' })
+    await waitForVector(1, [1, 0, 0])
+    await settle()
+    const { status: code, json } = await ask('GET')
+    expect(code).toBe(200)
+    expect(json.count).toBe(5)
+    const byName = Object.fromEntries(json.items.map((item: { name: string }) => [item.name, item]))
+    expect(byName.note).toEqual({
+      name: 'note',
+      table: 'note',
+      columns: ['title', 'body'],
+      vectorColumn: 'embedding',
+      model: 'openai:letters',
+      problem: null,
+      isOutdated: expect.any(Boolean),
+      pending: 0,
+      failed: 0,
+      written: expect.any(Number),
+      lastWrittenAt: expect.stringMatching(/Z$/),
+      lastError: null,
+      backfill: null,
+    })
+    expect(byName.doc.model).toBe('openai:large')
+    expect(byName.lost.problem).toBe('table "lost" not found')
+    expect(byName.wrong.problem).toBe('column "title" is not a vector column (type: text)')
+    expect(byName.elsewhere.problem).toBe('template: "{nope}" is not one of the columns')
+  })
+
+  test('queues existing rows, without those that have a vector', async () => {
+    await app.sql(`insert into note (id, title, embedding)
+      select n, case when n % 10 <> 0 then 'a' || n end, case when n % 2 = 0 then '[9,9,9]'::jsonb end
+      from generate_series(1, 300) n`)
+    const started = await ask('POST', '/note/backfill')
+    expect(started.status, started.text).toBe(202)
+    expect(started.json).toMatchObject({ name: 'note', backfill: { jobId: expect.any(String) } })
+    await waitFor('the rows to be queued', async () => (await find('note')).backfill.state === 'completed')
+    await settle()
+    expect(await find('note')).toMatchObject({
+      isOutdated: false,
+      pending: 0,
+      backfill: {
+        state: 'completed',
+        rows: 180,
+        startedAt: expect.stringMatching(/Z$/),
+        finishedAt: expect.stringMatching(/Z$/),
+      },
+    })
+    expect(provider.texts).toHaveLength(150)
+    // A text makes a vector, none takes it away, and what is there stays.
+    expect([await vectorOf(1), await vectorOf(2), await vectorOf(10)]).toEqual([[1, 0, 0], [9, 9, 9], null])
+    expect(
+      await app.sql("select target, detail from basalt.audit where action = 'embeddings.backfill'"),
+    ).toEqual([{ target: 'note', detail: { all: false, job: started.json.backfill.jobId } }])
+
+    await ask('POST', '/note/backfill', { all: true })
+    await waitForVector(2, [1, 0, 0])
+    await settle()
+    expect((await find('note')).backfill.rows).toBe(300)
+  })
+
+  test('queues all rows when they were embedded by another recipe', async () => {
+    await ask('POST', '/doc/backfill')
+    await settle()
+    await app.sql(`insert into doc values ('a', 1, 'b', '[9,9,9]')`)
+    await app.sql(`update basalt.embeddings set filled_recipe = 'another' where name = 'doc'`)
+    expect((await find('doc')).isOutdated).toBe(true)
+    await ask('POST', '/doc/backfill')
+    await waitFor('the rows to be queued', async () => (await find('doc')).isOutdated === false)
+    await settle()
+    expect(await app.sql('select vector from doc')).toEqual([{ vector: [0, 1, 1] }])
+  })
+
+  test('queues them once at a time', async () => {
+    await app.app.database.system.transaction(async (transaction) => {
+      // The job that reads the table waits.
+      await transaction.count(sql`lock table note in access exclusive mode`)
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, index) =>
+          (index % 2 === 0 ? app : other).request('POST', '/api/admin/embeddings/note/backfill', {
+            token: admin,
+          }),
+        ),
+      )
+      expect(answers.map((response) => response.status).toSorted()).toEqual([202, ...Array(9).fill(409)])
+      expect(envelope(await ask('POST', '/note/backfill'))).toEqual({
+        code: 409,
+        error: 'backfill_in_progress',
+        message: 'a backfill is already in progress',
+      })
+    })
+    await waitFor('the backfill to end', async () => (await find('note')).backfill.state === 'completed')
+    expect((await ask('POST', '/note/backfill')).status).toBe(202)
+  })
+
+  test.each([
+    ['GET', '/nope'],
+    ['POST', '/nope/backfill'],
+    ['POST', '/constructor/backfill'],
+  ])('does not know others: %s %s', async (method, path) => {
+    const response = await ask(method, path)
+    expect(envelope(response)).toMatchObject({ code: 404, error: 'embedding_not_found' })
+  })
+
+  test.each([{ all: 'yes' }, [], 'x', { all: 1 }])('refuses the body %j', async (body) => {
+    expect((await ask('POST', '/note/backfill', body)).status).toBe(400)
+  })
+
+  test('takes jobs of known names only', async () => {
+    for (const type of ['embedding_update', 'embedding_backfill']) {
+      const body = { type, payload: { embedding: 'nope' } }
+      const response = await app.request('POST', '/api/admin/jobs', { token: admin, body })
+      expect([response.status, response.json.message]).toEqual([
+        400,
+        expect.stringContaining('embedding must be a name of the configuration'),
+      ])
+    }
+  })
+
+  test('is for administrators', async () => {
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '/note'],
+      ['POST', '/note/backfill'],
+    ] as const) {
+      expect((await app.request(method, `/api/admin/embeddings${path}`, { token })).status).toBe(401)
+    }
+  })
+
+  test('is 503 without jobs, and forgets what is no longer configured', async () => {
+    await using idle = await createTestApp({ config: { 'jobs.enabled': 'false', ...configOf({ note }) } })
+    const response = await idle.request('GET', '/api/admin/embeddings', { token: await idle.adminToken() })
+    expect([response.status, response.json.message]).toEqual([503, 'job queue is not enabled'])
+    expect(await idle.sql('select name from basalt.embeddings')).toEqual([{ name: 'note' }])
+    await using plain = await createTestApp({ database: idle.database })
+    expect(await plain.sql('select name from basalt.embeddings')).toEqual([])
+    expect(await plain.sql("select from basalt.event_cursors where consumer = 'embeddings'")).toEqual([])
+  })
+})

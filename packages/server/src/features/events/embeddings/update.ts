@@ -1,0 +1,192 @@
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { type JobQueue, JobRefused, type JobType } from '../../../job-queue.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Embedders } from '../../data/embedding-provider/index.ts'
+import * as queries from './queries.ts'
+import { type EmbeddingSettings, type EmbeddingTarget, findTarget, formatVectorFor } from './target.ts'
+
+export const updateJob = 'embedding_update'
+
+/** Which embedding a job is about. */
+export interface EmbeddingPayload {
+  readonly embedding: string
+}
+
+export interface EmbeddingDeps {
+  readonly settings: Readonly<Record<string, EmbeddingSettings>>
+  readonly embedders: Embedders
+  readonly database: SystemDatabase
+  readonly catalog: LiveCatalog
+  readonly queue: JobQueue
+}
+
+/** Texts of one request to the provider. */
+const batchSize = 64
+/** After so long a job hands what is left to another one. */
+const shiftMs = 300_000
+/** Longer than a request to a provider can take, with the writes around it. */
+const leaseSeconds = 900
+
+/** Embeds the queued rows of one embedding, batch by batch, until none is left. */
+export function createUpdateJob(deps: EmbeddingDeps): JobType<EmbeddingPayload> {
+  const { settings, embedders, database, catalog, queue } = deps
+  return {
+    name: updateJob,
+    // Some eight hours: a provider that fails for longer needs a person.
+    retry: { attempts: 100, delay: 5, delayMax: 300, backoff: 2 },
+    timeout: leaseSeconds,
+    findProblem: ({ embedding }) => findNameProblem(settings, embedding),
+    async handle({ embedding: name }, { signal }) {
+      const target = await requireTarget(deps, name)
+      const endsAt = performance.now() + shiftMs
+      for (;;) {
+        signal.throwIfAborted()
+        const rows = await queries.claimRows(database, name, { limit: batchSize, leaseSeconds })
+        if (rows.length === 0) break
+        await embedRows(database, name, target, rows, signal)
+        if (performance.now() < endsAt) continue
+        await database.transaction((transaction) => enqueueUpdate(queue, transaction, name))
+        queue.wake()
+        return
+      }
+      // A node that died has left its rows claimed.
+      const seconds = await queries.secondsUntilFree(database, name)
+      if (seconds === undefined) return
+      const runAt = new Date(Date.now() + Math.max(1, seconds) * 1000)
+      await database.transaction((transaction) => enqueueUpdate(queue, transaction, name, runAt))
+    },
+  }
+
+  async function requireTarget({ catalog: live }: EmbeddingDeps, name: string): Promise<EmbeddingTarget> {
+    const found = settings[name]
+    if (found === undefined) throw new JobRefused(`the configuration has no embeddings.${name}`)
+    let target = findTarget(live.current, embedders, found)
+    if ('problem' in target && (await catalog.refresh(live.current))) {
+      target = findTarget(live.current, embedders, found)
+    }
+    if (!('problem' in target)) return target
+    await queries.recordError(database, name, target.problem)
+    throw new JobRefused(target.problem)
+  }
+}
+
+/** What is wrong with a name that an administrator gave. */
+export function findNameProblem(
+  settings: Readonly<Record<string, EmbeddingSettings>>,
+  name: unknown,
+): string | undefined {
+  if (typeof name === 'string' && Object.hasOwn(settings, name)) return undefined
+  return 'embedding must be a name of the configuration'
+}
+
+/** Has the queued rows embedded, by a job that waits already or a new one. */
+export async function enqueueUpdate(
+  queue: JobQueue,
+  transaction: Parameters<typeof queries.holdQueuedJob>[0],
+  name: string,
+  runAt?: Date,
+): Promise<void> {
+  if (await queries.holdQueuedJob(transaction, updateJob, name)) return
+  await queue.enqueue(updateJob, { embedding: name }, transaction, { runAt })
+}
+
+async function embedRows(
+  database: SystemDatabase,
+  name: string,
+  target: EmbeddingTarget,
+  rows: readonly queries.QueuedRow[],
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const inputs = await database.transaction(async (transaction) => {
+      await queries.requireAllRows(transaction)
+      return await queries.readInputs(transaction, target, rows)
+    })
+    const withText = rows.flatMap((row) => {
+      const input = inputs.get(row.record_key)?.input
+      return input == null ? [] : [{ row, input }]
+    })
+    const { vectors, refused } = await embed(target, withText, signal)
+    const emptied = [...inputs].flatMap(([key, { input, hasVector }]) =>
+      input === null && hasVector ? [{ key, input, vector: null }] : [],
+    )
+    const failed = new Set(refused.map(({ row }) => row))
+    await database.transaction(async (transaction) => {
+      await queries.requireAllRows(transaction)
+      const written = await queries.writeVectors(transaction, target, [...vectors, ...emptied])
+      await queries.settleRows(
+        transaction,
+        name,
+        rows.filter((row) => !failed.has(row)),
+      )
+      for (const { row, reason } of refused) await queries.failRow(transaction, name, row, reason)
+      await queries.recordWritten(transaction, name, written)
+    })
+  } catch (error) {
+    // Not the rows are to blame: the attempt of the job fails, and another one takes them.
+    await queries.releaseRows(database, name, rows)
+    const message = error instanceof AppError ? error.message : 'the database refused the vectors'
+    await queries.recordError(database, name, message)
+    throw error
+  }
+}
+
+interface RowInput {
+  readonly row: queries.QueuedRow
+  readonly input: string
+}
+
+interface Embedded {
+  readonly vectors: readonly queries.NewVector[]
+  /** Rows whose text the provider does not take. */
+  readonly refused: readonly { readonly row: queries.QueuedRow; readonly reason: string }[]
+}
+
+/** Of a batch that is refused each half is tried, so that one text does not keep the others from their vectors. */
+async function embed(
+  target: EmbeddingTarget,
+  rows: readonly RowInput[],
+  signal: AbortSignal,
+): Promise<Embedded> {
+  if (rows.length === 0) return { vectors: [], refused: [] }
+  try {
+    const found = await target.embedder.embed(
+      rows.map(({ input }) => input),
+      signal,
+    )
+    return {
+      vectors: rows.map(({ row, input }, index) => toVector(target, row, input, found[index])),
+      refused: [],
+    }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.kind !== 'embedding_refused') throw error
+    if (rows.length === 1) {
+      return { vectors: [], refused: rows.map(({ row }) => ({ row, reason: error.message })) }
+    }
+    const middle = Math.ceil(rows.length / 2)
+    const halves = [
+      await embed(target, rows.slice(0, middle), signal),
+      await embed(target, rows.slice(middle), signal),
+    ]
+    const refused = halves.flatMap((half) => half.refused)
+    // Then the request is wrong, not the texts.
+    if (refused.length === rows.length) throw error
+    return { vectors: halves.flatMap((half) => half.vectors), refused }
+  }
+}
+
+function toVector(
+  target: EmbeddingTarget,
+  { record_key: key }: queries.QueuedRow,
+  input: string,
+  values: readonly number[] = [],
+): queries.NewVector {
+  const { dimensions, vector } = target
+  if (dimensions !== undefined && values.length !== dimensions) {
+    throw new JobRefused(
+      `the model has ${values.length} dimensions, column "${vector.name}" expects ${dimensions}`,
+    )
+  }
+  return { key, input, vector: formatVectorFor(target, values) }
+}
