@@ -45,6 +45,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'vector-indexes': ['audit', 'collections'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
+  sites: ['audit'],
   'social-login': ['accounts', 'audit'],
   usage: ['audit'],
 }

@@ -1,10 +1,11 @@
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import { cdn } from './cdn/index.ts'
+import { sites } from './sites/index.ts'
 
 /** Wires what serves files. */
 export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: Resolve | undefined }) {
-  const { config, database, queue, clock } = platform
+  const { config, database, queue, notifications, clock } = platform
   const { system } = database
   // The operator names the address, which may well be one of the same network.
   const outbound = createOutbound({
@@ -12,6 +13,9 @@ export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: 
     ...(resolve === undefined ? {} : { resolve }),
   })
   return {
-    features: [cdn({ config: config.storage.cdn, database: system, queue, outbound, clock })],
+    features: [
+      cdn({ config: config.storage.cdn, database: system, queue, outbound, clock }),
+      sites({ config: config.sites, database: system, queue, notifications }),
+    ],
   }
 }
