@@ -109,6 +109,15 @@ export const cases: readonly BenchCase[] = [
     request: () => ({ method: 'GET', path: `${tasks}?expand=project&skipTotal=true` }),
   },
   {
+    name: 'search, two words, highlight',
+    target: 0.7,
+    records: 20,
+    request: (n) => ({
+      method: 'GET',
+      path: `/api/collections/bench_document?search=word${(n * 31) % 2000}+harbour&highlight=true&skipTotal=true`,
+    }),
+  },
+  {
     name: 'create',
     target: 0.6,
     records: 1,
@@ -129,6 +138,30 @@ export const cases: readonly BenchCase[] = [
     }),
   },
 ]
+
+/** Whether a case needs {@link documentScript}. */
+export function readsDocuments({ name }: BenchCase): boolean {
+  return name.startsWith('search')
+}
+
+/** A larger table for searches, of which the caller may see half; `basalt search enable` indexes it. */
+export const documentScript = `
+create table bench_document (
+  id bigint primary key,
+  owner_id uuid not null,
+  title text not null,
+  body text not null
+);
+insert into bench_document
+select n, case when n % 2 = 0 then '${ownerId}'::uuid else gen_random_uuid() end,
+  'Report ' || n || ' of ' || (array['harbour', 'forest', 'river', 'mountain', 'desert'])[1 + n % 5],
+  (select string_agg('word' || ((n * 7919 + i * 104729) % 2000), ' ') from generate_series(1, 40) i)
+from generate_series(1, 100000) n;
+alter table bench_document enable row level security;
+create policy own on bench_document
+  using (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid);
+analyze bench_document;
+`
 
 /** Reads at half of the peak, with the 99th percentile that is good enough. */
 export const openLoopCases = [

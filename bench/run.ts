@@ -3,7 +3,15 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type BenchCase, cases, openLoopCases, ownerId, seedScript } from './cases.ts'
+import {
+  type BenchCase,
+  cases,
+  documentScript,
+  openLoopCases,
+  ownerId,
+  readsDocuments,
+  seedScript,
+} from './cases.ts'
 import { measurePaired, pairedCases, pairedRequest } from './paired.ts'
 import { measureRecording, recordingCases } from './recording.ts'
 import { basalt, createDirectory, runScript, type Server, startFarServer, startServer } from './server.ts'
@@ -69,7 +77,13 @@ try {
 
 async function measureThroughput(server: Server, token: string): Promise<void> {
   const results: Result[] = []
-  for (const benchCase of cases.filter(({ name }) => name.includes(options.only))) {
+  const selected = cases.filter(({ name }) => name.includes(options.only))
+  if (selected.some(readsDocuments)) {
+    writeFileSync(join(directory, 'documents.sql'), documentScript)
+    await runScript(directory, basalt, ['sql', '--file', 'documents.sql'])
+    await runScript(directory, basalt, ['search', 'enable', 'bench_document'])
+  }
+  for (const benchCase of selected) {
     results.push(await measure(benchCase, server, token))
     process.stderr.write('.')
   }

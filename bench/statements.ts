@@ -50,6 +50,11 @@ export async function createPlanner(
     searches: { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch },
     isAudited: false,
     isDevelopment: false,
+    limits: { maxFacetBuckets: 1000, aggregateEnabled: true, maxGroups: 10_000 },
+    // No statement of an export is recorded.
+    aside: { open: () => Promise.reject(new Recorded()), cancel: () => Promise.resolve() },
+    log: { warn: () => undefined },
+    exportLimits: { maxRows: 1, timeoutMs: 1000, maxExports: 1, silenceMs: 1000 },
     bulkLimit: 1000,
   })
   const caller = { scope, isAdministrator: false, isAbandoned: () => false }
@@ -59,7 +64,8 @@ export async function createPlanner(
     const [, , , table = '', id = ''] = pathname.split('/')
     const query = search.slice(1)
     const ask = {
-      GET: () => (id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query)),
+      GET: (): Promise<unknown> =>
+        id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query),
       POST: () =>
         id === 'batch'
           ? service.batch(caller, table, body, query)

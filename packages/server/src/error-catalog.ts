@@ -1,7 +1,8 @@
 import { databaseErrorTable } from './database/errors.ts'
-import { collectionErrorTable } from './features/data/collections/index.ts'
+import { collectionErrorTable, importErrorTable } from './features/data/collections/index.ts'
 import { embeddingErrorTable } from './features/data/embedding-provider/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
+import { procedureErrorTable } from './features/data/procedures/index.ts'
 import { searchErrorTable } from './features/data/search/index.ts'
 import { vectorIndexErrorTable } from './features/data/vector-indexes/index.ts'
 import { keptEmbeddingErrorTable } from './features/events/embeddings/index.ts'
@@ -41,7 +42,9 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
   Database: databaseErrorTable,
   Collections: collectionErrorTable,
+  Import: importErrorTable,
   Embeddings: embeddingErrorTable,
+  Procedures: procedureErrorTable,
   Administration: adminErrorTable,
   Usage: usageErrorTable,
   Log: logErrorTable,

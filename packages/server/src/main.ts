@@ -22,6 +22,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   usage: async () => (await import('./cli/usage.ts')).usageCommand,
   logs: async () => (await import('./cli/logs.ts')).logsCommand,
   audit: async () => (await import('./cli/audit.ts')).auditCommand,
+  search: async () => (await import('./cli/search.ts')).searchCommands,
   events: async () => (await import('./cli/events.ts')).eventsCommands,
 }
 

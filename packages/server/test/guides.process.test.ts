@@ -23,6 +23,8 @@ const series = [
   [
     'README.md',
     'docs/guides/collections.md',
+    'docs/guides/search.md',
+    'docs/guides/import-export.md',
     'docs/guides/realtime.md',
     'docs/guides/webhooks.md',
     'docs/guides/jobs.md',

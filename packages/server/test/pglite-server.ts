@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { PGlite } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
 import { postgis } from '@electric-sql/pglite-postgis'
-import { createReader } from './postgres-wire.ts'
+import { createReader, message } from './postgres-wire.ts'
 import { startTransactionPooler } from './transaction-pooler.ts'
 
 const extensions = { postgis, vector }
@@ -43,6 +43,16 @@ export async function startPgliteServer(extension: PgliteExtension): Promise<Pgl
 /** Startup, Sync, Query and Terminate. */
 const endings: ReadonlySet<string> = new Set(['', 'S', 'Q', 'X'])
 
+/** CopyDone and CopyFail. */
+const copyEndings: ReadonlySet<string> = new Set(['c', 'f'])
+
+/** PGlite wants the rows of a COPY together with the command, so they are asked for on its behalf. */
+function isCopyIn(type: string, frame: Buffer): boolean {
+  return type === 'Q' && /^copy\b.*\bfrom stdin/i.test(frame.toString('utf8', 5))
+}
+
+const copyInResponse = message('G', Buffer.from([0, 0, 0]))
+
 /** The session on a port, for one client. */
 async function serveSession(pglite: PGlite) {
   const sockets = new Set<Socket>()
@@ -51,12 +61,19 @@ async function serveSession(pglite: PGlite) {
     socket.on('error', () => undefined)
     let before: Promise<unknown> = Promise.resolve()
     const frames: Buffer[] = []
+    let isCopying = false
     const read = createReader(false, (type, frame) => {
       frames.push(frame)
+      if (isCopyIn(type, frame)) {
+        isCopying = true
+        socket.write(copyInResponse)
+        return
+      }
       // Up to its Sync a message is run as one: after an error PostgreSQL skips the rest of it.
-      if (!endings.has(type)) return
-      const message = Buffer.concat(frames.splice(0))
-      before = before.then(async () => socket.write(withOneReady(await pglite.execProtocolRaw(message))))
+      if (!(isCopying ? copyEndings : endings).has(type)) return
+      isCopying = false
+      const whole = Buffer.concat(frames.splice(0))
+      before = before.then(async () => socket.write(withOneReady(await pglite.execProtocolRaw(whole))))
     })
     socket.on('data', read)
   })
@@ -78,6 +95,8 @@ function withOneReady(answer: Uint8Array): Buffer {
   createReader(true, (type, frame) => frames.push({ type, frame }))(Buffer.from(answer))
   const last = frames.findLastIndex(({ type }) => type === 'Z')
   return Buffer.concat(
-    frames.filter(({ type }, index) => type !== 'Z' || index === last).map(({ frame }) => frame),
+    frames
+      .filter(({ type }, index) => type !== 'G' && (type !== 'Z' || index === last))
+      .map(({ frame }) => frame),
   )
 }

@@ -18,6 +18,8 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     can_insert: true,
     can_update: true,
     can_delete: true,
+    anonymous_schema_usable: false,
+    anonymous_privileges: [],
   } as const
   const text = {
     oid: '25',
@@ -63,6 +65,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
         generated: '',
         comment: null,
         can_select: true,
+        anonymous_can_select: false,
         version: '1',
       })),
       types: [text],

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { App } from '../app.ts'
 import type { Config } from '../config/schema.ts'
-import { isUnguarded } from '../database/catalog/changes.ts'
+import { type Advisories, advise } from '../database/catalog/advisories.ts'
 import { signInLink, writeFirstSignIn } from '../features/operations/admin/index.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Terminal } from './context.ts'
@@ -16,15 +16,15 @@ export interface Announcement {
 
 /** Shows a person, or on one line a log reader, where the server is and what it serves. */
 export function announce({ terminal, app, config, log, startupMs }: Announcement): void {
-  const relations = [...app.catalog.current.relations.values()]
-  const unguarded = config.auth.enabled ? relations.filter(isUnguarded) : []
+  const { current } = app.catalog
   const facts = {
     url: app.publicBaseUrl(),
     database: `${app.database.mode}, PostgreSQL ${app.database.engine.version}`,
     location: app.database.location,
     dataDirectory: config.server.data_dir,
-    tables: relations.length,
-    tablesWithoutRls: unguarded.map(({ collection }) => collection),
+    tables: current.relations.size,
+    // While auth is off everything is open anyway.
+    ...(config.auth.enabled ? advise(current) : nothingToAdvise),
     startupMs: Math.round(startupMs),
   }
   const { firstSignIn } = app
@@ -61,13 +61,19 @@ export function announce({ terminal, app, config, log, startupMs }: Announcement
   }
 }
 
-interface Facts {
+const nothingToAdvise: Advisories = {
+  tablesWithoutRls: [],
+  publicTablesWithoutRls: [],
+  definersWithoutSearchPath: [],
+  functionsOfPublic: [],
+}
+
+interface Facts extends Advisories {
   readonly url: string
   readonly database: string
   readonly location: string
   readonly dataDirectory: string
   readonly tables: number
-  readonly tablesWithoutRls: readonly string[]
   readonly startupMs: number
 }
 
@@ -87,11 +93,22 @@ function describe(facts: Facts, config: Config): string[] {
   ]
 }
 
-function describeProtection({ tablesWithoutRls }: Facts, config: Config): string[] {
+/** Names in one warning. */
+const shownNames = 12
+
+function describeProtection(facts: Facts, config: Config): string[] {
   if (!config.auth.enabled)
     return ['    Warning     auth.enabled is false: everybody who reaches the port owns the data']
-  if (tablesWithoutRls.length === 0) return []
-  const shown = tablesWithoutRls.slice(0, 12).join(', ')
-  const more = tablesWithoutRls.length > 12 ? ` and ${tablesWithoutRls.length - 12} more` : ''
-  return [`    Warning     without row-level security, open to every signed-in caller: ${shown}${more}`]
+  return [
+    ...warn('without row-level security, open to every signed-in caller', facts.tablesWithoutRls),
+    ...warn('without row-level security, open without a token', facts.publicTablesWithoutRls),
+    ...warn('security definer without a search_path of its own', facts.definersWithoutSearchPath),
+    ...warn('functions that PUBLIC, so every signed-in caller, may call', facts.functionsOfPublic),
+  ]
+}
+
+function warn(what: string, names: readonly string[]): string[] {
+  if (names.length === 0) return []
+  const more = names.length > shownNames ? ` and ${names.length - shownNames} more` : ''
+  return [`    Warning     ${what}: ${names.slice(0, shownNames).join(', ')}${more}`]
 }

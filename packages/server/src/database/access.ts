@@ -4,19 +4,20 @@ import type { Connection } from './connection.ts'
 import { inPreparation } from './preparation.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Queryable } from './system-database.ts'
-import { callerRole } from './user-database.ts'
+import { anonymousRole, callerRole } from './user-database.ts'
 
 /**
- * Makes the role callers work as, and opens each newly exposed schema to it: usage, and reading and writing of
- * its present tables and of those the login role creates later. What each caller sees of them is up to the
- * policies. Once per schema: what the operator revokes afterwards stays revoked.
+ * Makes the roles that requests work as, and opens each newly exposed schema to the one of callers with a token: usage,
+ * and reading and writing of its present tables and of those the login role creates later. What each caller sees of
+ * them is up to the policies. Once per schema: what the operator revokes afterwards stays revoked. The role of requests
+ * without a token is granted nothing.
  *
  * @throws OperatorError with the statements an administrator has to run when the login role may not
  */
 export async function prepareAccess(connection: Connection, schemas: readonly string[]): Promise<void> {
   await inPreparation(connection, async (transaction) => {
     await keepSystemSchemaOffPath(transaction)
-    await ensureCallerRole(transaction)
+    await ensureRoles(transaction)
     await grantSearch(transaction)
     for (const schema of schemas) {
       const { exists } = await transaction.one<{ exists: boolean }>(
@@ -47,14 +48,31 @@ async function keepSystemSchemaOffPath(transaction: Queryable): Promise<void> {
   )
 }
 
-async function ensureCallerRole(transaction: Queryable): Promise<void> {
-  const role = sql.id(callerRole)
+/**
+ * Without the role of requests without a token those are refused, as they are wherever nothing is granted to it.
+ *
+ * @throws OperatorError when the login role cannot act as the one of callers
+ */
+async function ensureRoles(transaction: Queryable): Promise<void> {
+  const isReady = await ensureRole(transaction, callerRole)
+  await ensureRole(transaction, anonymousRole)
+  if (isReady) return
+  const { login } = await transaction.one<{ login: string }>(sql`select quote_ident(current_user) as login`)
+  throw new OperatorError(
+    `the login role cannot act as ${callerRole}; have an administrator run: ` +
+      `create role ${callerRole} nologin; grant ${callerRole} to ${login};`,
+  )
+}
+
+/** Whether the login role can act as the role, which is made where it does not exist. */
+async function ensureRole(transaction: Queryable, name: string): Promise<boolean> {
+  const role = sql.id(name)
   const found = await transaction.maybeOne<{ rolsuper: boolean; rolbypassrls: boolean }>(
-    sql`select rolsuper, rolbypassrls from pg_roles where rolname = ${callerRole}`,
+    sql`select rolsuper, rolbypassrls from pg_roles where rolname = ${name}`,
   )
   if (found?.rolsuper === true || found?.rolbypassrls === true) {
     throw new OperatorError(
-      `the role ${callerRole} bypasses row-level security: alter role ${callerRole} nosuperuser nobypassrls`,
+      `the role ${name} bypasses row-level security: alter role ${name} nosuperuser nobypassrls`,
     )
   }
   if (found === undefined) {
@@ -63,19 +81,28 @@ async function ensureCallerRole(transaction: Queryable): Promise<void> {
     if (failure !== undefined && !['42710', '23505', '42501'].includes(failure.code ?? '')) throw failure
   }
   const become = sql`set local role ${role}`
-  if ((await attempt(transaction, become)) === undefined) return await becomeLogin(transaction)
-  // It may fail because a node of another database grants the same: only whether the role is usable counts.
-  await attempt(transaction, sql`grant ${role} to current_user`)
-  if ((await attempt(transaction, become)) === undefined) return await becomeLogin(transaction)
-  const { name } = await transaction.one<{ name: string }>(sql`select quote_ident(current_user) as name`)
-  throw new OperatorError(
-    `the login role cannot act as ${callerRole}; have an administrator run: ` +
-      `create role ${callerRole} nologin; grant ${callerRole} to ${name};`,
-  )
+  let failure = await attempt(transaction, become)
+  if (failure !== undefined) {
+    // It may fail because a node of another database grants the same: only whether the role is usable counts.
+    await attempt(transaction, sql`grant ${role} to current_user`)
+    failure = await attempt(transaction, become)
+  }
+  if (failure === undefined) await transaction.count(sql`reset role`)
+  return failure === undefined
 }
 
-/** What searches of callers call. Granted only where it is missing: a grant is a change of the catalogue. */
+/**
+ * What searches call. Granted only where it is missing: a grant is a change of the catalogue. Without a token none reads
+ * an index past the policies.
+ */
 async function grantSearch(transaction: Queryable): Promise<void> {
+  const withoutToken = await transaction.maybeOne<{ granted: boolean }>(sql`
+    select has_function_privilege(oid, 'basalt.search_query(regconfig, text, jsonb)', 'execute') as granted
+    from pg_roles where rolname = ${anonymousRole}`)
+  if (withoutToken?.granted === false) {
+    await transaction.count(sql`
+      grant execute on function basalt.search_query(regconfig, text, jsonb) to ${sql.id(anonymousRole)}`)
+  }
   const missing = await transaction.many<{ name: string }>(sql`
     select oid::regprocedure::text as name from pg_proc
     where pronamespace = 'basalt'::regnamespace and proname in ('search_query', 'search_rows', 'similar_rows')
@@ -85,10 +112,6 @@ async function grantSearch(transaction: Queryable): Promise<void> {
     grant execute on function basalt.search_query(regconfig, text, jsonb), basalt.search_rows(regclass, tsquery),
       basalt.similar_rows(regclass, text, real)
     to ${sql.id(callerRole)}`)
-}
-
-async function becomeLogin(transaction: Queryable): Promise<void> {
-  await transaction.count(sql`reset role`)
 }
 
 /** Runs a statement that may fail without failing the transaction; answers why it failed. */

@@ -35,7 +35,10 @@ const rowBeforeSetting = 'basalt.row_before'
 /** Which write leaves its changes; what triggers of `basalt events capture` need not log again. */
 const writeSetting = 'basalt.captured_write'
 
-const operations = { create: 'INSERT', update: 'UPDATE', delete: 'DELETE', upsert: 'UPSERT' } as const
+/** Begins the names of the triggers that log what plain SQL changes; `insert` and so on follows. */
+export const captureTriggerPrefix = 'basalt_capture_'
+
+export const operations = { create: 'INSERT', update: 'UPDATE', delete: 'DELETE', upsert: 'UPSERT' } as const
 
 /**
  * In a write: leaves the changes for the capturing call.

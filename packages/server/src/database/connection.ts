@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
+import { CopiedRows, type CopiedRowsOptions } from './copied-rows.ts'
+import { CopyIn } from './copy-in.ts'
 import { CopyOut } from './copy-out.ts'
 import { ConnectionLost } from './failures.ts'
 import { type Answer, type Call, Message, type Receiver } from './message.ts'
@@ -166,6 +168,16 @@ export class Connection {
   /** Runs a command that answers by the copy protocol; the stream has its messages. */
   copyOut(command: string): CopyOut {
     return this.#client.query(new CopyOut(command))
+  }
+
+  /** Runs a COPY to the client and what ends its transaction; the stream has the rows. */
+  copyRows(command: string, options: CopiedRowsOptions): CopiedRows {
+    return this.#client.query(new CopiedRows(command, options))
+  }
+
+  /** Runs a `copy … from stdin` with the rows of the source. @throws what {@link CopyIn.ended} does */
+  async copyIn(command: string, source: AsyncIterable<Buffer>): Promise<void> {
+    await this.#client.query(new CopyIn(command, source)).ended
   }
 
   /** Says goodbye and waits until the socket is closed. */

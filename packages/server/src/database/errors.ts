@@ -154,7 +154,7 @@ const busy: Translation = () => databaseErrors.databaseBusy().retryAfter(1)
 const unavailable: Translation = () => databaseErrors.databaseUnavailable().retryAfter(1)
 
 /** Whether PL/pgSQL's RAISE made it: whatever the code, its author wrote the message to be read. */
-function isRaised(error: pg.DatabaseError): boolean {
+export function isRaised(error: pg.DatabaseError): boolean {
   return error.routine === 'exec_stmt_raise'
 }
 
@@ -183,8 +183,10 @@ const patternCodes = new Set(['22019', '22025'])
 
 /** Whether it is a data exception of which PostgreSQL tells neither a function nor a parameter. */
 export function isUnplacedDataFault(error: pg.DatabaseError): boolean {
-  const { code = '', where = '' } = error
+  const { code = '', where = '', position } = error
   if (!code.startsWith('22') || patternCodes.has(code) || isRaised(error) || isOfPostGis(error)) return false
+  // A constant of the statement's text, where it has values in place of parameters.
+  if (position !== undefined) return false
   return !parameterContext.test(where) && !functionContext.test(where)
 }
 

@@ -9,7 +9,7 @@ import { PreparedNames } from './prepared-names.ts'
 export interface Statement {
   readonly text: string
   readonly name: string
-  /** The first relation it names. What locks or slows one statement on it does so to all of them. */
+  /** The first relation, or function that answers rows, it names. What locks or slows one statement on it does so to all of them. */
   readonly subject: string | undefined
 }
 
@@ -35,7 +35,7 @@ export interface Receiver {
 /** @param version of the definitions that the text names, where what is prepared depends on them */
 export function statement(text: string, version = ''): Statement {
   const name = `b${createHash('sha256').update(`${version} ${text}`).digest('base64url').slice(0, 22)}`
-  const [, subject] = /\b(?:from|into|update) ("(?:[^"]|"")+"\."(?:[^"]|"")+")/.exec(text) ?? []
+  const [, subject] = /\b(?:from|into|update|lateral) ("(?:[^"]|"")+"\."(?:[^"]|"")+")/.exec(text) ?? []
   return { text, name, subject }
 }
 

@@ -1,6 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isSql, quoteIdentifier, quoteLiteral, render, Slot, type Sql, sql, type TypeName } from './sql.ts'
+import {
+  isSql,
+  quoteIdentifier,
+  quoteLiteral,
+  render,
+  renderConstants,
+  Slot,
+  type Sql,
+  sql,
+  type TypeName,
+} from './sql.ts'
 
 describe('a fragment', () => {
   test('makes every value a parameter', () => {
@@ -117,5 +127,18 @@ describe('names and constants', () => {
   test('join to nothing when there are none', () => {
     expect(render(sql.join([]))).toEqual({ text: '', values: [] })
     expect(render(sql.join([sql`${1}`]))).toEqual({ text: '$1', values: [1] })
+  })
+})
+
+describe('a statement with constants in place of parameters', () => {
+  test('has values quoted, whatever they hold', () => {
+    const nested = sql`a = ${"it's"} and ${sql.id('b')} = any (${'{1,2}'})`
+    expect(
+      renderConstants(sql`copy (select ${sql.version('v1')}${nested}) to ${'back\\slash'}, ${null}`),
+    ).toBe(`copy (select a = 'it''s' and "b" = any ('{1,2}')) to  E'back\\\\slash', null`)
+  })
+
+  test.each([[1], [undefined], [{}], [new Slot('x')], ['a\0b']])('refuses %j', (value) => {
+    expect(() => renderConstants(sql`select ${value}`)).toThrow(TypeError)
   })
 })

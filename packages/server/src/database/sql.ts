@@ -134,6 +134,28 @@ export function render(fragment: Sql): VersionedSql {
   }
 }
 
+/**
+ * The text with its values as constants, for commands that take no parameters (PostgreSQL, COPY). Until the statement
+ * gives it one, a quoted constant has no more of a type than a parameter.
+ *
+ * @throws TypeError for a value that is neither a text nor null, and for NUL, which no text of PostgreSQL has
+ */
+export function renderConstants(fragment: Sql): string {
+  const constants: Sql = {
+    ...fragment,
+    parts: fragment.parts.map((part) =>
+      isSql(part) ? verbatim(renderConstants(part)) : part instanceof Version ? part : constant(part),
+    ),
+  }
+  return render(constants).text
+}
+
+function constant(value: unknown): Sql {
+  if (value === null) return sql`null`
+  if (typeof value !== 'string') throw new TypeError(`not a text: ${typeof value}`)
+  return sql.literal(value)
+}
+
 export function isSql(value: unknown): value is Sql {
   return typeof value === 'object' && value !== null && fragmentBrand in value
 }

@@ -18,13 +18,39 @@ import { observed, type StatementObserver } from './statement-observer.ts'
 /** The role every caller with a token works as. */
 export const callerRole = 'basalt_authenticated'
 
-const becomeLogin: Call = { statement: statement("select set_config('role', 'none', true)"), values: [] }
-const becomeCaller: Call = {
-  statement: statement(`select set_config('role', '${callerRole}', true)`),
-  values: [],
+/** The role of every request without a token. It may do nothing that the operator has not granted to it. */
+export const anonymousRole = 'basalt_anonymous'
+
+function become(role: string): Call {
+  return { statement: statement(`select set_config('role', '${role}', true)`), values: [] }
 }
 
+const becomeLogin = become('none')
+/** Of the scopes that do not work as the login role. */
+const becomeRole = { caller: become(callerRole), anonymous: become(anonymousRole) }
+
+const refuseWrites: Call = {
+  statement: statement("select set_config('transaction_read_only', 'on', true)"),
+  values: [],
+}
 const commit: Call = { statement: statement('commit'), values: [] }
+
+const begin: Call = { statement: statement('begin isolation level read committed'), values: [] }
+const changeSetting = statement('select set_config($1, $2, true)')
+
+type Settings = Readonly<Record<string, string>>
+
+/** A transaction of a caller that takes several messages. */
+export interface UserTransaction {
+  /**
+   * Runs the steps in one message, as the caller unless they say otherwise.
+   *
+   * @throws StatementFailed with the index of the failing step; the transaction goes on from a savepoint
+   */
+  run(steps: readonly Step[]): Promise<readonly Answer[]>
+  /** Runs a `copy … from stdin` as the login role. */
+  copyAsLogin(command: string, source: AsyncIterable<Buffer>): Promise<void>
+}
 
 /** What a program may do with the data of the user it acts for. */
 export interface Grant {
@@ -47,6 +73,8 @@ export type CallerScope =
       /** Undefined for people. */
       readonly grant?: Grant
     }
+  /** A request without a token: policies apply, and see no claims. */
+  | { readonly kind: 'anonymous' }
   /** The administrator, or any caller while auth is off: the login role, without policies. */
   | { readonly kind: 'unrestricted' }
 
@@ -71,7 +99,7 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
 
 /** Which request a write belongs to, for the record of changes in audited tables. */
 export interface Origin {
-  /** `user`, `admin` or `open`. */
+  /** `user`, `admin`, `anonymous` or `open`. */
   readonly actor: string
   readonly requestId: string
   readonly appId: string
@@ -93,12 +121,14 @@ export interface RunOptions {
   readonly origin?: Origin | undefined
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
+  /** Whether PostgreSQL refuses to write, whatever functions do. */
+  readonly isReadOnly?: boolean
   /** Whether the client has disconnected; its statement is then cancelled. */
   readonly isAbandoned?: () => boolean
 }
 
 /** A serialization failure or a deadlock: nothing happened, another attempt may succeed. */
-const conflictCodes = new Set(['40001', '40P01'])
+export const conflictCodes = new Set(['40001', '40P01'])
 const conflictAttempts = 4
 /** The backend is ending: administrator's command, crash of a sibling, start-up. */
 const endingCodes = new Set(['57P01', '57P02', '57P03'])
@@ -111,6 +141,7 @@ export class UserDatabase {
   readonly #pool: Pool
   readonly #reads: ReadQueue
   readonly #callerContext: Context
+  readonly #anonymousContext: Context
   readonly #unrestrictedContext: Context
   #observe: StatementObserver | undefined
 
@@ -120,8 +151,8 @@ export class UserDatabase {
   constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>) {
     this.#pool = pool
     this.#reads = new ReadQueue(pool)
-    const fixed = { role: callerRole, ...sessionSettings }
-    this.#callerContext = createContext(fixed, callerVariables)
+    this.#callerContext = createContext({ role: callerRole, ...sessionSettings }, callerVariables)
+    this.#anonymousContext = createContext({ role: anonymousRole, ...sessionSettings }, callerVariables)
     // Where the login role cannot bypass a policy the statement fails instead of silently seeing less.
     this.#unrestrictedContext = createContext({ row_security: 'off', ...sessionSettings }, [])
   }
@@ -142,7 +173,7 @@ export class UserDatabase {
    * @throws ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    const running = this.#attempt(this.#assemble(scope, steps, options.origin), options, 1)
+    const running = this.#attempt(this.#assemble(scope, steps, options), options, 1)
     return this.#observe === undefined
       ? running
       : observed(this.#observe, () => steps.map(({ statement }) => statement.text).join(';\n'), running)
@@ -172,6 +203,66 @@ export class UserDatabase {
     })
   }
 
+  /**
+   * Begins a transaction of the caller on a connection beside the pool, for work that takes longer than a request may.
+   *
+   * @param timeoutMs that each of its statements may take
+   * @throws ConnectionLost
+   */
+  async begin(connection: Connection, scope: CallerScope, timeoutMs: number): Promise<void> {
+    await connection.script('begin')
+    // In this order: behind a pooler the context has the timeout of requests.
+    const timeout = {
+      statement: changeSetting,
+      values: ['statement_timeout', String(Math.round(timeoutMs))],
+    }
+    await connection.send([this.#contextOf(scope, undefined), timeout])
+  }
+
+  /**
+   * Runs the work as the caller in a transaction of several messages: committed when it returns, rolled back when it
+   * throws. For what takes longer than a request may, on a connection beside the pools.
+   *
+   * @param settings of the transaction, such as another `statement_timeout`
+   */
+  async transaction<Result>(
+    connection: Connection,
+    scope: CallerScope,
+    { origin, settings = {} }: { readonly origin?: Origin | undefined; readonly settings?: Settings },
+    work: (transaction: UserTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const run = async (steps: readonly Step[]): Promise<readonly Answer[]> => {
+      const message = placeSteps(scope, steps)
+      try {
+        const answers = await connection.send(message.calls)
+        return message.places.map((place) => answers[place] ?? noAnswer)
+      } catch (error) {
+        throw locateFailure(error, message)
+      }
+    }
+    try {
+      await connection.send([begin, this.#contextOf(scope, origin)])
+      for (const [name, value] of Object.entries(settings)) {
+        await connection.send([{ statement: changeSetting, values: [name, value] }])
+      }
+      const result = await work({
+        run,
+        copyAsLogin: async (command, source) => {
+          await connection.send([becomeLogin])
+          await connection.copyIn(command, source)
+          const role = roleOf(scope)
+          if (role !== undefined) await connection.send([role])
+        },
+      })
+      await connection.send([commit])
+      return result
+    } catch (error) {
+      // A connection whose rollback fails is in an unknown state and must not be used again.
+      await connection.script('rollback').catch(() => connection.destroy())
+      throw error
+    }
+  }
+
   #attempt(message: Assembled, options: RunOptions, attempt: number): Promise<readonly Answer[]> {
     return this.#send(message.calls, options).then(
       (answers) => message.places.map((place) => answers[place] ?? noAnswer),
@@ -193,29 +284,50 @@ export class UserDatabase {
     })
   }
 
-  /** Puts the context before the steps, and changes of the role around those of the login role. */
-  #assemble(scope: CallerScope, steps: readonly Step[], origin?: Origin): Assembled {
-    const calls: Call[] = [this.#contextOf(scope, origin)]
-    const places: number[] = []
-    let isLogin = false
-    for (const step of steps) {
-      const wantsLogin = scope.kind === 'caller' && step.asLogin === true
-      if (wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : becomeCaller)
-      isLogin = wantsLogin
-      places.push(calls.push(step) - 1)
-    }
-    // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
-    if (isLogin) calls.push(becomeCaller)
-    return { calls, steps, places }
+  /** Puts the context before the steps. */
+  #assemble(
+    scope: CallerScope,
+    steps: readonly Step[],
+    { origin, isReadOnly = false }: Partial<RunOptions> = {},
+  ): Assembled {
+    const context = this.#contextOf(scope, origin)
+    return placeSteps(scope, steps, isReadOnly ? [context, refuseWrites] : [context])
   }
 
   #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
-    const { plain, withOrigin } = scope.kind === 'caller' ? this.#callerContext : this.#unrestrictedContext
-    const claims = scope.kind === 'caller' ? claimsOf(scope) : []
+    const { plain, withOrigin } = this.#statementsOf(scope)
+    const claims = claimsOf(scope)
     if (origin === undefined) return { statement: plain, values: claims }
     const { actor, requestId, appId, keyId, address } = origin
     return { statement: withOrigin, values: [...claims, actor, requestId, appId, keyId, address] }
   }
+
+  #statementsOf({ kind }: CallerScope): Context {
+    if (kind === 'caller') return this.#callerContext
+    return kind === 'anonymous' ? this.#anonymousContext : this.#unrestrictedContext
+  }
+}
+
+/** Undefined for the login role. */
+function roleOf({ kind }: CallerScope): Call | undefined {
+  return kind === 'unrestricted' ? undefined : becomeRole[kind]
+}
+
+/** Puts changes of the role around the steps of the login role. @param before calls that come first */
+function placeSteps(scope: CallerScope, steps: readonly Step[], before: readonly Call[] = []): Assembled {
+  const calls: Call[] = [...before]
+  const role = roleOf(scope)
+  const places: number[] = []
+  let isLogin = false
+  for (const step of steps) {
+    const wantsLogin = role !== undefined && step.asLogin === true
+    if (role !== undefined && wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : role)
+    isLogin = wantsLogin
+    places.push(calls.push(step) - 1)
+  }
+  // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
+  if (role !== undefined && isLogin) calls.push(role)
+  return { calls, steps, places }
 }
 
 /** The statement that a transaction begins with. */
@@ -233,14 +345,10 @@ function createContext(fixed: Readonly<Record<string, string>>, variables: reado
   return { plain: selecting(variables), withOrigin: selecting([...variables, ...originVariables]) }
 }
 
-function claimsOf({
-  userId,
-  email,
-  isEmailVerified,
-  aal,
-  isAnonymous,
-  sessionId,
-}: CallerScope & { readonly kind: 'caller' }): string[] {
+function claimsOf(scope: CallerScope): string[] {
+  if (scope.kind === 'unrestricted') return []
+  if (scope.kind === 'anonymous') return callerVariables.map(() => '')
+  const { userId, email, isEmailVerified, aal, isAnonymous, sessionId } = scope
   return [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
 }
 

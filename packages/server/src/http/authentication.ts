@@ -4,6 +4,7 @@ import { httpErrors } from './errors.ts'
 import { requireWriteScope } from './grants.ts'
 import {
   type AdminIdentity,
+  anonymousIdentity,
   type Identity,
   openIdentity,
   type PendingIdentity,
@@ -11,7 +12,7 @@ import {
   type UserIdentity,
   type Verdict,
 } from './identity.ts'
-import type { Guard, ProgramAccess } from './route-config.ts'
+import type { AdmitsAnonymous, Guard, ProgramAccess } from './route-config.ts'
 
 export interface AuthenticationOptions {
   /** False while `auth.enabled` is false. */
@@ -39,13 +40,14 @@ export function addAuthentication(app: FastifyInstance, options: AuthenticationO
   app.decorateRequest('pending', undefined)
   app.decorateRequest('token', undefined)
   app.addHook('onRoute', (route) => {
-    const { guard, operation, programs } = route.config ?? {}
+    const { guard, operation, programs, admitsAnonymous } = route.config ?? {}
     if (guard === undefined || operation === undefined) {
       throw new Error(`route ${String(route.method)} ${route.url} must declare its guard and operation`)
     }
     if (guard === 'public') return
     const hooks = route.onRequest ?? []
-    route.onRequest = [createGuard(guard, programs, options), ...(Array.isArray(hooks) ? hooks : [hooks])]
+    const guardHook = createGuard({ guard, programs, admitsAnonymous }, options)
+    route.onRequest = [guardHook, ...(Array.isArray(hooks) ? hooks : [hooks])]
   })
 }
 
@@ -82,9 +84,14 @@ export function adminOf(request: FastifyRequest): AdminIdentity {
 
 type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 
+interface Entrance {
+  readonly guard: Exclude<Guard, 'public'>
+  readonly programs: ProgramAccess | undefined
+  readonly admitsAnonymous: AdmitsAnonymous | undefined
+}
+
 function createGuard(
-  guard: Exclude<Guard, 'public'>,
-  programs: ProgramAccess | undefined,
+  { guard, programs, admitsAnonymous }: Entrance,
   { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
 ): GuardHook {
   const challenge = createChallenge(programs === undefined ? undefined : resourceMetadataUrl)
@@ -113,6 +120,16 @@ function createGuard(
     }
     if (guard === 'stream' && isSignInStream(request)) {
       done()
+      return
+    }
+    if (admitsAnonymous !== undefined && request.headers.authorization === undefined) {
+      const enter = (isAdmitted: boolean) => {
+        if (isAdmitted) request.identity = anonymousIdentity
+        done(isAdmitted ? undefined : challenge(httpErrors.missingAuthorization()))
+      }
+      const admission = admitsAnonymous(request)
+      if (admission instanceof Promise) admission.then(enter, done)
+      else enter(admission)
       return
     }
     const token = guard === 'stream' ? streamTokenOf(request) : headerTokenOf(request)

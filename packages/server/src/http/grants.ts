@@ -1,10 +1,22 @@
 import type { CallerScope } from '../database/user-database.ts'
+import type { AppError } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
 
 /** Makes sure that a program may touch a collection. @throws AppError insufficient_scope */
 export function requireTable(scope: CallerScope, collection: string): void {
   const tables = scope.kind === 'caller' ? scope.grant?.tables : undefined
   if (tables?.has(collection) === false) throw httpErrors.insufficientScope('access to this table')
+}
+
+/** Makes sure that a program may call a function. @throws AppError insufficient_scope */
+export function requireProcedure(scope: CallerScope, procedure: string): void {
+  const tables = scope.kind === 'caller' ? scope.grant?.tables : undefined
+  if (tables?.has(`rpc:${procedure}`) === false) throw httpErrors.insufficientScope('access to this function')
+}
+
+/** What a request without a token is answered where it may do nothing. RFC 9110 §11.6.1: a 401 names the scheme. */
+export function tokenRequired(): AppError {
+  return httpErrors.missingAuthorization().with({ headers: { 'www-authenticate': 'Bearer' } })
 }
 
 /** Makes sure that a program may write. @throws AppError insufficient_scope */

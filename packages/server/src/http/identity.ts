@@ -1,7 +1,7 @@
 import type { CallerScope } from '../database/user-database.ts'
 
 /** Who makes a request. Derived once, by the kind of token, before anything else happens. */
-export type Identity = UserIdentity | AdminIdentity | OpenIdentity
+export type Identity = UserIdentity | AdminIdentity | OpenIdentity | AnonymousIdentity
 
 /** The app of requests that belong to no other: those of people, of administrators, and of keys without an app. */
 export const defaultAppId = '00000000-0000-0000-0000-000000000000'
@@ -61,6 +61,12 @@ export interface OpenIdentity extends Attribution {
   readonly scope: CallerScope
 }
 
+/** A request without a token, where the operator has granted something to those. */
+export interface AnonymousIdentity extends Attribution {
+  readonly kind: 'anonymous'
+  readonly scope: CallerScope
+}
+
 /** What a bearer token turned out to be. */
 export type Verdict =
   | { readonly identity: Identity }
@@ -74,6 +80,12 @@ export interface TokenVerifier {
   recognizes(token: string): boolean
   /** Answers at once where it can: this is on the path of every request. */
   verify(token: string): Verdict | Promise<Verdict>
+}
+
+export const anonymousIdentity: AnonymousIdentity = {
+  kind: 'anonymous',
+  scope: { kind: 'anonymous' },
+  ...unattributed,
 }
 
 /** Without auth the data is open and runs without policies. */

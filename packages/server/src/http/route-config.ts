@@ -1,4 +1,5 @@
 import 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Identity, PendingIdentity } from './identity.ts'
 
 /**
@@ -10,7 +11,8 @@ import type { Identity, PendingIdentity } from './identity.ts'
  * - `mfa`: a user whose second factor is due
  * - `bearerOrMfa`: either
  * - `admin`: an administrator
- * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false
+ * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false; requests without a token
+ *   where {@link AdmitsAnonymous} says so
  * - `stream`: a signed-in user, by header or by the parameter `token`, or everybody while `auth.enabled` is false;
  *   with `oauth=true` everybody: such a stream waits for a sign-in
  */
@@ -28,6 +30,12 @@ export type Guard =
 /** What a program, which presents an API key or an OAuth token, may call a route for. Without it, routes are for people only. */
 export type ProgramAccess = 'read' | 'write'
 
+/**
+ * Whether a request without a token may come in, because the operator has granted its role what the route does there.
+ * Asked before the body is read.
+ */
+export type AdmitsAnonymous = (request: FastifyRequest) => boolean | Promise<boolean>
+
 // Every route states its guard and operation; `authentication.ts` refuses to start without. The identity is set
 // by the guard before a handler runs.
 declare module 'fastify' {
@@ -36,6 +44,7 @@ declare module 'fastify' {
     /** Stable name for logs, metrics and the API document: `collections.list`. */
     operation?: string
     programs?: ProgramAccess
+    admitsAnonymous?: AdmitsAnonymous
     /** The route also takes requests for a WebSocket. */
     upgrade?: boolean
   }

@@ -49,10 +49,33 @@ test('a log has the same on one line', async () => {
       url: app.url,
       tables: 1,
       tablesWithoutRls: [],
+      publicTablesWithoutRls: [],
+      definersWithoutSearchPath: [],
+      functionsOfPublic: [],
       startupMs: 123,
     }),
   ])
   expect((await announced(app, true, { 'logging.format': 'json' })).lines).toHaveLength(1)
+})
+
+test('start › names what is open without a token, and functions that are open or find names elsewhere', async () => {
+  await using app = await createTestApp({
+    setup: `${notes} create table brochure (id int); create table guarded (id int);
+      alter table guarded enable row level security;
+      grant select on brochure, guarded to basalt_anonymous;
+      create function hello(a int) returns int language sql as 'select 1';
+      create function hello(a text) returns int language sql as 'select 1';
+      create function kept() returns int language sql as 'select 1';
+      revoke execute on function kept from public;
+      grant execute on function kept to basalt_authenticated;
+      create function careful() returns int language sql security definer set search_path = '' as 'select 1';
+      create function careless() returns int language sql security definer as 'select 1';
+      revoke execute on function careful, careless from public`,
+  })
+  const { text } = await announced(app, true)
+  expect(text).toContain('Warning     without row-level security, open without a token: brochure\n')
+  expect(text).toContain('Warning     security definer without a search_path of its own: careless\n')
+  expect(text).toContain('Warning     functions that PUBLIC, so every signed-in caller, may call: hello\n')
 })
 
 test('an empty database is shown how to begin', async () => {

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
+import { buildFunctions } from './build-functions.ts'
 import { createTypeBuilder, createTypeDescriber } from './build-types.ts'
 import type {
   Catalog,
   Column,
   ColumnType,
-  DatabaseFunction,
   ForeignKey,
   Index,
+  Privileges,
   Relation,
   RelationKind,
 } from './model.ts'
@@ -82,6 +83,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
         update: row.schema_usable && row.can_update,
         delete: row.schema_usable && row.can_delete,
       },
+      anonymous: anonymousPrivilegesOf(row),
       callersMayReadSystemColumns: row.schema_usable && row.can_select_all,
       version: versionOf(row, columnRows, describeType),
       columns,
@@ -114,6 +116,8 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
     }
   })
 
+  const functions = buildFunctions(rows.functions, { rows: rows.types, typeOf, describe: describeType })
+
   return Object.freeze({
     fingerprint: rows.fingerprint,
     builtAt,
@@ -124,7 +128,8 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
         .sort((one, other) => Number(one.schema === 'public') - Number(other.schema === 'public'))
         .map((relation) => [relation.collection, Object.freeze(relation)]),
     ),
-    functions: rows.functions.map(buildFunction),
+    functions,
+    procedures: groupBy(functions, ({ procedure }) => procedure),
     extensions: new Map(rows.extensions.map(({ name, version }) => [name, version])),
     extensionSchemas: new Map(rows.extensions.map(({ name, schema }) => [name, schema])),
   })
@@ -142,6 +147,12 @@ function collectionName({ schema, name }: { schema: string; name: string }): str
   return schema === 'public' ? name : `${schema}.${name}`
 }
 
+function anonymousPrivilegesOf(row: RelationRow): Privileges {
+  const has = (privilege: string) =>
+    row.anonymous_schema_usable && row.anonymous_privileges.includes(privilege)
+  return { select: has('SELECT'), insert: has('INSERT'), update: has('UPDATE'), delete: has('DELETE') }
+}
+
 function buildColumn(row: ColumnRow, typeOf: (oid: string) => ColumnType): Column {
   return {
     name: row.name,
@@ -154,6 +165,7 @@ function buildColumn(row: ColumnRow, typeOf: (oid: string) => ColumnType): Colum
     isGenerated: row.generated !== '',
     comment: row.comment ?? undefined,
     callersMaySelect: row.can_select,
+    anonymousMaySelect: row.anonymous_can_select,
   }
 }
 
@@ -248,25 +260,6 @@ function buildIndex(
     method: row.method,
     columns: keys.includes(0) ? undefined : columnNames(row.relation_oid, keys),
     definition: row.definition ?? '',
-  }
-}
-
-function buildFunction(row: FunctionRow): DatabaseFunction {
-  const inputs = row.argument_types
-    .map((type, index) => ({
-      type,
-      name: row.argument_names[index] ?? '',
-      mode: row.argument_modes[index] ?? 'i',
-    }))
-    .filter(({ mode }) => mode === 'i' || mode === 'b' || mode === 'v')
-  return {
-    schema: row.schema,
-    name: row.name,
-    comment: row.comment ?? undefined,
-    parameters: inputs.map(({ name, type, mode }) => ({ name, type, isVariadic: mode === 'v' })),
-    returnType: row.return_type,
-    returnsSet: row.returns_set,
-    callersMayExecute: row.can_execute,
   }
 }
 

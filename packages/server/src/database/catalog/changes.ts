@@ -22,8 +22,14 @@ function describe({ column: _, relationships: __, ...own }: Relation): string {
   return JSON.stringify(own)
 }
 
-/** Whether signed-in callers reach rows of it that no policy guards. A view has the policies of what it reads. */
-export function isUnguarded({ kind, rlsEnabled, callers }: Relation): boolean {
+/**
+ * Whether signed-in callers, or requests without a token, reach rows of it that no policy guards. A view has the policies
+ * of what it reads.
+ */
+export function isUnguarded(
+  { kind, rlsEnabled, ...privileges }: Relation,
+  from: 'callers' | 'anonymous',
+): boolean {
   const isTable = kind === 'table' || kind === 'partitioned_table'
-  return isTable && !rlsEnabled && Object.values(callers).some(Boolean)
+  return isTable && !rlsEnabled && Object.values(privileges[from]).some(Boolean)
 }

@@ -9,6 +9,8 @@ export interface Catalog {
   /** By collection name: `track`, or `shop.track` outside `public`. */
   readonly relations: ReadonlyMap<string, Relation>
   readonly functions: readonly DatabaseFunction[]
+  /** Overloads by {@link DatabaseFunction.procedure}. */
+  readonly procedures: ReadonlyMap<string, readonly DatabaseFunction[]>
   /** Version by name. */
   readonly extensions: ReadonlyMap<string, string>
   /** By the name of an extension, the schema of its types, functions and operators. */
@@ -33,9 +35,11 @@ export interface Relation {
   /** Whether its policies do not apply to the login role. */
   readonly isBypassed: boolean
   /** What `basalt_authenticated` may do, on at least one column; policies decide on rows. */
-  readonly callers: Readonly<Record<'select' | 'insert' | 'update' | 'delete', boolean>>
+  readonly callers: Privileges
   /** Whether callers may read all columns, the system columns with them. */
   readonly callersMayReadSystemColumns: boolean
+  /** What `basalt_anonymous` may do, by grants of its own. */
+  readonly anonymous: Privileges
   /** Changes with the relation itself and with the columns and types that a prepared statement on it relies on. */
   readonly version: string
   /** In table order. */
@@ -55,6 +59,8 @@ export interface Relation {
   readonly indexes: readonly Index[]
   readonly policies: readonly Policy[]
 }
+
+export type Privileges = Readonly<Record<'select' | 'insert' | 'update' | 'delete', boolean>>
 
 /** A relation without row-level security: the one asked for, or one that a view reads. */
 export interface RlsGap {
@@ -79,6 +85,8 @@ export interface Column {
   readonly comment: string | undefined
   /** Whether callers may read it. */
   readonly callersMaySelect: boolean
+  /** Whether requests without a token may read it. */
+  readonly anonymousMaySelect: boolean
 }
 
 export interface ColumnType {
@@ -180,16 +188,47 @@ export interface Policy {
   readonly columns: readonly string[] | undefined
 }
 
+/** A plain function, neither a trigger nor a member of an extension. Several with one name are overloads. */
 export interface DatabaseFunction {
   readonly schema: string
   readonly name: string
+  /** How the API addresses it: `total`, or `shop.total` outside `public`. */
+  readonly procedure: string
   readonly comment: string | undefined
-  readonly parameters: readonly {
-    readonly name: string
-    readonly type: string
-    readonly isVariadic: boolean
-  }[]
-  readonly returnType: string
+  /** Those that a caller passes, in order. */
+  readonly parameters: readonly Parameter[]
+  /** With pseudo-types among its parameters, such as `anyelement`, a call has nothing to resolve them by. */
+  readonly isPolymorphic: boolean
+  readonly volatility: 'immutable' | 'stable' | 'volatile'
+  readonly returnType: TypeName
   readonly returnsSet: boolean
+  readonly result: FunctionResult
+  /** Changes with the function and with the types that a prepared call of it relies on. */
+  readonly version: string
   readonly callersMayExecute: boolean
+  /** Whether requests without a token may, by a grant of its own. */
+  readonly anonymousMayExecute: boolean
+  readonly publicMayExecute: boolean
+  /** Whether it works with the rights of its owner and by the search path of its caller. */
+  readonly isOpenDefiner: boolean
 }
+
+export interface Parameter {
+  /** Empty when it has none. */
+  readonly name: string
+  readonly type: ColumnType
+  readonly typeName: TypeName
+  readonly isVariadic: boolean
+  readonly hasDefault: boolean
+  /** SQL of its default where it is variadic: a call by names has to pass that. */
+  readonly variadicDefault: Expression | undefined
+}
+
+/** What one call answers, or one row of a set. */
+export type FunctionResult =
+  | { readonly kind: 'void' }
+  /** One value; `name` is that of its only column. */
+  | { readonly kind: 'scalar'; readonly name: string; readonly type: ColumnType }
+  | { readonly kind: 'row'; readonly columns: readonly Attribute[] }
+  /** A row whose columns the declaration does not say. */
+  | { readonly kind: 'record' }

@@ -52,7 +52,10 @@ describe('start on an empty database', () => {
         )
         expect(settings).toBe(login === 'basalt' ? 2 : 0)
         for (const database of ['one', 'two']) await cluster.sql('postgres', `drop database ${database}`)
-        await cluster.sql('postgres', `drop role basalt_authenticated; drop role ${login}`)
+        await cluster.sql(
+          'postgres',
+          `drop role basalt_authenticated; drop role basalt_anonymous; drop role ${login}`,
+        )
       }
     },
   )

@@ -29,6 +29,7 @@ const smallTables = new Set([
   'realtime_nodes',
   'realtime_tables',
   'schedules',
+  'search_settings',
   'settings',
   'usage_nodes',
   'vector_index_build',
@@ -39,6 +40,7 @@ const smallTables = new Set([
 const clocks = [
   'from basalt.event_interests',
   'from basalt.settings',
+  'from basalt.search_settings',
   'from basalt.ended_sessions',
   'as fingerprint',
   'from basalt.event_cursors',

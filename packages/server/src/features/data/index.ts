@@ -3,6 +3,7 @@ import type { Platform } from '../../platform.ts'
 import { collections } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
 import { matviews } from './matviews/index.ts'
+import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
 import { StoredDefinitions, search } from './search/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
@@ -18,21 +19,51 @@ export function wireData(
     configName: config.api.text_search_config,
   })
   const embedder = embedders.find()
+  const deps = {
+    catalog,
+    database: database.user,
+    changes,
+    searches,
+    isAudited: config.audit.tables.length > 0,
+    isDevelopment,
+    limits: {
+      maxFacetBuckets: config.api.max_facet_buckets,
+      aggregateEnabled: config.api.aggregate_enabled,
+      maxGroups: config.api.max_groups,
+    },
+  }
   return {
     features: [
       collections({
-        catalog,
-        database: database.user,
-        changes,
+        ...deps,
+        aside: database.aside,
+        log,
         embedder:
           embedder === undefined
             ? undefined
             : { dimensions: embedder.model.dimensions, embed: createQueryEmbeddings(embedder) },
-        searches,
-        isAudited: config.audit.tables.length > 0,
-        isDevelopment,
+        exportLimits: {
+          maxRows: config.api.export_max_rows,
+          timeoutMs: config.api.export_timeout * 1000,
+          maxExports: config.api.max_exports,
+          silenceMs: config.database.statement_timeout_ms,
+        },
+        imports: {
+          catalog,
+          database,
+          changes,
+          isAudited: config.audit.tables.length > 0,
+          isDevelopment,
+          limits: {
+            maxSizeMb: config.api.import_max_size_mb,
+            maxRows: config.api.import_max_rows,
+            timeoutSeconds: config.api.import_timeout,
+            rowBytes: config.server.body_limit,
+          },
+        },
         bulkLimit: config.api.bulk_max_rows,
       }),
+      procedures(deps),
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),
       vectorIndexes({ database, catalog }),

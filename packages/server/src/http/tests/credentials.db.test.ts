@@ -63,6 +63,10 @@ const rows = {
   read: {
     '/api/collections/:table': 'GET',
     '/api/collections/:table/:id': 'GET',
+    '/api/collections/:table/export.csv': 'GET',
+    '/api/collections/:table/export.json': 'GET',
+    '/api/collections/:table/export.ndjson': 'GET',
+    '/api/collections/:table/facets/:column/search': 'GET',
     '/api/schema': 'GET',
     '/api/usage': 'GET',
     '/api/usage/limits': 'GET',
@@ -72,6 +76,13 @@ const rows = {
     '/api/collections/:table': 'POST PATCH DELETE',
     '/api/collections/:table/:id': 'PATCH DELETE',
     '/api/collections/:table/batch': 'POST',
+    '/api/collections/:table/import': 'POST',
+  },
+  procedure: {
+    '/api/rpc/:procedure': 'POST',
+  },
+  'procedure that reads': {
+    '/api/rpc/:procedure': 'GET',
   },
   stream: {
     '/api/realtime': 'GET',
@@ -129,6 +140,8 @@ const rows = {
     '/api/auth/mfa/factors': 'GET',
   },
   admin: {
+    '/api/collections/:table/search-settings': 'GET PUT',
+    '/api/collections/:table/synonyms': 'GET PUT',
     '/api/admin/analytics/queries': 'GET',
     '/api/admin/analytics/requests': 'GET',
     '/api/admin/api-keys': 'GET POST',
@@ -161,6 +174,9 @@ const rows = {
     '/api/admin/matviews': 'GET POST',
     '/api/admin/matviews/:id': 'GET PUT DELETE',
     '/api/admin/matviews/:id/refresh': 'POST',
+    '/api/admin/search': 'GET',
+    '/api/admin/search/:table/disable': 'POST',
+    '/api/admin/search/:table/enable': 'POST',
     '/api/admin/oauth/clients': 'GET POST',
     '/api/admin/oauth/clients/:clientId': 'GET PUT DELETE',
     '/api/admin/oauth/clients/:clientId/rotate-secret': 'POST',
@@ -247,7 +263,8 @@ function everywhere(answer: Answer, except: Partial<Record<Access, Answer>>): Re
 }
 
 const forAdmins = { admin: 'admin_required', 'second factor': 'no_pending_mfa' } as const
-const forPrograms = { document: 'in', read: 'in', stream: 'in' } as const
+const forPrograms = { document: 'in', read: 'in', 'procedure that reads': 'in', stream: 'in' } as const
+const forWritingPrograms = { ...forPrograms, write: 'in', procedure: 'in' } as const
 const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
 
 /** What each credential is answered. */
@@ -267,18 +284,24 @@ const expected = {
   'mistyped key': everywhere('invalid_token', forAdmins),
   'revoked key': everywhere('invalid_token', forAdmins),
   'readonly key': everywhere('insufficient_scope', forPrograms),
-  'readwrite key': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
-  'key with tables': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
-  '* key': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'readwrite key': everywhere('insufficient_scope', forWritingPrograms),
+  'key with tables': everywhere('insufficient_scope', {
+    ...forPrograms,
+    write: 'in',
+    'procedure that reads': 'insufficient_scope',
+  }),
+  '* key': everywhere('insufficient_scope', forWritingPrograms),
   'readonly token of a client': everywhere('insufficient_scope', forPrograms),
-  'token of a client': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
-  'token of a client for itself': everywhere('insufficient_scope', { ...forPrograms, write: 'in' }),
+  'token of a client': everywhere('insufficient_scope', forWritingPrograms),
+  'token of a client for itself': everywhere('insufficient_scope', forWritingPrograms),
   'revoked token of a client': everywhere('invalid_token', forAdmins),
   administrator: everywhere('invalid_token', {
     document: 'in',
     link: 'in',
     read: 'in',
     write: 'in',
+    procedure: 'in',
+    'procedure that reads': 'in',
     admin: 'in',
     'second factor': 'no_pending_mfa',
   }),

@@ -104,10 +104,11 @@ function accessOf({ method, url }: ServedRoute): Access {
   if (publicRoutes.has(`${method === 'HEAD' ? 'GET' : method} ${url}`)) return 'public'
   if (optionalRoutes.has(url)) return 'optional'
   if (/^\/api\/(admin|webhooks)(\/|$)/.test(url)) return 'admin'
+  if (/^\/api\/collections\/:table\/(search-settings|synonyms)$/.test(url)) return 'admin'
   if (secondFactorRoutes.test(url)) return 'second factor'
   if (eitherRoutes.test(url)) return 'either'
   if (url === '/api/realtime') return 'stream'
-  return url.startsWith('/api/auth/') ? 'account' : 'data'
+  return /^\/api\/(auth|push)\//.test(url) ? 'account' : 'data'
 }
 
 function guarded(access: Access): ServedRoute[] {

@@ -1,5 +1,5 @@
 import { type Sql, sql, type TypeName } from '../../sql.ts'
-import { caller } from './caller.ts'
+import { anonymousPrivileges, caller } from './caller.ts'
 
 /** Columns in table order. */
 export function columnsQuery(schemas: readonly string[]): Sql {
@@ -20,6 +20,9 @@ export function columnsQuery(schemas: readonly string[]): Sql {
       a.attgenerated as generated,
       col_description(a.attrelid, a.attnum) as comment,
       coalesce(has_column_privilege(${caller}, a.attrelid, a.attnum, 'select'), false) as can_select,
+      'SELECT' in (
+        ${anonymousPrivileges(sql`c.relacl`)} union all ${anonymousPrivileges(sql`a.attacl`)}
+      ) as anonymous_can_select,
       a.xmin::text as version
     from pg_attribute a
     join pg_class c on c.oid = a.attrelid
@@ -44,6 +47,7 @@ export interface ColumnRow {
   readonly generated: '' | 's' | 'v'
   readonly comment: string | null
   readonly can_select: boolean
+  readonly anonymous_can_select: boolean
   /** The transaction that defined it as it is. */
   readonly version: string
 }

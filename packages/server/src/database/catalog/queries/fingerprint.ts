@@ -1,5 +1,5 @@
 import { type Sql, sql } from '../../sql.ts'
-import { caller } from './caller.ts'
+import { anonymous, caller } from './caller.ts'
 
 /** First object id that `initdb` does not use (access/transam.h, FirstNormalObjectId). */
 const firstUserOid = sql.integer(16384)
@@ -49,7 +49,7 @@ export function fingerprintQuery(schemas: readonly string[], requireRls = false)
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_extension),
       (select bit_xor(hash_record_extended(row(roleid, member, xmin), 0))
        from pg_auth_members
-       where pg_has_role(${caller}, roleid, 'member')),
+       where pg_has_role(${caller}, roleid, 'member') or (roleid <> ${anonymous} and pg_has_role(${anonymous}, roleid, 'member'))),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0))
        from pg_namespace where oid not in (select oid from passing))${requireRls ? elsewhere : sql.empty}
     ) as fingerprint`

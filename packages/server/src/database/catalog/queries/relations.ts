@@ -1,7 +1,7 @@
 import { type Sql, sql } from '../../sql.ts'
-import { caller } from './caller.ts'
+import { anonymous, anonymousPrivileges, caller } from './caller.ts'
 
-/** Tables, partitioned tables, views, materialized views and foreign tables, with what callers may do. */
+/** Tables, partitioned tables, views, materialized views and foreign tables, with what callers may do, with a token and without. */
 export function relationsQuery(schemas: readonly string[]): Sql {
   return sql`
     select c.oid::int8 as oid,
@@ -16,7 +16,16 @@ export function relationsQuery(schemas: readonly string[]): Sql {
       coalesce(has_table_privilege(${caller}, c.oid, 'select'), false) as can_select_all,
       coalesce(has_any_column_privilege(${caller}, c.oid, 'insert'), false) as can_insert,
       coalesce(has_any_column_privilege(${caller}, c.oid, 'update'), false) as can_update,
-      coalesce(has_table_privilege(${caller}, c.oid, 'delete'), false) as can_delete
+      coalesce(has_table_privilege(${caller}, c.oid, 'delete'), false) as can_delete,
+      coalesce(has_schema_privilege(${anonymous}, n.oid, 'usage'), false) as anonymous_schema_usable,
+      array(
+        ${anonymousPrivileges(sql`c.relacl`)}
+        union
+        select g.privilege_type
+        from pg_attribute a
+        cross join lateral (${anonymousPrivileges(sql`a.attacl`)}) g
+        where a.attrelid = c.oid and a.attacl is not null and not a.attisdropped
+      ) as anonymous_privileges
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -37,4 +46,7 @@ export interface RelationRow {
   readonly can_insert: boolean
   readonly can_update: boolean
   readonly can_delete: boolean
+  readonly anonymous_schema_usable: boolean
+  /** `SELECT` and so on, on the relation or on one of its columns. */
+  readonly anonymous_privileges: readonly string[]
 }

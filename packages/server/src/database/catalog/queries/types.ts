@@ -1,7 +1,8 @@
 import { type Sql, sql, type TypeName } from '../../sql.ts'
 import type { OwnOperator } from '../model.ts'
+import { isServedFunction } from './functions.ts'
 
-/** The types of all exposed columns, and what they are made of: bases of domains, elements of arrays, attributes. */
+/** The types of all exposed columns and of functions' arguments and results, and what they are made of: bases of domains, elements of arrays, attributes. */
 export function typesQuery(schemas: readonly string[]): Sql {
   return sql`
     with recursive used as (
@@ -11,6 +12,11 @@ export function typesQuery(schemas: readonly string[]): Sql {
       join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
         and a.attnum > 0 and not a.attisdropped
+      union
+      select unnest(p.prorettype || coalesce(p.proallargtypes, p.proargtypes::oid[]))
+      from pg_proc p
+      join pg_namespace n on n.oid = p.pronamespace
+      where ${isServedFunction(schemas)}
       union
       select part.oid
       from used
@@ -53,7 +59,8 @@ export function typesQuery(schemas: readonly string[]): Sql {
         ) found (role, oid)
         join pg_operator o on o.oid = found.oid
         join pg_namespace n on n.oid = o.oprnamespace
-        where n.nspname <> 'pg_catalog'
+        -- Rows compare by operators of their kind, which are all there.
+        where t.typtype <> 'c' and n.nspname <> 'pg_catalog'
       ) as operators,
       (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels,
       (
@@ -71,7 +78,7 @@ export function typesQuery(schemas: readonly string[]): Sql {
       select c.opcfamily as family, c.opcintype as input
       from pg_opclass c
       join pg_am m on m.oid = c.opcmethod and m.amname = 'btree'
-      where c.opcdefault and (
+      where t.typtype <> 'c' and c.opcdefault and (
         c.opcintype = t.oid or c.opcintype in (
           select x.casttarget from pg_cast x
           where x.castsource = t.oid and x.castmethod = 'b' and x.castcontext = 'i'

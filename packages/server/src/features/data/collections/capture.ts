@@ -26,9 +26,9 @@ export function createCaptureFinder(changes: ChangeLog, statements: StatementCac
     const calls = actions.flatMap((each) => changes.capture(relation, each, form) ?? [])
     if (calls.length === 0) return undefined
     if (reader === 'unrestricted') return { before: [], after: calls, committed }
-    const key = `whole ${action} ${form} ${relation.collection.length} ${relation.collection}${shape}`
+    const key = `whole ${action} ${form} ${reader} ${relation.collection.length} ${relation.collection}${shape}`
     const whole = statements.remember(catalog, key, () => {
-      const compiled = compileWholeRows(relation, action, form, written)
+      const compiled = compileWholeRows(relation, action, form, reader, written)
       if (compiled === undefined) return { before: [], after: [] }
       const { check, before, after } = compiled
       return {

@@ -2,9 +2,10 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { mayBlameOldDefinitions, translateDatabaseFailure } from '../../../database/errors.ts'
 import { StatementFailed } from '../../../database/message.ts'
+import { tokenRequired } from '../../../http/grants.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { collectionErrors } from './errors.ts'
-import type { Reader } from './plan/reader.ts'
+import { privilegesOf, type Reader } from './plan/reader.ts'
 import { requireRls } from './require-rls.ts'
 
 export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) => Promise<Result>
@@ -16,8 +17,13 @@ const attemptLimit = 10
  * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column was dropped), or the
  * request names what is not in it, the catalog is looked at again and a new snapshot gives the work another chance. A
  * name is looked for once: what a look that began after the request does not find did not exist when it was sent.
+ *
+ * @param unknownKinds errors of requests that name what the snapshot does not have
  */
-export function createCatalogAccess(live: LiveCatalog): WithCatalog {
+export function createCatalogAccess(
+  live: LiveCatalog,
+  unknownKinds: ReadonlySet<string> = outdatedKinds,
+): WithCatalog {
   return async (work) => {
     let hasLookedForNames = false
     for (let attempt = 1; ; attempt += 1) {
@@ -25,8 +31,9 @@ export function createCatalogAccess(live: LiveCatalog): WithCatalog {
       try {
         return await work(catalog)
       } catch (error) {
-        const isName = isUnknownName(error)
-        const mayRetry = attempt < attemptLimit && mayBeOutdated(error) && !(isName && hasLookedForNames)
+        const isName = isUnknownName(error, unknownKinds)
+        const mayRetry =
+          attempt < attemptLimit && mayBeOutdated(error, unknownKinds) && !(isName && hasLookedForNames)
         // A snapshot that is newer already may have been read before the request was sent.
         hasLookedForNames ||= isName && live.current === catalog
         if (mayRetry && (await live.refresh(catalog))) continue
@@ -37,20 +44,22 @@ export function createCatalogAccess(live: LiveCatalog): WithCatalog {
 }
 
 /** Whether the failure can come from a snapshot that is behind the database. Nothing was changed then. */
-export function mayBeOutdated(error: unknown): boolean {
+export function mayBeOutdated(error: unknown, unknownKinds: ReadonlySet<string> = outdatedKinds): boolean {
   if (!(error instanceof AppError)) return mayBlameOldDefinitions(error)
-  return isUnknownName(error) || mayBlameOldDefinitions(error.extras.cause)
+  return isUnknownName(error, unknownKinds) || mayBlameOldDefinitions(error.extras.cause)
 }
 
-function isUnknownName(error: unknown): boolean {
-  return error instanceof AppError && outdatedKinds.has(error.kind)
+function isUnknownName(error: unknown, unknownKinds: ReadonlySet<string>): boolean {
+  return error instanceof AppError && unknownKinds.has(error.kind)
 }
 
 /** The request names what the snapshot does not have. */
-const outdatedKinds = new Set([
+const outdatedKinds: ReadonlySet<string> = new Set([
   'collection_not_found',
   'unknown_column',
   'unknown_filter_column',
+  'unknown_aggregate_column',
+  'unknown_group_column',
   'unknown_relation',
   'vector_column_not_found',
   'not_vector_column',
@@ -65,15 +74,24 @@ const outdatedKinds = new Set([
   'rls_required',
 ])
 
-/** @throws AppError collection_not_found, rls_required */
+/**
+ * A request without a token does not learn whether there is a relation that it may do nothing with.
+ *
+ * @throws AppError collection_not_found, missing_authorization, rls_required
+ */
 export function requireRelation(catalog: Catalog, collection: string, reader: Reader): Relation {
   const relation = catalog.relations.get(collection)
+  if (reader === 'anonymous' && !isGrantedAnything(relation)) throw tokenRequired()
   if (relation === undefined) throw collectionErrors.collectionNotFound(collection)
   requireRls(relation, reader)
   return relation
 }
 
-/** @throws AppError collection_not_found, rls_required, write_not_allowed */
+function isGrantedAnything(relation: Relation | undefined): boolean {
+  return relation !== undefined && Object.values(privilegesOf(relation, 'anonymous')).includes(true)
+}
+
+/** @throws AppError collection_not_found, missing_authorization, rls_required, write_not_allowed */
 export function requireWritable(catalog: Catalog, collection: string, reader: Reader): Relation {
   const relation = requireRelation(catalog, collection, reader)
   if (relation.kind === 'table' || relation.kind === 'partitioned_table') return relation

@@ -83,7 +83,9 @@ function hasDefinitions({ kind, columns, rlsEnabled, policies }: Relation, { sco
   return (
     !isStored ||
     columns.some(({ isGenerated }) => isGenerated) ||
-    (scope.kind === 'caller' && rlsEnabled && policies.some(({ isForCallers }) => isForCallers))
+    (scope.kind !== 'unrestricted' &&
+      rlsEnabled &&
+      policies.some(({ isForCallers }) => scope.kind === 'anonymous' || isForCallers))
   )
 }
 

@@ -40,7 +40,7 @@ export const collectionErrorTable = {
   unsupportedParameter: {
     status: 400,
     message: (name: string) => `unsupported parameter "${name}"`,
-    help: 'This server does not have the feature that the parameter asks for.',
+    help: 'The parameter cannot be combined with the others of the request.',
   },
   searchNotSupported: {
     status: 400,
@@ -135,6 +135,52 @@ export const collectionErrorTable = {
     message: (given: number, column: string, expected: number) =>
       `embedding dimension mismatch: the model has ${given} dimensions, column "${column}" expects ${expected}`,
     help: 'The vectors of the column come from another model than the configured one.',
+  },
+  unsupportedFacet: {
+    status: 400,
+    message: (name: string, type: string) => `unsupported facet column "${name}" with type "${type}"`,
+    help: 'Facets are counted over columns of single values that can be compared: no JSON, arrays, vectors or geometries.',
+  },
+  unsupportedFacetSearch: {
+    status: 400,
+    message: (name: string, type: string) =>
+      `facet value search requires a text column, but "${name}" has type "${type}"`,
+    help: 'Only values of columns that hold text can be searched.',
+  },
+  aggregateDisabled: {
+    status: 403,
+    message: 'aggregate queries are disabled',
+    help: 'The operator has set `api.aggregate_enabled` to false.',
+  },
+  invalidAggregate: {
+    status: 400,
+    message: (problem: string) => `invalid aggregate: ${problem}`,
+    help: 'Functions are `count`, `count_distinct`, `sum`, `avg`, `min`, `max`, `bbox` and `centroid`, such as `sum(total)`; the message says what is wrong.',
+  },
+  unknownAggregateColumn: {
+    status: 400,
+    message: (name: string) => `invalid aggregate: unknown column "${name}" in aggregate parameter`,
+    help: 'The collection has no such column. Names are case-sensitive; others than plain ones go in double quotes.',
+  },
+  invalidGroup: {
+    status: 400,
+    message: (problem: string) => `invalid group: ${problem}`,
+    help: 'Rows can be grouped by columns whose values can be compared; the message says what is wrong.',
+  },
+  unknownGroupColumn: {
+    status: 400,
+    message: (name: string) => `invalid group: unknown column "${name}" in group parameter`,
+    help: 'The collection has no such column. Names are case-sensitive.',
+  },
+  exportLimit: {
+    status: 429,
+    message: 'too many exports at once by this caller',
+    help: 'One caller may use half of `api.max_exports`. Wait for an export to end; `Retry-After` says when to try again.',
+  },
+  exportsBusy: {
+    status: 503,
+    message: 'too many exports at once',
+    help: 'As many exports run as `api.max_exports` allows. `Retry-After` says when to try again.',
   },
   invalidCursor: {
     status: 400,

@@ -6,6 +6,7 @@ import { requireEmbedder, vectorFinder } from './nearest-request.ts'
 import type { ListQuery } from './parse/list-query.ts'
 import type { VectorQuery } from './parse/vector.ts'
 import { planHybrid } from './plan/hybrid.ts'
+import { relationsOfList } from './plan/list.ts'
 import { fill } from './statements.ts'
 
 /** @throws AppError naming the parameter */
@@ -23,7 +24,7 @@ export function hybridRequest(
   const settings = compileVectorSettings(plan.vector, plan.legLimit)
   const before = settings === undefined ? [] : [statements.call(settings)]
   return {
-    record: plan.record,
+    relations: relationsOfList({ record: plan.record, rows: plan.found }),
     rows: plan.found,
     calls: async (caller, nearest) => [
       ...before,

@@ -1,30 +1,57 @@
+export type { Caller } from './caller.ts'
 export { createCatalogAccess, mayBeOutdated, requireRelation, type WithCatalog } from './catalog-access.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
+export { compileJsonValue } from './compile/json-value.ts'
+export { compileSelectList, relationName } from './compile/record.ts'
+export { compileConditions } from './compile/rows.ts'
 export { compileMatch, compileRank, compileTrigramKeys, compileVector } from './compile/search.ts'
 export { collectionErrorTable } from './errors.ts'
-export { findTextFault } from './parse/values.ts'
+export { importErrorTable } from './import/errors.ts'
+export { formatPage } from './list-page.ts'
+export { parseListQuery } from './parse/list-query.ts'
+export { findTextFault, requireFittingValue } from './parse/values.ts'
 export { type DistanceMetric, parseMetric } from './parse/vector.ts'
+export { type ListPlan, planList, type ReadLimits } from './plan/list.ts'
+export { maySelect, privilegesOf, type Reader } from './plan/reader.ts'
+export { planWholeRecord } from './plan/record.ts'
+export type { PlanContext } from './plan/rows.ts'
+export type { SearchDefinitions } from './plan/search.ts'
 export {
   isSearchable,
   plainSearch,
   planVector,
-  type SearchDefinitions,
   type SearchSettings,
   type SearchVector,
   type SearchWeight,
   searchedColumns,
-} from './plan/search.ts'
+} from './plan/search-vector.ts'
 export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
+export { createAdmission } from './public-access.ts'
+export { bodyOf, callerOf, queryOf } from './request.ts'
 export { requireRls } from './require-rls.ts'
 export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-index-names.ts'
+export { fill, StatementCache, type Template } from './statements.ts'
 
 import type { Feature } from '../../../feature.ts'
+import { importRoutes } from './import/routes.ts'
+import { createImporter, type ImportDeps } from './import/service.ts'
 import { collectionRoutes } from './routes.ts'
 import { type CollectionDeps, createCollectionService } from './service.ts'
 
 /** The REST API over every exposed table. */
-export function collections(deps: CollectionDeps): Feature {
+export function collections({
+  imports,
+  ...deps
+}: CollectionDeps & { readonly imports: ImportDeps }): Feature {
   const service = createCollectionService(deps)
-  return { name: 'collections', routes: (app) => collectionRoutes(app, service) }
+  const importer = createImporter(imports)
+  return {
+    name: 'collections',
+    routes(app) {
+      collectionRoutes(app, service, deps.catalog)
+      importRoutes(app, importer, deps.catalog)
+    },
+    stop: () => service.stop(),
+  }
 }

@@ -1,15 +1,20 @@
 import type { Answer } from '../../../database/message.ts'
 import type { Sql } from '../../../database/sql.ts'
 import { compileCursorPage, compileEstimate, compileOffsetPage } from './compile/list.ts'
+import { formatFacets } from './facets-page.ts'
 import type { ListContext, ListRequest } from './list-request.ts'
 import { type Cursor, formatCursor } from './parse/cursor.ts'
-import type { ListPlan } from './plan/list.ts'
+import { type ListPlan, relationsOfList } from './plan/list.ts'
 
 /** A list sorted by columns. */
 export function pageRequest(plan: ListPlan, { statements }: Pick<ListContext, 'statements'>): ListRequest {
   const calls = listFragments(plan).map((fragment) => statements.call(fragment))
-  const { record, rows } = plan
-  return { record, rows, calls: () => calls, format: (answers) => formatPage(plan, answers) }
+  return {
+    relations: relationsOfList(plan),
+    rows: plan.rows,
+    calls: () => calls,
+    format: (answers) => formatPage(plan, answers),
+  }
 }
 
 /** The statements of a list: the page with its total, and the estimate if it is asked for. They run in one message. */
@@ -21,15 +26,25 @@ function listFragments(plan: ListPlan): readonly Sql[] {
 }
 
 /** The body of a list, around the items as Postgres wrote them. */
-function formatPage({ paging, perPage }: ListPlan, [page, estimate]: readonly Answer[]): string {
-  const [items = '[]', beside = null] = page?.rows[0] ?? []
+export function formatPage(plan: ListPlan, [page, estimate]: readonly Answer[]): string {
+  const { paging, perPage } = plan
+  const row = page?.rows[0] ?? []
+  const [items = '[]', beside = null] = row
   if (paging.kind === 'cursor') {
     const next = beside === null ? '' : `,"nextCursor":"${formatCursor(JSON.parse(beside) as Cursor)}"`
-    return `{"perPage":${perPage}${next},"items":${items}}`
+    return `{"perPage":${perPage}${next},"items":${items}${formatBeside(plan, row.slice(2))}}`
   }
+  const isCounted = paging.total === 'exact'
   const totalItems = readTotal(paging.total, beside, estimate?.rows[0]?.[0])
   const totalPages = totalItems === -1 ? -1 : Math.ceil(totalItems / perPage)
-  return `{"page":${paging.page},"perPage":${perPage},"totalItems":${totalItems},"totalPages":${totalPages},"items":${items}}`
+  const totals = `"totalItems":${totalItems},"totalPages":${totalPages}`
+  const members = formatBeside(plan, row.slice(isCounted ? 2 : 1))
+  return `{"page":${paging.page},"perPage":${perPage},${totals},"items":${items}${members}}`
+}
+
+/** Members of the body after the items, each with a comma in front. */
+function formatBeside({ facets }: ListPlan, columns: readonly (string | null)[]): string {
+  return facets === undefined ? '' : formatFacets(facets, columns)
 }
 
 function readTotal(

@@ -1,13 +1,17 @@
+import type { Relation } from '../../../database/catalog/model.ts'
 import type { Answer, Call } from '../../../database/message.ts'
 import type { Caller } from './caller.ts'
-import type { RecordPlan } from './plan/record.ts'
+import type { ReadLimits } from './plan/list.ts'
 import type { PlanContext, RowsPlan } from './plan/rows.ts'
 import type { StatementCache } from './statements.ts'
 
 /** What a list asks of the database and how it shows the answer; the same for every caller with the same rights. */
 export interface ListRequest {
-  readonly record: RecordPlan
+  /** The collection first, then what else is read. */
+  readonly relations: readonly Relation[]
   readonly rows: RowsPlan
+  /** Whether the client learns how long the database took. */
+  readonly isTimed?: boolean
   /**
    * The statements, at once unless something outside of the database has to be asked first.
    *
@@ -22,6 +26,7 @@ export interface ListRequest {
 /** What lists are planned and sent with, beside the query. */
 export interface ListContext extends PlanContext {
   readonly statements: StatementCache
+  readonly limits: ReadLimits
   /** Undefined when no provider of embeddings is configured. */
   readonly embedder: QueryEmbedder | undefined
 }

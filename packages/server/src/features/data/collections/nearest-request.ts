@@ -7,6 +7,7 @@ import { collectionErrors } from './errors.ts'
 import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
 import type { ListQuery } from './parse/list-query.ts'
 import { parseVectorValue, type VectorQuery } from './parse/vector.ts'
+import { relationsOfList } from './plan/list.ts'
 import { formatVector, planNearest, type VectorPlan } from './plan/vector.ts'
 import { fill } from './statements.ts'
 
@@ -26,7 +27,7 @@ export function nearestRequest(
   const before = settings === undefined ? [] : [statements.call(settings)]
   const callsWith = (vector: string) => [...before, fill(template, vectorSlots(vector))]
   return {
-    record: plan.record,
+    relations: relationsOfList({ record: plan.record, rows: plan.rows }),
     rows: plan.rows,
     calls(caller, nearest) {
       const vector = findVector(caller, nearest)

@@ -1,16 +1,25 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { identityOf } from '../../../http/authentication.ts'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { acceptJsonText } from '../../../http/body.ts'
-import { addressKey } from '../../../http/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import type { Caller } from './caller.ts'
+import { addExportRoutes } from './export-routes.ts'
+import { createAdmission, isAnyWritable, isOpenFor } from './public-access.ts'
+import {
+  bodyOf,
+  type CollectionRoute,
+  callerOf,
+  type FacetRoute,
+  idOf,
+  queryOf,
+  type RecordRoute,
+} from './request.ts'
 import { routeSchemas as schemas } from './schemas.ts'
 import type { CollectionService } from './service.ts'
 
 const json = 'application/json; charset=utf-8'
 
 /** The data API. Bodies stay text: Postgres reads them. */
-export function collectionRoutes(app: HttpServer, service: CollectionService): void {
+export function collectionRoutes(app: HttpServer, service: CollectionService, catalog: LiveCatalog): void {
+  const admitWhere = createAdmission(catalog)
   void app.register(async (scope) => {
     acceptJsonText(scope)
     // The schemas describe the routes for people; what is right depends on the table.
@@ -18,17 +27,35 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.get<CollectionRoute>(
       '/api/collections/:table',
-      { config: { guard: 'data', programs: 'read', operation: 'collections.list' }, schema: schemas.list },
-      async (request, reply) =>
-        reply
-          .type(json)
-          .send(await service.list(callerOf(request, reply), request.params.table, queryOf(request))),
+      {
+        config: {
+          guard: 'data',
+          programs: 'read',
+          operation: 'collections.list',
+          admitsAnonymous: admitWhere(isOpenFor('select')),
+        },
+        schema: schemas.list,
+      },
+      async (request, reply) => {
+        const { body, durationMs } = await service.list(
+          callerOf(request, reply),
+          request.params.table,
+          queryOf(request),
+        )
+        if (durationMs !== undefined) void reply.header('x-query-duration-ms', durationMs)
+        return reply.type(json).send(body)
+      },
     )
 
     scope.post<CollectionRoute>(
       '/api/collections/:table',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.create' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.create',
+          admitsAnonymous: admitWhere(isOpenFor('insert')),
+        },
         schema: schemas.create,
       },
       async (request, reply) => {
@@ -45,7 +72,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.patch<CollectionRoute>(
       '/api/collections/:table',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.updateAll' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.updateAll',
+          admitsAnonymous: admitWhere(isOpenFor('update')),
+        },
         schema: schemas.updateAll,
       },
       async (request, reply) =>
@@ -64,7 +96,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.delete<CollectionRoute>(
       '/api/collections/:table',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.deleteAll' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.deleteAll',
+          admitsAnonymous: admitWhere(isOpenFor('delete')),
+        },
         schema: schemas.removeAll,
       },
       async (request, reply) =>
@@ -75,7 +112,15 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
 
     scope.post<CollectionRoute>(
       '/api/collections/:table/batch',
-      { config: { guard: 'data', programs: 'write', operation: 'collections.batch' }, schema: schemas.batch },
+      {
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.batch',
+          admitsAnonymous: admitWhere(isOpenFor('insert', 'update', 'delete')),
+        },
+        schema: schemas.batch,
+      },
       async (request, reply) =>
         reply
           .type(json)
@@ -89,9 +134,36 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
           ),
     )
 
+    scope.get<FacetRoute>(
+      '/api/collections/:table/facets/:column/search',
+      {
+        config: {
+          guard: 'data',
+          programs: 'read',
+          operation: 'collections.searchFacet',
+          admitsAnonymous: admitWhere(isOpenFor('select')),
+        },
+        schema: schemas.searchFacet,
+      },
+      async (request, reply) => {
+        const { table, column } = request.params
+        return await service.searchFacet(callerOf(request, reply), table, column, queryOf(request))
+      },
+    )
+
+    addExportRoutes(scope, service, admitWhere(isOpenFor('select')))
+
     scope.get<RecordRoute>(
       '/api/collections/:table/:id',
-      { config: { guard: 'data', programs: 'read', operation: 'collections.get' }, schema: schemas.get },
+      {
+        config: {
+          guard: 'data',
+          programs: 'read',
+          operation: 'collections.get',
+          admitsAnonymous: admitWhere(isOpenFor('select')),
+        },
+        schema: schemas.get,
+      },
       async (request, reply) =>
         reply
           .type(json)
@@ -108,7 +180,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.patch<RecordRoute>(
       '/api/collections/:table/:id',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.update' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.update',
+          admitsAnonymous: admitWhere(isOpenFor('update')),
+        },
         schema: schemas.update,
       },
       async (request, reply) =>
@@ -128,7 +205,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.delete<RecordRoute>(
       '/api/collections/:table/:id',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.delete' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.delete',
+          admitsAnonymous: admitWhere(isOpenFor('delete')),
+        },
         schema: schemas.remove,
       },
       async (request, reply) => {
@@ -141,7 +223,12 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
     scope.post(
       '/api/batch',
       {
-        config: { guard: 'data', programs: 'write', operation: 'collections.batchAcross' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'collections.batchAcross',
+          admitsAnonymous: admitWhere(isAnyWritable),
+        },
         schema: schemas.batchAcross,
       },
       async (request, reply) =>
@@ -150,46 +237,4 @@ export function collectionRoutes(app: HttpServer, service: CollectionService): v
           .send(await service.batchAcross(callerOf(request, reply), bodyOf(request), queryOf(request))),
     )
   })
-}
-
-interface CollectionRoute {
-  Params: { table: string }
-}
-
-interface RecordRoute {
-  Params: { table: string; id: string }
-}
-
-function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
-  const { kind, scope, appId, keyId = '' } = identityOf(request)
-  return {
-    scope,
-    isAdministrator: kind === 'admin',
-    origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
-    isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
-    signal: () => untilDisconnected(reply),
-  }
-}
-
-function untilDisconnected({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  if (raw.destroyed) controller.abort()
-  else raw.once('close', () => controller.abort())
-  return controller.signal
-}
-
-/** The query string as sent: the collections read it themselves, and remember what it meant. */
-function queryOf(request: FastifyRequest): string {
-  const start = request.url.indexOf('?')
-  return start === -1 ? '' : request.url.slice(start + 1)
-}
-
-/** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
-function idOf(request: FastifyRequest): string {
-  const [path = ''] = request.url.split('?', 1)
-  return path.split('/')[4] ?? ''
-}
-
-function bodyOf(request: FastifyRequest): string {
-  return typeof request.body === 'string' ? request.body : ''
 }

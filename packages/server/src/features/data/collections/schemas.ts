@@ -6,7 +6,7 @@ import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
  * the table.
  */
 
-const record = Type.Object(
+export const record = Type.Object(
   {},
   {
     additionalProperties: true,
@@ -14,18 +14,55 @@ const record = Type.Object(
   },
 )
 
+const facetMembers = {
+  facets: Type.Optional(
+    Type.Record(Type.String(), Type.Array(Type.Object({ value: Type.Unknown(), count: Type.Integer() })), {
+      description: 'With `facets`: by column its values, most frequent first.',
+    }),
+  ),
+  facetStats: Type.Optional(
+    Type.Record(Type.String(), Type.Object({ min: Type.Number(), max: Type.Number() }), {
+      description: 'Of numeric facets.',
+    }),
+  ),
+  facetsExhaustive: Type.Optional(
+    Type.Record(Type.String(), Type.Boolean(), {
+      description: 'The facets that have more values than `api.max_facet_buckets`, each with `false`.',
+    }),
+  ),
+}
+
 const page = Type.Object({
   page: Type.Integer(),
   perPage: Type.Integer(),
   totalItems: Type.Integer({ description: '-1 with skipTotal=true' }),
   totalPages: Type.Integer({ description: '-1 with skipTotal=true' }),
   items: Type.Array(record),
+  ...facetMembers,
 })
 
 const cursorPage = Type.Object({
   perPage: Type.Integer(),
   nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
   items: Type.Array(record),
+  ...facetMembers,
+})
+
+const aggregateResults = Type.Object({
+  results: Type.Array(
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: 'Columns of the group, and `count`, `sum_total` and the like.',
+      },
+    ),
+  ),
+  exhaustive: Type.Optional(
+    Type.Boolean({
+      description: '`false` when there are more groups than `groupLimit` or `api.max_groups`.',
+    }),
+  ),
 })
 
 const operation = Type.Object({
@@ -47,7 +84,7 @@ const results = Type.Array(
   }),
 )
 
-const tableParams = Type.Object({
+export const tableParams = Type.Object({
   table: Type.String({ description: 'A table or view; outside `public` as `schema.table`.' }),
 })
 
@@ -56,14 +93,14 @@ const recordParams = Type.Object({
   id: Type.String({ description: 'The primary key; the values of a composite key joined by commas.' }),
 })
 
-const recordQuery = {
+export const recordQuery = {
   fields: Type.Optional(Type.String({ description: 'Comma-separated column names; without it, all.' })),
   expand: Type.Optional(
     Type.String({ description: 'Comma-separated relation names, nested by dots: `album.artist`.' }),
   ),
 }
 
-const listQuery = Type.Object({
+export const rowsQuery = {
   filter: Type.Optional(
     Type.String({ description: "Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`." }),
   ),
@@ -82,10 +119,36 @@ const listQuery = Type.Object({
       description: 'With `fuzzy=true`: trigram similarity that counts as a match.',
     }),
   ),
+  near: Type.Optional(
+    Type.String({
+      description:
+        '`column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column.',
+    }),
+  ),
+  within: Type.Optional(
+    Type.String({ description: '`column,{…}`: within this polygon or these polygons, as GeoJSON.' }),
+  ),
+  intersects: Type.Optional(
+    Type.String({ description: '`column,{…}`: touching this geometry, as GeoJSON.' }),
+  ),
+  bbox: Type.Optional(Type.String({ description: '`column,minLng,minLat,maxLng,maxLat`: in this box.' })),
+}
+
+export const sort = Type.Optional(
+  Type.String({ description: 'Comma-separated columns; `-` sorts descending.' }),
+)
+
+const listQuery = Type.Object({
+  ...rowsQuery,
   highlight: Type.Optional(
     Type.Boolean({ description: '`true` adds `_highlight` and `_highlightResult` to what was found.' }),
   ),
-  sort: Type.Optional(Type.String({ description: 'Comma-separated columns; `-` sorts descending.' })),
+  sort: Type.Optional(
+    Type.String({
+      description:
+        'Comma-separated columns; `-` sorts descending. First perhaps `column.distance(lng,lat)`, nearest first, which adds `_distance`.',
+    }),
+  ),
   page: Type.Optional(Type.Integer({ default: 1 })),
   perPage: Type.Optional(Type.Integer({ default: 20, minimum: 1, maximum: 500 })),
   skipTotal: Type.Optional(Type.Boolean({ description: '`true` leaves out the count.' })),
@@ -94,6 +157,25 @@ const listQuery = Type.Object({
     Type.String({ description: 'Empty for the first page, then `nextCursor` of the page before.' }),
   ),
   ...recordQuery,
+  facets: Type.Optional(Type.String({ description: 'Comma-separated columns whose values are counted.' })),
+  disjunctiveFacets: Type.Optional(
+    Type.String({
+      description: 'Those of them that are counted as if the filter did not choose among their values.',
+    }),
+  ),
+  aggregate: Type.Optional(
+    Type.String({
+      description:
+        'Comma-separated functions, such as `count,sum(total)`; the answer has `results` in place of items.',
+    }),
+  ),
+  group: Type.Optional(Type.String({ description: 'Comma-separated columns to group an aggregate by.' })),
+  groupSort: Type.Optional(
+    Type.String({
+      description: 'Comma-separated columns of the group or keys of results; `-` sorts descending.',
+    }),
+  ),
+  groupLimit: Type.Optional(Type.Integer({ minimum: 1, description: 'Groups answered at most.' })),
 })
 
 const createQuery = Type.Object({
@@ -128,7 +210,7 @@ const bulkQuery = Type.Object({
   ...recordQuery,
 })
 
-const common = { tags: ['collections'], security: bearerSecurity }
+export const common = { tags: ['collections'], security: bearerSecurity }
 
 export const routeSchemas = {
   list: {
@@ -136,7 +218,29 @@ export const routeSchemas = {
     summary: 'List records',
     params: tableParams,
     querystring: listQuery,
-    response: responses({ 200: Type.Union([page, cursorPage]) }),
+    response: responses({ 200: Type.Union([page, cursorPage, aggregateResults]) }),
+  },
+  searchFacet: {
+    ...common,
+    summary: 'Search the values of a text column',
+    params: Type.Object({ ...tableParams.properties, column: Type.String() }),
+    querystring: Type.Object({
+      q: Type.Optional(Type.String({ description: 'What values begin with, whatever their case.' })),
+      maxFacetHits: Type.Optional(Type.Integer({ default: 10, minimum: 1, maximum: 100 })),
+      ...rowsQuery,
+    }),
+    response: responses({
+      200: Type.Object({
+        facetHits: Type.Array(
+          Type.Object({
+            value: Type.String(),
+            highlighted: Type.String({ description: 'HTML; what was searched for in `<mark>`.' }),
+            count: Type.Integer(),
+          }),
+        ),
+        exhaustiveFacetsCount: Type.Boolean({ description: 'Whether no further value begins so.' }),
+      }),
+    }),
   },
   create: {
     ...common,

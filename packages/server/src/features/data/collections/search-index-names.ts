@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Relation } from '../../../database/catalog/model.ts'
-import { render, sql } from '../../../database/sql.ts'
-import { compileTrigramKeys, compileVector } from './compile/search.ts'
-import type { SearchVector } from './plan/search.ts'
+import { type SearchVector, searchedColumns } from './plan/search-vector.ts'
+
+/** Raised with every change of the expressions that `compile/search.ts` makes: older indexes then have other names. */
+const form = 1
 
 export const searchIndexPrefixes = { vector: 'idx_basalt_search_', trigram: 'idx_basalt_trigram_' } as const
 
@@ -14,9 +15,11 @@ export function searchIndexNames(
   relation: Pick<Relation, 'schema' | 'name'>,
   vector: SearchVector,
 ): { readonly vector: string; readonly trigram: string } {
+  const parts = vector.parts.map(({ label, columns }) => [label, columns.map(({ name }) => name)])
+  const columns = searchedColumns(vector).map(({ name }) => name)
   return {
-    vector: nameOf(searchIndexPrefixes.vector, relation, render(compileVector(vector)).text),
-    trigram: nameOf(searchIndexPrefixes.trigram, relation, render(sql.join(compileTrigramKeys(vector))).text),
+    vector: nameOf(searchIndexPrefixes.vector, relation, JSON.stringify([form, vector.config, parts])),
+    trigram: nameOf(searchIndexPrefixes.trigram, relation, JSON.stringify([form, columns])),
   }
 }
 

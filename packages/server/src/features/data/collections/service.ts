@@ -1,7 +1,9 @@
+import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import type { ChangeLog } from '../../../database/change-log.ts'
-import type { Answer, Call } from '../../../database/message.ts'
+import type { Answer } from '../../../database/message.ts'
+import type { Database } from '../../../database/open.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { requireTable } from '../../../http/grants.ts'
 import { createBatchRunner } from './batch.ts'
@@ -11,31 +13,31 @@ import { createCatalogAccess, requireRelation, requireWritable } from './catalog
 import { compileGet, writeSlots } from './compile/write.ts'
 import { createDefinitionFaultFinder } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
-import { hybridRequest } from './hybrid-request.ts'
-import { pageRequest } from './list-page.ts'
-import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
-import { nearestRequest } from './nearest-request.ts'
+import { createExporter, type Exporter, type ExportLimits } from './export.ts'
+import { createFacetSearch, type SearchFacet } from './facet-search.ts'
+import { type AnswerList, createList } from './list.ts'
+import type { QueryEmbedder } from './list-request.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
-import { type ListQuery, parseListQuery, parseRecordQuery } from './parse/list-query.ts'
+import { parseRecordQuery } from './parse/list-query.ts'
 import { readParameters } from './parse/parameters.ts'
 import { parseRecordBody, type RecordBody } from './parse/record-body.ts'
 import { parsePathId } from './parse/record-id.ts'
-import { takeNearest } from './parse/vector.ts'
 import { type BulkQuery, parseBulkQuery, parseCreateQuery } from './parse/write-query.ts'
 import { planBulk, relationsOfBulk } from './plan/bulk.ts'
-import { planList, relationsOfList } from './plan/list.ts'
-import type { Reader } from './plan/reader.ts'
+import type { ReadLimits } from './plan/list.ts'
 import { planAnswer, planRecord, type RecordPlan, relationsOf } from './plan/record.ts'
-import { searchOf } from './plan/rows.ts'
 import type { SearchDefinitions } from './plan/search.ts'
 import { planUpsert } from './plan/upsert.ts'
+import { type Reading, readerOf, readKey, requireTables, runRead } from './reading.ts'
 import { explainingRefusal } from './refusal.ts'
 import { fill, StatementCache, type Template } from './statements.ts'
 import { createWrites, nothingWritten } from './writes.ts'
 
-/** What the collection endpoints do. Every method answers JSON text as Postgres built it. */
+/** What the collection endpoints do. Answers are JSON text as Postgres built it. */
 export interface CollectionService {
-  list(caller: Caller, collection: string, queryString: string): Promise<string>
+  readonly list: AnswerList
+  readonly searchFacet: SearchFacet
+  readonly openExport: Exporter['open']
   get(caller: Caller, collection: string, id: string, queryString: string): Promise<string>
   create(caller: Caller, collection: string, body: string, queryString: string): Promise<CreateResult>
   update(caller: Caller, collection: string, id: string, body: string, queryString: string): Promise<string>
@@ -47,6 +49,8 @@ export interface CollectionService {
   batch(caller: Caller, collection: string, body: string, queryString: string): Promise<string>
   /** Operations that each name their collection as `table`. */
   batchAcross(caller: Caller, body: string, queryString: string): Promise<string>
+  /** Cuts the exports in flight. */
+  stop(): Promise<void>
 }
 
 export interface CreateResult {
@@ -58,6 +62,8 @@ export interface CreateResult {
 export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
+  /** Connections beside the pools, for exports. */
+  readonly aside: Database['aside']
   readonly changes: ChangeLog
   /** For searches by meaning; undefined when no provider is configured. */
   readonly embedder?: QueryEmbedder | undefined
@@ -68,6 +74,9 @@ export interface CollectionDeps {
   readonly isDevelopment: boolean
   /** How many records one write by filter may change. */
   readonly bulkLimit: number
+  readonly limits: ReadLimits
+  readonly exportLimits: ExportLimits
+  readonly log: Pick<Logger, 'warn'>
 }
 
 export function createCollectionService({
@@ -79,26 +88,20 @@ export function createCollectionService({
   isAudited,
   isDevelopment,
   bulkLimit,
+  limits,
+  aside,
+  exportLimits,
+  log,
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
   const findCapture = createCaptureFinder(changes, statements)
   const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
+  const reading: Reading = { database, statements, withCatalog, searches, findDefinitionFault, limits }
+  const exporter = createExporter({ ...reading, aside, exportLimits, log })
   const writing = { statements, database, isAudited, findCapture, findDefinitionFault }
   const runBatch = createBatchRunner(writing)
   const writes = createWrites(writing)
-
-  async function read(
-    caller: Caller,
-    relations: readonly Relation[],
-    calls: readonly Call[],
-  ): Promise<readonly Answer[]> {
-    try {
-      return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
-    } catch (error) {
-      throw (await findDefinitionFault(caller, error, { relations })) ?? error
-    }
-  }
 
   async function writeAll(
     catalog: Catalog,
@@ -119,25 +122,10 @@ export function createCollectionService({
   }
 
   return {
-    list: (caller, collection, queryString) =>
-      withCatalog(async (catalog) => {
-        requireTable(caller.scope, collection)
-        const reader = readerOf(caller)
-        const { rest, nearest } = takeNearest(queryString)
-        const request = statements.remember(
-          catalog,
-          `${searches.version} ${readKey('list', reader, collection, rest)}`,
-          () => {
-            const relation = requireRelation(catalog, collection, reader)
-            const context = { catalog, reader, searches, statements, embedder }
-            return planListRequest(context, relation, parseListQuery(rest))
-          },
-        )
-        const relations = relationsOfList(request)
-        requireTables(caller, relations)
-        if (searchOf(request.rows) !== undefined) searches.noteSearch?.(request.rows.relation)
-        return request.format(await read(caller, relations, await request.calls(caller, nearest)))
-      }),
+    list: createList(reading, embedder),
+    searchFacet: createFacetSearch(reading),
+    openExport: exporter.open,
+    stop: exporter.stop,
 
     get: (caller, collection, id, queryString) =>
       withCatalog(async (catalog) => {
@@ -155,7 +143,7 @@ export function createCollectionService({
         const relations = relationsOf(record)
         requireTables(caller, relations)
         const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
-        const [answer] = await read(caller, relations, [call])
+        const [answer] = await runRead(reading, caller, relations, [call])
         return requireRecord(answer)
       }),
 
@@ -243,33 +231,10 @@ export function createCollectionService({
   }
 }
 
-function planListRequest(context: ListContext, relation: Relation, query: ListQuery): ListRequest {
-  const { vector } = query
-  if (vector === undefined) return pageRequest(planList(context, relation, query), context)
-  return vector.kind === 'hybrid'
-    ? hybridRequest(context, relation, { ...query, vector })
-    : nearestRequest(context, relation, { ...query, vector })
-}
-
-/** Both texts are the caller's and may hold anything; the length tells where the first ends. */
-function readKey(action: 'list' | 'get', reader: Reader, collection: string, queryString: string): string {
-  return `${action} ${reader} ${collection.length} ${collection}${queryString}`
-}
-
 /** Before the catalog is asked: a program does not learn which other tables there are. */
 function requireWritableBy(caller: Caller, catalog: Catalog, collection: string): Relation {
   requireTable(caller.scope, collection)
   return requireWritable(catalog, collection, readerOf(caller))
-}
-
-/** The plan may have been made for another caller. */
-function requireTables({ scope }: Caller, relations: readonly Relation[]): void {
-  if (scope.kind !== 'caller' || scope.grant?.tables === undefined) return
-  for (const { collection } of relations) requireTable(scope, collection)
-}
-
-function readerOf({ scope }: Caller): Reader {
-  return scope.kind
 }
 
 function requireRecord(answer: Answer | undefined): string {

@@ -35,6 +35,7 @@ function column(base: string, typeName: string): Column {
     isGenerated: false,
     comment: undefined,
     callersMaySelect: true,
+    anonymousMaySelect: false,
   }
 }
 
@@ -48,10 +49,10 @@ describe('a column of PostGIS', () => {
     ['geometry', 'geometry(MultiPolygonZM,3857)', 'MultiPolygon', 3857, 4, false],
     ['geometry', 'geometry(LineStringZ)', 'LineString', 0, 3, false],
     ['geometry', 'geometry(PointM,25832)', 'Point', 25832, 3, false],
-    ['geometry', 'geometry', 'Geometry', 0, 2, false],
+    ['geometry', 'geometry', '', 0, 2, false],
     ['geometry', 'public.geometry(Geometry,4326)', 'Geometry', 4326, 2, false],
     ['geography', 'geography(Point,4326)', 'Point', 4326, 2, true],
-    ['geography', 'geography', 'Geometry', 4326, 2, true],
+    ['geography', 'geography', '', 4326, 2, true],
   ])('%s, %s', (base, typeName, geometryType, srid, coordDimension, isGeography) => {
     expect(describeType(base, typeName)).toMatchObject({
       type: typeName,
@@ -63,6 +64,15 @@ describe('a column of PostGIS', () => {
       isVector: false,
     })
   })
+})
+
+test('a column of PostGIS Raster is one of its own kind', () => {
+  expect(describeType('raster', 'raster')).toMatchObject({
+    isRaster: true,
+    isGeometry: false,
+    isGeography: false,
+  })
+  expect(describeType('geometry', 'geometry')).not.toHaveProperty('isRaster')
 })
 
 describe('a column of pgvector', () => {

@@ -33,12 +33,15 @@ export function describeColumn(
 
 function describeSpace({ type, typeName }: Column): object {
   const isGeography = type.base === 'geography'
-  if (type.base !== 'geometry' && !isGeography) return { isGeometry: false, isGeography: false }
+  if (type.base !== 'geometry' && !isGeography) {
+    return { isGeometry: false, isGeography: false, ...(type.base === 'raster' ? { isRaster: true } : {}) }
+  }
   const { kind, axes, srid } = parseSpatialModifier(typeName)
   return {
     isGeometry: true,
     isGeography,
-    geometryType: kind,
+    // Empty where the column takes every kind.
+    geometryType: typeName.endsWith(')') ? kind : '',
     // PostGIS's own defaults: an unknown plane, and the earth as GPS sees it.
     srid: srid ?? (isGeography ? 4326 : 0),
     coordDimension: 2 + axes.length,

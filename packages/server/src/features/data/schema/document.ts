@@ -18,6 +18,9 @@ export interface SchemaDocument {
   readonly hasPostGIS: boolean
   readonly postGISVersion?: string
   readonly hasPostGISRaster: boolean
+  readonly postGISRasterVersion?: string
+  /** Names of the extensions of PostGIS that are installed. */
+  readonly postGISExtensions?: readonly string[]
   readonly hasPgVector: boolean
   readonly hasPgTrgm: boolean
   readonly builtAt: string
@@ -35,6 +38,7 @@ export function describeCatalog(
 ): SchemaDocument {
   const view = viewer === 'caller' ? callerView(catalog, tables) : wholeView
   const postGis = catalog.extensions.get('postgis')
+  const raster = catalog.extensions.get('postgis_raster')
   return {
     tables: Object.fromEntries(
       [...catalog.relations.values()]
@@ -46,18 +50,24 @@ export function describeCatalog(
     ),
     functions: describeFunctions(
       catalog.functions.filter(
-        ({ name, callersMayExecute }) =>
-          viewer === 'administrator' || (callersMayExecute && tables?.has(`rpc:${name}`) !== false),
+        ({ procedure, callersMayExecute }) =>
+          viewer === 'administrator' || (callersMayExecute && tables?.has(`rpc:${procedure}`) !== false),
       ),
     ),
     schemas: catalog.schemas,
     hasPostGIS: postGis !== undefined,
     ...(postGis === undefined ? {} : { postGISVersion: postGis }),
-    hasPostGISRaster: catalog.extensions.has('postgis_raster'),
+    hasPostGISRaster: raster !== undefined,
+    ...(raster === undefined ? {} : { postGISRasterVersion: raster }),
+    ...unlessEmpty('postGISExtensions', postGisExtensions(catalog)),
     hasPgVector: catalog.extensions.has('vector'),
     hasPgTrgm: catalog.extensions.has('pg_trgm'),
     builtAt: catalog.builtAt.toISOString(),
   }
+}
+
+function postGisExtensions({ extensions }: Catalog): readonly string[] {
+  return [...extensions.keys()].filter((name) => /^postgis(_|$)/.test(name)).sort()
 }
 
 /** What of the catalog a caller sees. What names something unseen is left out with it. */
@@ -188,7 +198,9 @@ function describeFunctions(functions: readonly DatabaseFunction[]): Record<strin
   const described = new Map<string, object>()
   for (const item of functions) {
     const name = `${item.schema}.${item.name}`
-    const key = described.has(name) ? `${name}(${item.parameters.map(({ type }) => type).join(', ')})` : name
+    const key = described.has(name)
+      ? `${name}(${item.parameters.map(({ typeName }) => typeName).join(', ')})`
+      : name
     described.set(key, describeFunction(item))
   }
   return Object.fromEntries(described)
@@ -202,9 +214,9 @@ function describeFunction(item: DatabaseFunction): object {
     parameters:
       item.parameters.length === 0
         ? null
-        : item.parameters.map(({ name, type, isVariadic }, index) => ({
+        : item.parameters.map(({ name, typeName, isVariadic }, index) => ({
             name,
-            type,
+            type: typeName,
             position: index + 1,
             ...(isVariadic ? { isVariadic } : {}),
           })),
@@ -213,6 +225,6 @@ function describeFunction(item: DatabaseFunction): object {
   }
 }
 
-function unlessEmpty(name: string, items: readonly object[]): object {
+function unlessEmpty(name: string, items: readonly unknown[]): object {
   return items.length === 0 ? {} : { [name]: items }
 }

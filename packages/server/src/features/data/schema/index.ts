@@ -19,6 +19,8 @@ const schemaDocument = Type.Object({
   hasPostGIS: Type.Boolean(),
   postGISVersion: Type.Optional(Type.String()),
   hasPostGISRaster: Type.Boolean(),
+  postGISRasterVersion: Type.Optional(Type.String()),
+  postGISExtensions: Type.Optional(Type.Array(Type.String())),
   hasPgVector: Type.Boolean(),
   hasPgTrgm: Type.Boolean(),
   builtAt: Type.String(),
@@ -48,7 +50,7 @@ export function schema(catalog: LiveCatalog): Feature {
           const tables = identity.kind === 'user' ? identity.scope.grant?.tables : undefined
           if (tables !== undefined)
             return reply.type(json).send(JSON.stringify(describeCatalog(catalog.current, 'caller', tables)))
-          const viewer: Viewer = identity.kind === 'user' ? 'caller' : 'administrator'
+          const viewer: Viewer = identity.scope.kind === 'unrestricted' ? 'administrator' : 'caller'
           const byViewer = documents.get(catalog.current) ?? new Map<Viewer, string>()
           documents.set(catalog.current, byViewer)
           const document = byViewer.get(viewer) ?? JSON.stringify(describeCatalog(catalog.current, viewer))

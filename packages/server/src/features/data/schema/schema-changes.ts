@@ -19,7 +19,7 @@ export function createSchemaLog({ log, isForPeople, isAuthEnabled }: SchemaLogOp
     const changes = compareCatalogs(before, after)
     for (const { change, relation } of changes.slice(0, shownChanges)) {
       const { collection, kind } = relation
-      const isOpen = isAuthEnabled && change !== 'dropped' && isUnguarded(relation)
+      const isOpen = isAuthEnabled && change !== 'dropped' && isUnguarded(relation, 'callers')
       const level = isOpen ? 'warn' : 'info'
       if (isForPeople) log[level](describe({ change, relation }, isOpen))
       else log[level]({ change, collection, kind, isUnguarded: isOpen }, 'schema changed')

@@ -76,13 +76,16 @@ export async function listPartitions(
     order by 1, 2`)
 }
 
-/** Holds until the transaction ends; false while another one, on whichever node, holds it. */
+/**
+ * Holds until the transaction ends; false while another one, on whichever node, holds it. Without parameters: those would
+ * leave a portal with a snapshot, for whose end a concurrent build waits.
+ */
 export async function tryLockIndexes(
   transaction: Queryable,
   { schema, name }: { readonly schema: string; readonly name: string },
 ): Promise<boolean> {
   const { is_locked } = await transaction.one<{ is_locked: boolean }>(sql`
-    select pg_try_advisory_xact_lock(hashtextextended(${`basalt search ${schema}.${name}`}::text, 0)) as is_locked`)
+    select pg_try_advisory_xact_lock(hashtextextended(${sql.literal(`basalt search ${schema}.${name}`)}, 0)) as is_locked`)
   return is_locked
 }
 

@@ -14,7 +14,7 @@ import { createSearchService } from './service.ts'
 export { resolveConfig, StoredDefinitions } from './definitions.ts'
 export { searchErrorTable } from './errors.ts'
 export { createIndexer, type IndexChanges } from './indexer.ts'
-export { createIndexing, type IndexStatus } from './indexing.ts'
+export { createIndexing, type Indexing, type IndexStatus } from './indexing.ts'
 
 export interface SearchDeps {
   readonly database: Database

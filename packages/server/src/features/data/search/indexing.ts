@@ -47,7 +47,10 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
   /** @throws AppError search_index_unsupported, search_index_build_in_progress, search_index_failed */
   async function build(catalog: Catalog, relation: Relation, signal?: AbortSignal): Promise<IndexChanges> {
     requireIndexable(relation)
-    const wanted = wantedIndexes(catalog, relation, toSettings(await settingsOf(relation)), config())
+    const settings = await settingsOf(relation)
+    // Disabled since the job was enqueued.
+    if (settings?.is_indexed === false) return { built: [], dropped: [], durationMs: 0 }
+    const wanted = wantedIndexes(catalog, relation, toSettings(settings), config())
     try {
       const changes = await indexer.apply(relation, wanted, signal)
       if (changes.built.length > 0) {

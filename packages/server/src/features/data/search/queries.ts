@@ -99,7 +99,8 @@ export async function recordBuild(
   { durationMs, error }: { readonly durationMs: number | null; readonly error: string | null },
 ): Promise<void> {
   await database.count(sql`
-    update basalt.search_settings
-    set built_at = clock_timestamp(), build_ms = ${durationMs}::int, build_error = ${error}
-    where schema_name = ${schema_name} and table_name = ${table_name}`)
+    insert into basalt.search_settings (schema_name, table_name, built_at, build_ms, build_error)
+    values (${schema_name}, ${table_name}, clock_timestamp(), ${durationMs}::int, ${error})
+    on conflict (schema_name, table_name) do update
+      set built_at = excluded.built_at, build_ms = excluded.build_ms, build_error = excluded.build_error`)
 }

@@ -9,10 +9,10 @@ import { adviceFor } from './indexing.ts'
 import { wantedIndexes } from './wanted-indexes.ts'
 
 export interface SearchedCollectionsDeps {
-  readonly catalog: LiveCatalog
-  readonly definitions: StoredDefinitions
-  readonly queue: JobQueue
-  readonly log: Logger
+  readonly catalog: Pick<LiveCatalog, 'current'>
+  readonly definitions: Pick<StoredDefinitions, 'version' | 'config' | 'settingsOf' | 'rowOf'>
+  readonly queue: Pick<JobQueue, 'enqueue' | 'wake'>
+  readonly log: Pick<Logger, 'warn'>
   /** Whether indexes are made without being asked for: the database is ours. */
   readonly isAutomatic: boolean
 }

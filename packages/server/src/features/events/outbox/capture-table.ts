@@ -1,4 +1,5 @@
 import type { Relation } from '../../../database/catalog/model.ts'
+import { captureTriggerPrefix } from '../../../database/change-log.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
@@ -36,5 +37,5 @@ const verbs: Readonly<Record<(typeof operations)[number], Sql>> = {
 }
 
 function triggerName(operation: string): Sql {
-  return sql.id(`basalt_capture_${operation}`)
+  return sql.id(`${captureTriggerPrefix}${operation}`)
 }

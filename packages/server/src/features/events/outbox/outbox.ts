@@ -52,7 +52,7 @@ function compileAppend({ collection, primaryKey }: Relation, action: ChangeActio
   return sql`
     insert into basalt.outbox (action, table_name, record_key, old_record_key, record, old_record)
     select ${sql.literal(action)}, ${sql.literal(collection)}, ${key},
-      ${isUpdate ? sql`nullif(${oldKey}, ${key})` : sql`null`},
+      ${isUpdate ? sql`case when c."oldRecord" is not null then nullif(${oldKey}, ${key}) end` : sql`null`},
       c.record, ${isUpdate ? sql`c."oldRecord"` : sql`null`}
     from ${changedRows(action, form)}`
 }

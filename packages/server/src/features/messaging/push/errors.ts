@@ -36,7 +36,7 @@ export const pushErrorTable = {
     message: 'device token not found',
     help: 'No device has this id, or it belongs to another user.',
   },
-  deliveryNotFound: {
+  pushDeliveryNotFound: {
     status: 404,
     message: 'delivery not found',
     help: 'No delivery has this id. They are removed after `push.retention_days`.',

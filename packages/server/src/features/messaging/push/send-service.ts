@@ -96,7 +96,7 @@ export class SendService {
   /** @throws AppError invalid_push, delivery_not_found */
   async getDelivery(id: string) {
     const row = await deliveries.findDelivery(this.#database, requireId('id', id))
-    if (row === undefined) throw pushErrors.deliveryNotFound()
+    if (row === undefined) throw pushErrors.pushDeliveryNotFound()
     return showDelivery(row)
   }
 

@@ -49,7 +49,7 @@ function documentRoute(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDep
       const isGranted = identity?.kind === 'user' && identity.scope.grant?.tables !== undefined
       if (identity === undefined || isGranted) return sendDocument(reply, documents.withoutTables())
       await catalog.refresh()
-      const audience = identity.kind === 'user' ? 'caller' : 'administrator'
+      const audience = identity.scope.kind === 'unrestricted' ? 'administrator' : 'caller'
       return sendDocument(reply, documents.withTables(catalog.current, audience))
     },
   )

@@ -1,4 +1,4 @@
-import type { Attribute, Column, ColumnType } from '../../../../database/catalog/model.ts'
+import type { Attribute, ColumnType } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 
 /**
@@ -8,16 +8,16 @@ import { type Sql, sql } from '../../../../database/sql.ts'
  */
 
 /** What `json_to_record` makes of a body, only the columns that are written: `"a" integer, "docs" json`. */
-export function compileBodyTypes(columns: readonly Column[]): Sql {
+export function compileBodyTypes(columns: readonly Member[]): Sql {
   return sql.join(columns.map((column) => compileDefinition(column, column.type.name)))
 }
 
 /** The value of a column, where `alias` is a row of {@link compileBodyTypes}. */
-export function compileBodyValue(column: Column, alias: string): Sql {
+export function compileBodyValue(column: Member, alias: string): Sql {
   return compileMember(column, alias)
 }
 
-/** A column, or an attribute of a row. */
+/** A column, an attribute of a row, or a parameter of a function. */
 interface Member {
   readonly name: string
   readonly type: ColumnType

@@ -1,8 +1,9 @@
 import type { Column } from '../../../../database/catalog/model.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import type { ListPlan } from '../plan/list.ts'
-import { searchedColumns } from '../plan/search.ts'
+import { searchedColumns } from '../plan/search-vector.ts'
 import { compileHighlight, compileHighlightResult } from './highlight.ts'
+import { compileDistance } from './spatial.ts'
 
 /** A value that records show beside their columns; evaluated for the records of the page alone. */
 export interface ComputedValue {
@@ -14,7 +15,16 @@ export interface ComputedValue {
 }
 
 /** The computed values of a list whose rows are those of `alias`. */
-export function computedValues({ highlight }: ListPlan, alias: string): readonly ComputedValue[] {
+export function computedValues({ distance, highlight }: ListPlan, alias: string): readonly ComputedValue[] {
+  return [...distanceValues(distance, alias), ...highlightValues(highlight, alias)]
+}
+
+function distanceValues(distance: ListPlan['distance'], alias: string): readonly ComputedValue[] {
+  if (distance === undefined) return []
+  return [{ name: '_distance', value: compileDistance(distance, alias), columns: [distance.target.column] }]
+}
+
+function highlightValues(highlight: ListPlan['highlight'], alias: string): readonly ComputedValue[] {
   if (highlight === undefined) return []
   const columns = searchedColumns(highlight.vector)
   return [

@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
-import { type SearchPlan, searchedColumns } from '../plan/search.ts'
+import type { SearchPlan } from '../plan/search.ts'
+import { searchedColumns } from '../plan/search-vector.ts'
 import { compileConfig, compileDocument, compileQuery, compileVector } from './search.ts'
 
 /*

@@ -1,11 +1,13 @@
 import type { ColumnType } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 
+type ShownType = Pick<ColumnType, 'element' | 'attributes' | 'base' | 'spatialSchema'>
+
 /**
  * A value as JSON shall show it, where that differs from what `row_to_json` makes of it; undefined where it does not.
  * `alias` is free for the value's parts.
  */
-export function compileJsonValue(type: ColumnType, source: Sql, alias: string): Sql | undefined {
+export function compileJsonValue(type: ShownType, source: Sql, alias: string): Sql | undefined {
   const { element, attributes, base, spatialSchema } = type
   if (element !== undefined) return compileList(element, source, alias)
   if (attributes !== undefined) return compileRow(type, source, alias)
@@ -33,7 +35,7 @@ function compileList(element: ColumnType, source: Sql, alias: string): Sql | und
     from unnest(${source}) with ordinality ${entry} (value, place)) end`
 }
 
-function compileRow({ attributes = [] }: ColumnType, source: Sql, alias: string): Sql | undefined {
+function compileRow({ attributes = [] }: ShownType, source: Sql, alias: string): Sql | undefined {
   const members = attributes.map(({ name, type }) => {
     const member = sql`(${source}).${sql.id(name)}`
     return { name, member, shown: compileJsonValue(type, member, alias) }

@@ -4,6 +4,7 @@ import type { Cursor } from '../parse/cursor.ts'
 import type { ListPlan } from '../plan/list.ts'
 import { describeKey } from '../plan/order.ts'
 import { computedValues } from './computed.ts'
+import { compileFacetScopes, compileFacets } from './facets.ts'
 import { compileAfter, compileKey, compileOrder } from './keyset.ts'
 import { compileSelectList, neededColumns } from './record.ts'
 import { compileFrom } from './rows.ts'
@@ -23,7 +24,12 @@ export function compileOffsetPage(
 ): Sql {
   const offset = (page - 1) * plan.perPage
   return sql`
-    select coalesce(json_agg(r.*), '[]')${counts ? sql`, ${compileTotal(plan, offset)}` : sql.empty}
+    ${compileScopes(plan)}
+    select ${sql.join([
+      sql`coalesce(json_agg(r.*), '[]')`,
+      ...(counts ? [compileTotal(plan, offset)] : []),
+      ...compileBeside(plan),
+    ])}
     from (
       select ${compileItem(plan)}
       from (${compileRows(plan, undefined, [])}
@@ -51,10 +57,14 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
       sql`json_build_object('key', ${sql.literal(describeKey(key))}, 'value', ${compileKey(key, row)}::text)`,
   )
   return sql`
-    select coalesce(json_agg(r.record) filter (where r.place <= ${sql.integer(plan.perPage)}), '[]'),
-      case when count(*) > ${sql.integer(plan.perPage)}
+    ${compileScopes(plan)}
+    select ${sql.join([
+      sql`coalesce(json_agg(r.record) filter (where r.place <= ${sql.integer(plan.perPage)}), '[]')`,
+      sql`case when count(*) > ${sql.integer(plan.perPage)}
         then (array_agg(r.cursor))[${sql.integer(plan.perPage)}]
-      end
+      end`,
+      ...compileBeside(plan),
+    ])}
     from (
       select (select row_to_json(s.*) from (select ${compileItem(plan)}) s) as record,
         ${sql.id(row, cursorName)} as cursor,
@@ -68,6 +78,16 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
 /** The planner's estimate of the number of records that match, as JSON. */
 export function compileEstimate({ rows }: ListPlan): Sql {
   return sql`explain (format json) select ${compileFrom(rows, row)}`
+}
+
+/** What {@link compileBeside} reads. */
+function compileScopes({ facets }: ListPlan): Sql {
+  return facets === undefined ? sql.empty : compileFacetScopes(facets)
+}
+
+/** Columns of the answer beside its page, each a subquery that depends on nothing outside of it. */
+function compileBeside({ facets }: ListPlan): readonly Sql[] {
+  return facets === undefined ? [] : compileFacets(facets)
 }
 
 /** The select list of a record of the page. */

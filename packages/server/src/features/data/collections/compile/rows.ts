@@ -3,6 +3,7 @@ import type { RowCondition, RowsPlan } from '../plan/rows.ts'
 import { compileFilter } from './filter.ts'
 import { relationName } from './record.ts'
 import { compileMatch } from './search.ts'
+import { compileSpatial } from './spatial.ts'
 
 /** `from relation alias where …`: the rows, and of them those for which the further conditions hold. */
 export function compileFrom(rows: RowsPlan, alias: string, further: readonly Sql[] = []): Sql {
@@ -26,5 +27,7 @@ function compileCondition(condition: RowCondition, alias: string): Sql {
       return compileFilter(condition.filter, alias)
     case 'search':
       return compileMatch(condition.search, alias)
+    case 'spatial':
+      return compileSpatial(condition.spatial, alias)
   }
 }

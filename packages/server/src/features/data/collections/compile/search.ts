@@ -1,7 +1,8 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column } from '../../../../database/catalog/model.ts'
 import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
-import { type SearchCandidates, type SearchPlan, type SearchVector, searchedColumns } from '../plan/search.ts'
+import type { SearchCandidates, SearchPlan } from '../plan/search.ts'
+import { type SearchVector, searchedColumns } from '../plan/search-vector.ts'
 
 /**
  * Characters of a record that are searched and highlighted. PostgreSQL refuses a vector of more than a megabyte, which

@@ -9,7 +9,7 @@ import {
   type WriteAction,
 } from '../../../../database/change-log.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import { visibleColumns } from '../plan/reader.ts'
+import { type Reader, visibleColumns } from '../plan/reader.ts'
 import { planWholeRecord } from '../plan/record.ts'
 import type { RowsPlan } from '../plan/rows.ts'
 import { compileComparison } from './comparison.ts'
@@ -38,14 +38,15 @@ export type Written =
   | { readonly kind: 'key'; readonly key: readonly Column[] }
   | { readonly kind: 'rows'; readonly rows: RowsPlan; readonly limit: number }
 
-/** Undefined where callers read every column, or where no key finds the row again. */
+/** Undefined where the reader sees every column, or where no key finds the row again. */
 export function compileWholeRows(
   relation: Relation,
   action: WriteAction,
   form: ChangeForm,
+  reader: Reader,
   written: Written,
 ): WholeRowStatements | undefined {
-  const visible = visibleColumns(relation, 'caller')
+  const visible = visibleColumns(relation, reader)
   if (visible.length === relation.columns.length || relation.primaryKey.length === 0) return undefined
   // Of a row whose key the caller may not read nothing more is known than what was left.
   if (!relation.primaryKey.every((column) => visible.includes(column))) return undefined

@@ -2,10 +2,17 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anyUnits } from '../../../../../test/any-text.ts'
 import { AppError } from '../../../../lib/errors.ts'
-import { parseListQuery, parseRecordQuery } from './list-query.ts'
+import { type ListQuery, parseListQuery, parseRecordQuery } from './list-query.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 
 const query = (parameters: Readonly<Record<string, string>>) => new URLSearchParams(parameters).toString()
+
+/** A query that asks for records. */
+function parsePage(text: string): ListQuery {
+  const parsed = parseListQuery(text)
+  if ('aggregate' in parsed) throw new Error('it asks for an aggregate')
+  return parsed
+}
 
 describe('a list', () => {
   test('asks by default for the first twenty, counted', () => {
@@ -13,9 +20,11 @@ describe('a list', () => {
       fields: undefined,
       expand: [],
       filter: undefined,
+      spatial: [],
       sort: [],
       perPage: 20,
       paging: { kind: 'offset', page: 1, total: 'exact' },
+      facets: undefined,
     })
   })
 
@@ -28,10 +37,13 @@ describe('a list', () => {
       page: '3',
       perPage: '7',
       skipTotal: 'true',
+      facets: 'a, "b,c",a',
+      disjunctiveFacets: 'a',
       _: 'ignored',
     })
     expect(parseListQuery(text)).toEqual({
       fields: ['a', 'b'],
+      spatial: [],
       expand: [['album', 'artist'], ['genre']],
       filter: expect.objectContaining({ column: 'id', operator: '=', value: { kind: 'number', text: '1' } }),
       sort: [
@@ -41,6 +53,7 @@ describe('a list', () => {
       ],
       perPage: 7,
       paging: { kind: 'offset', page: 3, total: 'none' },
+      facets: { columns: ['a', 'b,c'], disjunctive: ['a'] },
     })
   })
 
@@ -58,8 +71,8 @@ describe('a list', () => {
   })
 
   test('with a cursor checks the other parameters, too', () => {
-    expect(parseListQuery('cursor=&perPage=5').paging).toEqual({ kind: 'cursor', after: undefined })
-    expect(parseListQuery('cursor=&page=1').paging).toEqual({ kind: 'cursor', after: undefined })
+    expect(parsePage('cursor=&perPage=5').paging).toEqual({ kind: 'cursor', after: undefined })
+    expect(parsePage('cursor=&page=1').paging).toEqual({ kind: 'cursor', after: undefined })
     expect(() => parseListQuery('cursor=&page=2')).toThrow(
       'cursor and page parameters are mutually exclusive',
     )
@@ -92,7 +105,7 @@ describe('a list', () => {
     fc.assert(
       fc.property(text, (queryString) => {
         try {
-          const { perPage, paging } = parseListQuery(queryString)
+          const { perPage, paging } = parsePage(queryString)
           expect(perPage).toBeGreaterThanOrEqual(1)
           expect(perPage).toBeLessThanOrEqual(500)
           expect(paging.kind === 'cursor' || paging.page >= 1).toBe(true)

@@ -1,22 +1,30 @@
 import { collectionErrors } from '../errors.ts'
+import { type AggregateQuery, aggregateParameters, parseAggregate } from './aggregate.ts'
 import { type Cursor, parseCursor } from './cursor.ts'
-import { type Filter, parseFilter } from './filter.ts'
+import { type DistanceSort, takeDistanceSort } from './distance-sort.ts'
+import { type FacetsQuery, facetParameters, parseFacets } from './facets.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 import { type Parameters, readParameters } from './parameters.ts'
-import { parseSearch, type Search, searchParameters } from './search.ts'
+import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 import { parseVector, type VectorQuery, vectorParameters } from './vector.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
-export interface ListQuery extends RecordQuery {
-  readonly filter: Filter | undefined
-  readonly search: Search | undefined
+export interface ListQuery extends RecordQuery, RowsQuery {
   /** Undefined: sorted by columns. */
   readonly vector: VectorQuery | undefined
+  /** Sorts before the terms of `sort`. */
+  readonly distance: DistanceSort | undefined
   readonly sort: readonly SortTerm[]
   readonly perPage: number
   readonly paging:
     | { readonly kind: 'offset'; readonly page: number; readonly total: 'exact' | 'estimated' | 'none' }
     | { readonly kind: 'cursor'; readonly after: Cursor | undefined }
+  readonly facets: FacetsQuery | undefined
+}
+
+/** What an aggregate asks for in place of a list. */
+export interface AggregateListQuery extends RowsQuery {
+  readonly aggregate: AggregateQuery
 }
 
 /** What a single record can be asked for. */
@@ -39,31 +47,58 @@ const maxExpandPaths = 10
 const maxExpandDepth = 4
 
 export const recordParameters = ['fields', 'expand']
+const pageParameters = ['page', 'perPage', 'cursor', 'skipTotal', 'total']
 const listParameters = [
+  ...rowsParameters,
   ...recordParameters,
-  ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'],
-  ...searchParameters,
+  'sort',
+  'highlight',
+  ...pageParameters,
   ...vectorParameters,
-]
-
-/** Parameters of features that this server does not have. */
-const unsupportedParameters = [
-  'facets',
-  ...['near', 'within', 'intersects', 'bbox', 'aggregate', 'group', 'disjunctiveFacets'],
+  ...facetParameters,
+  ...aggregateParameters,
 ]
 
 /**
- * Reads the query string of a list.
+ * Reads the query string of a list, or of an aggregate over its rows.
  *
  * @throws AppError naming the parameter and what was expected
  */
-export function parseListQuery(queryString: string): ListQuery {
-  const parameters = readParameters(queryString, [...listParameters, ...unsupportedParameters])
-  const unsupported = unsupportedParameters.find((name) => parameters[name] !== undefined)
-  if (unsupported !== undefined) throw collectionErrors.unsupportedParameter(unsupported)
-  const { page: pageText, cursor } = parameters
+export function parseListQuery(queryString: string): ListQuery | AggregateListQuery {
+  const parameters = readParameters(queryString, listParameters)
+  const aggregate = parseAggregate(parameters)
+  const rows = readRowsQuery(parameters)
+  if (aggregate !== undefined) {
+    requireCombinable(parameters)
+    return { ...rows, aggregate }
+  }
+  const facets = parseFacets(parameters)
+  const { distance, rest } = takeDistanceSort(parameters.sort ?? '')
+  return {
+    ...readRecordQuery(parameters),
+    ...rows,
+    vector: parseVector(parameters),
+    distance,
+    sort: parseSort(rest),
+    ...parsePage(parameters),
+    facets,
+  }
+}
+
+/** An aggregate is no list of records: what says which are shown, and how, would be ignored. */
+function requireCombinable(parameters: Parameters): void {
+  for (const name of Object.keys(parameters)) {
+    if (name.startsWith('_') || rowsParameters.includes(name) || aggregateParameters.includes(name)) continue
+    if (name === 'sort' || recordParameters.includes(name) || pageParameters.includes(name)) {
+      throw collectionErrors.invalidParameter(`aggregate cannot be combined with ${name}`)
+    }
+    throw collectionErrors.unsupportedParameter(name)
+  }
+}
+
+function parsePage(parameters: Parameters): Pick<ListQuery, 'perPage' | 'paging'> {
+  const { page: pageText, perPage: perPageText, cursor } = parameters
   const page = pageText === undefined ? 1 : Math.max(1, parseInteger('page', pageText))
-  const perPageText = parameters.perPage
   const perPage =
     perPageText === undefined
       ? defaultPerPage
@@ -74,18 +109,9 @@ export function parseListQuery(queryString: string): ListQuery {
   if (!Number.isSafeInteger(page * perPage)) {
     throw collectionErrors.invalidParameter('page: expected a smaller number')
   }
-  const { filter } = parameters
   const total = parseTotal(parameters)
-  return {
-    ...readRecordQuery(parameters),
-    filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
-    vector: parseVector(parameters),
-    search: parseSearch(parameters),
-    sort: parseSort(parameters.sort ?? ''),
-    perPage,
-    paging:
-      cursor === undefined ? { kind: 'offset', page, total } : { kind: 'cursor', after: parseCursor(cursor) },
-  }
+  if (cursor !== undefined) return { perPage, paging: { kind: 'cursor', after: parseCursor(cursor) } }
+  return { perPage, paging: { kind: 'offset', page, total } }
 }
 
 /** Reads the query string of a single record. */
@@ -106,7 +132,8 @@ export function readRecordQuery(parameters: Parameters): RecordQuery {
   return { fields: fields.length === 0 ? undefined : fields, expand }
 }
 
-function parseSort(text: string): SortTerm[] {
+/** @throws AppError invalid_parameter */
+export function parseSort(text: string): SortTerm[] {
   // In a query string "+" means a blank; parsePrefixedNames skips it, which is what "+" asks for.
   const terms = parsePrefixedNames(text, 'sort').map(({ prefix, name }) => ({
     column: name,

@@ -15,7 +15,7 @@ type FindFault = (value: unknown) => string | undefined
 const byType = new WeakMap<ColumnType, FindFault | null>()
 
 /** @throws AppError invalid_value, invalid_geometry */
-export function requireFittingValue(column: Column, value: unknown): void {
+export function requireFittingValue(column: Pick<Column, 'name' | 'type'>, value: unknown): void {
   const fault = faultFinderOf(column.type)?.(value)
   if (fault === undefined) return
   throw isSpatial(column.type)

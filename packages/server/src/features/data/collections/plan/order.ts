@@ -1,11 +1,13 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import { compileRank } from '../compile/search.ts'
+import { compileDistanceOrder } from '../compile/spatial.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { SortTerm } from '../parse/list-query.ts'
 import { requireColumn } from './record.ts'
 import type { SearchPlan } from './search.ts'
+import type { DistancePlan } from './spatial.ts'
 
 /** What rows are sorted by. */
 export interface OrderKey {
@@ -31,13 +33,44 @@ export interface OrderPlan {
 }
 
 /** @throws AppError naming the parameter */
-export function planOrder(relation: Relation, sort: readonly SortTerm[], search?: SearchPlan): OrderPlan {
-  const terms =
-    sort.length === 0 && search !== undefined
-      ? rankOrder(relation, search)
-      : sort.map((term) => planSortTerm(relation, term))
+/** What a list can be sorted by beside columns. */
+export interface ComputedOrder {
+  readonly search?: SearchPlan | undefined
+  readonly distance?: DistancePlan | undefined
+}
+
+export function planOrder(
+  relation: Relation,
+  sort: readonly SortTerm[],
+  computed: ComputedOrder = {},
+): OrderPlan {
+  const terms = planTerms(relation, sort, computed)
   const ties = tieBreak(relation, terms)
   return { keys: [...terms, ...ties], isTotal: relation.rowKey.length > 0 || ties.length > 0 }
+}
+
+/** A search sorts by rank when nothing else is asked for. */
+function planTerms(
+  relation: Relation,
+  sort: readonly SortTerm[],
+  { search, distance }: ComputedOrder,
+): OrderKey[] {
+  const named = sort.map((term) => planSortTerm(relation, term))
+  if (distance !== undefined) return [distanceKey(distance), ...named]
+  return sort.length === 0 && search !== undefined ? rankOrder(relation, search) : named
+}
+
+/** The nearest first, those without a place last. */
+function distanceKey(distance: DistancePlan): OrderKey {
+  const { target, lng, lat } = distance
+  return {
+    // With the place, so that a cursor belongs to it.
+    name: `${target.column.name}.distance(${lng},${lat})`,
+    column: undefined,
+    computed: { type: 'double precision', compile: (alias) => compileDistanceOrder(distance, alias) },
+    nullable: true,
+    descending: false,
+  }
 }
 
 /** What is found best comes first. */

@@ -1,14 +1,38 @@
-import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Column, Privileges, Relation } from '../../../../database/catalog/model.ts'
 
 /**
- * Whose privileges decide which columns and relations are shown: `caller` works as `basalt_authenticated`,
- * `unrestricted` as the login role.
+ * Whose privileges decide which columns and relations are shown: `caller` works as `basalt_authenticated`, `anonymous`
+ * as `basalt_anonymous`, `unrestricted` as the login role.
  */
-export type Reader = 'caller' | 'unrestricted'
+export type Reader = 'caller' | 'anonymous' | 'unrestricted'
+
+const every: Privileges = { select: true, insert: true, update: true, delete: true }
+
+export function privilegesOf(relation: Relation, reader: Reader): Privileges {
+  switch (reader) {
+    case 'caller':
+      return relation.callers
+    case 'anonymous':
+      return relation.anonymous
+    case 'unrestricted':
+      return every
+  }
+}
+
+export function maySelect(column: Column, reader: Reader): boolean {
+  switch (reader) {
+    case 'caller':
+      return column.callersMaySelect
+    case 'anonymous':
+      return column.anonymousMaySelect
+    case 'unrestricted':
+      return true
+  }
+}
 
 /** Columns shown when none are named. Where there are none, all: Postgres then refuses with its own reason. */
 export function visibleColumns(relation: Relation, reader: Reader): readonly Column[] {
   if (reader === 'unrestricted') return relation.columns
-  const visible = relation.columns.filter((column) => column.callersMaySelect)
+  const visible = relation.columns.filter((column) => maySelect(column, reader))
   return visible.length === 0 ? relation.columns : visible
 }

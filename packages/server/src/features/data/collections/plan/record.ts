@@ -2,7 +2,7 @@ import type { Catalog, Column, Relation, Relationship } from '../../../../databa
 import { collectionErrors } from '../errors.ts'
 import type { RecordQuery } from '../parse/list-query.ts'
 import { requireRls } from '../require-rls.ts'
-import { type Reader, visibleColumns } from './reader.ts'
+import { maySelect, privilegesOf, type Reader, visibleColumns } from './reader.ts'
 
 /** What a record shows: columns of its own, and related records. */
 export interface RecordPlan {
@@ -87,9 +87,9 @@ function planExpand(
     if (target === undefined) return []
     const record = planRecord(catalog, target, { fields: undefined, expand: inner }, reader)
     // A relation the caller has no right to follow is left out, like one without records.
-    if (reader === 'caller' && !mayFollow(relation, relationship, target)) return []
+    if (!mayFollow(relation, relationship, target, reader)) return []
     requireRls(target, reader)
-    const order = target.rowKey.filter((column) => reader === 'unrestricted' || column.callersMaySelect)
+    const order = target.rowKey.filter((column) => maySelect(column, reader))
     return [{ relationship, record, order }]
   })
 }
@@ -104,14 +104,14 @@ export function findRelationship(relation: Relation, name: string): Relationship
   )
 }
 
-/** Whether callers may read the key on both sides; without any readable column there is no readable key. */
-function mayFollow(relation: Relation, { pairs }: Relationship, target: Relation): boolean {
+/** Whether the reader may read the key on both sides; without any readable column there is no readable key. */
+function mayFollow(relation: Relation, { pairs }: Relationship, target: Relation, reader: Reader): boolean {
+  const isReadable = ({ column }: Relation, name: string) => {
+    const found = column.get(name)
+    return found !== undefined && maySelect(found, reader)
+  }
   return (
-    target.callers.select &&
-    pairs.every(
-      ({ from, to }) =>
-        relation.column.get(from)?.callersMaySelect === true &&
-        target.column.get(to)?.callersMaySelect === true,
-    )
+    privilegesOf(target, reader).select &&
+    pairs.every(({ from, to }) => isReadable(relation, from) && isReadable(target, to))
   )
 }

@@ -1,10 +1,10 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import type { Filter } from '../parse/filter.ts'
-import type { Search } from '../parse/search.ts'
+import type { RowsQuery } from '../parse/rows.ts'
 import { planFilter, relationsOfFilter } from './filter.ts'
 import type { FilterPlan } from './filter-plan.ts'
 import type { Reader } from './reader.ts'
 import { planSearch, type SearchDefinitions, type SearchPlan } from './search.ts'
+import { planSpatial, type SpatialPlan } from './spatial.ts'
 
 /**
  * Which rows of a relation a request reads: those for which every condition holds. Everything that is read of them
@@ -18,12 +18,7 @@ export interface RowsPlan {
 export type RowCondition =
   | { readonly kind: 'filter'; readonly filter: FilterPlan }
   | { readonly kind: 'search'; readonly search: SearchPlan }
-
-/** What of a query string restricts the rows. */
-export interface RowsQuery {
-  readonly filter: Filter | undefined
-  readonly search: Search | undefined
-}
+  | { readonly kind: 'spatial'; readonly spatial: SpatialPlan }
 
 /** What a request is planned with, beside itself. */
 export interface PlanContext {
@@ -36,7 +31,7 @@ export interface PlanContext {
 export function planRows(
   { catalog, reader, searches }: PlanContext,
   relation: Relation,
-  { filter, search }: RowsQuery,
+  { filter, search, spatial = [] }: RowsQuery,
 ): RowsPlan {
   const conditions: RowCondition[] = []
   if (filter !== undefined) {
@@ -47,6 +42,9 @@ export function planRows(
   }
   if (search !== undefined) {
     conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
+  }
+  for (const each of planSpatial(catalog, relation, spatial)) {
+    conditions.push({ kind: 'spatial', spatial: each })
   }
   return { relation, conditions }
 }

@@ -1,21 +1,10 @@
-import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { SortTerm } from '../parse/list-query.ts'
 import type { FuzzySearch, Search } from '../parse/search.ts'
 import { searchIndexNames } from '../search-index-names.ts'
 import { type Reader, visibleColumns } from './reader.ts'
-
-/** What administrators have set about searching a collection. */
-export interface SearchSettings {
-  /** Columns with the weight of a match in them; empty: all alike. */
-  readonly attributes: readonly { readonly column: string; readonly weight: SearchWeight }[]
-  /** What sorts records that match equally well. */
-  readonly customRanking: readonly { readonly column: string; readonly order: 'asc' | 'desc' }[]
-  /** Groups of terms each of which also finds the others. */
-  readonly synonyms: readonly (readonly string[])[]
-}
-
-export type SearchWeight = 'high' | 'medium' | 'low' | 'lowest'
+import { planVector, type SearchSettings, type SearchVector, searchedColumns } from './search-vector.ts'
 
 /** Where the list finds out how a collection is searched. */
 export interface SearchDefinitions {
@@ -28,8 +17,6 @@ export interface SearchDefinitions {
   noteSearch?(relation: Relation): void
 }
 
-export const plainSearch: SearchSettings = { attributes: [], customRanking: [], synonyms: [] }
-
 /** A search whose columns exist and may be read. */
 export interface SearchPlan {
   readonly vector: SearchVector
@@ -41,15 +28,6 @@ export interface SearchPlan {
   /** What sorts records of the same rank. */
   readonly ranking: readonly SortTerm[]
 }
-
-/** What of a record is searched: its columns, apart by weight. */
-export interface SearchVector {
-  readonly config: string
-  /** `A` to `D` (PostgreSQL, setweight); a single part without a label where columns have no weights. */
-  readonly parts: readonly { readonly label: SearchLabel | undefined; readonly columns: readonly Column[] }[]
-}
-
-export type SearchLabel = 'A' | 'B' | 'C' | 'D'
 
 /**
  * Indexes that are asked for the places of rows apart from the statement's conditions: PostgreSQL does not look into an
@@ -108,36 +86,9 @@ export function requireHighlightable(relation: Relation): void {
 
 export const highlightNames = ['_highlight', '_highlightResult'] as const
 
-/** Text columns that the reader may read: what it may not never takes part, neither in matches nor in ranks. */
-export function planVector(
-  relation: Relation,
-  reader: Reader,
-  { attributes }: Pick<SearchSettings, 'attributes'>,
-  config: string,
-): SearchVector {
-  const columns = visibleColumns(relation, reader).filter(isSearchable)
-  if (attributes.length === 0)
-    return { config, parts: columns.length === 0 ? [] : [{ label: undefined, columns }] }
-  const weightOf = new Map(attributes.map(({ column, weight }) => [column, weight]))
-  const labelOf = ({ name }: Column) => labels[weightOf.get(name) ?? 'lowest']
-  const parts = Object.values(labels)
-    .map((label) => ({ label, columns: columns.filter((column) => labelOf(column) === label) }))
-    .filter((part) => part.columns.length > 0)
-  return { config, parts }
-}
-
-const labels: Readonly<Record<SearchWeight, SearchLabel>> = { high: 'A', medium: 'B', low: 'C', lowest: 'D' }
-
-/** Text, also in a domain; not arrays, enums or documents. */
-export function isSearchable({ type }: Column): boolean {
-  return searchableTypes.has(type.base) && type.element === undefined && type.attributes === undefined
-}
-
-const searchableTypes: ReadonlySet<string> = new Set(['text', 'varchar', 'bpchar', 'name', 'citext'])
-
-/** In table order. */
-export function searchedColumns({ parts }: SearchVector): readonly Column[] {
-  return parts.flatMap(({ columns }) => columns).toSorted((one, other) => one.position - other.position)
+/** A request without a token reads no index past the policies: the role is granted nothing but what the operator says. */
+function mayReadPlaces({ callersMayReadSystemColumns }: Relation, reader: Reader): boolean {
+  return reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns)
 }
 
 function findCandidates(
@@ -146,10 +97,9 @@ function findCandidates(
   reader: Reader,
   isFuzzy: boolean,
 ): SearchCandidates | undefined {
-  const areNeeded = isFuzzy || (reader === 'caller' && relation.rlsEnabled)
+  const areNeeded = isFuzzy || (reader !== 'unrestricted' && relation.rlsEnabled)
   // Whoever asks an index for places of rows has to read past the policies, and the statement has to see the places.
-  if (!areNeeded || !relation.isBypassed || (reader === 'caller' && !relation.callersMayReadSystemColumns))
-    return undefined
+  if (!areNeeded || !relation.isBypassed || !mayReadPlaces(relation, reader)) return undefined
   const names = searchIndexNames(relation, vector)
   const has = (name: string) => relation.indexes.some((index) => index.name === name && index.isValid)
   if (!has(names.vector) || (isFuzzy && !has(names.trigram))) return undefined

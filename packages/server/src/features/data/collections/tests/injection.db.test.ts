@@ -195,6 +195,46 @@ describe('a table and a column may be called', () => {
     expect(ids).toEqual([1, 2, 3])
   })
 
+  test.each(names)('%j, and be counted, grouped and exported', async (name) => {
+    const path = encodeURIComponent(name)
+    const quoted = quoteIdentifier(name)
+    const counted = await send(
+      'GET',
+      path + query({ facets: quoted, disjunctiveFacets: quoted, perPage: '1' }),
+    )
+    expect(counted.status, counted.text).toBe(200)
+    expect(entriesOf(counted.json.facets)).toEqual([
+      [name, ['one', 'two', null].map((value) => ({ value, count: 1 }))],
+    ])
+    const grouped = await send(
+      'GET',
+      path + query({ aggregate: 'max(id)', group: quoted, groupSort: `-${quoted}`, groupLimit: '2' }),
+    )
+    expect(grouped.status, grouped.text).toBe(200)
+    expect(grouped.json.results.map(entriesOf)).toEqual(
+      [
+        [null, 3],
+        ['two', 2],
+      ].map(([value, id]) => [
+        [name, value],
+        ['max_id', id],
+      ]),
+    )
+    const smallest = await send('GET', path + query({ aggregate: `min(${quoted})` }))
+    expect(entriesOf(smallest.json.results[0])).toEqual([[`min_${name}`, 'one']])
+    const exported = await send(
+      'GET',
+      `${path}/export.json${query({ fields: quoted, filter: `${quoted} != null` })}`,
+    )
+    expect(exported.json.map(entriesOf)).toEqual([[[name, 'one']], [[name, 'two']]])
+    const csv = await send('GET', `${path}/export.csv${query({ fields: quoted, sort: quoted })}`)
+    expect(csv.status, csv.text).toBe(200)
+    const facet = await send('GET', `${path}/facets/${encodeURIComponent(name)}/search?q=T`)
+    // A path of dots is no path.
+    if (!/^\.+$/.test(name))
+      expect(facet.json.facetHits).toEqual([{ value: 'two', highlighted: '<mark>t</mark>wo', count: 1 }])
+  })
+
   test.each(names)('%j, and be written', async (name) => {
     const path = encodeURIComponent(name)
     const created = await send('POST', path, members(['id', 4], [name, "it's \\ new"]))
@@ -410,8 +450,12 @@ describe('a value is nothing but a value', () => {
       ]) {
         const found = await send('GET', `item${query({ filter, fields: 'key' })}`)
         expect(found.json.items).toEqual([{ key: value }])
+        const exported = await send('GET', `item/export.json${query({ filter, fields: 'key' })}`)
+        expect(exported.json).toEqual([{ key: value }])
       }
     }
+    const hits = await send('GET', `item/facets/key/search${query({ q: value })}`)
+    expect(hits.json.facetHits).toEqual([{ value, highlighted: expect.any(String), count: 1 }])
     const page = await send('GET', `item${query({ sort: 'note', cursor: '', perPage: '1' })}`)
     expect(page.json.items).toEqual([body])
 

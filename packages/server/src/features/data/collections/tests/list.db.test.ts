@@ -299,7 +299,6 @@ describe('filter', () => {
     ['pages = 1.2.3', 'invalid number: 1.2.3 at position 8', 8],
     ['pages = 12abc', 'invalid number: 12abc at position 8', 8],
     ['pages > null', 'null can only be compared with = or != at position 6', 6],
-    ['NOT pages = 1', 'expected operator after column NOT at position 4', 4],
     ['pages = title', 'expected value, got title at position 8', 8],
     ["pages ~ '1%'", 'operator ~ does not apply to pages, which is integer, at position 0', 0],
     ['title = 1 -- x', "unexpected character '-' at position 10", 10],
@@ -341,12 +340,5 @@ describe('filter', () => {
     ['book_id in (1, true)', 'invalid integer value "true" — expected a whole number, e.g. 42'],
   ])('binds values by the type of the column: %s', async (filter, message) => {
     await expectError(`book?filter=${encodeURIComponent(filter)}`, 400, message, 'invalid_value')
-  })
-})
-
-describe('parameters of features this server does not have', () => {
-  test.each(['facets=title', 'near=x', 'aggregate=count'])('%s is refused', async (query) => {
-    const [name] = query.split('=')
-    await expectError(`book?${query}`, 400, `unsupported parameter "${name}"`, 'unsupported_parameter')
   })
 })

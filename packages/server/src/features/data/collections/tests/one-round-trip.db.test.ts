@@ -92,6 +92,18 @@ describe('one round trip and one transaction', () => {
     ['a list with total', 2, [200, 'GET', 'collections/book']],
     ['an estimated total', 3, [200, 'GET', 'collections/book?total=estimated']],
     ['a page by cursor', 2, [200, 'GET', 'collections/book?cursor=&perPage=2']],
+    [
+      'facets',
+      2,
+      [
+        200,
+        'GET',
+        'collections/book?facets=author_id,pages,title&disjunctiveFacets=pages&filter=pages%3D341',
+      ],
+    ],
+    ['facets by cursor', 2, [200, 'GET', 'collections/book?facets=author_id&cursor=']],
+    ['a search of facet values', 2, [200, 'GET', 'collections/book/facets/title/search?q=the']],
+    ['an aggregate', 2, [200, 'GET', 'collections/book?aggregate=count,sum(price)&group=author_id']],
     ['an empty list', 2, [200, 'GET', 'collections/book?filter=pages%3E9999']],
     [
       'a list with everything',

@@ -448,6 +448,30 @@ describe('what policies know of the caller', () => {
     expect(await answers(await app.adminToken())).toEqual([noCaller])
   })
 
+  test('decide by the functions without a call for each row', async () => {
+    await app.sql(`
+      create table if not exists indexed (id int primary key, owner_id uuid not null, address text);
+      create index if not exists indexed_owner on indexed (owner_id);
+      insert into indexed select i, gen_random_uuid() from generate_series(1, 2000) i on conflict do nothing;
+      alter table indexed enable row level security;
+      drop policy if exists own on indexed;
+      create policy own on indexed using (owner_id = basalt.user_id());
+      drop policy if exists addressed on indexed;
+      create policy addressed on indexed as restrictive using (address = (select basalt.user_email()));
+      grant select on indexed to basalt_authenticated;
+      create or replace function plan_of(statement text) returns table (line text) language plpgsql as $$
+        begin for line in execute 'explain (costs off) ' || statement loop return next; end loop; end $$;
+      analyze indexed`)
+    const body = { statement: 'select id from indexed' }
+    const { json } = await app.request('POST', '/api/rpc/plan_of', { token: tokens.alice, body })
+    const plan = json.map(({ line }: { line: string }) => line.trim())
+    // The function is inlined to what an index can look up; in a subquery it is asked once, before the rows.
+    expect(plan).toContain(
+      "Index Cond: (owner_id = (NULLIF(current_setting('basalt.user_id'::text, true), ''::text))::uuid)",
+    )
+    expect(plan.some((line: string) => line.startsWith('InitPlan 1'))).toBe(true)
+  })
+
   test('decide by the functions, which callers may use in their own functions too', async () => {
     await app.sql(`
       create table if not exists memo (id int primary key, owner_id uuid default basalt.user_id(), address text);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openEventStream } from '../../../../../test/event-stream.ts'
 import { createExtensionDatabase, type ExtensionDatabase } from '../../../../../test/extension-database.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
@@ -156,6 +156,51 @@ describe('geometry and geography', () => {
     expect((await send('GET', 'stop/1?expand=city&fields=id')).json.expand.city.place).toEqual(point)
     const { json } = await send('GET', 'city/1?expand=stop&fields=id')
     expect(json.expand.stop).toMatchObject([{ geog: point, geom: point }])
+  })
+
+  test('are imported as GeoJSON, and as text that PostGIS reads', async () => {
+    const path = '/api/collections/stop/import?mode=partial'
+    const rows = [
+      { id: 1, geom: point, geog: point, metres: point, shape: polygon, points: [point, polygon] },
+      { id: 2, geom: { type: 'Point', coordinates: ['a', 1] } },
+      { id: 3, geom: polygon },
+    ]
+    const fromJson = await app.request('POST', path, { token, body: rows })
+    expect(fromJson.json).toEqual({
+      ...{ processed: 3, inserted: 1, updated: 0, skipped: 0, failed: 2 },
+      errors: [
+        {
+          row: 2,
+          message: 'invalid GeoJSON geometry (geom: coordinates: expected positions of numbers)',
+        },
+        {
+          row: 3,
+          message: expect.stringMatching(/^geom: invalid GeoJSON geometry \(geometry: .*Polygon.*\)$/),
+        },
+      ],
+    })
+    const quoted = `"${JSON.stringify(point).replaceAll('"', '""')}"`
+    const csv = `id,geom,geog,spot,shape\n4,${quoted},POINT(1 2),,SRID=4326;POINT(1 2)\n5,{,,,\n`
+    const fromCsv = await app.request('POST', path, {
+      token,
+      body: csv,
+      headers: { 'content-type': 'text/csv' },
+    })
+    expect(fromCsv.json).toMatchObject({
+      inserted: 1,
+      errors: [{ row: 2, message: 'geom: expected valid JSON' }],
+    })
+    expect((await send('GET', 'stop?fields=id,geom,geog,metres,shape,points')).json.items).toEqual([
+      rows[0],
+      {
+        id: 4,
+        geom: point,
+        geog: { type: 'Point', coordinates: [1, 2] },
+        metres: null,
+        shape: { type: 'Point', coordinates: [1, 2] },
+        points: null,
+      },
+    ])
   })
 
   test('are stored as what they are', async () => {
@@ -369,6 +414,27 @@ describe('geometry and geography', () => {
     await app.sql(`delete from basalt.realtime_tables where table_name = 'stop'`)
   })
 
+  test('are GeoJSON in the arguments and results of functions', async () => {
+    await app.sql(`
+      create function moved(p "Ext 1".geometry, g "Ext 1".geography default null) returns "Ext 1".geometry
+        language sql immutable as 'select p';
+      create function visits(p "Ext 1".geography) returns table (at date, place "Ext 1".geography) language sql stable
+        as $$ select date '2026-01-02', p $$;
+      create function visited(p "Ext 1".geography) returns visit language sql stable
+        as $$ select row('2026-01-02', p)::visit $$`)
+    const point = { type: 'Point', coordinates: [13.4, 52.5] }
+    const rpc = (name: string, body: object) => app.request('POST', `/api/rpc/${name}`, { token, body })
+    expect((await rpc('moved', { p: point })).json).toEqual(point)
+    expect((await rpc('moved', { p: 'POINT(13.4 52.5)', g: point })).json).toEqual(point)
+    expect((await rpc('visits', { p: point })).json).toEqual([{ at: '2026-01-02', place: point }])
+    expect((await rpc('visited', { p: point })).json).toEqual({ at: '2026-01-02', place: point })
+    expect((await rpc('visited', { p: null })).json).toEqual({ at: '2026-01-02', place: null })
+    const query = encodeURIComponent(JSON.stringify(point))
+    expect((await app.request('GET', `/api/rpc/moved?p=${query}`, { token })).json).toEqual(point)
+    const wrong = await rpc('moved', { p: { type: 'Point', coordinates: ['x', 1] } })
+    expect(envelope(wrong)).toMatchObject({ code: 400, error: 'invalid_geometry' })
+  })
+
   test('are objects in the schema document', async () => {
     const { json } = await app.request('GET', '/api/schema', { token })
     const columns = Object.fromEntries(
@@ -382,6 +448,93 @@ describe('geometry and geography', () => {
     })
     expect(columns.geog).toMatchObject({ jsonType: 'object', isGeography: true, geometryType: 'Point' })
     expect(columns.metres).toMatchObject({ jsonType: 'object', srid: 25833 })
-    expect(json.hasPostGIS).toBe(true)
+    expect(columns.shape).toMatchObject({ isGeometry: true, isGeography: false, geometryType: '', srid: 0 })
+    expect(columns.high).toMatchObject({ geometryType: 'Point', coordDimension: 3 })
+    expect(json).toMatchObject({
+      hasPostGIS: true,
+      postGISVersion: expect.stringMatching(/^3\./),
+      hasPostGISRaster: false,
+      postGISExtensions: ['postgis'],
+    })
+  })
+})
+
+describe('aggregates of places', () => {
+  const ask = (parameters: Readonly<Record<string, string>>) =>
+    app.request('GET', `/api/collections/stop?${new URLSearchParams(parameters)}`, { token })
+  const box = (west: number, south: number, east: number, north: number) => ({
+    type: 'Polygon',
+    coordinates: [
+      [
+        [west, south],
+        [west, north],
+        [east, north],
+        [east, south],
+        [west, south],
+      ],
+    ],
+  })
+
+  beforeEach(() =>
+    app.sql(`insert into city values (1, 'Berlin'), (2, 'Rome'), (3, 'Nowhere');
+      insert into stop (id, city_id, geom, geog) values
+        (1, 1, 'SRID=4326;POINT(0 0)', 'POINT(10 10)'), (2, 1, 'SRID=4326;POINT(2 4)', 'POINT(20 30)'),
+        (3, 2, 'SRID=4326;POINT(7 8)', null), (4, 3, null, null)`),
+  )
+
+  test('are GeoJSON', async () => {
+    const { json } = await ask({ aggregate: 'bbox(geom),centroid(geom),bbox(geog),centroid(geog)' })
+    expect(json).toEqual({
+      results: [
+        {
+          bbox_geom: box(0, 0, 7, 8),
+          centroid_geom: { type: 'Point', coordinates: [3, 4] },
+          bbox_geog: box(10, 10, 20, 30),
+          centroid_geog: { type: 'Point', coordinates: [15, 20] },
+        },
+      ],
+    })
+  })
+
+  test('are made for each group', async () => {
+    const query = { aggregate: 'count(geom),bbox(geom),centroid(geom)', group: 'city_id' }
+    const { json } = await ask({ ...query, groupSort: '-city_id' })
+    expect(json.results).toEqual([
+      { city_id: 3, count_geom: 0, bbox_geom: null, centroid_geom: null },
+      {
+        city_id: 2,
+        count_geom: 1,
+        bbox_geom: { type: 'Point', coordinates: [7, 8] },
+        centroid_geom: { type: 'Point', coordinates: [7, 8] },
+      },
+      {
+        city_id: 1,
+        count_geom: 2,
+        bbox_geom: box(0, 0, 2, 4),
+        centroid_geom: { type: 'Point', coordinates: [1, 2] },
+      },
+    ])
+    expect(envelope(await ask({ ...query, groupSort: 'bbox_geom' }))).toEqual({
+      code: 400,
+      error: 'invalid_parameter',
+      message: 'groupSort: bbox_geom has no order',
+    })
+  })
+
+  test('are no facets', async () => {
+    expect(envelope(await ask({ facets: 'geom' }))).toEqual({
+      code: 400,
+      error: 'unsupported_facet',
+      message: 'unsupported facet column "geom" with type ""Ext 1".geometry(Point,4326)"',
+    })
+  })
+
+  test('go into exports as GeoJSON', async () => {
+    const file = async (name: string) =>
+      (await app.request('GET', `/api/collections/stop/${name}?fields=id,geom&filter=id>2`, { token })).text
+    expect(await file('export.csv')).toBe('id,geom\n3,"{""type"":""Point"",""coordinates"":[7,8]}"\n4,\n')
+    expect(await file('export.ndjson')).toBe(
+      '{"id":3,"geom":{"type":"Point","coordinates":[7,8]}}\n{"id":4,"geom":null}\n',
+    )
   })
 })

@@ -53,6 +53,16 @@ describe('vectors', () => {
     })
   })
 
+  test('are lists in the arguments and results of functions', async () => {
+    await app.sql(`create function doubled(v vector) returns vector language sql immutable as 'select v + v';
+      create function pairs(v vector) returns table (v vector, n int) language sql immutable as 'select v, 1'`)
+    const rpc = (name: string, v: unknown) => app.request('POST', `/api/rpc/${name}`, { token, body: { v } })
+    expect((await rpc('doubled', [1, 2.5])).json).toEqual([2, 5])
+    expect((await rpc('pairs', [1, 2])).json).toEqual([{ v: [1, 2], n: 1 }])
+    expect((await app.request('GET', '/api/rpc/doubled?v=[1,2]', { token })).json).toEqual([2, 4])
+    expect((await rpc('doubled', 'x')).status).toBe(400)
+  })
+
   test.each([[[1, 2]], [['a', 1, 2]], [5], [{ a: 1 }], ['x']])(
     'that do not fit are 400: %j',
     async (embedding) => {

@@ -36,7 +36,7 @@ export class SubscriptionPlanner {
     conditions: readonly Condition[] | undefined,
   ): Promise<Subscriptions> {
     if (tables.length > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
-    const isRestricted = scope.kind === 'caller'
+    const isRestricted = scope.kind !== 'unrestricted'
     const subscriptions = new Map<string, Filter | undefined>()
     for (const table of tables) requireTable(scope, table)
     for (const table of tables) {

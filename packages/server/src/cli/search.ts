@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Command } from 'commander'
+import type { Config } from '../config/schema.ts'
+import { loadCatalog } from '../database/catalog/load.ts'
+import type { Catalog, Relation } from '../database/catalog/model.ts'
+import { openDatabase } from '../database/open.ts'
+import {
+  createIndexer,
+  createIndexing,
+  type IndexChanges,
+  type Indexing,
+  type IndexStatus,
+  resolveConfig,
+} from '../features/data/search/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { AppError, OperatorError } from '../lib/errors.ts'
+import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { formatTable } from './table.ts'
+
+/** The indexes that searches use, beside a server or without one. */
+export function searchCommands(terminal: Terminal): Command {
+  const change = (name: 'enable' | 'disable', description: string) => {
+    const command = createSubcommand(terminal, name).description(description).argument('<collection>')
+    return withConfigFlags(command).action(async (collection: string) => {
+      const { config } = loadCommandConfig(terminal, command)
+      await withIndexing(config, async (indexing, read) => {
+        const catalog = await read()
+        const relation = findRelation(catalog, collection)
+        const changes = await whenNoOtherBuilds(() =>
+          name === 'enable' ? indexing.enable(catalog, relation) : indexing.disable(relation),
+        )
+        const status = await indexing.list(await read())
+        print(terminal, describeChanges(collection, changes, status))
+      })
+    })
+  }
+  const status = createSubcommand(terminal, 'status')
+    .description('print the search indexes of all collections, or of one')
+    .argument('[collection]')
+    .option('--json', 'print a JSON array of objects')
+  withConfigFlags(status).action(async (collection: string | undefined, { json }: { json?: boolean }) => {
+    const { config } = loadCommandConfig(terminal, status)
+    await withIndexing(config, async (indexing, read) => {
+      const catalog = await read()
+      const named = collection === undefined ? [] : [findRelation(catalog, collection).collection]
+      const all = await indexing.list(catalog, new Set(named))
+      const shown = named.length === 0 ? all : all.filter((each) => named.includes(each.collection))
+      print(terminal, json === true ? `${JSON.stringify(shown, undefined, 2)}\n` : describeStatus(shown))
+    })
+  })
+  return new Command('search')
+    .description('make, drop and show the indexes that searches use')
+    .addCommand(
+      change('enable', 'make the indexes of a collection, without keeping readers and writers from it'),
+    )
+    .addCommand(change('disable', 'drop them'))
+    .addCommand(status)
+}
+
+async function withIndexing(
+  config: Config,
+  work: (indexing: Indexing, read: () => Promise<Catalog>) => Promise<void>,
+): Promise<void> {
+  const database = await openDatabase(config, {
+    purpose: 'basalt search',
+    asServer: false,
+    log: () => undefined,
+  })
+  const { system } = database
+  try {
+    const name = await resolveConfig(system, config.api.text_search_config)
+    const indexing = createIndexing({
+      database: system,
+      indexer: createIndexer(database),
+      config: () => name,
+    })
+    await work(indexing, () =>
+      system.transaction((transaction) => loadCatalog(transaction, config.database, systemClock.now())),
+    )
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const { reason } = error.extras.data ?? {}
+    const message = typeof reason === 'string' ? `${error.message}: ${reason}` : error.message
+    throw new OperatorError(message, { cause: error })
+  } finally {
+    await database.close()
+  }
+}
+
+const pauseMs = 500
+
+/** A server that builds the same meanwhile leaves less to do. */
+async function whenNoOtherBuilds(work: () => Promise<IndexChanges>): Promise<IndexChanges> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof AppError) || error.kind !== 'search_index_build_in_progress') throw error
+      await delay(pauseMs)
+    }
+  }
+}
+
+function findRelation({ relations }: Catalog, collection: string): Relation {
+  const relation = relations.get(collection)
+  if (relation === undefined) throw new OperatorError(`collection not found: ${collection}`)
+  return relation
+}
+
+function describeChanges(
+  collection: string,
+  { built, dropped, durationMs }: IndexChanges,
+  statuses: readonly IndexStatus[],
+): string {
+  const indexes = statuses.find((status) => status.collection === collection)?.indexes ?? []
+  const lines = [
+    ...built.map((name) => {
+      const size = indexes.find((index) => index.name === name)?.sizeBytes ?? 0
+      return `built ${name}, ${formatBytes(size)}`
+    }),
+    ...dropped.map((name) => `dropped ${name}`),
+  ]
+  if (lines.length === 0) return `${collection}: nothing to do\n`
+  return `${lines.join('\n')}\n${collection}: done in ${(durationMs / 1000).toFixed(1)} s\n`
+}
+
+function describeStatus(statuses: readonly IndexStatus[]): string {
+  const rows = statuses.flatMap(({ collection, indexes, advice }) =>
+    indexes.length === 0
+      ? [[collection, '', 'no index', '', advice ?? '']]
+      : indexes.map(({ kind, state, sizeBytes, progress }) => [
+          collection,
+          kind,
+          progress === null ? state : `${state} ${Math.round(progress * 100)} %`,
+          formatBytes(sizeBytes),
+          advice ?? '',
+        ]),
+  )
+  return formatTable(['collection', 'index', 'state', 'size', 'advice'], rows)
+}
+
+function formatBytes(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}

@@ -1,0 +1,29 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import { compileAggregate } from './compile/aggregate.ts'
+import { collectionErrors } from './errors.ts'
+import type { ListContext, ListRequest } from './list-request.ts'
+import type { AggregateListQuery } from './parse/list-query.ts'
+import { planAggregate } from './plan/aggregate.ts'
+import { planRows, relationsOfRows } from './plan/rows.ts'
+
+/** @throws AppError aggregate_disabled, or naming the parameter */
+export function aggregateRequest(
+  context: ListContext,
+  relation: Relation,
+  query: AggregateListQuery,
+): ListRequest {
+  const { statements, limits } = context
+  if (!limits.aggregateEnabled) throw collectionErrors.aggregateDisabled()
+  const rows = planRows(context, relation, query)
+  const calls = [statements.call(compileAggregate(planAggregate(rows, query.aggregate, limits.maxGroups)))]
+  return {
+    relations: relationsOfRows(rows),
+    rows,
+    isTimed: true,
+    calls: () => calls,
+    format([answer]) {
+      const [results = '[]', isExhaustive] = answer?.rows[0] ?? []
+      return `{"results":${results}${isExhaustive === 'f' ? ',"exhaustive":false' : ''}}`
+    },
+  }
+}

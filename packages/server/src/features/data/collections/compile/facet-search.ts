@@ -1,0 +1,31 @@
+import { type Sql, sql } from '../../../../database/sql.ts'
+import type { FacetSearchPlan } from '../plan/facet-search.ts'
+import { compileFrom } from './rows.ts'
+
+/** Alias of the collection's rows. */
+const row = 't'
+
+/** One row: the most frequent values with the prefix as a JSON array, and whether these are all of them. */
+export function compileFacetSearch({ rows, column, prefix, maxHits }: FacetSearchPlan): Sql {
+  const value = sql.id(row, column.name)
+  const isHit =
+    prefix === '' ? sql`${value} is not null` : sql`${value}::text ilike ${`${escapePattern(prefix)}%`}`
+  return sql`
+    select coalesce(json_agg(r.hit) filter (where r.place <= ${sql.integer(maxHits)}), '[]'),
+      count(*) <= ${sql.integer(maxHits)}
+    from (
+      select row_to_json(f.*) as hit, row_number() over () as place
+      from (
+        select ${value} as value, count(*) as count
+        ${compileFrom(rows, row, [isHit])}
+        group by ${value}
+        order by count(*) desc, ${value}
+        limit ${sql.integer(maxHits + 1)}
+      ) f
+    ) r`
+}
+
+/** A text that as a pattern of LIKE stands for itself. */
+function escapePattern(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&')
+}

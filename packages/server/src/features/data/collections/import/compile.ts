@@ -1,0 +1,155 @@
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
+import { Slot, type Sql, sql } from '../../../../database/sql.ts'
+import { callerRole } from '../../../../database/user-database.ts'
+import { compileBodyTypes, compileBodyValue } from '../compile/body.ts'
+import { compileSelectList, relationName } from '../compile/record.ts'
+import type { Reader } from '../plan/reader.ts'
+import { planWholeRecord } from '../plan/record.ts'
+import type { SlotValues } from '../statements.ts'
+import type { ImportOptions } from './parameters.ts'
+
+/** The rows on their way into the table, for the time of a transaction. */
+const staging = sql.id('pg_temp', 'basalt_import')
+
+/** As the login role: callers need no right to make tables. */
+export const createStaging: readonly Sql[] = [
+  sql`create temp table basalt_import (place int primary key, column_set int not null, doc text not null) on commit drop`,
+  sql`grant select on ${staging} to ${sql.id(callerRole)}`,
+]
+
+export const copyCommand = 'copy pg_temp.basalt_import (place, column_set, doc) from stdin'
+
+export const analyzeStaging: Sql = sql`analyze ${staging}`
+
+const firstSlot = new Slot('first')
+const lastSlot = new Slot('last')
+const setSlot = new Slot('set')
+
+/** What fills the slots of the statements below. Rows are counted from 1; `first` and `last` belong to the range. */
+export function rangeSlots(first: number, last: number, columnSet?: number): SlotValues {
+  return {
+    first: String(first),
+    last: String(last),
+    ...(columnSet === undefined ? {} : { set: String(columnSet) }),
+  }
+}
+
+/** The rows of a range and the places of their sets of columns. */
+export const rowsOfRange: Sql = sql`
+  select place, column_set
+  from ${staging}
+  where place between ${firstSlot}::int and ${lastSlot}::int
+  order by place`
+
+const updatedSetting = 'basalt.import_updated'
+const oldRecordSetting = 'basalt.import_old_record'
+
+/** How many rows were updated rather than inserted, in the transaction so far. */
+export const countUpdated: Sql = sql`
+  select coalesce(nullif(current_setting(${sql.literal(updatedSetting)}, true), ''), '0')`
+
+export interface InsertOptions extends Pick<ImportOptions, 'onConflict'> {
+  readonly reader: Reader
+  /** Whether the statement leaves its changes for a capturing call. */
+  readonly isCaptured: boolean
+}
+
+/**
+ * Inserts the rows of a range that have this set of columns, values converted as in a create. Answers how many were
+ * inserted or updated. Like COPY it takes values for identity columns (PostgreSQL, COPY, Notes).
+ */
+export function compileInsertRange(
+  relation: Relation,
+  columns: readonly Column[],
+  { onConflict, reader, isCaptured }: InsertOptions,
+): Sql {
+  const record = planWholeRecord(relation, reader)
+  const list = sql`(select row_to_json(s.*) from (select ${compileSelectList(record, 't')}) s)`
+  const isUpserting = onConflict === 'update' && isCaptured
+  const insert = sql`
+    insert into ${relationName(relation)} as t (${sql.join(columns.map(({ name }) => sql.id(name)))})
+    overriding system value
+    select ${sql.join(columns.map((column) => compileBodyValue(column, 'b')))}
+    from ${staging} i
+    cross join lateral json_to_record(i.doc::json) as b (${compileBodyTypes(columns)})
+    where i.column_set = ${setSlot}::int and i.place between ${firstSlot}::int and ${lastSlot}::int
+    order by ${compileInsertOrder(relation, columns, onConflict)}
+    ${compileConflict(relation, columns, onConflict, isUpserting ? list : undefined)}
+    returning ${isCaptured ? sql`${list} as record` : compileReturned(relation, reader)}
+      ${isUpserting ? sql`, ${takeOldRecord} as old_record, ${leaveOldRecord(sql`''`)} as none` : sql.empty}`
+  if (!isCaptured) return sql`with w as (${insert}) select count(*) from w`
+  const changes = isUpserting
+    ? leaveChanges(relation, 'upsert', compileArray(changedRow(sql`n.record`, sql`n.old_record::json`)))
+    : leaveChanges(relation, 'create', compileArray(sql`n.record`))
+  return sql`
+    with w as (${insert}), n as (select w.*, row_number() over () as place from w)
+    select count(*), ${changes} from n`
+}
+
+function compileArray(change: Sql): Sql {
+  return sql`coalesce(json_agg(${change} order by n.place), '[]')`
+}
+
+/** Rows that exist are locked: by their key, so that two imports do not wait for each other. */
+function compileInsertOrder(
+  { primaryKey }: Relation,
+  columns: readonly Column[],
+  onConflict: ImportOptions['onConflict'],
+): Sql {
+  const hasKey = primaryKey.every((column) => columns.includes(column))
+  if (onConflict === undefined || !hasKey) return sql`i.place`
+  return sql.join([...primaryKey.map((column) => compileBodyValue(column, 'b')), sql`i.place`])
+}
+
+/** A row that is returned has to be one that the caller may read, as that of a create. */
+function compileReturned(relation: Relation, reader: Reader): Sql {
+  const [column] = planWholeRecord(relation, reader).columns
+  return column === undefined ? sql`1` : sql.id('t', column.name)
+}
+
+/** The condition of an update counts it, and leaves the row as it was. It is evaluated once for each row to update. */
+function compileConflict(
+  { primaryKey }: Relation,
+  columns: readonly Column[],
+  onConflict: ImportOptions['onConflict'],
+  oldRecord: Sql | undefined,
+): Sql {
+  if (onConflict === undefined) return sql.empty
+  const target = sql`on conflict (${sql.join(primaryKey.map(({ name }) => sql.id(name)))})`
+  const changed = columns.filter((column) => !primaryKey.includes(column) && column.identity !== 'always')
+  if (onConflict === 'skip' || changed.length === 0) return sql`${target} do nothing`
+  const assignments = changed.map(({ name }) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`)
+  const updated = sql.literal(updatedSetting)
+  const count = sql`set_config(${updated},
+    (coalesce(nullif(current_setting(${updated}, true), ''), '0')::int + 1)::text, true) is not null`
+  const leave =
+    oldRecord === undefined ? sql.empty : sql`and ${leaveOldRecord(sql`${oldRecord}::text`)} is not null`
+  return sql`${target} do update set ${sql.join(assignments)} where ${count} ${leave}`
+}
+
+const takeOldRecord = sql`nullif(current_setting(${sql.literal(oldRecordSetting)}, true), '')`
+
+function leaveOldRecord(record: Sql): Sql {
+  return sql`set_config(${sql.literal(oldRecordSetting)}, ${record}, true)`
+}
+
+/** Converts the value of one column of a row, and does nothing with it. */
+export function compileValueCheck(column: Column): Sql {
+  return sql`
+    select ${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}
+    from ${staging} i
+    cross join lateral json_to_record(i.doc::json) as b (${compileBodyTypes([column])})
+    where i.place = ${firstSlot}::int`
+}
+
+/** Whether a text or the bits of a row are more than the column takes, which a cast would cut off. */
+export function compileLengthCheck(column: Column): Sql | undefined {
+  const [, length] = /^(?:character|character varying|bit|bit varying)\((\d+)\)$/.exec(column.typeName) ?? []
+  if (length === undefined) return undefined
+  return sql`
+    select ${sql.literal(column.name)}
+    from ${staging} i
+    cross join lateral json_to_record(i.doc::json) as b (${sql.id(column.name)} text)
+    where i.place = ${firstSlot}::int and char_length(${sql.id('b', column.name)}) > ${sql.integer(Number(length))}`
+}

@@ -1,0 +1,52 @@
+import { defineErrors } from '../../../../lib/errors.ts'
+
+export const importErrorTable = {
+  importTooLarge: {
+    status: 413,
+    message: 'request body too large',
+    help: 'The limit of an import is `api.import_max_size_mb`. Send it in parts.',
+  },
+  importRowLimit: {
+    status: 400,
+    message: (limit: number) => `import row limit exceeded (max ${limit})`,
+    help: 'The limit is `api.import_max_rows`. Send the rows in parts.',
+  },
+  importMediaType: {
+    status: 415,
+    message: 'the content type must be text/csv, application/json or application/x-ndjson',
+    help: 'Name the form of the rows: a CSV with a header, a JSON array of objects, or a JSON object per line.',
+  },
+  importEncoding: {
+    status: 400,
+    message: 'the body is not valid UTF-8',
+    help: 'Save the file as UTF-8; a byte order mark is accepted.',
+  },
+  bodyNotArray: {
+    status: 400,
+    message: 'invalid JSON body: expected an array of objects',
+    help: 'Send the rows as one JSON array, or one JSON object per line as `application/x-ndjson`.',
+  },
+  importHeader: {
+    status: 400,
+    message: (problem: string) => `CSV header: ${problem}`,
+    help: 'The first line of a CSV names the columns, each once, as they are named in the database.',
+  },
+  tooManyColumnSets: {
+    status: 400,
+    message: (limit: number) => `the rows have more than ${limit} different sets of columns`,
+    help: 'Rows that give values for the same columns are written together. Give more of them the same columns, with null for those without a value.',
+  },
+  importFailed: {
+    status: 409,
+    message: (failed: number) =>
+      `${failed} ${failed === 1 ? 'row was' : 'rows were'} refused and nothing was imported`,
+    help: 'In the mode `full` every row must be accepted; `errors` says what is wrong with which. `mode=partial` imports the others.',
+  },
+  importTimeout: {
+    status: 504,
+    message: 'the import took too long and nothing was imported',
+    help: 'It ran longer than `api.import_timeout`. Send the rows in parts.',
+  },
+} as const
+
+export const importErrors = defineErrors(importErrorTable)

@@ -1,0 +1,116 @@
+import { importErrors } from './errors.ts'
+
+/** Reads the texts of records as they come; undefined stands for one that is longer than it may be. */
+export interface TextReader {
+  /** The records that end in this chunk. */
+  read(chunk: string): (string | undefined)[]
+  /** What is left. @throws AppError where the body ends too early */
+  end(): (string | undefined)[]
+}
+
+/** A text that is put together from chunks, as long as it is not too long. */
+class BoundedText {
+  readonly #limit: number
+  #parts = ''
+  #size = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(chunk: string, start: number, end: number): void {
+    this.#size += end - start
+    if (this.#size <= this.#limit) this.#parts += chunk.slice(start, end)
+  }
+
+  /** What was added since the last time. */
+  take(): string | undefined {
+    const text = this.#size <= this.#limit ? this.#parts : undefined
+    this.#parts = ''
+    this.#size = 0
+    return text
+  }
+}
+
+/** The elements of a JSON array, which are cut out but not looked into. */
+export class JsonArrayReader implements TextReader {
+  readonly #element: BoundedText
+  #place: 'before' | 'first' | 'within' | 'behind' = 'before'
+  #depth = 0
+  #isInString = false
+  #isEscaped = false
+
+  /** @param sizeLimit characters an element may have */
+  constructor(sizeLimit: number) {
+    this.#element = new BoundedText(sizeLimit)
+  }
+
+  read(chunk: string): (string | undefined)[] {
+    const elements: (string | undefined)[] = []
+    let start = 0
+    for (let position = 0; position < chunk.length; position += 1) {
+      const character = chunk[position]
+      if (this.#isInString) {
+        if (this.#isEscaped) this.#isEscaped = false
+        else if (character === '\\') this.#isEscaped = true
+        else if (character === '"') this.#isInString = false
+        continue
+      }
+      if (this.#place === 'before' || this.#place === 'behind') {
+        if (isSpace(character)) continue
+        if (character !== '[' || this.#place === 'behind') throw importErrors.bodyNotArray()
+        this.#place = 'first'
+        start = position + 1
+        continue
+      }
+      if (character === '"') this.#isInString = true
+      else if (character === '{' || character === '[') this.#depth += 1
+      else if (this.#depth > 0) {
+        if (character === '}' || character === ']') this.#depth -= 1
+      } else if (character === ',' || character === ']') {
+        this.#element.add(chunk, start, position)
+        start = position + 1
+        const element = this.#element.take()
+        // `[]` has no element; `[1,]` has an empty one, which is none.
+        if (this.#place === 'within' || character === ',' || element?.trim() !== '') elements.push(element)
+        this.#place = character === ',' ? 'within' : 'behind'
+      }
+    }
+    if (this.#place === 'first' || this.#place === 'within') this.#element.add(chunk, start, chunk.length)
+    return elements
+  }
+
+  end(): (string | undefined)[] {
+    if (this.#place !== 'behind') throw importErrors.bodyNotArray()
+    return []
+  }
+}
+
+/** Lines of NDJSON, without blank ones. */
+export class JsonLinesReader implements TextReader {
+  readonly #line: BoundedText
+
+  constructor(sizeLimit: number) {
+    this.#line = new BoundedText(sizeLimit)
+  }
+
+  read(chunk: string): (string | undefined)[] {
+    const lines: (string | undefined)[] = []
+    let start = 0
+    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', start)) {
+      this.#line.add(chunk, start, end)
+      lines.push(this.#line.take())
+      start = end + 1
+    }
+    this.#line.add(chunk, start, chunk.length)
+    return lines.filter((line) => line === undefined || line.trim() !== '')
+  }
+
+  end(): (string | undefined)[] {
+    return this.read('\n')
+  }
+}
+
+function isSpace(character: string | undefined): boolean {
+  return character === ' ' || character === '\n' || character === '\r' || character === '\t'
+}

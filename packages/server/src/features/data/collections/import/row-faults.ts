@@ -1,0 +1,47 @@
+/** What is wrong with a row, counted from 1. */
+export interface RowFault {
+  readonly row: number
+  readonly message: string
+}
+
+/** Rows whose faults are answered; the others are only counted. */
+const listedLimit = 100
+const messageLimit = 500
+
+/** The rows that are refused. */
+export class RowFaults {
+  readonly #listed: RowFault[] = []
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Whether the fault of another row would be answered, and is worth a closer look. */
+  get isListing(): boolean {
+    return this.#listed.length < listedLimit
+  }
+
+  /** The first ones, in the order of the rows. */
+  get listed(): readonly RowFault[] {
+    return this.#listed.toSorted((a, b) => a.row - b.row)
+  }
+
+  add(row: number, message: string): void {
+    this.#count += 1
+    if (!this.isListing) return
+    const isLong = message.length > messageLimit
+    this.#listed.push({
+      row,
+      message: isLong ? `${message.slice(0, messageLimit).toWellFormed()}…` : message,
+    })
+  }
+
+  /** Another one that begins with these, for an attempt that can be repeated. */
+  copy(): RowFaults {
+    const copy = new RowFaults()
+    copy.#listed.push(...this.#listed)
+    copy.#count = this.#count
+    return copy
+  }
+}

@@ -1,0 +1,158 @@
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import type { Call } from '../../../../database/message.ts'
+import { StatementFailed } from '../../../../database/message.ts'
+import { sql } from '../../../../database/sql.ts'
+import type { Step, UserTransaction } from '../../../../database/user-database.ts'
+import { isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
+import { fill, type StatementCache } from '../statements.ts'
+import {
+  analyzeStaging,
+  compileInsertRange,
+  copyCommand,
+  countUpdated,
+  createStaging,
+  type InsertOptions,
+  rangeSlots,
+  rowsOfRange,
+} from './compile.ts'
+import { describeRefusal, isFaultOfRow } from './faults.ts'
+import type { RowFaults } from './row-faults.ts'
+import type { Spool } from './spool.ts'
+
+export interface RunPlan {
+  readonly catalog: Catalog
+  readonly relation: Relation
+  readonly insert: InsertOptions
+  /** Steps that hand on what an insert has changed; none without a listener. */
+  readonly capture: readonly Step[]
+  readonly faults: RowFaults
+  readonly statements: StatementCache
+}
+
+export interface RunCounts {
+  readonly inserted: number
+  readonly updated: number
+}
+
+/** Rows whose changes are handed on at once: they are held in memory. */
+const capturedAtOnce = 2000
+/** Statements of one message, where rows are written one by one. */
+const singlesAtOnce = 200
+/** Parts that rows are split into when one of them is refused. */
+const parts = 10
+
+/**
+ * Copies the rows of the spool and inserts them, those of a set of columns by one statement. Where rows are refused they
+ * are split and tried again, down to the single ones that are at fault.
+ *
+ * @throws StatementFailed where no row is to blame
+ */
+export async function insertRows(
+  transaction: UserTransaction,
+  spool: Spool,
+  plan: RunPlan,
+): Promise<RunCounts> {
+  const { relation, insert, capture, faults, statements } = plan
+  const asLogin = (step: Call): Step => ({ ...step, asLogin: true })
+  const savepoint = statements.call(sql`savepoint import_range`)
+  const release = statements.call(sql`release savepoint import_range`)
+  const rollback = statements.call(sql`rollback to savepoint import_range`)
+  const isUpserting = insert.onConflict === 'update'
+
+  function insertStep(first: number, last: number, columnSet: number): Step {
+    const template = statements.template(
+      compileInsertRange(relation, spool.columnSets[columnSet] ?? [], insert),
+    )
+    return fill(template, rangeSlots(first, last, columnSet))
+  }
+
+  async function setsOf(first: number, last: number): Promise<readonly [row: number, columnSet: number][]> {
+    const [answer] = await transaction.run([fill(statements.template(rowsOfRange), rangeSlots(first, last))])
+    return (answer?.rows ?? []).map(([row, set]) => [Number(row), Number(set)])
+  }
+
+  /** The inserts of a range, in their order. */
+  async function insertsOf(first: number, last: number, isJoined: boolean): Promise<readonly Step[]> {
+    const sets = spool.columnSets
+    if (isJoined) {
+      const places = sets.length === 1 ? [0] : await distinctSets(first, last)
+      return places.map((place) => insertStep(first, last, place))
+    }
+    return (await setsOf(first, last)).map(([row, place]) => insertStep(row, row, place))
+  }
+
+  async function distinctSets(first: number, last: number): Promise<readonly number[]> {
+    if (first !== last) return spool.columnSets.map((_, place) => place)
+    return (await setsOf(first, last)).map(([, place]) => place)
+  }
+
+  async function insertRange(first: number, last: number, isJoined: boolean): Promise<number> {
+    const inserts = await insertsOf(first, last, isJoined)
+    try {
+      const steps = inserts.flatMap((step) => [step, ...capture])
+      const answers = await transaction.run([savepoint, ...steps, release])
+      const counts = inserts.map((_, index) =>
+        Number(answers[1 + index * (1 + capture.length)]?.rows[0]?.[0]),
+      )
+      return counts.reduce((sum, count) => sum + count, 0)
+    } catch (error) {
+      if (!(error instanceof StatementFailed) || !isFaultOfRow(error, isUpserting)) throw error
+      await transaction.run([rollback])
+      if (first === last) {
+        await refuse(first, error)
+        return 0
+      }
+      return await insertParts(first, last, Math.ceil((last - first + 1) / parts), isJoined)
+    }
+  }
+
+  async function insertParts(first: number, last: number, size: number, isJoined: boolean): Promise<number> {
+    let touched = 0
+    for (let start = first; start <= last; start += size) {
+      touched += await insertRange(start, Math.min(last, start + size - 1), isJoined)
+    }
+    return touched
+  }
+
+  async function refuse(row: number, failure: StatementFailed): Promise<void> {
+    if (!faults.isListing) {
+      faults.add(row, '')
+      return
+    }
+    const [[, place] = [row, 0]] = await setsOf(row, row)
+    const columns = spool.columnSets[place] ?? []
+    faults.add(row, await describeRefusal(failure, columns, row, transaction, statements))
+  }
+
+  /** Whether rows of one statement fare as those of one each would. */
+  async function mayJoin(): Promise<boolean> {
+    // Of two rows with one key and other columns the later one has to be the last to be written.
+    if (isUpserting && spool.columnSets.length > 1) return false
+    try {
+      await transaction.run([
+        savepoint,
+        fill(statements.template(joinCheck), relationSlots(relation)),
+        release,
+      ])
+      return true
+    } catch (error) {
+      if (!(error instanceof StatementFailed) || !isJoinRefused(error)) throw error
+      await transaction.run([rollback])
+      return false
+    }
+  }
+
+  await transaction.run(createStaging.map((statement) => asLogin(statements.call(statement))))
+  await transaction.copyAsLogin(copyCommand, spool.read())
+  await transaction.run([asLogin(statements.call(analyzeStaging))])
+  const isJoined = await mayJoin()
+  const size = isJoined ? (capture.length === 0 ? spool.rowCount : capturedAtOnce) : singlesAtOnce
+  const touched = await insertParts(1, spool.rowCount, Math.max(1, size), isJoined)
+  // What is deferred is checked while it can still be undone.
+  const [, answer] = await transaction.run([
+    statements.call(sql`set constraints all immediate`),
+    statements.call(countUpdated),
+  ])
+  const updated = Number(answer?.rows[0]?.[0])
+  return { inserted: touched - updated, updated }
+}

@@ -1,0 +1,203 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import type { ChangeLog } from '../../../../database/change-log.ts'
+import { definitionError, isDefinitionFault } from '../../../../database/errors.ts'
+import { StatementFailed } from '../../../../database/message.ts'
+import type { Database } from '../../../../database/open.ts'
+import { sql } from '../../../../database/sql.ts'
+import { conflictCodes, type Step } from '../../../../database/user-database.ts'
+import { requireTable } from '../../../../http/grants.ts'
+import { createSlots } from '../../../operations/throttle/index.ts'
+import type { Caller } from '../caller.ts'
+import { createCaptureFinder } from '../capture.ts'
+import { requireWritable } from '../catalog-access.ts'
+import { collectionErrors } from '../errors.ts'
+import type { Reader } from '../plan/reader.ts'
+import { StatementCache } from '../statements.ts'
+import { importErrors } from './errors.ts'
+import type { ImportOptions } from './parameters.ts'
+import type { ImportFormat } from './records.ts'
+import type { RowFault, RowFaults } from './row-faults.ts'
+import { insertRows } from './run.ts'
+import { type Spool, spoolRows } from './spool.ts'
+
+export interface ImportDeps {
+  readonly catalog: LiveCatalog
+  readonly database: Pick<Database, 'user' | 'aside'>
+  readonly changes: ChangeLog
+  readonly isAudited: boolean
+  /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
+  readonly isDevelopment: boolean
+  readonly limits: ImportLimits
+}
+
+export interface ImportLimits {
+  readonly maxSizeMb: number
+  readonly maxRows: number
+  readonly timeoutSeconds: number
+  /** Of one row. */
+  readonly rowBytes: number
+}
+
+export interface ImportRequest {
+  readonly collection: string
+  readonly format: ImportFormat
+  readonly options: ImportOptions
+  readonly body: AsyncIterable<Buffer>
+  /** When the client disconnects. */
+  readonly signal: AbortSignal
+}
+
+export interface ImportResult {
+  readonly processed: number
+  readonly inserted: number
+  readonly updated: number
+  readonly skipped: number
+  readonly failed: number
+  readonly errors?: readonly RowFault[]
+  readonly dryRun?: true
+}
+
+export interface Importer {
+  /** @throws AppError import_failed when rows are refused and the mode is full */
+  run(caller: Caller, request: ImportRequest): Promise<ImportResult>
+}
+
+/** Imports of this node that receive their body at once; it goes to the disk. */
+const uploadWidth = 16
+/** Imports of this node that work in the database at once, each on a connection beside the pools. */
+const databaseWidth = 2
+/** Of an import that collides with other transactions. */
+const attempts = 5
+
+export function createImporter(deps: ImportDeps): Importer {
+  const { catalog: live, database, changes, limits } = deps
+  const statements = new StatementCache()
+  const findCapture = createCaptureFinder(changes, statements)
+  const slots = createSlots()
+
+  /** What hands on the changes of each insert, in the message of the insert. */
+  function captureSteps(
+    catalog: Catalog,
+    relation: Relation,
+    reader: Reader,
+    isUpserting: boolean,
+  ): readonly Step[] {
+    const [action, form] = isUpserting ? (['upsert', 'upsert'] as const) : (['create', 'array'] as const)
+    // What comes before a write is for one row, whose key is known.
+    const after = findCapture({ catalog, relation, action, form, reader, slots: {} })?.after ?? []
+    return after.map((step) => ({ ...step, asLogin: true }))
+  }
+
+  async function attempt(
+    caller: Caller,
+    catalog: Catalog,
+    relation: Relation,
+    spool: Spool,
+    { options, signal }: ImportRequest,
+  ): Promise<ImportResult> {
+    const faults = spool.faults.copy()
+    const reader = caller.scope.kind
+    const { onConflict } = options
+    const capture = captureSteps(catalog, relation, reader, onConflict === 'update')
+    const insert = { onConflict, reader, isCaptured: capture.length > 0 }
+    const connection = await database.aside.open()
+    const cancel = () => void database.aside.cancel(connection)
+    signal.addEventListener('abort', cancel)
+    try {
+      return await database.user.transaction(
+        connection,
+        caller.scope,
+        {
+          origin: deps.isAudited ? caller.origin?.() : undefined,
+          settings: { statement_timeout: `${limits.timeoutSeconds}s` },
+        },
+        async (transaction) => {
+          const run = async (steps: readonly Step[]) => {
+            signal.throwIfAborted()
+            return await transaction.run(steps)
+          }
+          await run([statements.call(sql`savepoint import`)])
+          const plan = { catalog, relation, insert, capture, faults, statements }
+          const counts = await insertRows({ ...transaction, run }, spool, plan)
+          const touched = counts.inserted + counts.updated
+          const skipped = spool.rowCount - faults.count - touched
+          const result = { processed: spool.rowCount, ...counts, skipped, ...describeFaults(faults) }
+          if (faults.count > 0 && !options.isPartial) throw refuseAll(result)
+          if (!options.isDryRun) return result
+          await run([statements.call(sql`rollback to savepoint import`)])
+          return { ...result, dryRun: true }
+        },
+      )
+    } finally {
+      signal.removeEventListener('abort', cancel)
+      await connection.close()
+    }
+  }
+
+  async function insertSpooled(
+    caller: Caller,
+    catalog: Catalog,
+    relation: Relation,
+    spool: Spool,
+    request: ImportRequest,
+  ): Promise<ImportResult> {
+    const timeout = AbortSignal.timeout(limits.timeoutSeconds * 1000)
+    const signal = AbortSignal.any([request.signal, timeout])
+    for (let number = 1; ; number += 1) {
+      try {
+        return await attempt(caller, catalog, relation, spool, { ...request, signal })
+      } catch (error) {
+        if (timeout.aborted) throw importErrors.importTimeout()
+        if (!(error instanceof StatementFailed)) throw error
+        const { code = '' } = error.error
+        // Nothing has happened yet, and the rows are still there.
+        if (conflictCodes.has(code) && number < attempts && !signal.aborted) {
+          // Those who collided must not meet again at once.
+          await delay(Math.random() * 50 * number)
+          continue
+        }
+        throw isDefinitionFault(error.error)
+          ? definitionError(error.error, relation.collection, deps.isDevelopment || caller.isAdministrator)
+          : error
+      }
+    }
+  }
+
+  return {
+    async run(caller, request) {
+      requireTable(caller.scope, request.collection)
+      // The body can be read once only: there is no second attempt with a newer catalog.
+      await live.refresh()
+      const catalog = live.current
+      const relation = requireWritable(catalog, request.collection, caller.scope.kind)
+      if (request.options.onConflict !== undefined && relation.primaryKey.length === 0) {
+        throw collectionErrors.noPrimaryKey()
+      }
+      const spoolLimits = {
+        bytes: limits.maxSizeMb * 1024 * 1024,
+        rows: limits.maxRows,
+        rowSize: limits.rowBytes,
+      }
+      await using spool = await slots.take('upload', uploadWidth, () =>
+        spoolRows(request.body, relation, request.format, spoolLimits),
+      )
+      const result = await slots.take('database', databaseWidth, () =>
+        insertSpooled(caller, catalog, relation, spool, request),
+      )
+      changes.committed()
+      return result
+    },
+  }
+}
+
+function describeFaults(faults: RowFaults): Pick<ImportResult, 'failed' | 'errors'> {
+  return { failed: faults.count, ...(faults.count === 0 ? {} : { errors: faults.listed }) }
+}
+
+function refuseAll(result: ImportResult): Error {
+  return importErrors
+    .importFailed(result.failed)
+    .with({ members: { ...result, inserted: 0, updated: 0, skipped: 0 } })
+}

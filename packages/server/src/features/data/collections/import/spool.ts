@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { collectionErrors } from '../errors.ts'
+import { importErrors } from './errors.ts'
+import { createRecordReader, type ImportFormat, type ReadRecord } from './records.ts'
+import { RowFaults } from './row-faults.ts'
+
+export interface SpoolLimits {
+  readonly bytes: number
+  readonly rows: number
+  /** Characters of one row. */
+  readonly rowSize: number
+}
+
+/**
+ * The rows of a body in a temporary file, as COPY reads them: number, place of the set of columns, JSON. So a slow client
+ * costs no connection, and an attempt that collides with another transaction can be repeated.
+ */
+export interface Spool extends AsyncDisposable {
+  /** Of the body, refused ones included. */
+  readonly rowCount: number
+  readonly columnSets: readonly (readonly Column[])[]
+  /** Of rows that are not in the file. */
+  readonly faults: RowFaults
+  read(): AsyncIterable<Buffer>
+}
+
+/** Rows of one set of columns are inserted by one statement. */
+const columnSetLimit = 200
+const flushSize = 256 * 1024
+
+/** @throws AppError when the body as a whole is at fault */
+export async function spoolRows(
+  body: AsyncIterable<Buffer>,
+  relation: Relation,
+  format: ImportFormat,
+  limits: SpoolLimits,
+): Promise<Spool> {
+  const file = await openTemporary()
+  try {
+    const writer = new RowWriter(limits.rows)
+    const reader = createRecordReader(relation, format, limits.rowSize)
+    const decoder = new TextDecoder('utf-8', { fatal: true })
+    let bytes = 0
+    for await (const chunk of body) {
+      bytes += chunk.length
+      if (bytes > limits.bytes) throw importErrors.importTooLarge()
+      writer.add(reader.read(decode(decoder, chunk)))
+      if (writer.size >= flushSize) await file.write(writer.take())
+    }
+    if (bytes === 0) throw collectionErrors.emptyBody()
+    writer.add([...reader.read(decode(decoder)), ...reader.end()])
+    await file.write(writer.take())
+    return {
+      rowCount: writer.rowCount,
+      columnSets: writer.columnSets,
+      faults: writer.faults,
+      read: () => readFrom(file),
+      [Symbol.asyncDispose]: () => file.close(),
+    }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** A file without a name: it ends with the process, however that ends. */
+async function openTemporary(): Promise<FileHandle> {
+  const path = join(tmpdir(), `basalt-import-${randomUUID()}`)
+  const file = await open(path, 'wx+', 0o600)
+  await unlink(path)
+  return file
+}
+
+async function* readFrom(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(flushSize), position })
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+    position += bytesRead
+  }
+}
+
+function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): string {
+  try {
+    return decoder.decode(chunk, { stream: chunk !== undefined })
+  } catch {
+    throw importErrors.importEncoding()
+  }
+}
+
+class RowWriter {
+  readonly #rowLimit: number
+  readonly #placeBySet = new Map<readonly Column[], number>()
+  readonly columnSets: (readonly Column[])[] = []
+  readonly faults = new RowFaults()
+  rowCount = 0
+  #text = ''
+
+  constructor(rowLimit: number) {
+    this.#rowLimit = rowLimit
+  }
+
+  get size(): number {
+    return this.#text.length
+  }
+
+  add(records: readonly ReadRecord[]): void {
+    for (const record of records) {
+      this.rowCount += 1
+      if (this.rowCount > this.#rowLimit) throw importErrors.importRowLimit(this.#rowLimit)
+      if ('fault' in record) this.faults.add(this.rowCount, record.fault)
+      else this.#text += `${this.rowCount}\t${this.#placeOf(record.columns)}\t${escapeText(record.json)}\n`
+    }
+  }
+
+  take(): Buffer {
+    const bytes = Buffer.from(this.#text)
+    this.#text = ''
+    return bytes
+  }
+
+  #placeOf(columns: readonly Column[]): number {
+    const known = this.#placeBySet.get(columns)
+    if (known !== undefined) return known
+    const isSame = (set: readonly Column[]) =>
+      set.length === columns.length && set.every((column, index) => column === columns[index])
+    let place = this.columnSets.findIndex(isSame)
+    if (place === -1) {
+      if (this.columnSets.length === columnSetLimit) throw importErrors.tooManyColumnSets(columnSetLimit)
+      place = this.columnSets.push(columns) - 1
+    }
+    // What the reader did not remember comes with a new array each time.
+    if (this.#placeBySet.size < columnSetLimit) this.#placeBySet.set(columns, place)
+    return place
+  }
+}
+
+/** PostgreSQL, COPY, Text Format. */
+function escapeText(text: string): string {
+  return /[\\\n\r\t]/.test(text)
+    ? text.replace(/[\\\n\r\t]/g, (character) => escapes[character] ?? character)
+    : text
+}
+
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }

@@ -1,0 +1,50 @@
+import { collectionErrors } from '../errors.ts'
+import { parseNumber } from './numbers.ts'
+
+/** `sort=column.distance(lng,lat)`, as written. */
+export interface DistanceSort {
+  readonly column: string
+  readonly lng: number
+  readonly lat: number
+}
+
+/**
+ * Takes a distance term from the beginning of a `sort`; the rest are names.
+ *
+ * @throws AppError invalid_parameter
+ */
+export function takeDistanceSort(sort: string): {
+  readonly distance: DistanceSort | undefined
+  readonly rest: string
+} {
+  const [first = '', sign, quoted, plain, place = ''] = firstTerm.exec(sort) ?? []
+  const rest = sort.slice(first.length)
+  const hasMore = mentionsDistance(rest)
+  if (first === '') {
+    if (!hasMore) return { distance: undefined, rest: sort }
+    throw fault(
+      /^[^,]*\.distance/i.test(sort) || !/\.distance\s*\([^)]*\)/i.test(sort)
+        ? 'distance sort must use format: column.distance(lng,lat)'
+        : 'distance sort term must be the first sort term',
+    )
+  }
+  if (hasMore) throw fault('sort may include at most one distance term')
+  if (sign !== '') throw fault('distance sort does not support +/- prefixes')
+  const [lng, lat, ...more] = place.split(',').map(parseNumber)
+  const column = quoted?.replaceAll('""', '"') ?? plain ?? ''
+  if (lng === undefined || lat === undefined || more.length > 0 || column === '') {
+    throw fault('distance sort must use format: column.distance(lng,lat)')
+  }
+  return { distance: { column, lng, lat }, rest }
+}
+
+const firstTerm = /^\s*([+-]?)\s*(?:"((?:[^"]|"")+)"|([^",()]*?))\.distance\s*\(([^()]*)\)\s*(?:,(?=.)|$)/is
+
+/** Outside of names in quotes. */
+function mentionsDistance(text: string): boolean {
+  return /\.distance\s*\(/i.test(text.replace(/"(?:[^"]|"")*"/g, '""'))
+}
+
+function fault(problem: string): Error {
+  return collectionErrors.invalidParameter(problem)
+}

@@ -1,0 +1,38 @@
+import { collectionErrors } from '../errors.ts'
+import { parseSort, type SortTerm } from './list-query.ts'
+import { parseNames } from './names.ts'
+import { readParameters } from './parameters.ts'
+import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
+
+export type ExportFormat = 'csv' | 'json' | 'ndjson'
+
+/** What an export asks for, as written; names are not resolved yet. */
+export interface ExportQuery extends RowsQuery {
+  readonly format: ExportFormat
+  readonly sort: readonly SortTerm[]
+  /** Undefined: every column. */
+  readonly fields: readonly string[] | undefined
+  /** Whether a spreadsheet will open it, which takes some texts for formulas. */
+  readonly isForSpreadsheet: boolean
+}
+
+/** @throws AppError naming the parameter and what was expected */
+export function parseExportQuery(queryString: string, format: ExportFormat): ExportQuery {
+  const known = [...rowsParameters, 'sort', 'fields', ...(format === 'csv' ? ['spreadsheet'] : [])]
+  const parameters = readParameters(queryString, known)
+  const fields = parseNames(parameters.fields ?? '', 'fields')
+  return {
+    ...readRowsQuery(parameters),
+    format,
+    sort: parseSort(parameters.sort ?? ''),
+    fields: fields.length === 0 ? undefined : fields,
+    isForSpreadsheet: parseFlag('spreadsheet', parameters.spreadsheet),
+  }
+}
+
+function parseFlag(name: string, text: string | undefined): boolean {
+  if (text !== undefined && text !== 'true' && text !== 'false') {
+    throw collectionErrors.invalidParameter(`${name}: expected true or false`)
+  }
+  return text === 'true'
+}

@@ -1,0 +1,24 @@
+import { type Filter, parseFilter } from './filter.ts'
+import type { Parameters } from './parameters.ts'
+import { parseSearch, type Search } from './search.ts'
+import { parseSpatial, type SpatialFilter, spatialParameters } from './spatial.ts'
+
+/** What of a query string restricts the rows, as written. */
+export interface RowsQuery {
+  readonly filter: Filter | undefined
+  readonly search: Search | undefined
+  readonly spatial?: readonly SpatialFilter[]
+}
+
+/** Parameters that say which rows are read: of every endpoint that reads more than one record. */
+export const rowsParameters = ['filter', 'search', 'fuzzy', 'typo_threshold', ...spatialParameters]
+
+/** @throws AppError naming the parameter and what was expected */
+export function readRowsQuery(parameters: Parameters): RowsQuery {
+  const { filter } = parameters
+  return {
+    filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
+    search: parseSearch(parameters),
+    spatial: parseSpatial(parameters),
+  }
+}

@@ -1,0 +1,34 @@
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { ExportQuery } from '../parse/export.ts'
+import { type OrderKey, planOrder } from './order.ts'
+import { visibleColumns } from './reader.ts'
+import { requireColumn } from './record.ts'
+import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
+
+/** All rows of a request, as a file. */
+export interface ExportPlan extends Pick<ExportQuery, 'format' | 'isForSpreadsheet'> {
+  readonly rows: RowsPlan
+  readonly columns: readonly Column[]
+  readonly order: readonly OrderKey[]
+  readonly maxRows: number
+}
+
+/** @throws AppError naming the parameter */
+export function planExport(
+  context: PlanContext,
+  relation: Relation,
+  query: ExportQuery,
+  maxRows: number,
+): ExportPlan {
+  const { format, isForSpreadsheet, fields, sort } = query
+  const columns = fields?.map((name) => requireColumn(relation, name, 'fields'))
+  const rows = planRows(context, relation, query)
+  return {
+    format,
+    isForSpreadsheet,
+    rows,
+    columns: columns === undefined ? visibleColumns(relation, context.reader) : [...new Set(columns)],
+    order: planOrder(relation, sort, { search: searchOf(rows) }).keys,
+    maxRows,
+  }
+}

@@ -1,0 +1,25 @@
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { collectionErrors } from '../errors.ts'
+import type { FacetSearchQuery } from '../parse/facet-search.ts'
+import { requireColumn } from './record.ts'
+import { type PlanContext, planRows, type RowsPlan } from './rows.ts'
+
+/** The values of a text column that begin with a prefix, counted over rows. */
+export interface FacetSearchPlan {
+  readonly rows: RowsPlan
+  readonly column: Column
+  readonly prefix: string
+  readonly maxHits: number
+}
+
+/** @throws AppError naming the parameter */
+export function planFacetSearch(
+  context: PlanContext,
+  relation: Relation,
+  name: string,
+  query: FacetSearchQuery,
+): FacetSearchPlan {
+  const column = requireColumn(relation, name, 'facets parameter')
+  if (!column.type.isText) throw collectionErrors.unsupportedFacetSearch(name, column.typeName)
+  return { rows: planRows(context, relation, query), column, prefix: query.prefix, maxHits: query.maxHits }
+}

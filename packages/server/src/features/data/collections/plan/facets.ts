@@ -1,0 +1,98 @@
+import type { Column, ColumnType, Relation } from '../../../../database/catalog/model.ts'
+import { collectionErrors } from '../errors.ts'
+import type { FacetsQuery } from '../parse/facets.ts'
+import { isGroupable, isNumeric } from './aggregate.ts'
+import type { FilterPlan, Operand } from './filter-plan.ts'
+import { requireColumn } from './record.ts'
+import type { RowCondition, RowsPlan } from './rows.ts'
+
+/** How often the values of columns occur among rows. */
+export interface FacetsPlan {
+  /** The rows that facets are counted over; each set is read once. */
+  readonly scopes: readonly RowsPlan[]
+  readonly facets: readonly Facet[]
+  /** Values that are answered of each column at most. */
+  readonly maxBuckets: number
+}
+
+export interface Facet {
+  readonly column: Column
+  /** Which of the scopes. */
+  readonly scope: number
+  /** Whether the smallest and the greatest value are answered, too. */
+  readonly hasStats: boolean
+}
+
+/**
+ * Undefined when nothing is to be counted. Facets are counted over the rows of the list, a disjunctive one over those that the list would have without what its
+ * filter says of the column.
+ *
+ * @throws AppError unknown_column, unsupported_facet
+ */
+export function planFacets(rows: RowsPlan, query: FacetsQuery, maxBuckets: number): FacetsPlan | undefined {
+  const { relation } = rows
+  const columns = query.columns.map((name) => requireFacetColumn(relation, name, 'facets'))
+  const disjunctive = new Set(
+    query.disjunctive.map((name) => requireFacetColumn(relation, name, 'disjunctiveFacets')),
+  )
+  if (columns.length === 0) return undefined
+  const scopes: RowsPlan[] = []
+  const facets = columns.map((column) => {
+    const counted = disjunctive.has(column) ? withoutChoice(rows, column) : rows
+    const known = scopes.indexOf(counted)
+    const scope = known === -1 ? scopes.push(counted) - 1 : known
+    return { column, scope, hasStats: isNumeric(column.type) }
+  })
+  return { scopes, facets, maxBuckets }
+}
+
+function requireFacetColumn(relation: Relation, name: string, parameter: string): Column {
+  const column = requireColumn(relation, name, `${parameter} parameter`)
+  if (!isScalar(column.type)) throw collectionErrors.unsupportedFacet(name, column.typeName)
+  return column
+}
+
+function isScalar(type: ColumnType): boolean {
+  return isGroupable(type) && type.json !== 'object' && type.json !== 'array'
+}
+
+/** The same rows when the filter chooses nothing among the values of the column. */
+function withoutChoice(rows: RowsPlan, column: Column): RowsPlan {
+  const conditions = rows.conditions.flatMap((condition): RowCondition[] => {
+    if (condition.kind !== 'filter') return [condition]
+    const filter = dropChoice(condition.filter, column)
+    if (filter === condition.filter) return [condition]
+    return filter === undefined ? [] : [{ ...condition, filter }]
+  })
+  const isSame =
+    conditions.length === rows.conditions.length &&
+    conditions.every((condition, index) => condition === rows.conditions[index])
+  return isSame ? rows : { ...rows, conditions }
+}
+
+/** Without the terms that all must hold and that choose values of the column; undefined when none is left. */
+function dropChoice(filter: FilterPlan, column: Column): FilterPlan | undefined {
+  if (filter.kind !== 'and') return isChoice(filter, column) ? undefined : filter
+  const terms = filter.terms.flatMap((term) => dropChoice(term, column) ?? [])
+  if (terms.length === 0) return undefined
+  const isSame =
+    terms.length === filter.terms.length && terms.every((term, index) => term === filter.terms[index])
+  return isSame ? filter : { ...filter, terms }
+}
+
+function isChoice(filter: FilterPlan, column: Column): boolean {
+  switch (filter.kind) {
+    case 'compare':
+      return isColumn(filter.operand, column) && filter.operator === '='
+    case 'in':
+      return isColumn(filter.operand, column)
+    case 'null':
+      return isColumn(filter.operand, column) && !filter.isNegated
+    default:
+      return false
+  }
+}
+
+function isColumn(operand: Operand, column: Column): boolean {
+  return operand.column === column && operand.as === 'column'
+}

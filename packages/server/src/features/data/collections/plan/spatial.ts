@@ -1,0 +1,95 @@
+import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
+import { parseSpatialModifier } from '../../../../database/catalog/spatial.ts'
+import { collectionErrors } from '../errors.ts'
+import type { DistanceSort } from '../parse/distance-sort.ts'
+import { findGeometryFault } from '../parse/geojson.ts'
+import { geometryFault, type SpatialFilter } from '../parse/spatial.ts'
+import { requireColumn } from './record.ts'
+
+/** A column of PostGIS, and how places are compared with it. */
+export interface SpatialColumn {
+  readonly column: Column
+  /** Schema of PostGIS. */
+  readonly schema: string
+  /** Whether places are on the earth, and distances metres; else they are in the plane of the reference system. */
+  readonly isGeography: boolean
+  /** Undefined where the rows may have different ones. */
+  readonly srid: number | undefined
+}
+
+/** A spatial filter whose column is resolved. */
+export interface SpatialPlan {
+  readonly target: SpatialColumn
+  readonly filter: SpatialFilter
+}
+
+export interface DistancePlan {
+  readonly target: SpatialColumn
+  readonly lng: number
+  readonly lat: number
+}
+
+/** @throws AppError invalid_parameter, unknown_column */
+export function planSpatial(
+  { extensions }: Catalog,
+  relation: Relation,
+  filters: readonly SpatialFilter[],
+): readonly SpatialPlan[] {
+  if (filters.length > 0 && !extensions.has('postgis')) {
+    throw collectionErrors.invalidParameter('spatial filters require PostGIS extension')
+  }
+  return filters.map((filter) => {
+    const target = requireSpatialColumn(relation, filter.column, filter.kind)
+    requireFit(target, filter)
+    return { target, filter }
+  })
+}
+
+/** @throws AppError invalid_parameter, unknown_column */
+export function planDistance(
+  { extensions }: Catalog,
+  relation: Relation,
+  { column, lng, lat }: DistanceSort,
+): DistancePlan {
+  if (!extensions.has('postgis')) {
+    throw collectionErrors.invalidParameter('distance sort requires PostGIS extension')
+  }
+  if (relation.column.has('_distance')) {
+    throw collectionErrors.invalidParameter(
+      `distance sort cannot be used on "${relation.collection}" because it has a "_distance" column`,
+    )
+  }
+  const target = requireSpatialColumn(relation, column, 'sort')
+  requirePoint(target, lng, lat, 'distance sort')
+  return { target, lng, lat }
+}
+
+function requireSpatialColumn(relation: Relation, name: string, parameter: string): SpatialColumn {
+  const column = requireColumn(relation, name, parameter)
+  const { base, spatialSchema, element } = column.type
+  if (spatialSchema === undefined || element !== undefined || (base !== 'geometry' && base !== 'geography')) {
+    throw collectionErrors.invalidParameter(`column "${name}" is not a spatial column`)
+  }
+  const isGeography = base === 'geography'
+  const { srid } = parseSpatialModifier(column.typeName)
+  return { column, schema: spatialSchema, isGeography, srid: srid ?? (isGeography ? wgs84 : undefined) }
+}
+
+function requireFit(target: SpatialColumn, filter: SpatialFilter): void {
+  if (filter.kind === 'near') requirePoint(target, filter.lng, filter.lat, 'near')
+  if (filter.kind !== 'within' && filter.kind !== 'intersects') return
+  const problem = findGeometryFault(filter.geometry.value, target.isGeography)
+  if (problem !== undefined) throw geometryFault(filter.kind, problem)
+}
+
+/** The columns of other reference systems have other coordinates. */
+function requirePoint({ srid = wgs84 }: SpatialColumn, lng: number, lat: number, what: string): void {
+  if (srid !== wgs84) return
+  if (Math.abs(lng) > 180 || Math.abs(lat) > 90) {
+    throw collectionErrors.invalidParameter(
+      `${what} requires valid WGS84 coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90`,
+    )
+  }
+}
+
+const wgs84 = 4326

@@ -1,0 +1,41 @@
+import type { FastifyRequest } from 'fastify'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Catalog, Privileges } from '../../../database/catalog/model.ts'
+import type { AdmitsAnonymous } from '../../../http/route-config.ts'
+
+/**
+ * Admits requests without a token where the catalog holds a grant for them. Before a refusal the catalog is looked at
+ * again, as for an unknown name: requests that arrive meanwhile share the look.
+ */
+export function createAdmission(
+  live: LiveCatalog,
+): (isGranted: (catalog: Catalog, request: FastifyRequest) => boolean) => AdmitsAnonymous {
+  return (isGranted) => (request) => {
+    const { current } = live
+    if (isGranted(current, request)) return true
+    return live.refresh(current).then(
+      (isNewer) => isNewer && isGranted(live.current, request),
+      // A token is required whether or not the database can be reached.
+      () => false,
+    )
+  }
+}
+
+type Privilege = keyof Privileges
+
+/** Whether the collection that the path names is open for one of these. */
+export function isOpenFor(...privileges: readonly Privilege[]) {
+  return ({ relations }: Catalog, { params }: FastifyRequest): boolean => {
+    // The path of every route that asks has it.
+    const { table } = params as { table: string }
+    const relation = relations.get(table)
+    return relation !== undefined && privileges.some((privilege) => relation.anonymous[privilege])
+  }
+}
+
+/** Whether some collection can be written. */
+export function isAnyWritable({ relations }: Catalog): boolean {
+  return [...relations.values()].some(
+    ({ anonymous }) => anonymous.insert || anonymous.update || anonymous.delete,
+  )
+}

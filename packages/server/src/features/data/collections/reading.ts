@@ -1,0 +1,61 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import type { Answer, Call } from '../../../database/message.ts'
+import type { UserDatabase } from '../../../database/user-database.ts'
+import { requireTable } from '../../../http/grants.ts'
+import type { Caller } from './caller.ts'
+import type { WithCatalog } from './catalog-access.ts'
+import type { FindDefinitionFault } from './definition-faults.ts'
+import type { ReadLimits } from './plan/list.ts'
+import type { Reader } from './plan/reader.ts'
+import { type RowsPlan, searchOf } from './plan/rows.ts'
+import type { SearchDefinitions } from './plan/search.ts'
+import type { StatementCache } from './statements.ts'
+
+/** What the endpoints that read collections work with. */
+export interface Reading {
+  readonly database: UserDatabase
+  readonly statements: StatementCache
+  readonly withCatalog: WithCatalog
+  readonly searches: SearchDefinitions
+  readonly findDefinitionFault: FindDefinitionFault
+  readonly limits: ReadLimits
+}
+
+/** Runs the calls as the caller. @param relations the collection first, then what else they read */
+export async function runRead(
+  { database, findDefinitionFault }: Reading,
+  caller: Caller,
+  relations: readonly Relation[],
+  calls: readonly Call[],
+): Promise<readonly Answer[]> {
+  try {
+    return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
+  } catch (error) {
+    throw (await findDefinitionFault(caller, error, { relations })) ?? error
+  }
+}
+
+/** The plan may have been made for another caller. */
+export function requireTables({ scope }: Caller, relations: readonly Relation[]): void {
+  if (scope.kind !== 'caller' || scope.grant?.tables === undefined) return
+  for (const { collection } of relations) requireTable(scope, collection)
+}
+
+/** Before rows are read that are searched. */
+export function noteSearch({ searches }: Reading, rows: RowsPlan): void {
+  if (searchOf(rows) !== undefined) searches.noteSearch?.(rows.relation)
+}
+
+export function readerOf({ scope }: Caller): Reader {
+  return scope.kind
+}
+
+/** Names what was planned for a request; texts of the caller may hold anything, so their lengths tell where they end. */
+export function readKey(action: string, reader: Reader, ...texts: readonly string[]): string {
+  return `${action} ${reader} ${texts.map((text) => `${text.length} ${text}`).join(' ')}`
+}
+
+/** The same for requests that may search. */
+export function rowsKey({ searches }: Reading, ...key: Parameters<typeof readKey>): string {
+  return `${searches.version} ${readKey(...key)}`
+}

@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { identityOf } from '../../../http/authentication.ts'
+import { addressKey } from '../../../http/client-address.ts'
+import type { Caller } from './caller.ts'
+
+/** What the routes of the collections read from a request. */
+
+export interface CollectionRoute {
+  Params: { table: string }
+}
+
+export interface FacetRoute {
+  Params: { table: string; column: string }
+}
+
+export interface RecordRoute {
+  Params: { table: string; id: string }
+}
+
+export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
+  const { kind, scope, appId, keyId = '' } = identityOf(request)
+  return {
+    scope,
+    isAdministrator: kind === 'admin',
+    origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
+    isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
+    signal: () => untilDisconnected(reply),
+  }
+}
+
+function untilDisconnected({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  if (raw.destroyed) controller.abort()
+  else raw.once('close', () => controller.abort())
+  return controller.signal
+}
+
+/** The query string as sent: the collections read it themselves, and remember what it meant. */
+export function queryOf(request: FastifyRequest): string {
+  const start = request.url.indexOf('?')
+  return start === -1 ? '' : request.url.slice(start + 1)
+}
+
+/** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
+export function idOf(request: FastifyRequest): string {
+  const [path = ''] = request.url.split('?', 1)
+  return path.split('/')[4] ?? ''
+}
+
+/** The body as sent. */
+export function bodyOf(request: FastifyRequest): string {
+  return typeof request.body === 'string' ? request.body : ''
+}

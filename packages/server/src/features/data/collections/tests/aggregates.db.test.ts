@@ -1,0 +1,377 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { faultsOf } from '../../../../../test/faults.ts'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+
+const setup = `
+  create type size as enum ('small', 'large');
+  create table sale (
+    id int primary key,
+    shop text,
+    size size,
+    amount numeric(30, 2),
+    units bigint,
+    pieces int,
+    weight double precision,
+    paid boolean,
+    at timestamptz,
+    took interval,
+    ref uuid,
+    tags text[],
+    extra jsonb,
+    raw json,
+    spot point,
+    "a ""b" int
+  );
+  insert into sale values
+    (1, 'north', 'large', 9007199254740993.01, 9223372036854775807, 1, 0.5, true, '2026-01-02 03:04:05.5+00', 'PT1H',
+      '00000000-0000-4000-8000-000000000002', '{b}', '{"b": 1}', '{}', null, 3),
+    (2, 'north', 'small', 0.02, 9223372036854775807, 2, 1.25, false, '2026-01-02 05:04:05+02', 'PT30M',
+      '00000000-0000-4000-8000-000000000001', '{a,c}', '{"a": 1}', null, null, 4),
+    (3, 'south', 'small', 10, 1, 4, null, null, null, null, null, null, null, null, null, null),
+    (4, 'south', null, null, 2, 4, 'NaN', true, 'infinity', null, null, null, null, null, null, null),
+    (5, null, 'small', 1.5, null, null, 2, true, null, null, null, null, null, null, null, null);
+  create table diary (id int primary key, owner_id uuid not null, topic text not null, words int);
+  insert into diary values (1, '${alice}', 'work', 3), (2, '${alice}', 'play', 4), (3, '${bob}', 'bribes', 100);
+  alter table diary enable row level security;
+  create policy own on diary using (owner_id = basalt.user_id());
+  create table clash (count int, distinct_x int, x int);
+  create table day_of (n int primary key, label text);
+  insert into day_of select n, 'day ' || n from generate_series(1, 30) n;`
+
+let app: TestApp
+const token = userToken({ sub: alice })
+
+beforeAll(async () => {
+  app = await createTestApp({ setup, config: { 'api.max_groups': '20' } })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+function get(table: string, parameters: Readonly<Record<string, string>>, by: string = token) {
+  return app.request('GET', `/api/collections/${table}?${new URLSearchParams(parameters)}`, { token: by })
+}
+
+/** The body without the blanks around its punctuation. */
+async function text(parameters: Readonly<Record<string, string>>, table = 'sale'): Promise<string> {
+  const response = await get(table, parameters)
+  expect(response.status, response.text).toBe(200)
+  return response.text.replaceAll(/(?<=[\]}\w"]) ?([:,])\s*(?=[[{\w"-])/g, '$1')
+}
+
+async function results(parameters: Readonly<Record<string, string>>, table = 'sale') {
+  return JSON.parse(await text(parameters, table)).results
+}
+
+async function expectError(
+  parameters: Readonly<Record<string, string>>,
+  message: string,
+  error = 'invalid_aggregate',
+  table = 'sale',
+) {
+  expect(envelope(await get(table, parameters))).toEqual({ code: 400, error, message })
+}
+
+describe('an aggregate', () => {
+  test('answers one result over all rows, and how long the database took', async () => {
+    const response = await get('sale', { aggregate: 'count,count(amount),count_distinct(shop),sum(pieces)' })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(response.headers.get('x-query-duration-ms')).toMatch(/^\d+$/)
+    expect(response.json).toEqual({
+      results: [{ count: 5, count_amount: 4, count_distinct_shop: 2, sum_pieces: 11 }],
+    })
+  })
+
+  test.each([
+    ['sum(units)', '{"sum_units":18446744073709551617}'],
+    ['sum(amount)', '{"sum_amount":9007199254741004.53}'],
+    ['avg(pieces)', '{"avg_pieces":2.7500000000000000}'],
+    ['avg(units)', '{"avg_units":4611686018427387904}'],
+    ['sum(weight)', '{"sum_weight":"NaN"}'],
+    ['sum(took),avg(took)', '{"sum_took":"PT1H30M","avg_took":"PT45M"}'],
+    ['min(amount),max(amount)', '{"min_amount":0.02,"max_amount":9007199254740993.01}'],
+    ['min(shop),max(shop)', '{"min_shop":"north","max_shop":"south"}'],
+    ['min(size),max(size)', '{"min_size":"small","max_size":"large"}'],
+    ['min(paid),max(paid)', '{"min_paid":false,"max_paid":true}'],
+    ['min(at),max(at)', '{"min_at":"2026-01-02T03:04:05+00:00","max_at":"infinity"}'],
+    [
+      'min(ref),max(ref)',
+      '{"min_ref":"00000000-0000-4000-8000-000000000001","max_ref":"00000000-0000-4000-8000-000000000002"}',
+    ],
+    ['min(tags),max(tags)', '{"min_tags":["a","c"],"max_tags":["b"]}'],
+    ['min(extra),max(extra)', '{"min_extra":{"a":1},"max_extra":{"b":1}}'],
+    ['min(took),max(took)', '{"min_took":"PT30M","max_took":"PT1H"}'],
+    ['count_distinct(tags)', '{"count_distinct_tags":2}'],
+    ['count(raw),count(spot)', '{"count_raw":1,"count_spot":0}'],
+    [' count , sum( "a ""b" ) ', '{"count":5,"sum_a \\"b":7}'],
+    ['count(*),count,count()', '{"count":5}'],
+  ])('%s is as exact as PostgreSQL', async (aggregate, expected) => {
+    expect(await text({ aggregate })).toBe(`{"results":[${expected}]}`)
+  })
+
+  test('may have as many results as a statement takes, and no more', async () => {
+    const columns = ['id', 'amount', 'units', 'pieces', 'weight', 'took']
+    const terms = columns.flatMap((column) =>
+      ['count', 'count_distinct', 'sum', 'avg', 'min', 'max'].map((name) => `${name}(${column})`),
+    )
+    const forty = [...terms, 'count', 'count(at)', 'min(at)', 'max(at)'].join()
+    const group = 'shop,size,paid,at,took,ref,tags,extra,pieces,units'
+    const [first] = await results({ aggregate: forty, group })
+    expect(Object.keys(first)).toHaveLength(50)
+    await expectError(
+      { aggregate: `${forty},count(ref)` },
+      'invalid aggregate: expected at most 40 functions',
+    )
+  })
+
+  test('of no rows counts nothing and has no values', async () => {
+    expect(await results({ aggregate: 'count,sum(amount),min(ref),max(paid)', filter: 'id < 0' })).toEqual([
+      { count: 0, sum_amount: null, min_ref: null, max_paid: null },
+    ])
+    expect(await results({ aggregate: 'count', group: 'shop', filter: 'id < 0' })).toEqual([])
+  })
+
+  test('reads the rows of the filter that the policies let the caller see', async () => {
+    const query = { aggregate: 'count,sum(words),max(topic)' }
+    expect(await results(query, 'diary')).toEqual([{ count: 2, sum_words: 7, max_topic: 'work' }])
+    expect(await results({ ...query, filter: "topic != 'work'" }, 'diary')).toEqual([
+      { count: 1, sum_words: 4, max_topic: 'play' },
+    ])
+    const asAdmin = await get('diary', query, await app.adminToken())
+    expect(asAdmin.json.results).toEqual([{ count: 3, sum_words: 107, max_topic: 'work' }])
+  })
+
+  test('answers HEAD without a body', async () => {
+    const response = await app.request('HEAD', '/api/collections/sale?aggregate=count', { token })
+    expect([response.status, response.text]).toEqual([200, ''])
+  })
+})
+
+describe('groups', () => {
+  test('have their columns beside the results, in order of their values, NULL last', async () => {
+    expect(await text({ aggregate: 'count,sum(amount)', group: 'shop' })).toBe(
+      '{"results":[{"shop":"north","count":2,"sum_amount":9007199254740993.03},' +
+        '{"shop":"south","count":2,"sum_amount":10.00},{"shop":null,"count":1,"sum_amount":1.50}]}',
+    )
+  })
+
+  test('are of several columns, shown as records show them', async () => {
+    expect(await results({ aggregate: 'count', group: 'paid, size ,at,paid', filter: 'id < 5' })).toEqual([
+      { paid: false, size: 'small', at: '2026-01-02T03:04:05+00:00', count: 1 },
+      { paid: true, size: 'large', at: '2026-01-02T03:04:05.5+00:00', count: 1 },
+      { paid: true, size: null, at: 'infinity', count: 1 },
+      { paid: null, size: 'small', at: null, count: 1 },
+    ])
+    expect(await results({ aggregate: 'count', group: 'tags', filter: 'tags != null' })).toEqual([
+      { tags: ['a', 'c'], count: 1 },
+      { tags: ['b'], count: 1 },
+    ])
+  })
+
+  test.each([
+    ['-count', ['north', 'south', null]],
+    ['count', [null, 'north', 'south']],
+    ['-shop', [null, 'south', 'north']],
+    ['count,-shop', [null, 'south', 'north']],
+    ['-max_pieces', [null, 'south', 'north']],
+    ['min_at', ['north', 'south', null]],
+  ])('are sorted by %s', async (groupSort, expected) => {
+    const query = { aggregate: 'count,max(pieces),min(at)', group: 'shop', groupSort }
+    expect((await results(query)).map(({ shop }: { shop: string }) => shop)).toEqual(expected)
+  })
+
+  test('are limited, and say so', async () => {
+    const query = { aggregate: 'count', group: 'shop', groupSort: '-shop' }
+    expect(await text({ ...query, groupLimit: '2' })).toBe(
+      '{"results":[{"shop":null,"count":1},{"shop":"south","count":2}],"exhaustive":false}',
+    )
+    expect(await text({ ...query, groupLimit: '3' })).not.toContain('exhaustive')
+  })
+
+  test('are never more than the configuration allows', async () => {
+    for (const limit of [{}, { groupLimit: '25' }]) {
+      const body = JSON.parse(
+        await text({ aggregate: 'min(n)', group: 'label', groupSort: 'min_n', ...limit }, 'day_of'),
+      )
+      expect(body).toEqual({
+        results: Array.from({ length: 20 }, (_, index) => ({ label: `day ${index + 1}`, min_n: index + 1 })),
+        exhaustive: false,
+      })
+    }
+  })
+})
+
+describe('whatever is sent', () => {
+  test('is answered or refused, never a fault', async () => {
+    const text = fc.oneof(
+      fc.string({ maxLength: 40 }),
+      fc.constantFrom(
+        'count',
+        'sum(units)',
+        'min(tags),max(at)',
+        'shop',
+        'size,paid',
+        '-count',
+        'id',
+        '3',
+        '"',
+        '%',
+        '\0',
+      ),
+    )
+    const query = fc.dictionary(
+      fc.constantFrom(
+        ...['aggregate', 'group', 'groupSort', 'groupLimit', 'facets', 'disjunctiveFacets'],
+        ...['filter', 'search', 'q', 'maxFacetHits', 'fields', 'sort', 'spreadsheet'],
+      ),
+      text,
+      { maxKeys: 4 },
+    )
+    const path = fc.constantFrom('sale', 'sale/facets/shop/search', 'sale/export.csv', 'sale/export.ndjson')
+    await fc.assert(
+      fc.asyncProperty(path, query, async (table, parameters) => {
+        const { status, text: body } = await get(table, parameters)
+        expect([200, 400], body).toContain(status)
+      }),
+      { numRuns: 150 },
+    )
+    expect(faultsOf(app)).toEqual([])
+  })
+})
+
+describe('an aggregate that is refused', () => {
+  const invalid = 'invalid aggregate: '
+
+  test.each([
+    ['median(amount)', `${invalid}unknown aggregate function: "median"`],
+    ['Sum(amount)', `${invalid}unknown aggregate function: "Sum"`],
+    ['sum', `${invalid}sum requires a column: sum(column)`],
+    ['sum()', `${invalid}sum requires a column: sum(column)`],
+    ['count_distinct', `${invalid}count_distinct requires a column: count_distinct(column)`],
+    ['sum(shop)', `${invalid}sum requires a numeric column, but "shop" has type "text"`],
+    ['avg(at)', `${invalid}avg requires a numeric column, but "at" has type "timestamp with time zone"`],
+    ['min(raw)', `${invalid}min requires a column with an order, but "raw" has type "json"`],
+    [
+      'count_distinct(spot)',
+      `${invalid}count_distinct requires a column with an order, but "spot" has type "point"`,
+    ],
+    ['bbox(spot)', `${invalid}bbox requires a spatial column, but "spot" has type "point"`],
+    ['centroid(id)', `${invalid}centroid requires a spatial column, but "id" has type "integer"`],
+    ['x'.repeat(1001), `${invalid}expected at most 1000 characters`],
+    ...[
+      '',
+      ' ',
+      ',',
+      'count,',
+      'count(',
+      'count)',
+      'count(a',
+      'sum(a b',
+      'sum(a)b',
+      'sum("a)',
+      'sum(a))',
+      '(a)',
+    ].map((text): [string, string] => [
+      text,
+      `${invalid}expected functions such as count or sum(column), separated by commas, at position ${text === 'count,' ? 6 : 0}`,
+    ]),
+  ])('%s', async (aggregate, message) => {
+    await expectError({ aggregate }, message)
+  })
+
+  test('names unknown columns', async () => {
+    const of = 'invalid aggregate: unknown column'
+    await expectError(
+      { aggregate: 'sum(nope)' },
+      `${of} "nope" in aggregate parameter`,
+      'unknown_aggregate_column',
+    )
+    await expectError(
+      { aggregate: 'sum(a b)' },
+      `${of} "a b" in aggregate parameter`,
+      'unknown_aggregate_column',
+    )
+    await expectError(
+      { aggregate: 'count', group: 'shop,nope' },
+      'invalid group: unknown column "nope" in group parameter',
+      'unknown_group_column',
+    )
+  })
+
+  test.each([
+    ['group', 'shop', 'group parameter requires aggregate parameter'],
+    ['groupSort', 'count', 'groupSort parameter requires aggregate parameter'],
+    ['groupLimit', '3', 'groupLimit parameter requires aggregate parameter'],
+  ])('%s alone', async (name, value, message) => {
+    await expectError({ [name]: value, filter: 'nope' }, message, 'invalid_parameter')
+  })
+
+  test.each(['page', 'perPage', 'sort', 'fields', 'expand', 'cursor', 'skipTotal', 'total'])(
+    'with %s',
+    async (name) => {
+      const message = `aggregate cannot be combined with ${name}`
+      await expectError({ aggregate: 'count', [name]: '1' }, message, 'invalid_parameter')
+    },
+  )
+
+  test.each(['facets', 'disjunctiveFacets'])('with %s', async (name) => {
+    const message = `unsupported parameter "${name}"`
+    await expectError({ aggregate: 'count', [name]: 'shop' }, message, 'unsupported_parameter')
+  })
+
+  test.each(['groupSort', 'groupLimit'])('with %s and no group', async (name) => {
+    const message = `${name} parameter requires group parameter`
+    await expectError({ aggregate: 'count', [name]: '1' }, message, 'invalid_parameter')
+  })
+
+  test.each([
+    [{ groupLimit: '0' }, 'groupLimit: expected an integer from 1'],
+    [{ groupLimit: '-1' }, 'groupLimit: expected an integer from 1'],
+    [{ groupLimit: '1.5' }, 'groupLimit: expected an integer from 1'],
+    [{ groupLimit: '9'.repeat(30) }, 'groupLimit: expected an integer from 1'],
+    [{ groupSort: 'amount' }, 'groupSort: unknown key "amount"; expected shop, count'],
+    [{ groupSort: 'count,' }, 'groupSort: expected a name after the last comma'],
+    [{ group: 'shop,' }, 'group: expected a name after the last comma'],
+  ])('with %j', async (parameters, message) => {
+    await expectError({ aggregate: 'count', group: 'shop', ...parameters }, message, 'invalid_parameter')
+  })
+
+  test('would group by what has no order', async () => {
+    const unsupported = (name: string, type: string) =>
+      `invalid group: unsupported group column "${name}" with type "${type}"`
+    await expectError({ aggregate: 'count', group: 'raw' }, unsupported('raw', 'json'), 'invalid_group')
+    await expectError({ aggregate: 'count', group: 'spot' }, unsupported('spot', 'point'), 'invalid_group')
+    const columns = Array.from({ length: 11 }, (_, index) => `c${index}`).join()
+    await expectError(
+      { aggregate: 'count', group: columns },
+      'invalid group: expected at most 10 columns',
+      'invalid_group',
+    )
+  })
+
+  test('would name two values alike', async () => {
+    const twice = (name: string) => `invalid aggregate: two values of a result would be named "${name}"`
+    await expectError({ aggregate: 'count', group: 'count' }, twice('count'), 'invalid_aggregate', 'clash')
+    await expectError(
+      { aggregate: 'count(distinct_x),count_distinct(x)' },
+      twice('count_distinct_x'),
+      'invalid_aggregate',
+      'clash',
+    )
+  })
+
+  test('by the configuration', async () => {
+    await using closed = await createTestApp({
+      database: app.database,
+      config: { 'api.aggregate_enabled': 'false' },
+    })
+    const response = await closed.request('GET', '/api/collections/sale?aggregate=count', { token })
+    expect(envelope(response)).toEqual({
+      code: 403,
+      error: 'aggregate_disabled',
+      message: 'aggregate queries are disabled',
+    })
+    expect((await closed.request('GET', '/api/collections/sale', { token })).status).toBe(200)
+  })
+})

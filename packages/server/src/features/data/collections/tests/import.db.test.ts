@@ -1,0 +1,618 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { faultsOf } from '../../../../../test/faults.ts'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+
+let app: TestApp
+/** A second node on the same database, with small limits. */
+let small: TestApp
+const token = userToken({ sub: alice })
+
+const tables = `
+create type mood as enum ('calm', 'loud');
+create table track (
+  id int primary key,
+  name varchar(10) not null,
+  price numeric(20, 2) not null default 0.99,
+  rating int check (rating between 1 and 5),
+  added_on date default '2026-01-02',
+  tags text[],
+  doc jsonb,
+  mood mood,
+  raw bytea,
+  label text,
+  upper_name text generated always as (upper(name)) stored
+);
+create table numbered (id bigint generated always as identity primary key, name text unique);
+create table loose (name text);
+create table mine (
+  id int primary key,
+  owner_id uuid not null default nullif(current_setting('basalt.user_id', true), '')::uuid,
+  body text
+);
+alter table mine enable row level security;
+create policy own on mine
+  using (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid)
+  with check (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid);
+create table quota (id int primary key, owner_id text default current_setting('basalt.user_id', true));
+alter table quota enable row level security;
+create policy readers on quota for select using (true);
+create function quota_count() returns bigint language sql stable security definer as 'select count(*) from quota';
+create policy three_rows on quota for insert with check (quota_count() < 3);
+create table parted (id int, day date, note text, primary key (id, day)) partition by range (day);
+create table parted_2026 partition of parted for values from ('2026-01-01') to ('2027-01-01');
+create table closed (id int primary key);
+create table readable (id int primary key, name text);
+create view track_names as select id, name from track;
+create table node (id int primary key, parent_id int references node deferrable initially deferred);
+create table guarded (id int primary key, name text);
+create function guard() returns trigger language plpgsql as $$
+begin
+  if new.name = 'bad' then raise exception 'no % here', new.name; end if;
+  if new.name = 'broken' then perform 1 / 0; end if;
+  if new.name = 'dropped' then return null; end if;
+  return new;
+end $$;
+create trigger guard before insert or update on guarded for each row execute function guard();
+`
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: tables })
+  small = await createTestApp({
+    database: app.database,
+    config: { 'api.import_max_size_mb': '1', 'api.import_max_rows': '3', 'server.body_limit': '1024' },
+  })
+  await app.sql(`
+    revoke all on closed from basalt_authenticated;
+    revoke insert, update, delete on readable from basalt_authenticated`)
+})
+beforeEach(() =>
+  app.sql('truncate track, numbered, loose, mine, quota, parted, readable, node, guarded restart identity'),
+)
+afterAll(async () => {
+  await small[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+const csv = { 'content-type': 'text/csv' }
+const ndjson = { 'content-type': 'application/x-ndjson; charset=utf-8' }
+
+function post(path: string, body: unknown, headers: Record<string, string> = {}, as = token, node = app) {
+  return node.request('POST', `/api/collections/${path}`, { token: as, body, headers })
+}
+
+async function imported(path: string, body: unknown, headers: Record<string, string> = {}, as = token) {
+  const response = await post(path, body, headers, as)
+  if (response.status !== 200) throw new Error(`${response.status} ${response.text}`)
+  return response.json
+}
+
+const rowsOf = async (table: string) =>
+  (await app.sql<{ r: unknown }>(`select to_jsonb(t) as r from ${table} t order by 1`)).map(({ r }) => r)
+
+const all = (count: number) => ({ processed: count, inserted: count, updated: 0, skipped: 0, failed: 0 })
+
+describe('import › CSV', () => {
+  test('converts values as a create does, and keeps defaults of columns that are not there', async () => {
+    const text = [
+      '\ufeffid,name,price,tags,doc,mood,raw,label',
+      '1,"a, ""b""",12345678901234567.89,"{x,""y z""}","{""n"": 12345678901234567890, ""s"": ""\\n""}",calm,\\x4869,"two',
+      'lines"',
+      '2,b,1,"[""p"",null]",,,,',
+      '',
+      '3,c,1,,"null","loud",,""',
+    ].join('\r\n')
+    expect(await imported('track/import', text, csv)).toEqual(all(3))
+    expect(await rowsOf('track')).toEqual([
+      {
+        id: 1,
+        name: 'a, "b"',
+        price: expect.anything(),
+        rating: null,
+        added_on: '2026-01-02',
+        tags: ['x', 'y z'],
+        doc: { n: expect.anything(), s: '\n' },
+        mood: 'calm',
+        raw: '\\x4869',
+        label: 'two\r\nlines',
+        upper_name: 'A, "B"',
+      },
+      expect.objectContaining({ id: 2, tags: ['p', null], doc: null, mood: null, raw: null, label: null }),
+      expect.objectContaining({ id: 3, tags: null, doc: null, mood: 'loud', label: '' }),
+    ])
+    expect(await app.sql('select price::text, doc::text from track where id = 1')).toEqual([
+      { price: '12345678901234567.89', doc: '{"n": 12345678901234567890, "s": "\\n"}' },
+    ])
+  })
+
+  test('passes over generated columns and names that are not columns but come with records', async () => {
+    expect(await imported('track/import', 'id,upper_name,_distance,expand,name\n1,x,2,3,n\n', csv)).toEqual(
+      all(1),
+    )
+    expect(await rowsOf('track')).toEqual([expect.objectContaining({ id: 1, name: 'n', upper_name: 'N' })])
+  })
+
+  test.each([
+    ['id,nmae\n1,x', 'CSV header: unknown column "nmae"; did you mean name?'],
+    ['id,name,id\n1,x,2', 'CSV header: column "id" is named twice'],
+    ['id,,name\n1,2,3', 'CSV header: field 2 has no name'],
+    ['upper_name\nx', 'CSV header: no column that can be written'],
+    ['i"d\n1', 'CSV header: a quote in a field that does not begin with one'],
+    ['\n\n', 'CSV header: expected the names of columns'],
+  ])('refuses the header of %j', async (text, message) => {
+    const response = await post('track/import?mode=partial', text, csv)
+    expect([response.status, envelope(response)]).toEqual([
+      400,
+      { code: 400, message, error: 'import_header' },
+    ])
+    expect(await rowsOf('track')).toEqual([])
+  })
+
+  test('of a header alone imports nothing', async () => {
+    expect(await imported('track/import', 'id,name', csv)).toEqual(all(0))
+  })
+
+  test('in partial mode reports every bad row by its number and imports the others', async () => {
+    const text = `id,name,rating,tags,doc,mood,label
+1,one,1,,,,
+x,two,1,,,,
+3,three,9,,,,
+4,,1,,,,
+5,five,1,"{",,,
+6,six,1,,{,,
+7,seven,1,,,sad,
+8,eight
+9,ni"ne,1,,,,
+10,far too long,1,,,,
+1,again,1,,,,
+12,twelve,5,,,loud,
+13,thirteen,1,,,,"open
+`
+    expect(await imported('track/import?mode=partial', text, csv)).toEqual({
+      processed: 13,
+      inserted: 2,
+      updated: 0,
+      skipped: 0,
+      failed: 11,
+      errors: [
+        {
+          row: 2,
+          message: 'id: invalid integer value "x" — expected a whole number, e.g. 42',
+        },
+        { row: 3, message: expect.stringMatching(/^check constraint violation \(track_rating_check: .*\)$/) },
+        { row: 4, message: expect.stringMatching(/^missing required value \(name: .*\)$/) },
+        { row: 5, message: 'tags: invalid value: malformed array literal: "{"' },
+        { row: 6, message: 'doc: expected valid JSON' },
+        { row: 7, message: 'mood: invalid value: invalid input value for enum mood: "sad"' },
+        { row: 8, message: 'expected 7 fields, got 2' },
+        { row: 9, message: 'a quote in a field that does not begin with one' },
+        { row: 10, message: 'name: invalid value: value too long for type character varying(10)' },
+        { row: 11, message: 'unique constraint violation (track_pkey: Key (id)=(1) already exists.)' },
+        { row: 13, message: 'a quoted field that is not closed' },
+      ],
+    })
+    expect((await rowsOf('track')).map((row) => (row as { id: number }).id)).toEqual([1, 12])
+  })
+
+  test('in full mode answers 409 with what is wrong, and changes nothing', async () => {
+    const response = await post('track/import', 'id,name,rating\n1,a,1\n2,b,7\nx,c,1\n4,d\n', csv)
+    expect([response.status, envelope(response)]).toEqual([
+      409,
+      {
+        code: 409,
+        message: '3 rows were refused and nothing was imported',
+        error: 'import_failed',
+        processed: 4,
+        inserted: 0,
+        updated: 0,
+        skipped: 0,
+        failed: 3,
+        errors: [
+          { row: 2, message: expect.stringContaining('track_rating_check') },
+          { row: 3, message: expect.stringContaining('id: invalid integer value "x"') },
+          { row: 4, message: 'expected 3 fields, got 2' },
+        ],
+      },
+    ])
+    expect(await rowsOf('track')).toEqual([])
+  })
+
+  test('counts all faults and lists the first hundred', async () => {
+    const text = `id,name\n${Array.from({ length: 1234 }, (_, index) => (index % 3 === 0 ? `${index},ok` : 'x,no')).join('\n')}`
+    const result = await imported('track/import?mode=partial', text, csv)
+    expect(result).toMatchObject({ processed: 1234, inserted: 412, failed: 822 })
+    expect(result.errors).toHaveLength(100)
+    expect(await app.sql('select count(*)::int as n from track')).toEqual([{ n: 412 }])
+  })
+})
+
+describe('import › JSON', () => {
+  test('keeps digits, and takes rows with different columns', async () => {
+    const rows = `[{"id": 1, "name": "a", "price": 12345678901234567.89},
+      {"id": 2, "name": "b", "label": null, "expand": {}, "_x": 1}, {"name": "c", "id": 3, "doc": "text", "tags": ["\\\\", "\\t"]}]`
+    expect(await imported('track/import', rows)).toEqual(all(3))
+    expect(await app.sql('select id, price::text, doc, tags from track order by id')).toEqual([
+      { id: 1, price: '12345678901234567.89', doc: null, tags: null },
+      { id: 2, price: '0.99', doc: null, tags: null },
+      { id: 3, price: '0.99', doc: 'text', tags: ['\\', '\t'] },
+    ])
+  })
+
+  test('takes an object per line as NDJSON', async () => {
+    const lines = '{"id":1,"name":"a"}\r\n\n{"id":2\n[]\n{"id":3,"name":"c"}'
+    expect(await imported('track/import?mode=partial', lines, ndjson)).toEqual({
+      ...{ processed: 4, inserted: 2, updated: 0, skipped: 0, failed: 2 },
+      errors: [
+        { row: 2, message: 'invalid JSON' },
+        { row: 3, message: 'expected an object' },
+      ],
+    })
+  })
+
+  test('reports rows that are none, by their number', async () => {
+    const rows = [
+      1,
+      null,
+      {},
+      { id: 4, nmae: 'x' },
+      { id: 5, name: { a: 1 } },
+      { id: 6, name: 'ok' },
+      { id: 7, name: '\u0000' },
+    ]
+    expect(await imported('track/import?mode=partial', rows)).toEqual({
+      ...{ processed: 7, inserted: 1, updated: 0, skipped: 0, failed: 6 },
+      errors: [
+        { row: 1, message: 'expected an object' },
+        { row: 2, message: 'expected an object' },
+        { row: 3, message: 'no column that can be written' },
+        { row: 4, message: 'unknown column "nmae"; did you mean name?' },
+        { row: 5, message: 'name: expected a text, not an object' },
+        { row: 7, message: 'invalid value: unsupported Unicode escape sequence' },
+      ],
+    })
+  })
+
+  test.each([
+    '{}',
+    '[{"id":1,"name":"a"}',
+    '[{"id":1,"name":"a"},]',
+    '[{"id":1 "name":2}]',
+    '[1] x',
+    '"a"',
+    '[1]]',
+    '[',
+  ])('refuses the body %s as a whole', async (body) => {
+    const response = await post('track/import?mode=partial', body)
+    expect([response.status, envelope(response)]).toEqual([
+      400,
+      { code: 400, message: 'invalid JSON body: expected an array of objects', error: 'body_not_array' },
+    ])
+    expect(await rowsOf('track')).toEqual([])
+  })
+
+  test('of an empty array imports nothing', async () => {
+    expect(await imported('track/import', ' [ ] ')).toEqual(all(0))
+  })
+})
+
+describe('import › conflicts', () => {
+  const rows = [
+    { id: 1, name: 'new 1' },
+    { id: 2, name: 'new 2' },
+    { id: 2, name: 'newer 2' },
+  ]
+  beforeEach(() => app.sql(`insert into track (id, name, rating) values (1, 'old 1', 5)`))
+  const names = () => app.sql('select id, name, rating from track order by id')
+
+  test('without on_conflict are refused', async () => {
+    expect(await imported('track/import?mode=partial', rows)).toMatchObject({ inserted: 1, failed: 2 })
+    expect(await names()).toEqual([
+      { id: 1, name: 'old 1', rating: 5 },
+      { id: 2, name: 'new 2', rating: null },
+    ])
+  })
+
+  test('with skip leave the record that exists', async () => {
+    expect(await imported('track/import?on_conflict=skip', rows)).toEqual({
+      ...all(3),
+      inserted: 1,
+      skipped: 2,
+    })
+    expect(await names()).toEqual([
+      { id: 1, name: 'old 1', rating: 5 },
+      { id: 2, name: 'new 2', rating: null },
+    ])
+  })
+
+  test('with update change the columns that are given, the last row of a key at the end', async () => {
+    expect(await imported('track/import?on_conflict=update', rows)).toEqual({
+      ...all(3),
+      inserted: 1,
+      updated: 2,
+    })
+    expect(await names()).toEqual([
+      { id: 1, name: 'new 1', rating: 5 },
+      { id: 2, name: 'newer 2', rating: null },
+    ])
+  })
+
+  test('with update keep the order of rows with different columns', async () => {
+    const mixed = [
+      { id: 2, name: 'a' },
+      { id: 2, name: 'b', rating: 1 },
+      { id: 2, name: 'c' },
+    ]
+    expect(await imported('track/import?on_conflict=update', mixed)).toEqual({
+      ...all(3),
+      inserted: 1,
+      updated: 2,
+    })
+    expect(await names()).toContainEqual({ id: 2, name: 'c', rating: 1 })
+  })
+
+  test('are those of the primary key: others are refused', async () => {
+    await app.sql(`insert into numbered (name) values ('a')`)
+    const result = await imported('numbered/import?mode=partial&on_conflict=skip', [
+      { id: 7, name: 'a' },
+      { id: 1, name: 'b' },
+    ])
+    expect(result).toMatchObject({ inserted: 0, skipped: 1, failed: 1, errors: [{ row: 1 }] })
+  })
+
+  test('work on partitioned tables and composite keys', async () => {
+    const text = 'day,id,note\n2026-01-01,1,a\n2026-01-01,2,b\n2025-01-01,1,c\n'
+    expect(await imported('parted/import?mode=partial&on_conflict=update', text, csv)).toMatchObject({
+      inserted: 2,
+      failed: 1,
+    })
+    expect(
+      await imported('parted/import?on_conflict=update', text.replaceAll('2025', '2026'), csv),
+    ).toMatchObject({ updated: 3 })
+  })
+
+  test('of identity columns take the values that are given, as COPY does', async () => {
+    expect(await imported('numbered/import', 'id,name\n5,a\n6,b\n', csv)).toEqual(all(2))
+    expect(await imported('numbered/import?on_conflict=update', 'id,name\n5,c\n', csv)).toEqual({
+      ...all(1),
+      inserted: 0,
+      updated: 1,
+    })
+    expect(await imported('numbered/import', [{ name: 'd' }])).toEqual(all(1))
+    expect(await app.sql('select id::int, name from numbered order by id')).toEqual([
+      { id: 1, name: 'd' },
+      { id: 5, name: 'c' },
+      { id: 6, name: 'b' },
+    ])
+  })
+
+  test('of twenty imports at once on two nodes leave each key once', async () => {
+    const text = `id,name\n${Array.from({ length: 300 }, (_, id) => `${id + 10},n`).join('\n')}`
+    const reversed = `id,name\n${Array.from({ length: 300 }, (_, id) => `${309 - id},m`).join('\n')}`
+    const big = await createTestApp({ database: app.database })
+    try {
+      const results = await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          post(
+            'track/import?on_conflict=update',
+            index % 2 === 0 ? text : reversed,
+            csv,
+            token,
+            index % 3 === 0 ? big : app,
+          ),
+        ),
+      )
+      expect([...new Set(results.map(({ status }) => status))]).toEqual([200])
+      const sum = (key: string) => results.reduce((total, { json }) => total + json[key], 0)
+      expect([sum('inserted'), sum('updated')]).toEqual([300, 5700])
+      expect(await app.sql('select count(*)::int as n from track')).toEqual([{ n: 301 }])
+    } finally {
+      await big[Symbol.asyncDispose]()
+    }
+  })
+})
+
+describe('import › dry run', () => {
+  test('answers what would happen, and changes nothing', async () => {
+    await app.sql(`insert into track (id, name) values (1, 'old')`)
+    const text = 'id,name\n1,a\n2,b\nx,c\n'
+    expect(await imported('track/import?mode=partial&on_conflict=update&dryRun=true', text, csv)).toEqual({
+      ...{ processed: 3, inserted: 1, updated: 1, skipped: 0, failed: 1, dryRun: true },
+      errors: [{ row: 3, message: expect.stringContaining('id: ') }],
+    })
+    expect((await post('track/import?dryRun=true', text, csv)).status).toBe(409)
+    expect(await app.sql('select id, name from track')).toEqual([{ id: 1, name: 'old' }])
+  })
+})
+
+describe('import › row-level security', () => {
+  test('refuses rows that a policy refuses, one by one', async () => {
+    const text = `id,owner_id,body\n1,${alice},a\n2,${bob},b\n`
+    expect(await imported('mine/import?mode=partial', text, csv)).toEqual({
+      ...{ processed: 2, inserted: 1, updated: 0, skipped: 0, failed: 1 },
+      errors: [{ row: 2, message: 'insufficient permissions' }],
+    })
+    expect(await rowsOf('mine')).toEqual([{ id: 1, owner_id: alice, body: 'a' }])
+  })
+
+  test('neither shows nor changes a hidden record through a conflict', async () => {
+    await app.sql(`insert into mine values (1, '${bob}', 'hers')`)
+    const rows = [
+      { id: 1, body: 'x' },
+      { id: 2, body: 'y' },
+    ]
+    const updating = await imported('mine/import?mode=partial&on_conflict=update', rows)
+    expect(updating).toEqual({
+      ...{ processed: 2, inserted: 1, updated: 0, skipped: 0, failed: 1 },
+      errors: [{ row: 1, message: 'insufficient permissions' }],
+    })
+    expect(await imported('mine/import?on_conflict=skip', rows)).toEqual({
+      ...all(2),
+      inserted: 0,
+      skipped: 2,
+    })
+    expect(await imported('mine/import?mode=partial', rows.slice(0, 1))).toMatchObject({
+      errors: [{ row: 1, message: expect.stringMatching(/^unique constraint violation/) }],
+    })
+    expect(await rowsOf('mine')).toEqual([
+      { id: 1, owner_id: bob, body: 'hers' },
+      { id: 2, owner_id: alice, body: 'y' },
+    ])
+  })
+
+  test('does not let rows of one import past a policy that counts them', async () => {
+    const result = await imported(
+      'quota/import?mode=partial',
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
+    )
+    expect(result).toMatchObject({ inserted: 3, failed: 2 })
+    expect(await app.sql('select count(*)::int as n from quota')).toEqual([{ n: 3 }])
+  })
+
+  test('does not hold for administrators', async () => {
+    const text = `id,owner_id\n1,${alice}\n2,${bob}\n`
+    expect(await imported('mine/import', text, csv, await app.adminToken())).toEqual(all(2))
+  })
+
+  test.each(['closed', 'readable'])(
+    'answers 403 for the table %s, which callers may not write',
+    async (table) => {
+      const response = await post(`${table}/import?mode=partial`, [{ id: 1 }])
+      expect([response.status, envelope(response)]).toEqual([
+        403,
+        { code: 403, message: 'insufficient permissions', error: 'insufficient_permissions' },
+      ])
+    },
+  )
+})
+
+describe('import › triggers and constraints', () => {
+  test('names the rows that a trigger refuses, and counts what it drops as skipped', async () => {
+    const rows = ['fine', 'bad', 'dropped'].map((name, id) => ({ id, name }))
+    expect(await imported('guarded/import?mode=partial', rows)).toEqual({
+      ...{ processed: 3, inserted: 1, updated: 0, skipped: 1, failed: 1 },
+      errors: [{ row: 2, message: 'no bad here' }],
+    })
+  })
+
+  test('answers 500 when a trigger is broken, and changes nothing', async () => {
+    const response = await post('guarded/import?mode=partial', [
+      { id: 1, name: 'fine' },
+      { id: 2, name: 'broken' },
+    ])
+    expect([response.status, response.json.error]).toEqual([500, 'database_definition_error'])
+    expect(await rowsOf('guarded')).toEqual([])
+  })
+
+  test('checks deferred constraints for all rows together', async () => {
+    expect(await imported('node/import', 'id,parent_id\n1,2\n2,\n', csv)).toEqual(all(2))
+    const response = await post('node/import?mode=partial', 'id,parent_id\n3,99\n', csv)
+    expect([response.status, response.json.error]).toEqual([400, 'foreign_key_violation'])
+    expect((await post('node/import?dryRun=true', 'id,parent_id\n3,99\n', csv)).status).toBe(400)
+  })
+})
+
+describe('import › refusals', () => {
+  test.each([
+    ['nothing/import', [], 404, 'collection_not_found', 'collection not found: nothing'],
+    ['track_names/import', [], 405, 'write_not_allowed', 'write operations not allowed on view'],
+    ['loose/import?on_conflict=skip', [], 400, 'no_primary_key', 'table has no primary key'],
+    ['track/import?mode=half', [], 400, 'invalid_parameter', 'mode: expected "full" or "partial"'],
+    ['track/import?on_conflict=', [], 400, 'invalid_parameter', 'on_conflict: expected "skip" or "update"'],
+    ['track/import?dryRun=1', [], 400, 'invalid_parameter', 'dryRun: expected "true" or "false"'],
+    [
+      'track/import?onconflict=skip',
+      [],
+      400,
+      'unknown_parameter',
+      'unknown parameter "onconflict"; did you mean on_conflict?',
+    ],
+    [
+      'track/import?mode=full&mode=full',
+      [],
+      400,
+      'invalid_parameter',
+      'parameter "mode" is given more than once',
+    ],
+    ['track/import', '', 400, 'empty_body', 'empty request body'],
+  ])('%s', async (path, body, status, error, message) => {
+    const response = await post(path, body)
+    expect([response.status, envelope(response)]).toEqual([status, { code: status, message, error }])
+  })
+
+  test('takes a table without a primary key when nothing depends on it', async () => {
+    expect(await imported('loose/import', 'name\na\na\n', csv)).toEqual(all(2))
+  })
+
+  test('of content types and encodings', async () => {
+    const type = await post('track/import', 'x', { 'content-type': 'application/xml' })
+    expect([type.status, envelope(type)]).toEqual([
+      415,
+      {
+        code: 415,
+        message: 'the content type must be text/csv, application/json or application/x-ndjson',
+        error: 'import_media_type',
+      },
+    ])
+    const coding = await post('track/import', 'x', { ...csv, 'content-encoding': 'gzip' })
+    expect([coding.status, coding.json.error]).toEqual([415, 'unsupported_content_encoding'])
+    const bytes = await fetch(`${app.url}/api/collections/track/import`, {
+      method: 'POST',
+      headers: { ...csv, authorization: `Bearer ${token}` },
+      body: Buffer.from([0x69, 0x64, 0x0a, 0xff, 0xfe]),
+    })
+    expect([bytes.status, await bytes.json()]).toMatchObject([
+      400,
+      { message: 'the body is not valid UTF-8' },
+    ])
+  })
+
+  test('of more rows or bytes than configured, and of a row that is too long', async () => {
+    const many = await post('track/import', 'id,name\n1,a\n2,b\n3,c\n4,d\n', csv, token, small)
+    expect([many.status, envelope(many)]).toEqual([
+      400,
+      { code: 400, message: 'import row limit exceeded (max 3)', error: 'import_row_limit' },
+    ])
+    const large = await post('track/import', `id,name\n1,"${'x'.repeat(1_100_000)}"`, csv, token, small)
+    expect([large.status, envelope(large)]).toEqual([
+      413,
+      { code: 413, message: 'request body too large', error: 'import_too_large' },
+    ])
+    const wide = await post(
+      'track/import?mode=partial',
+      `id,name\n1,"${'x'.repeat(2000)}"\n2,b\n`,
+      csv,
+      token,
+      small,
+    )
+    expect(wide.json).toEqual({
+      ...{ processed: 2, inserted: 1, updated: 0, skipped: 0, failed: 1 },
+      errors: [{ row: 1, message: 'more than 1024 characters' }],
+    })
+  })
+
+  test('of more different sets of columns than statements it would send', async () => {
+    const names = ['price', 'rating', 'added_on', 'tags', 'doc', 'mood', 'raw', 'label']
+    const rows = Array.from({ length: 201 }, (_, bits) => ({
+      id: bits,
+      name: 'n',
+      ...Object.fromEntries(names.filter((_name, index) => bits & (1 << index)).map((name) => [name, null])),
+    }))
+    const response = await post('track/import', rows)
+    expect([response.status, response.json.message]).toEqual([
+      400,
+      'the rows have more than 200 different sets of columns',
+    ])
+  })
+})
+
+test('import › leaves no connection and no fault behind', async () => {
+  await expect
+    .poll(() =>
+      app.sql(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+      ),
+    )
+    .toEqual([{ n: 0 }])
+  // The broken trigger above is one of the operator.
+  expect(faultsOf(app).filter((line) => !line.includes('guarded'))).toEqual([])
+})

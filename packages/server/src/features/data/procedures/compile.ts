@@ -1,0 +1,126 @@
+import type { FunctionResult } from '../../../database/catalog/model.ts'
+import { leaveChanges } from '../../../database/change-log.ts'
+import { Slot, type Sql, sql } from '../../../database/sql.ts'
+import {
+  compileBodyTypes,
+  compileBodyValue,
+  compileConditions,
+  compileJsonValue,
+  compileSelectList,
+  type ListPlan,
+  planWholeRecord,
+} from '../collections/index.ts'
+import type { Notification } from './notification.ts'
+import type { Target } from './resolve.ts'
+import { columnsOf, relationOfResult } from './result.ts'
+
+/** Slot of the statements below: the arguments as JSON. */
+export const argumentsSlot = 'arguments'
+
+const json = sql`${new Slot(argumentsSlot)}::json`
+/** Alias of the rows that a set consists of. */
+const row = 't'
+const rowsAsJson = sql`coalesce(json_agg(r.*), '[]')`
+
+function leaveRows(notification: Notification | undefined, rows: Sql): Sql {
+  if (notification === undefined) return sql.empty
+  return sql`, ${leaveChanges(notification.relation, notification.action, rows)}`
+}
+
+/** One row: the result as JSON; nothing of a function that returns nothing. */
+export function compileSingle(target: Target, notification: Notification | undefined): Sql {
+  const { result } = target.called
+  const value = sql`s.v`
+  // The subquery stays one: its value is named several times, and a function is called once.
+  const call = sql`select ${compileCall(target)} as v ${compileSource(target)} offset 0`
+  if (result.kind === 'void') return sql`select from (${call}) s`
+  const shown = compileResult(result, value)
+  if (notification === undefined) return sql`select ${shown} from (${call}) s`
+  const rows = sql`case when r.v is null then '[]' else json_build_array(r.v) end`
+  return sql`
+    select r.v ${leaveRows(notification, rows)}
+    from (select ${shown} as v from (${call}) s offset 0) r`
+}
+
+/** One row: a JSON array. */
+export function compileSet(target: Target, notification: Notification | undefined): Sql {
+  const plan = planWholeRecord(relationOfResult(target.called), 'unrestricted')
+  return sql`
+    select ${rowsAsJson} ${leaveRows(notification, rowsAsJson)}
+    from (select ${compileSelectList(plan, row)} ${compileRows(target)}) r`
+}
+
+/** One row: the page as a JSON array, and with it the number of all rows that match, unless it is not wanted. */
+export function compilePage(
+  target: Target,
+  { record, rows, order, perPage, paging }: ListPlan,
+  notification: Notification | undefined,
+): Sql {
+  const where = sql`where ${compileConditions(rows, row)}`
+  const terms = order.map(({ name, descending }) =>
+    descending ? sql`${sql.id(row, name)} desc` : sql.id(row, name),
+  )
+  const page = paging.kind === 'offset' ? paging.page : 1
+  const counts = paging.kind === 'offset' && paging.total !== 'none'
+  return sql`
+    with called as (select ${sql.id(row)}.* ${compileRows(target)})
+    select ${rowsAsJson}, ${counts ? sql`(select count(*) from called ${sql.id(row)} ${where})` : sql`null`}
+      ${leaveRows(notification, rowsAsJson)}
+    from (
+      select ${compileSelectList(record, row)}
+      from (
+        select ${sql.id(row)}.* from called ${sql.id(row)} ${where}
+        ${terms.length === 0 ? sql.empty : sql`order by ${sql.join(terms)}`}
+        limit ${sql.integer(perPage)} offset ${String((page - 1) * perPage)}
+      ) ${sql.id(row)}
+    ) r`
+}
+
+/** `from … t (columns)`, where `t` are the rows of a set. */
+function compileRows(target: Target): Sql {
+  const names = columnsOf(target.called).map(({ name }) => sql.id(name))
+  const rows = sql`lateral ${compileCall(target)} as ${sql.id(row)} (${sql.join(names)})`
+  return target.passed.length === 0 ? sql`from ${rows}` : sql`${compileSource(target)} cross join ${rows}`
+}
+
+/** Where the arguments come from. */
+function compileSource({ passed }: Target): Sql {
+  return passed.length === 0
+    ? sql.empty
+    : sql`from json_to_record(${json}) as b (${compileBodyTypes(passed)})`
+}
+
+/** The call by names: what is absent takes its default. */
+function compileCall({ called, passed, takesBody }: Target): Sql {
+  const name = sql`${sql.version(called.version)}${sql.id(called.schema, called.name)}`
+  const [first] = called.parameters
+  if (takesBody && first !== undefined) return sql`${name}(${json}::${sql.type(first.type.name)})`
+  const values = called.parameters.flatMap((parameter) => {
+    const isPassed = passed.includes(parameter)
+    const type = sql.type(parameter.type.name)
+    if (parameter.isVariadic) {
+      // PostgreSQL, Calling Functions: by name only as an array.
+      const { variadicDefault } = parameter
+      const absent = variadicDefault === undefined ? sql`'{}'` : sql.expression(variadicDefault)
+      const value = isPassed ? compileBodyValue(parameter, 'b') : absent
+      return [sql`variadic ${sql.id(parameter.name)} => ${value}::${type}`]
+    }
+    if (isPassed) return [sql`${sql.id(parameter.name)} => ${compileBodyValue(parameter, 'b')}::${type}`]
+    return parameter.hasDefault ? [] : [sql`${sql.id(parameter.name)} => null::${type}`]
+  })
+  return sql`${name}(${sql.join(values)})`
+}
+
+function compileResult(result: FunctionResult, value: Sql): Sql {
+  const shown =
+    result.kind === 'scalar'
+      ? compileJsonValue(result.type, value, 'v')
+      : result.kind === 'row'
+        ? compileJsonValue(
+            { element: undefined, attributes: result.columns, base: '', spatialSchema: undefined },
+            value,
+            'v',
+          )
+        : undefined
+  return shown ?? sql`to_json(${value})`
+}

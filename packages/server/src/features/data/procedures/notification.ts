@@ -1,0 +1,98 @@
+import type { Catalog, DatabaseFunction, Relation } from '../../../database/catalog/model.ts'
+import {
+  type ChangeAction,
+  captureTriggerPrefix,
+  changedRow,
+  operations,
+  replaceChanges,
+  takeChanges,
+} from '../../../database/change-log.ts'
+import { quoteIdentifier, type Sql, sql } from '../../../database/sql.ts'
+import type { CallerScope } from '../../../database/user-database.ts'
+import {
+  compileSelectList,
+  maySelect,
+  planWholeRecord,
+  privilegesOf,
+  type Reader,
+  relationName,
+} from '../collections/index.ts'
+import { columnsOf, isSet } from './result.ts'
+
+/** What the headers `X-Notify-Table` and `X-Notify-Action` ask for, as sent. */
+export interface NotifyHeaders {
+  readonly table: string | undefined
+  readonly action: string | undefined
+}
+
+/** Events that the call of a function announces: one for each row it returns. */
+export interface Notification {
+  readonly relation: Relation
+  readonly action: ChangeAction
+}
+
+const privileges = { create: 'insert', update: 'update', delete: 'delete' } as const
+
+/**
+ * Undefined for headers that ask for nothing that can be announced: they are ignored. Only a caller who may write the
+ * table so can make its events, and of a function whose rows have the table's primary key.
+ */
+export function findNotification(
+  { relations }: Catalog,
+  called: DatabaseFunction,
+  { scope, reader }: { readonly scope: CallerScope; readonly reader: Reader },
+  { table = '', action = '' }: NotifyHeaders,
+): Notification | undefined {
+  const relation = relations.get(table)
+  if (relation === undefined || !isAction(action)) return undefined
+  // One value alone is no record.
+  if (!isSet(called) && called.result.kind === 'scalar') return undefined
+  if (relation.kind !== 'table' && relation.kind !== 'partitioned_table') return undefined
+  if (scope.kind === 'caller' && scope.grant?.tables?.has(table) === false) return undefined
+  if (reader !== 'unrestricted' && relation.rlsGap !== undefined) return undefined
+  const mayDo = privilegesOf(relation, reader)
+  if (!mayDo[privileges[action]] || !mayDo.select || relation.primaryKey.length === 0) return undefined
+  const isNamed = relation.primaryKey.every(
+    (key) => maySelect(key, reader) && columnsOf(called).some(({ name }) => name === key.name),
+  )
+  return isNamed ? { relation, action } : undefined
+}
+
+function isAction(text: string): text is ChangeAction {
+  return Object.hasOwn(privileges, text)
+}
+
+/**
+ * After the call: replaces the rows that it has left by what the events shall say. That is what the table holds under
+ * their keys and the caller sees there, whatever the function returned: no argument makes an event of a row that does
+ * not exist. Of a delete it is the returned row, where the table has none with its key. Where triggers log the changes of
+ * the table, it is nothing.
+ */
+export function compileNotification({ relation, action }: Notification, reader: Reader): Sql {
+  const { schema, name, primaryKey } = relation
+  const isSame = primaryKey.map((key) => sql`${sql.id('t', key.name)} = ${sql.id('k', key.name)}`)
+  const table = sql`${relationName(relation)} as t`
+  const condition = sql.join(isSame, sql` and `)
+  const current = sql`(select row_to_json(s.*)
+    from (select ${compileSelectList(planWholeRecord(relation, reader), 't')}) s)`
+  const changes =
+    action === 'delete'
+      ? sql`select json_agg(c.change order by c.place) ${returnedRows(relation)}
+          where not exists (select from ${table} where ${condition})`
+      : sql`select json_agg(${action === 'update' ? changedRow(current, sql`null::json`) : current} order by c.place)
+          ${returnedRows(relation)} join ${table} on ${condition}`
+  const qualified = sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)
+  const trigger = sql.literal(`${captureTriggerPrefix}${operations[action].toLowerCase()}`)
+  return replaceChanges(sql`coalesce((
+    select (${changes})
+    where not exists (select from pg_trigger where tgrelid = ${qualified}::regclass and tgname = ${trigger})
+  ), '[]')`)
+}
+
+/** The rows that the call has left, with their keys as `k`. */
+function returnedRows({ primaryKey }: Relation): Sql {
+  const types = primaryKey.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`)
+  return sql`
+    from json_array_elements(${takeChanges}) with ordinality c (change, place)
+    cross join lateral json_to_record(c.change) as k (${sql.join(types)})`
+}

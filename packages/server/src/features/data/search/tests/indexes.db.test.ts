@@ -1,0 +1,477 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { render, sql } from '../../../../database/sql.ts'
+import { compileFrom } from '../../collections/compile/rows.ts'
+import { parseListQuery } from '../../collections/parse/list-query.ts'
+import { planRows } from '../../collections/plan/rows.ts'
+import { plainSearch } from '../../collections/plan/search-vector.ts'
+import { SearchedCollections } from '../searched-collections.ts'
+
+let app: TestApp
+let admin: string
+const token = userToken({ sub: alice })
+
+const setup = `
+create extension pg_trgm;
+create table open (id int primary key, title text, body varchar);
+insert into open select n, 'title ' || n, 'body word' || n % 100 from generate_series(1, 2000) n;
+create table own (id int primary key, owner text not null, body text);
+alter table own enable row level security;
+create policy own on own using (owner = current_setting('basalt.user_id', true));
+insert into own select n, case when n % 2 = 0 then '${alice}' else '${bob}' end, 'body word' || n % 100
+  from generate_series(1, 2000) n;
+create table forced (id int primary key, owner text not null, body text);
+alter table forced enable row level security;
+alter table forced force row level security;
+create policy own on forced using (owner = current_setting('basalt.user_id', true));
+insert into forced values (1, '${alice}', 'river'), (2, '${bob}', 'river');
+create table parts (id int, body text, owner text, primary key (id)) partition by range (id);
+create table parts_low partition of parts for values from (0) to (1000);
+create table parts_high (owner text, id int not null, body text);
+alter table parts attach partition parts_high for values from (1000) to (3000);
+alter table parts enable row level security;
+create policy own on parts using (owner = current_setting('basalt.user_id', true));
+insert into parts select n, 'body word' || n % 100, case when n % 2 = 0 then '${alice}' else '${bob}' end
+  from generate_series(1, 2000) n;
+create table narrow (id int primary key, body text, secret text);
+alter table narrow enable row level security;
+create policy everything on narrow using (id > 0);
+insert into narrow values (1, 'river', 'lake'), (2, 'lake', 'river');
+revoke all on narrow from basalt_authenticated;
+grant select (id, body) on narrow to basalt_authenticated;
+create materialized view ready as select * from open;
+create view shown as select * from open;
+create table number (id int primary key);
+create table "Odd ""name" (id int primary key, "Odd ""column" text, "char" char(10));
+insert into "Odd ""name" values (1, 'river', 'bank');
+create table long_named_table_of_sixty_three_characters_abcdefghijklmnopqrstuv (id int primary key, body text);
+`
+
+beforeAll(async () => {
+  app = await createTestApp({ setup })
+  admin = await app.adminToken()
+  await app.sql('analyze')
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+function change(collection: string, action: 'enable' | 'disable', node = app, as = admin) {
+  return node.request('POST', `/api/admin/search/${encodeURIComponent(collection)}/${action}`, { token: as })
+}
+
+async function found(table: string, search: string, more: Record<string, string> = {}, as = token) {
+  const parameters = new URLSearchParams({ search, sort: 'id', perPage: '100', ...more })
+  const response = await app.request('GET', `/api/collections/${encodeURIComponent(table)}?${parameters}`, {
+    token: as,
+  })
+  expect(response.status, response.text).toBe(200)
+  return response.json.items.map(({ id }: { id: number }) => id)
+}
+
+async function indexesOf(table: string) {
+  const rows = await app.sql<{ name: string; is_valid: boolean }>(
+    `select x.relname as name, i.indisvalid as is_valid from pg_index i join pg_class x on x.oid = i.indexrelid
+     where i.indrelid = $1::regclass and x.relname like 'idx\\_basalt%' order by 1`,
+    [table],
+  )
+  return rows
+}
+
+describe('search indexes › enable', () => {
+  test('makes an index of the words and one for typos, and says how large they are', async () => {
+    const response = await change('open', 'enable')
+    expect(response.status, response.text).toBe(200)
+    const [words, trigrams] = (await indexesOf('open')).map(({ name }) => name)
+    expect(words).toMatch(/^idx_basalt_search_public_open_[0-9a-f]{10}$/)
+    expect(trigrams).toMatch(/^idx_basalt_trigram_public_open_[0-9a-f]{10}$/)
+    expect(response.json).toEqual({
+      collection: 'open',
+      isEnabled: true,
+      isIndexed: true,
+      indexes: [
+        { name: words, kind: 'words', state: 'valid', sizeBytes: expect.any(Number), progress: null },
+        { name: trigrams, kind: 'trigrams', state: 'valid', sizeBytes: expect.any(Number), progress: null },
+      ],
+      lastBuild: { at: expect.any(String), durationMs: expect.any(Number), error: null },
+      advice: null,
+      built: [words, trigrams],
+      dropped: [],
+      durationMs: expect.any(Number),
+    })
+    for (const { sizeBytes } of response.json.indexes) expect(sizeBytes).toBeGreaterThan(8192)
+  })
+
+  test('does nothing the second time', async () => {
+    const before = await indexesOf('open')
+    const { json } = await change('open', 'enable')
+    expect(json).toMatchObject({ built: [], dropped: [], isIndexed: true })
+    expect(await indexesOf('open')).toEqual(before)
+  })
+
+  test('leaves an audit row', async () => {
+    await app.sql('delete from basalt.audit')
+    await change('open', 'enable')
+    expect(await app.sql('select actor, action, target from basalt.audit')).toEqual([
+      { actor: 'admin', action: 'search.enable', target: 'open' },
+    ])
+  })
+
+  test.each(['open', 'own', 'parts', 'forced', 'narrow', 'ready'])(
+    'changes nothing in what %s answers',
+    async (table) => {
+      const searches: [string, Record<string, string>][] = [
+        ['word7', {}],
+        ['word7 -body', {}],
+        ['river or word99', {}],
+        ['-word7', { filter: 'id < 20' }],
+        ['the', {}],
+        ['wrod7', { fuzzy: 'true' }],
+        ['rivr', { fuzzy: 'true', typo_threshold: '0.1' }],
+      ]
+      const answers = async (as: string) => {
+        const all: unknown[] = []
+        for (const [search, more] of searches) all.push(await found(table, search, more, as))
+        return all
+      }
+      await change(table, 'disable')
+      const before = [await answers(token), table === 'forced' ? [] : await answers(admin)]
+      const response = await change(table, 'enable')
+      expect(response.status, response.text).toBe(200)
+      expect([await answers(token), table === 'forced' ? [] : await answers(admin)]).toEqual(before)
+    },
+  )
+
+  test('works on odd names', async () => {
+    expect((await change('Odd "name', 'enable')).json).toMatchObject({ isIndexed: true })
+    expect(await found('Odd "name', 'river bank')).toEqual([1])
+    expect(await found('Odd "name', 'rivr', { fuzzy: 'true' })).toEqual([1])
+    const long = 'long_named_table_of_sixty_three_characters_abcdefghijklmnopqrstuv'.slice(0, 63)
+    expect((await change(long, 'enable')).json.indexes).toHaveLength(2)
+  })
+
+  test('serves new partitions', async () => {
+    await change('parts', 'enable')
+    await app.sql('create table parts_top partition of parts for values from (3000) to (4000)')
+    await app.sql(`insert into parts values (3001, 'summit', '${alice}')`)
+    expect(await found('parts', 'summit')).toEqual([3001])
+    expect(
+      await app.sql("select from pg_index i where i.indrelid = 'parts_top'::regclass and i.indisvalid"),
+    ).toHaveLength(3)
+    expect((await indexesOf('parts')).map(({ is_valid }) => is_valid)).toEqual([true, true])
+  })
+
+  test('indexes what callers and what administrators may read apart', async () => {
+    const { json } = await change('narrow', 'enable')
+    expect(json.indexes.map(({ kind }: { kind: string }) => kind).toSorted()).toEqual([
+      'trigrams',
+      'trigrams',
+      'words',
+      'words',
+    ])
+    expect(await found('narrow', 'river')).toEqual([1])
+    expect(await found('narrow', 'river', {}, admin)).toEqual([1, 2])
+  })
+
+  test('builds again what a crash has left invalid', async () => {
+    await change('open', 'enable')
+    const [{ name } = { name: '' }] = await indexesOf('open')
+    await app.sql('update pg_index set indisvalid = false where indexrelid = $1::regclass', [name])
+    const listed = (await app.request('GET', '/api/admin/search', { token: admin })).json.items
+    expect(listed.find((item: { collection: string }) => item.collection === 'open')).toMatchObject({
+      isIndexed: false,
+      advice: 'basalt search enable open',
+      indexes: [{ name, state: 'invalid' }, { state: 'valid' }],
+    })
+    expect((await change('open', 'enable')).json).toMatchObject({ built: [name], isIndexed: true })
+  })
+
+  test('ten times at once, half on another node, builds one', async () => {
+    await change('open', 'disable')
+    await using other = await createTestApp({ database: app.database })
+    const otherAdmin = await other.adminToken()
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        index % 2 === 0 ? change('open', 'enable') : change('open', 'enable', other, otherAdmin),
+      ),
+    )
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status !== 200 && status !== 409)).toEqual([])
+    expect(answers.filter(({ json }) => json.built?.length > 0)).toHaveLength(1)
+    for (const answer of answers.filter(({ status }) => status === 409)) {
+      expect(envelope(answer)).toMatchObject({
+        message: 'another index build is already in progress',
+        error: 'search_index_build_in_progress',
+      })
+    }
+    expect(await indexesOf('open')).toMatchObject([{ is_valid: true }, { is_valid: true }])
+  })
+
+  test.each([
+    ['shown', 'no search index can be made: "shown" is a view'],
+    ['number', 'no search index can be made: table "number" has no text columns to search'],
+  ])('refuses %s', async (table, message) => {
+    const response = await change(table, 'enable')
+    expect(response.status).toBe(400)
+    expect(envelope(response)).toMatchObject({ message, error: 'search_index_unsupported' })
+  })
+
+  test('says why PostgreSQL cannot', async () => {
+    await app.sql(
+      'create table computed (id int primary key, body text, upper text generated always as (upper(body)) virtual)',
+    )
+    const response = await change('computed', 'enable')
+    expect(response.status).toBe(500)
+    expect(envelope(response)).toMatchObject({
+      message: 'failed to create index',
+      error: 'search_index_failed',
+      data: { reason: expect.stringContaining('virtual generated columns') },
+    })
+    const { items } = (await app.request('GET', '/api/admin/search', { token: admin })).json
+    expect(items.find((item: { collection: string }) => item.collection === 'computed')).toMatchObject({
+      isEnabled: true,
+      isIndexed: false,
+      indexes: [],
+      lastBuild: { durationMs: null, error: response.json.data.reason },
+    })
+    expect(await found('computed', 'anything')).toEqual([])
+  })
+})
+
+describe('search indexes › disable', () => {
+  test('drops them, and asks for no advice', async () => {
+    await change('own', 'enable')
+    const names = (await indexesOf('own')).map(({ name }) => name)
+    const { json } = await change('own', 'disable')
+    expect(json).toMatchObject({
+      isEnabled: false,
+      isIndexed: false,
+      indexes: [],
+      advice: null,
+      dropped: names,
+    })
+    expect(await indexesOf('own')).toEqual([])
+  })
+
+  test('drops those of all parts', async () => {
+    await change('parts', 'enable')
+    expect(await indexesOf('parts')).toHaveLength(2)
+    await change('parts', 'disable')
+    expect(await app.sql("select relname from pg_class where relname like 'idx\\_basalt%parts%'")).toEqual([])
+  })
+})
+
+describe('search indexes › settings', () => {
+  test('make new ones, which replace the old ones', async () => {
+    await change('own', 'enable')
+    const [before] = await indexesOf('own')
+    await app.request('PUT', '/api/collections/own/search-settings', {
+      token: admin,
+      body: { attributes: [{ column: 'body', weight: 'high' }] },
+    })
+    await waitFor('the new index', async () => {
+      const now = await indexesOf('own')
+      return now.length === 2 && now[0]?.name !== before?.name && now.every(({ is_valid }) => is_valid)
+    })
+    expect(await found('own', 'word8')).toHaveLength(20)
+    await app.request('PUT', '/api/collections/own/search-settings', { token: admin, body: {} })
+    await waitFor('the first index', async () => (await indexesOf('own'))[0]?.name === before?.name)
+  })
+})
+
+describe('search indexes › are used', () => {
+  /** The plan of the rows of a search, as the server would send it for a caller. */
+  async function plan(table: string, parameters: string): Promise<string> {
+    await app.app.catalog.refresh()
+    const catalog = app.app.catalog.current
+    const relation = catalog.relations.get(table)
+    if (relation === undefined) throw new Error(`no ${table}`)
+    const searches = { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch }
+    const query = parseListQuery(parameters)
+    const rows = planRows({ catalog, reader: 'caller', searches }, relation, query)
+    const { text, values } = render(sql`explain (costs off) select count(*) ${compileFrom(rows, 't')}`)
+    return await explain(text, values)
+  }
+
+  async function explain(text: string, values: readonly unknown[], settings = ''): Promise<string> {
+    const client = new pg.Client({ connectionString: app.database.url })
+    await client.connect()
+    try {
+      await client.query(
+        `begin; set local role basalt_authenticated; set local basalt.user_id = '${alice}'; ${settings}`,
+      )
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(text, [...values])
+      return rows.map((row) => row['QUERY PLAN']).join('\n')
+    } finally {
+      await client.end()
+    }
+  }
+
+  test('by the planner, where no policy comes first', async () => {
+    await change('open', 'enable')
+    const [words] = await indexesOf('open')
+    expect(await plan('open', 'search=word42')).toContain(`Bitmap Index Scan on ${words?.name}`)
+    await change('open', 'disable')
+    expect(await plan('open', 'search=word42')).toContain('Seq Scan on open')
+  })
+
+  test.each([
+    ['own', 'search=word42'],
+    ['own', 'search=wrod42&fuzzy=true'],
+    ['open', 'search=wrod42&fuzzy=true'],
+    ['parts', 'search=word42'],
+  ])('for the places of the rows of %s: %s', async (table, parameters) => {
+    await change(table, 'enable')
+    const lines = await plan(table, parameters)
+    expect(lines).toMatch(/Tid Cond: \(ctid = ANY/i)
+    expect(lines).not.toContain('Seq Scan')
+    await change(table, 'disable')
+    expect(await plan(table, parameters)).toContain('Seq Scan')
+  })
+
+  test.each([
+    ['words', (definition: string) => `(${definition}) @@ to_tsquery('word42')`],
+    ['trigrams', (definition: string) => `(${definition}) % 'word42'`],
+  ])('by the functions that look the places of %s up', async (kind, condition) => {
+    await change('own', 'enable')
+    const index = (await indexesOf('own'))[kind === 'words' ? 0 : 1]?.name ?? ''
+    const [row] = await app.sql<{ definition: string }>(
+      'select pg_get_indexdef($1::regclass, 1, false) as definition',
+      [index],
+    )
+    const text = `explain (costs off) select array_agg(ctid) from own where ${condition(row?.definition ?? '')}`
+    const lines = await explain(text, [], 'reset role; set local enable_seqscan = off')
+    expect(lines).toContain(`Bitmap Index Scan on ${index}`)
+  })
+
+  test('only by callers', async () => {
+    await change('own', 'enable')
+    const [index] = await indexesOf('own')
+    await app.sql('create role passer_by')
+    await expect(
+      app.sql(`set role passer_by; select basalt.search_rows('${index?.name}', 'word42'::tsquery)`),
+    ).rejects.toThrow('permission denied for function search_rows')
+  })
+})
+
+describe('search indexes › in the embedded database', () => {
+  /** What is enqueued after searches of the collection, given what is stored about it. */
+  async function enqueuedFor(collection: string, isEnabled: boolean | null, searches = 3) {
+    await app.app.catalog.refresh()
+    const jobs: object[] = []
+    const searched = new SearchedCollections({
+      catalog: app.app.catalog,
+      definitions: {
+        config: 'pg_catalog.english',
+        version: '1',
+        settingsOf: () => plainSearch,
+        rowOf: () => ({ ...emptyRow, is_indexed: isEnabled }),
+      },
+      queue: {
+        enqueue: async (name, payload) => String(jobs.push({ name, payload })),
+        wake: () => undefined,
+      },
+      log: { warn: () => expect.unreachable('no advice is needed') },
+      isAutomatic: true,
+    })
+    const relation = app.app.catalog.current.relations.get(collection)
+    if (relation === undefined) throw new Error(`no ${collection}`)
+    for (let n = 0; n < searches; n += 1) searched.note({ ...relation })
+    return jobs
+  }
+
+  const emptyRow = {
+    schema_name: 'public',
+    table_name: '',
+    attributes: [],
+    custom_ranking: [],
+    synonyms: [],
+    built_at: null,
+    build_ms: null,
+    build_error: null,
+    version: '1',
+  }
+
+  async function runJob(collection: string): Promise<void> {
+    const body = { type: 'search_index_build', payload: { collection } }
+    const { status, json, text } = await app.request('POST', '/api/admin/jobs', { token: admin, body })
+    expect(status, text).toBe(201)
+    await waitFor('the job', async () => {
+      const [job] = await app.sql('select state from basalt.jobs where id = $1', [json.id])
+      return job?.state === 'completed'
+    })
+  }
+
+  test('the first search of a collection has them made, unless they were disabled', async () => {
+    await change('open', 'disable')
+    expect(await enqueuedFor('open', null)).toEqual([
+      { name: 'search_index_build', payload: { collection: 'open' } },
+    ])
+    await runJob('open')
+    expect(await indexesOf('open')).toEqual([])
+    await app.sql("update basalt.search_settings set is_indexed = null where table_name = 'open'")
+    await runJob('open')
+    await waitFor('the indexes', async () => {
+      const indexes = await indexesOf('open')
+      return indexes.length === 2 && indexes.every(({ is_valid }) => is_valid)
+    })
+    expect(await enqueuedFor('open', null)).toEqual([])
+  })
+
+  test('not where an administrator has disabled them', async () => {
+    await change('open', 'disable')
+    expect(await enqueuedFor('open', false)).toEqual([])
+  })
+
+  test('not of a view', async () => {
+    expect(await enqueuedFor('shown', null)).toEqual([])
+  })
+})
+
+describe('search indexes › list', () => {
+  test('advises once about collections that are searched without an index', async () => {
+    await using fresh = await createTestApp({
+      setup:
+        'create table diary (id int primary key, body text); create table quiet (id int primary key, body text)',
+    })
+    const as = await fresh.adminToken()
+    const items = async () => (await fresh.request('GET', '/api/admin/search', { token: as })).json.items
+    expect(await items()).toEqual([])
+    for (const word of ['one', 'two', 'three']) {
+      await fresh.request('GET', `/api/collections/diary?search=${word}`, { token })
+    }
+    expect(await items()).toEqual([
+      {
+        collection: 'diary',
+        isEnabled: null,
+        isIndexed: false,
+        indexes: [],
+        lastBuild: null,
+        advice: 'basalt search enable diary',
+      },
+    ])
+    const warnings = fresh.log.filter((line) => line.includes('is searched without an index'))
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain('basalt search enable diary')
+    // An external database is the operator's.
+    expect(await fresh.sql("select from pg_class where relname like 'idx_basalt%'")).toEqual([])
+  })
+
+  test.each([
+    ['GET', '/api/admin/search'],
+    ['POST', '/api/admin/search/open/enable'],
+    ['POST', '/api/admin/search/open/disable'],
+  ])('%s %s is for administrators', async (method, path) => {
+    expect((await app.request(method, path)).status).toBe(401)
+    expect((await app.request(method, path, { token })).status).toBe(401)
+  })
+
+  test('and changes of an unknown collection are 404', async () => {
+    for (const action of ['enable', 'disable'] as const) {
+      const response = await change('nowhere', action)
+      expect(response.status).toBe(404)
+      expect(envelope(response)).toMatchObject({ message: 'collection not found: nowhere' })
+    }
+  })
+})
