@@ -199,6 +199,7 @@ async function wire(
     log,
     requestLog: output,
     observers: observation.observers,
+    rewriteUrl: files.rewriteUrl,
     clock,
     publicBaseUrl,
     version,

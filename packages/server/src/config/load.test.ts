@@ -235,7 +235,7 @@ describe('without anything', () => {
           webhook: { endpoint: '', signing_secret: '' },
         },
       },
-      sites: { max_file_size: 26_214_400, kept_deploys: 10 },
+      sites: { base_domain: '', max_file_size: 26_214_400, kept_deploys: 10 },
       admin: { password: '' },
       logging: {
         level: 'info',

@@ -31,6 +31,7 @@ const smallTables = new Set([
   'schedules',
   'search_settings',
   'settings',
+  'site_version',
   'usage_nodes',
   'vector_index_build',
   'webhooks',

@@ -12,10 +12,14 @@ export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: 
     allowsPrivate: () => true,
     ...(resolve === undefined ? {} : { resolve }),
   })
+  const { server } = config
+  const hosting = sites({ config: config.sites, server, database: system, queue, notifications })
   return {
+    /** Leads requests for sites to them, before routing. */
+    rewriteUrl: hosting.rewriteUrl,
     features: [
       cdn({ config: config.storage.cdn, database: system, queue, outbound, clock }),
-      sites({ config: config.sites, database: system, queue, notifications }),
+      hosting.feature,
     ],
   }
 }

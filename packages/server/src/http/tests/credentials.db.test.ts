@@ -12,6 +12,7 @@ const rows = {
     '/': 'GET',
     '/.well-known/oauth-authorization-server': 'GET',
     '/.well-known/oauth-protected-resource': 'GET',
+    '/_sites': 'GET',
     '/admin/sign-in': 'GET',
     '/api/admin/auth': 'POST',
     '/api/admin/status': 'GET',

@@ -35,6 +35,8 @@ afterAll(() => app[Symbol.asyncDispose]())
 /** Every route that answers without a token. A route missing here must be guarded: adding one is a decision. */
 const publicRoutes = new Set([
   'GET /health',
+  // Files of sites, on their own hosts.
+  'GET /_sites',
   'GET /.well-known/oauth-authorization-server',
   'GET /.well-known/oauth-protected-resource',
   'GET /oauth/authorize',
