@@ -10,14 +10,14 @@ export const purgeSchema = {
   body: Type.Object(
     {
       urls: Type.Optional(Type.Array(Type.String(), { description: 'Absolute http or https URLs.' })),
-      purge_all: Type.Optional(Type.Boolean({ description: 'Everything; once a minute from one address.' })),
+      purge_all: Type.Optional(Type.Boolean({ description: 'All copies; once a minute from one address.' })),
     },
     { additionalProperties: false, description: 'Exactly one of the two.' },
   ),
   response: responses({
     202: Type.Object({
       operation: Type.String({ description: 'purge_urls or purge_all' }),
-      submitted: Type.Integer({ description: 'Addresses without repetitions; 1 for everything.' }),
+      submitted: Type.Integer({ description: 'Addresses without repetitions; 1 for all.' }),
       provider: Type.String({ description: 'nop, cloudflare, cloudfront or webhook' }),
     }),
   }),
