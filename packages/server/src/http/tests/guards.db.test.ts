@@ -108,7 +108,7 @@ function accessOf({ method, url }: ServedRoute): Access {
   if (secondFactorRoutes.test(url)) return 'second factor'
   if (eitherRoutes.test(url)) return 'either'
   if (url === '/api/realtime') return 'stream'
-  return url.startsWith('/api/auth/') ? 'account' : 'data'
+  return /^\/api\/(auth|push)\//.test(url) ? 'account' : 'data'
 }
 
 function guarded(access: Access): ServedRoute[] {
