@@ -52,6 +52,24 @@ create table basalt.site_files (
 );
 create index site_files_sha256 on basalt.site_files (sha256);
 
+-- Blobs that may be unused, since a file that had them was removed or replaced.
+create table basalt.site_released_blobs (
+  sha256 bytea primary key
+);
+
+create function basalt.release_site_blobs() returns trigger language plpgsql security definer
+set search_path = pg_catalog as $$
+begin
+  insert into basalt.site_released_blobs select distinct sha256 from removed on conflict do nothing;
+  return null;
+end $$;
+revoke all on function basalt.release_site_blobs() from public;
+
+create trigger site_files_deleted after delete on basalt.site_files
+  referencing old table as removed for each statement execute function basalt.release_site_blobs();
+create trigger site_files_replaced after update on basalt.site_files
+  referencing old table as removed for each statement execute function basalt.release_site_blobs();
+
 -- Nodes keep in memory which deploy of which site is live for as long as this version stays the same.
 create table basalt.site_version (
   is_only bool primary key default true check (is_only),

@@ -4,6 +4,9 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 
 export const cleanupJobName = 'site_cleanup'
 
+/** Blobs that one statement removes. */
+const batchSize = 500
+
 /** Removes what no site needs any more. */
 export function defineCleanup(database: SystemDatabase, queue: JobQueue, keptDeploys: number): void {
   queue.define(
@@ -28,9 +31,25 @@ async function deleteOldDeploys(database: SystemDatabase, keptDeploys: number): 
       )`)
 }
 
-/** A blob comes with the first file that has it, in one transaction: one without files is of no use. */
+/** Those of which no file is left. What an upload is using at the moment is looked at the next time. */
 async function deleteUnusedBlobs(database: SystemDatabase): Promise<void> {
-  await database.count(sql`
-    delete from basalt.site_blobs b
-    where not exists (select from basalt.site_files f where f.sha256 = b.sha256)`)
+  let after: Buffer = Buffer.alloc(0)
+  for (;;) {
+    const released = await database.many<{ sha256: Buffer }>(sql`
+      select sha256 from basalt.site_released_blobs where sha256 > ${after} order by sha256 limit ${batchSize}`)
+    const last = released.at(-1)
+    if (last === undefined) return
+    const hashes = released.map(({ sha256 }) => sha256)
+    await database.count(sql`
+      with free as (
+        select sha256 from basalt.site_blobs where sha256 = any (${hashes}::bytea[]) for update skip locked
+      ),
+      forgotten as (
+        delete from basalt.site_released_blobs r using free where r.sha256 = free.sha256
+      )
+      delete from basalt.site_blobs b using free
+      where b.sha256 = free.sha256
+        and not exists (select from basalt.site_files f where f.sha256 = b.sha256)`)
+    after = last.sha256
+  }
 }
