@@ -66,11 +66,7 @@ export function isGroupable({ hasEquality, hasOrder }: ColumnType): boolean {
   return hasEquality && hasOrder
 }
 
-function planResults(
-  relation: Relation,
-  terms: readonly AggregateTerm[],
-  reader: Reader,
-): AggregateResult[] {
+function planResults(relation: Relation, terms: readonly AggregateTerm[], reader: Reader): AggregateResult[] {
   const results = new Map<string, AggregateResult>()
   for (const term of terms) {
     const column =

@@ -56,7 +56,10 @@ export function planList(
     highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     paging: query.paging,
-    facets: query.facets === undefined ? undefined : planFacets(rows, query.facets, context.reader, maxFacetBuckets),
+    facets:
+      query.facets === undefined
+        ? undefined
+        : planFacets(rows, query.facets, context.reader, maxFacetBuckets),
   }
 }
 

@@ -108,11 +108,7 @@ export function requireSameOrder(order: readonly OrderKey[], after: Cursor): voi
   if (!isSame) throw collectionErrors.invalidCursor('it belongs to another sort')
 }
 
-function planSortTerm(
-  relation: Relation,
-  { column: name, descending }: SortTerm,
-  reader: Reader,
-): OrderKey {
+function planSortTerm(relation: Relation, { column: name, descending }: SortTerm, reader: Reader): OrderKey {
   const column = requireColumn(relation, name, 'sort', reader)
   if (!column.type.hasOrder) {
     throw collectionErrors.invalidParameter(`sort: ${column.typeName} of column "${name}" has no order`)

@@ -48,7 +48,8 @@ export function planRecord(
   reader: Reader,
 ): RecordPlan {
   const whole = planWholeRecord(relation, reader)
-  const columns = query.fields?.map((name) => requireColumn(relation, name, 'fields', reader)) ?? whole.columns
+  const columns =
+    query.fields?.map((name) => requireColumn(relation, name, 'fields', reader)) ?? whole.columns
   if (query.expand.length === 0) return { relation, columns: [...new Set(columns)], expand: undefined }
   return {
     relation,
@@ -58,12 +59,7 @@ export function planRecord(
 }
 
 /** @throws AppError unknown_column, insufficient_permissions */
-export function requireColumn(
-  relation: Relation,
-  name: string,
-  parameter: string,
-  reader: Reader,
-): Column {
+export function requireColumn(relation: Relation, name: string, parameter: string, reader: Reader): Column {
   const column = relation.column.get(name)
   if (column === undefined) throw collectionErrors.unknownColumn(name, parameter)
   return requireReadable(column, reader)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../../../../test/api-keys.ts'
+import { type EmbeddingProvider, startEmbeddingProvider } from '../../../../../test/embedding-provider.ts'
 import { openEventStream } from '../../../../../test/event-stream.ts'
 import {
   createExtensionDatabase,
@@ -286,7 +287,7 @@ async function readAll(
 }
 
 beforeAll(async () => {
-  app = await createTestApp({ setup, config: { 'rate_limit.api': '100000', 'api.max_exports': '20' } })
+  app = await createTestApp({ setup, config: { 'api.max_exports': '20' } })
   await app.sql(grants)
   await app.sql(hiddenRows)
   await app.sql(`insert into basalt.users (id, email) values ('${alice}', 'a@example.com')`)
@@ -385,7 +386,10 @@ describe('a write that meets a hidden row', () => {
       { inserted: 1, updated: 0, skipped: 0, failed: 1, errors: [{ row: 1, message: expect.any(String) }] },
     ],
   ])('an import with %s tells that the key is taken, no more', async (query, counts) => {
-    const response = await write('POST', `doc/import?dryRun=true&${query}`, [taken, { id: 701, title: 'new' }])
+    const response = await write('POST', `doc/import?dryRun=true&${query}`, [
+      taken,
+      { id: 701, title: 'new' },
+    ])
     expect(response.json).toEqual({ processed: 2, dryRun: true, ...counts })
     expect(response.text).not.toMatch(foreign.alice)
   })
@@ -428,7 +432,9 @@ describe('a write that meets a hidden row', () => {
       const column = await write(method, "doc?filter=secret = 'quagga'&expect=2", body)
       expect(envelope(column)).toMatchObject(forbidden)
     }
-    const shown = await write('PATCH', 'doc?filter=id = 1&expect=1&return=records&fields=secret', { kind: 'x' })
+    const shown = await write('PATCH', 'doc?filter=id = 1&expect=1&return=records&fields=secret', {
+      kind: 'x',
+    })
     expect(envelope(shown)).toMatchObject(forbidden)
   })
 
@@ -465,7 +471,10 @@ test('realtime › tells nothing of hidden rows and columns', async () => {
     ['DELETE', '/667000', undefined],
     ['POST', '', { id: 900, owner: alice, title: 'wombat heard' }],
   ] as const) {
-    const response = await app.request(method, path + at, { ...admin, ...(body === undefined ? {} : { body }) })
+    const response = await app.request(method, path + at, {
+      ...admin,
+      ...(body === undefined ? {} : { body }),
+    })
     expect(response.status, response.text).toBeLessThan(300)
   }
   const [event] = await stream.next(1)
@@ -508,3 +517,135 @@ describe('a program for one table', () => {
     expect(JSON.stringify(json)).not.toMatch(/secret|dept_name|budget/)
   })
 })
+
+/** Rows of an extension's types, and a column of the type that may not be read, as `doc` has them. */
+const extensionSetups = {
+  postgis: `
+    create schema ext;
+    create extension postgis schema ext;
+    create table spot (id int primary key, owner uuid, name text, at ext.geometry(Point, 4326),
+      earth ext.geography(Point, 4326), secret ext.geometry(Point, 4326));
+    insert into spot select n, (array['${alice}', '${bob}', null]::uuid[])[n],
+      (array['wombat', 'narwhal', 'public'])[n], p, p::ext.geography, p
+    from (select n, ext.st_setsrid(ext.st_makepoint(n, n), 4326) as p from generate_series(1, 3) n) s;
+    create index on spot using gist (at);`,
+  vector: `
+    create schema ext;
+    create extension vector schema ext;
+    set local search_path = public, ext;
+    create table spot (id int primary key, owner uuid, name text, at vector(3), secret vector(3), other vector(2));
+    insert into spot select n, (array['${alice}', '${bob}', null]::uuid[])[n],
+      (array['wombat', 'narwhal', 'public'])[n], array[n, 1, 0]::vector, '[7,7,7]', '[7,7]'
+    from generate_series(1, 3) n;
+    create table closed (id int primary key, a vector(2), b vector(2));
+    create index on spot using hnsw (at vector_cosine_ops);`,
+}
+const hiddenSpots = {
+  postgis: `insert into spot select 666000 + n, '${carol}', 'zebrine', p, p::ext.geography, p
+    from (select n, ext.st_setsrid(ext.st_makepoint(n * 0.1, 2), 4326) as p from generate_series(1, 40) n) s`,
+  vector: `insert into spot select 666000 + n, '${carol}', 'zebrine', array[1, n * 0.01, 0]::ext.vector, '[1,1,1]', '[1,1]'
+    from generate_series(1, 60) n`,
+}
+const square = JSON.stringify({
+  type: 'Polygon',
+  coordinates: [
+    [
+      [0, 0],
+      [9, 0],
+      [9, 9],
+      [0, 9],
+      [0, 0],
+    ].map(([x, y]) => [x, y]),
+  ],
+})
+const spotPaths = {
+  postgis: [
+    ...['near=at,1,1,100', 'near=earth,1,1,9000000', `within=at,${square}`, `intersects=earth,${square}`],
+    ...['bbox=at,0,0,9,9', 'sort=at.distance(1,1)', 'cursor=&perPage=1&sort=at.distance(1,1)'],
+    ...['aggregate=bbox(at),centroid(at),count', 'facets=name&bbox=at,0,0,9,9&perPage=1'],
+    'aggregate=count&near=at,1,1,100',
+  ].map((query) => `spot?${query}`),
+  vector: [
+    ...['nearest=[1,0.1,0]', 'nearest=[1,0.1,0]&perPage=1', 'nearest=[1,0.1,0]&filter=id > 1'],
+    ...['nearest=[1,0.1,0]&distance=l2', 'semantic_query=ab', 'search=public&semantic=true'],
+  ].map((query) => `spot?${query}&vector_column=at`),
+}
+const spotRefusals = {
+  postgis: [
+    ...[
+      'near=secret,1,1,100',
+      `within=secret,${square}`,
+      `intersects=secret,{"type":"Point","coordinates":[900,1]}`,
+    ],
+    ...['bbox=secret,0,0,9,9', 'sort=secret.distance(1,1)', 'aggregate=bbox(secret)', 'fields=secret'],
+  ].map((query) => `spot?${query}`),
+  vector: [
+    ...['spot?nearest=[1,0.1,0]&vector_column=secret', 'spot?nearest=[1,0.1]&vector_column=secret'],
+    ...['spot?nearest=[1,0.1,0]&fields=secret', 'spot?semantic_query=ab&vector_column=other'],
+    ...['spot?search=public&semantic=true&vector_column=secret', 'closed?nearest=[1,2]'],
+  ],
+}
+
+describe.each(['postgis', 'vector'] as const)(
+  `on ${extensionEngine}, what policies hide of %s`,
+  (extension) => {
+    const kinds = ['alice', 'bob', 'anonymous'] as const
+    const before = new Map<string, Shown>()
+    const after = new Map<string, Shown>()
+    let database: ExtensionDatabase
+    let provider: EmbeddingProvider
+    let node: TestApp
+
+    beforeAll(async () => {
+      database = await createExtensionDatabase(extension)
+      provider = await startEmbeddingProvider()
+      const openai = { api_key: 'k', base_url: provider.url, default_model: 'letters' }
+      node = await createTestApp({
+        database,
+        config: { ...database.config, 'ai.providers': JSON.stringify({ openai }), 'api.max_exports': '20' },
+        setup: `${extensionSetups[extension]}
+        alter table spot enable row level security;`,
+      })
+      await database.sql(`
+      create policy see on spot for select using (owner is null or owner = basalt.user_id());
+      grant usage on schema ext to basalt_authenticated, basalt_anonymous;
+      revoke all on spot from basalt_authenticated;
+      grant select (id, owner, name, at${extension === 'postgis' ? ', earth' : ''}) on spot
+        to basalt_authenticated, basalt_anonymous;
+      ${extension === 'postgis' ? '' : 'revoke all on closed from basalt_authenticated; grant select (id) on closed to basalt_authenticated, basalt_anonymous'}`)
+      await node.request('GET', '/api/collections/none', { token: keys.alice })
+      const readEach = async (into: Map<string, Shown>) => {
+        await readAll(into, [...kinds, 'admin'], spotPaths[extension], node)
+        await readAll(into, kinds, spotRefusals[extension], node)
+      }
+      await database.sql(hiddenSpots[extension])
+      await readEach(before)
+      await database.sql("delete from spot where name = 'zebrine'; update spot set secret = null")
+      await readEach(after)
+    }, 120_000)
+    afterAll(async () => {
+      expect(faultsOf(node)).toEqual([])
+      await node[Symbol.asyncDispose]()
+      await provider[Symbol.asyncDispose]()
+      await database[Symbol.asyncDispose]()
+    })
+
+    test.each(spotPaths[extension])('is in no answer: %s', (path) => {
+      expect(before.get(`admin ${path}`)).not.toEqual(after.get(`admin ${path}`))
+      for (const kind of kinds) {
+        const answer = before.get(`${kind} ${path}`)
+        expect(answer, `${kind}: ${answer?.text}`).toEqual(after.get(`${kind} ${path}`))
+        expect(answer?.status, `${kind}: ${answer?.text}`).toBe(200)
+        expect(JSON.stringify(answer)).not.toMatch(foreign[kind])
+      }
+    })
+
+    test.each(spotRefusals[extension])('is refused as a column: %s', (path) => {
+      for (const kind of kinds) {
+        const answer = before.get(`${kind} ${path}`)
+        expect(answer, kind).toEqual(after.get(`${kind} ${path}`))
+        expect(JSON.parse(answer?.text ?? ''), kind).toMatchObject(forbidden)
+      }
+    })
+  },
+)
