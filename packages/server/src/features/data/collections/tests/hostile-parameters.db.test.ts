@@ -212,18 +212,7 @@ const filter = fc
   })
 const value = fc.oneof({ weight: 5, arbitrary: words }, anyUnits({ maxLength: 30 }), filter)
 
-const rows = [
-  'filter',
-  'filter',
-  'search',
-  'search',
-  'fuzzy',
-  'typo_threshold',
-  'near',
-  'within',
-  'intersects',
-  'bbox',
-]
+const rows = ['filter', 'filter', 'filter', 'search', 'search', 'fuzzy', 'typo_threshold', 'near', 'bbox']
 const lists = [
   ...rows,
   ...['sort', 'fields', 'expand', 'page', 'perPage', 'cursor', 'skipTotal', 'total', 'highlight', 'facets'],
@@ -257,7 +246,9 @@ function queryOf(names: readonly string[], base: string): fc.Arbitrary<string> {
   )
   const parameter = name.chain((each) => {
     const fitting = each.startsWith('filter') ? filter : fc.constant(good.get(each) ?? '1')
-    const any = fc.oneof(value, fitting).map((text) => `${encode(each)}=${encode(text)}`)
+    const any = fc
+      .oneof(value, { weight: 2, arbitrary: fitting })
+      .map((text) => `${encode(each)}=${encode(text)}`)
     return fc.oneof(
       { weight: 12, arbitrary: any },
       fc.constantFrom(`${each}`, `${each}=%zz%`, `${each}=%ff%00`),
@@ -268,9 +259,12 @@ function queryOf(names: readonly string[], base: string): fc.Arbitrary<string> {
     .map((parts) => [base, ...parts].filter((part) => part !== '').join('&'))
 }
 
+/** A hybrid search is not implemented without a provider of embeddings. */
+const isOfClient = (status: number) => status < 500 || status === 501
+
 function expectAnswer(response: TestResponse, what: string): void {
   const { status, text, headers } = response
-  expect(status, `${what.slice(0, 2000)}: ${text.slice(0, 500)}`).toBeLessThan(500)
+  expect(status, `${what.slice(0, 2000)}: ${text.slice(0, 500)}`).toSatisfy(isOfClient)
   if (status < 300) {
     if (headers.get('content-type')?.includes('/json') === true) expect(() => JSON.parse(text)).not.toThrow()
     return
@@ -298,12 +292,17 @@ async function fuzz(query: fc.Arbitrary<string>, path: string, node = app): Prom
 
 test.each([
   ['list', lists, '', '/api/collections/item'],
-  ['record', lists, '', '/api/collections/item/1'],
+  ['record', ['fields', 'expand', 'fields', 'expand', 'filter'], '', '/api/collections/item/1'],
   ['aggregate', aggregates, 'aggregate=count', '/api/collections/item'],
   ['facet search', [...rows, 'q', 'maxFacetHits'], '', '/api/collections/item/facets/title/search'],
   ['export as CSV', [...rows, 'sort', 'fields', 'spreadsheet'], '', '/api/collections/item/export.csv'],
   ['export as NDJSON', [...rows, 'sort', 'fields'], '', '/api/collections/item/export.ndjson'],
-  ['function', [...lists, 'term', 'n', 'list', 'doc'], '', '/api/rpc/found'],
+  [
+    'function',
+    ['filter', 'filter', 'sort', 'fields', 'page', 'perPage', 'total', 'cursor', 'term', 'n', 'list', 'doc'],
+    '',
+    '/api/rpc/found',
+  ],
 ])(`hostile parameters (seed ${seed}) › %s never has a fault`, async (_what, names, base, path) => {
   await fuzz(queryOf(names, base), path)
 })
@@ -328,7 +327,13 @@ test(`hostile parameters (seed ${seed}) › writes never have a fault`, async ()
       ['POST', '../rpc/found', lists, ''],
     ] as const),
   )
-  const types = fc.constantFrom('application/json', 'text/csv', 'application/x-ndjson', 'text/plain', 'x')
+  const types = fc.constantFrom(
+    ...Array<string>(9).fill('application/json'),
+    'text/csv',
+    'application/x-ndjson',
+    'text/plain',
+    'x',
+  )
   const whole = request.chain(([method, path, names, base]) =>
     fc.record({
       method: fc.constant(method),
