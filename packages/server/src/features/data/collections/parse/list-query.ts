@@ -67,6 +67,7 @@ const listParameters = [
 export function parseListQuery(queryString: string): ListQuery | AggregateListQuery {
   const parameters = readParameters(queryString, listParameters)
   const aggregate = parseAggregate(parameters)
+  const vector = aggregate === undefined ? parseVector(parameters) : undefined
   const rows = readRowsQuery(parameters)
   if (aggregate !== undefined) {
     requireCombinable(parameters)
@@ -77,7 +78,7 @@ export function parseListQuery(queryString: string): ListQuery | AggregateListQu
   return {
     ...readRecordQuery(parameters),
     ...rows,
-    vector: parseVector(parameters),
+    vector,
     distance,
     sort: parseSort(rest),
     ...parsePage(parameters),
