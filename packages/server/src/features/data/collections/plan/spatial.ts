@@ -1,4 +1,4 @@
-import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
 import { parseSpatialModifier } from '../../../../database/catalog/spatial.ts'
 import { collectionErrors } from '../errors.ts'
 import type { DistanceSort } from '../parse/distance-sort.ts'
@@ -6,7 +6,6 @@ import { findGeometryFault } from '../parse/geojson.ts'
 import { geometryFault, type SpatialFilter } from '../parse/spatial.ts'
 import type { Reader } from './reader.ts'
 import { requireColumn } from './record.ts'
-import type { PlanContext } from './rows.ts'
 
 /** A column of PostGIS, and how places are compared with it. */
 export interface SpatialColumn {
@@ -31,7 +30,11 @@ export interface DistancePlan {
   readonly lat: number
 }
 
-type SpatialContext = Pick<PlanContext, 'catalog' | 'reader'>
+/** What places are planned with. */
+interface SpatialContext {
+  readonly catalog: Pick<Catalog, 'extensions'>
+  readonly reader: Reader
+}
 
 /** @throws AppError invalid_parameter, unknown_column, insufficient_permissions */
 export function planSpatial(
