@@ -12,10 +12,11 @@ export function aggregateRequest(
   relation: Relation,
   query: AggregateListQuery,
 ): ListRequest {
-  const { statements, limits } = context
+  const { statements, limits, reader } = context
   if (!limits.aggregateEnabled) throw collectionErrors.aggregateDisabled()
   const rows = planRows(context, relation, query)
-  const calls = [statements.call(compileAggregate(planAggregate(rows, query.aggregate, limits.maxGroups)))]
+  const plan = planAggregate(rows, query.aggregate, reader, limits.maxGroups)
+  const calls = [statements.call(compileAggregate(plan))]
   return {
     relations: relationsOfRows(rows),
     rows,

@@ -70,8 +70,9 @@ const outdatedKinds: ReadonlySet<string> = new Set([
   // A column or an extension may have been added.
   'search_not_supported',
   'fuzzy_search_unavailable',
-  // Perhaps it has been mended just now.
+  // Perhaps it has been mended, or granted, just now.
   'rls_required',
+  'insufficient_permissions',
 ])
 
 /**

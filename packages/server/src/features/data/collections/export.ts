@@ -134,7 +134,7 @@ function renderCopy(command: Sql): string {
   }
 }
 
-/** Administrators share one. */
+/** Administrators share one, and so do all without a token. */
 function callerKey({ scope }: Caller): string {
-  return scope.kind === 'caller' ? `user ${scope.userId}` : 'unrestricted'
+  return scope.kind === 'caller' ? `user ${scope.userId}` : scope.kind
 }

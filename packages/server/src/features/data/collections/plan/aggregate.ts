@@ -1,6 +1,7 @@
 import type { Column, ColumnType, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { AggregateFunction, AggregateQuery, AggregateTerm } from '../parse/aggregate.ts'
+import { type Reader, requireReadable } from './reader.ts'
 import type { RowsPlan } from './rows.ts'
 
 /** One result for each group of the rows, or one over all of them. */
@@ -31,10 +32,15 @@ export interface AggregateOrder {
 const maxResults = 40
 
 /** @throws AppError invalid_aggregate, invalid_group, unknown_aggregate_column, unknown_group_column, invalid_parameter */
-export function planAggregate(rows: RowsPlan, query: AggregateQuery, maxGroups: number): AggregatePlan {
+export function planAggregate(
+  rows: RowsPlan,
+  query: AggregateQuery,
+  reader: Reader,
+  maxGroups: number,
+): AggregatePlan {
   const { relation } = rows
-  const group = query.group.map((name) => requireGroupColumn(relation, name))
-  const results = planResults(relation, query.terms)
+  const group = query.group.map((name) => requireGroupColumn(relation, name, reader))
+  const results = planResults(relation, query.terms, reader)
   requireDistinctKeys([...group.map(({ name }) => name), ...results.map(({ key }) => key)])
   return {
     rows,
@@ -45,9 +51,10 @@ export function planAggregate(rows: RowsPlan, query: AggregateQuery, maxGroups: 
   }
 }
 
-function requireGroupColumn(relation: Relation, name: string): Column {
+function requireGroupColumn(relation: Relation, name: string, reader: Reader): Column {
   const column = relation.column.get(name)
   if (column === undefined) throw collectionErrors.unknownGroupColumn(name)
+  requireReadable(column, reader)
   if (!isGroupable(column.type)) {
     throw collectionErrors.invalidGroup(`unsupported group column "${name}" with type "${column.typeName}"`)
   }
@@ -59,10 +66,11 @@ export function isGroupable({ hasEquality, hasOrder }: ColumnType): boolean {
   return hasEquality && hasOrder
 }
 
-function planResults(relation: Relation, terms: readonly AggregateTerm[]): AggregateResult[] {
+function planResults(relation: Relation, terms: readonly AggregateTerm[], reader: Reader): AggregateResult[] {
   const results = new Map<string, AggregateResult>()
   for (const term of terms) {
-    const column = term.column === undefined ? undefined : requireAggregateColumn(relation, term.column)
+    const column =
+      term.column === undefined ? undefined : requireAggregateColumn(relation, term.column, reader)
     if (column !== undefined) requireFunction(term.function, column)
     const key = column === undefined ? term.function : `${term.function}_${column.name}`
     const same = results.get(key)
@@ -74,10 +82,10 @@ function planResults(relation: Relation, terms: readonly AggregateTerm[]): Aggre
   return [...results.values()]
 }
 
-function requireAggregateColumn(relation: Relation, name: string): Column {
+function requireAggregateColumn(relation: Relation, name: string, reader: Reader): Column {
   const column = relation.column.get(name)
   if (column === undefined) throw collectionErrors.unknownAggregateColumn(name)
-  return column
+  return requireReadable(column, reader)
 }
 
 function requireFunction(name: AggregateFunction, { name: column, type, typeName }: Column): void {

@@ -21,14 +21,14 @@ export function planExport(
   maxRows: number,
 ): ExportPlan {
   const { format, isForSpreadsheet, fields, sort } = query
-  const columns = fields?.map((name) => requireColumn(relation, name, 'fields'))
+  const columns = fields?.map((name) => requireColumn(relation, name, 'fields', context.reader))
   const rows = planRows(context, relation, query)
   return {
     format,
     isForSpreadsheet,
     rows,
     columns: columns === undefined ? visibleColumns(relation, context.reader) : [...new Set(columns)],
-    order: planOrder(relation, sort, { search: searchOf(rows) }).keys,
+    order: planOrder(relation, sort, context.reader, { search: searchOf(rows) }).keys,
     maxRows,
   }
 }

@@ -19,7 +19,7 @@ export function planFacetSearch(
   name: string,
   query: FacetSearchQuery,
 ): FacetSearchPlan {
-  const column = requireColumn(relation, name, 'facets parameter')
+  const column = requireColumn(relation, name, 'facets parameter', context.reader)
   if (!column.type.isText) throw collectionErrors.unsupportedFacetSearch(name, column.typeName)
   return { rows: planRows(context, relation, query), column, prefix: query.prefix, maxHits: query.maxHits }
 }

@@ -3,6 +3,7 @@ import { collectionErrors } from '../errors.ts'
 import type { FacetsQuery } from '../parse/facets.ts'
 import { isGroupable, isNumeric } from './aggregate.ts'
 import type { FilterPlan, Operand } from './filter-plan.ts'
+import type { Reader } from './reader.ts'
 import { requireColumn } from './record.ts'
 import type { RowCondition, RowsPlan } from './rows.ts'
 
@@ -29,11 +30,16 @@ export interface Facet {
  *
  * @throws AppError unknown_column, unsupported_facet
  */
-export function planFacets(rows: RowsPlan, query: FacetsQuery, maxBuckets: number): FacetsPlan | undefined {
+export function planFacets(
+  rows: RowsPlan,
+  query: FacetsQuery,
+  reader: Reader,
+  maxBuckets: number,
+): FacetsPlan | undefined {
   const { relation } = rows
-  const columns = query.columns.map((name) => requireFacetColumn(relation, name, 'facets'))
+  const columns = query.columns.map((name) => requireFacetColumn(relation, name, 'facets', reader))
   const disjunctive = new Set(
-    query.disjunctive.map((name) => requireFacetColumn(relation, name, 'disjunctiveFacets')),
+    query.disjunctive.map((name) => requireFacetColumn(relation, name, 'disjunctiveFacets', reader)),
   )
   if (columns.length === 0) return undefined
   const scopes: RowsPlan[] = []
@@ -46,8 +52,8 @@ export function planFacets(rows: RowsPlan, query: FacetsQuery, maxBuckets: numbe
   return { scopes, facets, maxBuckets }
 }
 
-function requireFacetColumn(relation: Relation, name: string, parameter: string): Column {
-  const column = requireColumn(relation, name, `${parameter} parameter`)
+function requireFacetColumn(relation: Relation, name: string, parameter: string, reader: Reader): Column {
+  const column = requireColumn(relation, name, `${parameter} parameter`, reader)
   if (!isScalar(column.type)) throw collectionErrors.unsupportedFacet(name, column.typeName)
   return column
 }

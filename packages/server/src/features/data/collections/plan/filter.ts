@@ -6,7 +6,7 @@ import { filterFault } from '../parse/filter-fault.ts'
 import { requireRls } from '../require-rls.ts'
 import { planTest } from './condition.ts'
 import type { FilterPlan } from './filter-plan.ts'
-import type { Reader } from './reader.ts'
+import { type Reader, requireReadable } from './reader.ts'
 import { findRelationship } from './record.ts'
 
 const relationLevelLimit = 4
@@ -21,7 +21,7 @@ export interface FilterContext {
   readonly language: string
 }
 
-/** @throws AppError invalid_filter, unknown_filter_column with the position; rls_required */
+/** @throws AppError invalid_filter, unknown_filter_column with the position; insufficient_permissions, rls_required */
 export function planFilter(
   { catalog, reader, language }: FilterContext,
   relation: Relation,
@@ -43,7 +43,7 @@ export function planFilter(
 
   const planCondition = (condition: Condition): FilterPlan => {
     const column = condition.isPath ? undefined : relation.column.get(condition.column)
-    if (column !== undefined) return planTest(column, condition, language)
+    if (column !== undefined) return planTest(requireReadable(column, reader), condition, language)
     if (condition.path === undefined) throw unknownColumn(condition)
     relatedConditions += 1
     if (relatedConditions > relatedConditionLimit) {
@@ -63,7 +63,7 @@ export function planFilter(
     if (rest.length === 0) {
       const column = from.column.get(name)
       if (column === undefined) throw unknownColumn(condition)
-      return planTest(column, condition, language)
+      return planTest(requireReadable(column, reader), condition, language)
     }
     const relationship = findRelationship(from, name)
     const target = relationship && catalog.relations.get(relationship.target)

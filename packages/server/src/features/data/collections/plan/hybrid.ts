@@ -51,7 +51,7 @@ export function planHybrid(
   const search = searchOf(found)
   // A blank term is a plain list, which never comes here.
   if (search === undefined) throw collectionErrors.unsupportedParameter('semantic')
-  const { keys, isTotal } = planOrder(relation, [])
+  const { keys, isTotal } = planOrder(relation, [], context.reader)
   if (!isTotal) {
     throw collectionErrors.invalidParameter(
       `semantic: "${relation.collection}" has no primary key that could tell its rows apart`,

@@ -38,8 +38,8 @@ export function planList(
   const rows = planRows(context, relation, query)
   const search = searchOf(rows)
   if (query.search?.hasHighlight === true) requireHighlightable(relation)
-  const distance = query.distance && planDistance(context.catalog, relation, query.distance)
-  const order = planOrder(relation, query.sort, { search, distance })
+  const distance = query.distance && planDistance(context, relation, query.distance)
+  const order = planOrder(relation, query.sort, context.reader, { search, distance })
   if (query.paging.kind === 'cursor') {
     if (!order.isTotal) {
       throw collectionErrors.invalidParameter(
@@ -56,7 +56,10 @@ export function planList(
     highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     paging: query.paging,
-    facets: query.facets === undefined ? undefined : planFacets(rows, query.facets, maxFacetBuckets),
+    facets:
+      query.facets === undefined
+        ? undefined
+        : planFacets(rows, query.facets, context.reader, maxFacetBuckets),
   }
 }
 

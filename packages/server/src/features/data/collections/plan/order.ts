@@ -5,6 +5,7 @@ import { compileDistanceOrder } from '../compile/spatial.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { SortTerm } from '../parse/list-query.ts'
+import type { Reader } from './reader.ts'
 import { requireColumn } from './record.ts'
 import type { SearchPlan } from './search.ts'
 import type { DistancePlan } from './spatial.ts'
@@ -32,19 +33,20 @@ export interface OrderPlan {
   readonly isTotal: boolean
 }
 
-/** @throws AppError naming the parameter */
 /** What a list can be sorted by beside columns. */
 export interface ComputedOrder {
   readonly search?: SearchPlan | undefined
   readonly distance?: DistancePlan | undefined
 }
 
+/** @throws AppError naming the parameter */
 export function planOrder(
   relation: Relation,
   sort: readonly SortTerm[],
+  reader: Reader,
   computed: ComputedOrder = {},
 ): OrderPlan {
-  const terms = planTerms(relation, sort, computed)
+  const terms = planTerms(relation, sort, reader, computed)
   const ties = tieBreak(relation, terms)
   return { keys: [...terms, ...ties], isTotal: relation.rowKey.length > 0 || ties.length > 0 }
 }
@@ -53,11 +55,12 @@ export function planOrder(
 function planTerms(
   relation: Relation,
   sort: readonly SortTerm[],
+  reader: Reader,
   { search, distance }: ComputedOrder,
 ): OrderKey[] {
-  const named = sort.map((term) => planSortTerm(relation, term))
+  const named = sort.map((term) => planSortTerm(relation, term, reader))
   if (distance !== undefined) return [distanceKey(distance), ...named]
-  return sort.length === 0 && search !== undefined ? rankOrder(relation, search) : named
+  return sort.length === 0 && search !== undefined ? rankOrder(relation, search, reader) : named
 }
 
 /** The nearest first, those without a place last. */
@@ -74,7 +77,7 @@ function distanceKey(distance: DistancePlan): OrderKey {
 }
 
 /** What is found best comes first. */
-function rankOrder(relation: Relation, search: SearchPlan): OrderKey[] {
+function rankOrder(relation: Relation, search: SearchPlan, reader: Reader): OrderKey[] {
   const rank: OrderKey = {
     name: '_rank',
     column: undefined,
@@ -82,7 +85,7 @@ function rankOrder(relation: Relation, search: SearchPlan): OrderKey[] {
     nullable: false,
     descending: true,
   }
-  return [rank, ...search.ranking.map((term) => planSortTerm(relation, term))]
+  return [rank, ...search.ranking.map((term) => planSortTerm(relation, term, reader))]
 }
 
 /** A key as {@link Cursor} names it. */
@@ -105,8 +108,8 @@ export function requireSameOrder(order: readonly OrderKey[], after: Cursor): voi
   if (!isSame) throw collectionErrors.invalidCursor('it belongs to another sort')
 }
 
-function planSortTerm(relation: Relation, { column: name, descending }: SortTerm): OrderKey {
-  const column = requireColumn(relation, name, 'sort')
+function planSortTerm(relation: Relation, { column: name, descending }: SortTerm, reader: Reader): OrderKey {
+  const column = requireColumn(relation, name, 'sort', reader)
   if (!column.type.hasOrder) {
     throw collectionErrors.invalidParameter(`sort: ${column.typeName} of column "${name}" has no order`)
   }

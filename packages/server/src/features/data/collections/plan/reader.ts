@@ -1,4 +1,5 @@
 import type { Column, Privileges, Relation } from '../../../../database/catalog/model.ts'
+import { databaseErrors } from '../../../../database/errors.ts'
 
 /**
  * Whose privileges decide which columns and relations are shown: `caller` works as `basalt_authenticated`, `anonymous`
@@ -28,6 +29,17 @@ export function maySelect(column: Column, reader: Reader): boolean {
     case 'unrestricted':
       return true
   }
+}
+
+/**
+ * PostgreSQL would refuse it as well, but only after a statement has been made for it: what is wrong with that tells the
+ * type of the column.
+ *
+ * @throws AppError insufficient_permissions
+ */
+export function requireReadable(column: Column, reader: Reader): Column {
+  if (!maySelect(column, reader)) throw databaseErrors.insufficientPermissions()
+  return column
 }
 
 /** Columns shown when none are named. Where there are none, all: Postgres then refuses with its own reason. */

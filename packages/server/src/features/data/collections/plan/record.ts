@@ -2,7 +2,7 @@ import type { Catalog, Column, Relation, Relationship } from '../../../../databa
 import { collectionErrors } from '../errors.ts'
 import type { RecordQuery } from '../parse/list-query.ts'
 import { requireRls } from '../require-rls.ts'
-import { maySelect, privilegesOf, type Reader, visibleColumns } from './reader.ts'
+import { maySelect, privilegesOf, type Reader, requireReadable, visibleColumns } from './reader.ts'
 
 /** What a record shows: columns of its own, and related records. */
 export interface RecordPlan {
@@ -48,7 +48,8 @@ export function planRecord(
   reader: Reader,
 ): RecordPlan {
   const whole = planWholeRecord(relation, reader)
-  const columns = query.fields?.map((name) => requireColumn(relation, name, 'fields')) ?? whole.columns
+  const columns =
+    query.fields?.map((name) => requireColumn(relation, name, 'fields', reader)) ?? whole.columns
   if (query.expand.length === 0) return { relation, columns: [...new Set(columns)], expand: undefined }
   return {
     relation,
@@ -57,10 +58,11 @@ export function planRecord(
   }
 }
 
-export function requireColumn(relation: Relation, name: string, parameter: string): Column {
+/** @throws AppError unknown_column, insufficient_permissions */
+export function requireColumn(relation: Relation, name: string, parameter: string, reader: Reader): Column {
   const column = relation.column.get(name)
   if (column === undefined) throw collectionErrors.unknownColumn(name, parameter)
-  return column
+  return requireReadable(column, reader)
 }
 
 function planExpand(

@@ -43,7 +43,7 @@ export function planRows(
   if (search !== undefined) {
     conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
   }
-  for (const each of planSpatial(catalog, relation, spatial)) {
+  for (const each of planSpatial({ catalog, reader }, relation, spatial)) {
     conditions.push({ kind: 'spatial', spatial: each })
   }
   return { relation, conditions }

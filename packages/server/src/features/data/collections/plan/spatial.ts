@@ -4,6 +4,7 @@ import { collectionErrors } from '../errors.ts'
 import type { DistanceSort } from '../parse/distance-sort.ts'
 import { findGeometryFault } from '../parse/geojson.ts'
 import { geometryFault, type SpatialFilter } from '../parse/spatial.ts'
+import type { Reader } from './reader.ts'
 import { requireColumn } from './record.ts'
 
 /** A column of PostGIS, and how places are compared with it. */
@@ -29,9 +30,15 @@ export interface DistancePlan {
   readonly lat: number
 }
 
-/** @throws AppError invalid_parameter, unknown_column */
+/** What places are planned with. */
+interface SpatialContext {
+  readonly catalog: Pick<Catalog, 'extensions'>
+  readonly reader: Reader
+}
+
+/** @throws AppError invalid_parameter, unknown_column, insufficient_permissions */
 export function planSpatial(
-  { extensions }: Catalog,
+  { catalog: { extensions }, reader }: SpatialContext,
   relation: Relation,
   filters: readonly SpatialFilter[],
 ): readonly SpatialPlan[] {
@@ -39,15 +46,15 @@ export function planSpatial(
     throw collectionErrors.invalidParameter('spatial filters require PostGIS extension')
   }
   return filters.map((filter) => {
-    const target = requireSpatialColumn(relation, filter.column, filter.kind)
+    const target = requireSpatialColumn(relation, filter.column, filter.kind, reader)
     requireFit(target, filter)
     return { target, filter }
   })
 }
 
-/** @throws AppError invalid_parameter, unknown_column */
+/** @throws AppError invalid_parameter, unknown_column, insufficient_permissions */
 export function planDistance(
-  { extensions }: Catalog,
+  { catalog: { extensions }, reader }: SpatialContext,
   relation: Relation,
   { column, lng, lat }: DistanceSort,
 ): DistancePlan {
@@ -59,13 +66,18 @@ export function planDistance(
       `distance sort cannot be used on "${relation.collection}" because it has a "_distance" column`,
     )
   }
-  const target = requireSpatialColumn(relation, column, 'sort')
+  const target = requireSpatialColumn(relation, column, 'sort', reader)
   requirePoint(target, lng, lat, 'distance sort')
   return { target, lng, lat }
 }
 
-function requireSpatialColumn(relation: Relation, name: string, parameter: string): SpatialColumn {
-  const column = requireColumn(relation, name, parameter)
+function requireSpatialColumn(
+  relation: Relation,
+  name: string,
+  parameter: string,
+  reader: Reader,
+): SpatialColumn {
+  const column = requireColumn(relation, name, parameter, reader)
   const { base, spatialSchema, element } = column.type
   if (spatialSchema === undefined || element !== undefined || (base !== 'geometry' && base !== 'geography')) {
     throw collectionErrors.invalidParameter(`column "${name}" is not a spatial column`)

@@ -3,7 +3,7 @@ import { vectorDimensions } from '../../../../database/catalog/vectors.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import type { DistanceMetric, QueryVector, VectorQuery } from '../parse/vector.ts'
-import { type Reader, visibleColumns } from './reader.ts'
+import { maySelect, type Reader, requireReadable } from './reader.ts'
 import { planRecord, type RecordPlan } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan } from './rows.ts'
 
@@ -73,16 +73,17 @@ export function findVectorColumn(relation: Relation, name: string | undefined, r
   if (name !== undefined) {
     const column = relation.column.get(name)
     if (column === undefined) throw collectionErrors.vectorColumnNotFound(name, collection)
+    requireReadable(column, reader)
     if (!isVector(column)) throw collectionErrors.notVectorColumn(name, column.typeName)
     return asVectorColumn(column)
   }
   const all = relation.columns.filter(isVector)
-  const visible = visibleColumns(relation, reader).filter(isVector)
-  // Where the caller may read none, PostgreSQL refuses it.
-  const [first, second] = visible.length === 0 ? all : visible
+  const readable = all.filter((column) => maySelect(column, reader))
+  const [first, second] = readable.length === 0 ? all : readable
   if (first === undefined) throw collectionErrors.noVectorColumns(collection)
+  requireReadable(first, reader)
   if (second === undefined) return asVectorColumn(first)
-  const names = (visible.length === 0 ? all : visible).map((column) => column.name)
+  const names = readable.map((column) => column.name)
   throw collectionErrors.severalVectorColumns(collection, names.join(', '))
 }
 
