@@ -24,3 +24,17 @@ export function readParameters(queryString: string, known: readonly string[]): P
   // Arrays were refused above.
   return parameters as Parameters
 }
+
+/** @throws AppError invalid_parameter */
+export function parseFlag(name: string, text = 'false'): boolean {
+  if (text !== 'true' && text !== 'false') {
+    throw collectionErrors.invalidParameter(`${name} parameter must be a boolean`)
+  }
+  return text === 'true'
+}
+
+/** @throws AppError invalid_parameter */
+export function parseInteger(name: string, text: string): number {
+  if (!/^[+-]?\d+$/.test(text.trim())) throw collectionErrors.invalidParameter(`${name}: expected an integer`)
+  return Number(text)
+}

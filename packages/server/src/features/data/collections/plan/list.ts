@@ -38,6 +38,7 @@ export function planList(
   const rows = planRows(context, relation, query)
   const search = searchOf(rows)
   if (query.search?.hasHighlight === true) requireHighlightable(relation)
+  const facets = query.facets && planFacets(rows, query.facets, maxFacetBuckets)
   const distance = query.distance && planDistance(context.catalog, relation, query.distance)
   const order = planOrder(relation, query.sort, { search, distance })
   if (query.paging.kind === 'cursor') {
@@ -56,7 +57,7 @@ export function planList(
     highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     paging: query.paging,
-    facets: query.facets === undefined ? undefined : planFacets(rows, query.facets, maxFacetBuckets),
+    facets,
   }
 }
 

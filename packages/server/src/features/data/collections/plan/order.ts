@@ -32,13 +32,13 @@ export interface OrderPlan {
   readonly isTotal: boolean
 }
 
-/** @throws AppError naming the parameter */
 /** What a list can be sorted by beside columns. */
 export interface ComputedOrder {
   readonly search?: SearchPlan | undefined
   readonly distance?: DistancePlan | undefined
 }
 
+/** @throws AppError naming the parameter */
 export function planOrder(
   relation: Relation,
   sort: readonly SortTerm[],
