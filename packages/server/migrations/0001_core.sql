@@ -118,6 +118,8 @@ create function basalt.search_rows(index regclass, query tsquery) returns tid[]
 declare
   places tid[];
 begin
+  -- Only of the indexes that are made for it: others could be asked about columns that the caller may not read.
+  if (select relname from pg_class where oid = index) not like 'idx\_basalt\_search\_%' then return null; end if;
   execute format(
     'select array_agg(ctid) from %s where (%s) @@ $1',
     (select indrelid::regclass from pg_index where indexrelid = index), pg_get_indexdef(index, 1, false)
@@ -134,6 +136,7 @@ declare
   places tid[];
   setting text := coalesce(current_setting('pg_trgm.similarity_threshold', true), '0.3');
 begin
+  if (select relname from pg_class where oid = index) not like 'idx\_basalt\_trigram\_%' then return null; end if;
   perform set_config('pg_trgm.similarity_threshold', threshold::text, true);
   execute format(
     'select array_agg(ctid) from %s where %s',

@@ -157,7 +157,7 @@ async function wire(
   ])
 
   const operations = wireOperations(platform, { passwords, errors: listErrors() })
-  const messaging = wireMessaging(platform, { resolve })
+  const messaging = wireMessaging(platform, { resolve, isSmsEnabled: () => identity.isSmsEnabled() })
   const jwtSecret = () => resolveJwtSecret(config)
   const identity = wireIdentity(platform, {
     passwords,

@@ -20,7 +20,9 @@ import { passwordErrorTable } from './features/identity/passwords/index.ts'
 import { socialLoginErrorTable } from './features/identity/social-login/index.ts'
 import { mailErrorTable } from './features/messaging/mail/index.ts'
 import { pushErrorTable } from './features/messaging/push/index.ts'
+import { smsErrorTable } from './features/messaging/sms/index.ts'
 import { adminErrorTable } from './features/operations/admin/index.ts'
+import { billingErrorTable } from './features/operations/billing/index.ts'
 import { logErrorTable } from './features/operations/logs/index.ts'
 import { usageErrorTable } from './features/operations/usage/index.ts'
 import { httpErrorTable } from './http/errors.ts'
@@ -45,6 +47,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Procedures: procedureErrorTable,
   Administration: adminErrorTable,
   Usage: usageErrorTable,
+  Billing: billingErrorTable,
   Log: logErrorTable,
   Accounts: accountErrorTable,
   'Second factors': mfaErrorTable,
@@ -56,6 +59,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'OAuth server': oauthServerErrorTable,
   Mail: mailErrorTable,
   Push: pushErrorTable,
+  'Text messages': smsErrorTable,
   Realtime: realtimeErrorTable,
   Webhooks: webhookErrorTable,
   Jobs: jobErrorTable,

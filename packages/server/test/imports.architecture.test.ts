@@ -41,6 +41,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   passkeys: ['accounts', 'mfa', 'throttle'],
   procedures: ['collections'],
   push: ['audit'],
+  sms: ['audit', 'throttle'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
   'vector-indexes': ['audit', 'collections'],

@@ -18,6 +18,7 @@ import { pushConfig } from '../features/messaging/push/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
 import { auditConfig } from '../features/operations/audit/config.ts'
+import { billingConfig } from '../features/operations/billing/config.ts'
 import { metricsConfig } from '../features/operations/metrics/config.ts'
 import { telemetryConfig } from '../features/operations/telemetry/config.ts'
 import { usageConfig } from '../features/operations/usage/config.ts'
@@ -53,6 +54,7 @@ export const configSchema = Type.Object({
   admin: adminConfig,
   logging: loggingConfig,
   usage: usageConfig,
+  billing: billingConfig,
   audit: auditConfig,
   telemetry: telemetryConfig,
   metrics: metricsConfig,

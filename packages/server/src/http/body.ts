@@ -41,6 +41,12 @@ export function acceptForms(app: FastifyInstance): void {
   acceptNothingElse(app)
 }
 
+/** Bodies as the bytes that were sent, whatever their type: for routes that check a signature before they read. */
+export function acceptRaw(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+}
+
 /** Without content its type does not matter: `fetch` names `text/plain` for an empty text. */
 function acceptNothingElse(app: FastifyInstance): void {
   app.addContentTypeParser('*', (request, _payload, done) => {

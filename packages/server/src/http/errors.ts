@@ -122,6 +122,11 @@ export const httpErrorTable = {
     message: 'server is shutting down',
     help: 'Try again; another node or the next start will answer.',
   },
+  invalidWebhookSignature: {
+    status: 403,
+    message: 'invalid webhook signature',
+    help: 'The signature of the callback is missing, stale or wrong, or the provider is not configured. It covers the bytes of the body and, with some providers, the address that they call: see the guide on callbacks.',
+  },
 } as const
 
 export const httpErrors = defineErrors(httpErrorTable)

@@ -55,8 +55,11 @@ export interface PageRequest {
 }
 
 /** Within bounds, and as rows to pass over. */
-export function readPage({ page = 1, perPage = 20 }: PageRequest) {
-  const size = perPage < 1 ? 20 : Math.min(perPage, 100)
+export function readPage(
+  { page = 1, perPage }: PageRequest,
+  { size: fallback, most } = { size: 20, most: 100 },
+) {
+  const size = perPage === undefined || perPage < 1 ? fallback : Math.min(perPage, most)
   const number = Math.min(Math.max(page, 1), 1_000_000)
   return { page: number, perPage: size, offset: (number - 1) * size }
 }

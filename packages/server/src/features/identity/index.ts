@@ -44,6 +44,8 @@ export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mai
 export interface Identity {
   readonly features: readonly Feature[]
   readonly verifiers: readonly TokenVerifier[]
+  /** Whether text messages are on: administrators switch them while the server runs. */
+  readonly isSmsEnabled: () => boolean
   /** Holds apps to their rate limits. */
   readonly limiter: AppLimiter
   /** Opens streams that wait for a sign-in with a provider; undefined without auth. */
@@ -66,7 +68,12 @@ export function wireIdentity(
   const limiter = new AppLimiter(database)
   if (!config.auth.enabled) {
     defineTokenRenewal(queue, undefined)
-    return { features: [apps({ database, limiter, onChange: () => undefined })], verifiers: [], limiter }
+    return {
+      features: [apps({ database, limiter, onChange: () => undefined })],
+      verifiers: [],
+      limiter,
+      isSmsEnabled: () => false,
+    }
   }
   const keys = deriveKeys(jwtSecret())
   const settings = new AuthSettings(database, config.auth, notifications)
@@ -154,5 +161,6 @@ export function wireIdentity(
     resourceMetadataUrl: oauth.config.enabled ? () => resourceMetadataUrl(oauth) : undefined,
     verifiers: [apiKeyVerifier, ...(config.auth.oauth_provider.enabled ? [oauthTokens] : []), sessions],
     limiter,
+    isSmsEnabled: () => settings.current.sms_enabled,
   }
 }

@@ -3,10 +3,13 @@ import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import { createMailBackend, createMailTemplates, mail } from './mail/index.ts'
 import { push } from './push/index.ts'
-import { createSmsProvider } from './sms/index.ts'
+import { createSmsProvider, StoredSms, sms } from './sms/index.ts'
 
 /** Wires what sends messages to people. */
-export function wireMessaging(platform: Platform, { resolve }: { readonly resolve?: Resolve | undefined }) {
+export function wireMessaging(
+  platform: Platform,
+  { resolve, isSmsEnabled }: { readonly resolve?: Resolve | undefined; readonly isSmsEnabled: () => boolean },
+) {
   const { config, isDevelopment, database, clock, log, output } = platform
   const { system } = database
   const backend = createMailBackend({
@@ -16,6 +19,16 @@ export function wireMessaging(platform: Platform, { resolve }: { readonly resolv
     clock,
   })
   const templates = createMailTemplates({ database: system, appName: config.email.app_name, log })
+  const messages = new StoredSms({
+    database: system,
+    providerName: config.auth.sms_provider,
+    provider: createSmsProvider({
+      config: config.auth,
+      isDevelopment,
+      log: config.auth.sms_provider === 'log' ? output : log,
+      clock,
+    }),
+  })
   return {
     features: [
       mail({ database: system, templates, backend, log }),
@@ -28,13 +41,15 @@ export function wireMessaging(platform: Platform, { resolve }: { readonly resolv
           ...(resolve === undefined ? {} : { resolve }),
         }),
       }),
+      sms({
+        ...platform,
+        config: config.auth,
+        database: system,
+        sms: messages,
+        isEnabled: isSmsEnabled,
+      }),
     ],
     mail: { backend, templates },
-    sms: createSmsProvider({
-      config: config.auth,
-      isDevelopment,
-      log: config.auth.sms_provider === 'log' ? output : log,
-      clock,
-    }),
+    sms: messages.codes,
   }
 }

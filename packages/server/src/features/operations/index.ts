@@ -7,6 +7,7 @@ import {
   removeFirstSignIn,
 } from './admin/index.ts'
 import { audit } from './audit/index.ts'
+import { billing } from './billing/index.ts'
 import { health } from './health/index.ts'
 import { metrics } from './metrics/index.ts'
 import { overview } from './overview/index.ts'
@@ -39,6 +40,7 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
       overview({ catalog, database, version, isAuthRequired: config.auth.enabled }),
       reference({ catalog, errors, publicBaseUrl }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
+      billing({ config: config.billing, database, clock: platform.clock }),
       audit({ config: config.audit, database, catalog, queue, log }),
     ],
     throttle: attempts,

@@ -64,6 +64,9 @@ const publicRoutes = new Set([
   'POST /auth/verify',
   'POST /auth/magic-link',
   'POST /auth/reset-password',
+  // Providers sign them.
+  'POST /api/webhooks/billing',
+  'POST /api/webhooks/sms/status',
   // Judges the token itself: who connects may also say in a first message who they are.
   'GET /api/realtime/ws',
   ...[
@@ -108,7 +111,7 @@ function accessOf({ method, url }: ServedRoute): Access {
   if (secondFactorRoutes.test(url)) return 'second factor'
   if (eitherRoutes.test(url)) return 'either'
   if (url === '/api/realtime') return 'stream'
-  return url.startsWith('/api/auth/') ? 'account' : 'data'
+  return /^\/api\/(auth|messaging|push)\//.test(url) ? 'account' : 'data'
 }
 
 function guarded(access: Access): ServedRoute[] {
@@ -179,7 +182,15 @@ describe('a route for everybody', () => {
         // Without a body no sign-in passes; what is switched off says so. Only this one looks at a token that is sent.
         const isLooking = route.url.endsWith('/magic-link/confirm') && headers.authorization === 'Bearer x'
         const isForm = /^\/(o?auth)\//.test(route.url)
-        const answers = isForm ? [415] : isLooking || route.url.endsWith('/auth/login') ? [401] : [400, 404]
+        // A signature takes the place of a token.
+        const isSigned = route.url.startsWith('/api/webhooks/')
+        const answers = isSigned
+          ? [403, 404]
+          : isForm
+            ? [415]
+            : isLooking || route.url.endsWith('/auth/login')
+              ? [401]
+              : [400, 404]
         expect([route.url, answers.includes(status)]).toEqual([route.url, true])
         if (!isLooking) expect(text).not.toMatch(/authorization|token is invalid/)
       }

@@ -59,7 +59,8 @@ export async function listOwnIndexes(
     join pg_class x on x.oid = i.indexrelid
     join pg_class c on c.oid = i.indrelid
     join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${schema} and c.relname = ${name} and (${isOurs})`)
+    where n.nspname = ${schema} and c.relname = ${name} and (${isOurs})
+    order by 1`)
 }
 
 /** The tables that hold the rows of a partitioned table. */

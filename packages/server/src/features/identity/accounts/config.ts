@@ -88,6 +88,7 @@ export const accountKeys = {
       1_000_000,
     ),
     sms_per_hour: integer(5, 'Text messages to one number per hour.', 1, 1000),
+    sms_messages_per_hour: integer(100, 'Text messages that one user may send per hour.', 1, 100_000),
     sms_requests_per_hour: integer(
       30,
       'Requests for text messages per client address and hour; 100 times as many in development.',

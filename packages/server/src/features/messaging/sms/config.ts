@@ -1,4 +1,4 @@
-import { choice, flag, integer, list, plain, secret, webAddress } from '../../../config/keys.ts'
+import { choice, flag, integer, list, plain, secret, text, webAddress } from '../../../config/keys.ts'
 
 /** Of `auth`: codes sent to phones, and what sends them. */
 export const smsKeys = {
@@ -41,6 +41,15 @@ export const smsKeys = {
   vonage_api_key: plain('API key of Vonage.'),
   vonage_api_secret: secret('API secret of Vonage.'),
   vonage_from: plain('Sender that Vonage shows.'),
+  sms_status_url: webAddress(
+    'Address of this server that providers report the status of messages to: `https://…/api/webhooks/sms/status`.',
+  ),
+  sms_retention_days: integer(30, 'Days that sent text messages are kept for the administration.', 1, 3650),
+  telnyx_public_key: text('', 'Public key of Telnyx that its callbacks are signed with.', {
+    pattern: '^([A-Za-z0-9+/]{43}=)?$',
+    expects: '32 bytes as base64',
+  }),
+  vonage_signature_secret: secret('Signature secret of Vonage, which signs its callbacks.'),
   sms_api_base_url: webAddress(
     "Address of the SMS provider, when it is not the provider's own (a stand-in or a region).",
   ),

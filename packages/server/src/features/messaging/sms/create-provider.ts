@@ -49,7 +49,7 @@ export function createSmsProvider({
         throw new Error(`${name} did not take the message: ${messageOf(error)}`)
       })
       const outcome = vendor.read(reply)
-      if (outcome.isAccepted) return
+      if (outcome.isAccepted) return { messageId: outcome.messageId }
       const reason = redact(outcome.reason, [...vendor.secrets, ...secretsOf(message, request)])
       if (outcome.isFinal) throw new SmsRefused(`${name} refused the message: ${reason}`)
       throw new Error(`${name} did not take the message: ${reason}`)

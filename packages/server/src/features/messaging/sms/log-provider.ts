@@ -11,6 +11,7 @@ export function createLogProvider(log: Logger, isDevelopment: boolean): SmsProvi
     async send({ to, body }) {
       if (isDevelopment) log.info({ to, body }, 'text message (auth.sms_provider is log: not sent)')
       else log.warn({ to: maskPhone(to) }, 'text message not sent: set auth.sms_provider')
+      return { messageId: undefined }
     },
   }
 }

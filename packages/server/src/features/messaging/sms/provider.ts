@@ -16,7 +16,13 @@ export interface SmsProvider {
    * @throws Error when another attempt may succeed: no connection, no answer in time, too many messages, a fault
    *   of the provider
    */
-  send(message: TextMessage, options?: { readonly id?: string }): Promise<void>
+  send(message: TextMessage, options?: { readonly id?: string }): Promise<Receipt>
+}
+
+/** What the provider answered to a message that it took. */
+export interface Receipt {
+  /** What the provider calls the message; undefined when it names none. */
+  readonly messageId: string | undefined
 }
 
 /** The provider answered that it will never take this message. Its text names no credential, number or code. */

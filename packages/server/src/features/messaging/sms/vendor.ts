@@ -1,9 +1,10 @@
+import type { Config } from '../../../config/schema.ts'
 import type { OutgoingRequest, Reply } from './exchange.ts'
 import type { TextMessage } from './provider.ts'
 
 /** What a reply says of the message. */
 export type Outcome =
-  | { readonly isAccepted: true }
+  | { readonly isAccepted: true; readonly messageId: string | undefined }
   | {
       readonly isAccepted: false
       /** Whether the provider will never take this message. */
@@ -21,7 +22,11 @@ export interface Vendor {
   read(reply: Reply): Outcome
 }
 
-export const accepted: Outcome = { isAccepted: true }
+/** @param messageId what the provider calls the message; anything but a short text counts as none */
+export function accepted(messageId: unknown): Outcome {
+  const isId = typeof messageId === 'string' && messageId !== '' && messageId.length <= 255
+  return { isAccepted: true, messageId: isId ? messageId : undefined }
+}
 
 /** What the status of HTTP says where the provider says nothing better. */
 export function rejected({ status }: Reply, detail?: string): Outcome {
@@ -79,6 +84,11 @@ export function addressOf(base: string, configured: string, path: string): strin
   return (configured === '' ? base : configured).replace(/\/+$/, '') + path
 }
 
+/** The parameter that has the provider report the status of a message, when it can reach this server. */
+export function callbackIn(name: string, { sms_status_url: url }: Config['auth']): Record<string, string> {
+  return url === '' ? {} : { [name]: url }
+}
+
 /** RFC 7617, in UTF-8. */
 export function basicAuthorization(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`
@@ -119,7 +129,8 @@ export function readReceipt(
 ): Outcome {
   const json = jsonOf(reply)
   if (!isSuccess(reply)) return rejected(reply, joinDetail(...reasons.map((path) => memberAt(json, ...path))))
-  return typeof memberAt(json, ...receipt) === 'string' ? accepted : notUnderstood(reply)
+  const id = memberAt(json, ...receipt)
+  return typeof id === 'string' ? accepted(id) : notUnderstood(reply)
 }
 
 function withDetail(text: string, detail = ''): string {

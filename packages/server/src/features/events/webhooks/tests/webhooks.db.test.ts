@@ -394,7 +394,7 @@ describe('the log of deliveries', () => {
   })
 })
 
-test('callers have no way to the tables of schema basalt, and call none of its functions but those for policies', async () => {
+test('callers have no way to the tables of schema basalt, and call none of its functions but those for policies and searches', async () => {
   const open = await sql(`
     select relname from pg_class
     where relnamespace = 'basalt'::regnamespace and relkind in ('r', 'v', 'p', 'm')
@@ -409,7 +409,10 @@ test('callers have no way to the tables of schema basalt, and call none of its f
     'claims',
     'email_verified',
     'is_anonymous',
+    'search_query',
+    'search_rows',
     'session_id',
+    'similar_rows',
     'user_email',
     'user_id',
   ])

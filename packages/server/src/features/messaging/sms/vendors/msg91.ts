@@ -31,7 +31,8 @@ export function msg91(config: Config['auth']): Vendor {
       const json = jsonOf(reply)
       const detail = joinDetail(memberAt(json, 'code'), memberAt(json, 'message'))
       if (!isSuccess(reply)) return rejected(reply, detail)
-      if (memberAt(json, 'type') === 'success') return accepted
+      if (memberAt(json, 'type') === 'success')
+        return accepted(memberAt(json, 'request_id') ?? memberAt(json, 'message'))
       return memberAt(json, 'type') === 'error' ? rejectedBy(reply, true, detail) : notUnderstood(reply)
     },
   }

@@ -1,5 +1,5 @@
 import type { Config } from '../../../../config/schema.ts'
-import { addressOf, basicAuthorization, postJson, readReceipt, type Vendor } from '../vendor.ts'
+import { addressOf, basicAuthorization, callbackIn, postJson, readReceipt, type Vendor } from '../vendor.ts'
 
 /** Plivo, Message API v1. Answers 202 with `message_uuid`, one for each number. */
 export function plivo(config: Config['auth']): Vendor {
@@ -9,7 +9,11 @@ export function plivo(config: Config['auth']): Vendor {
     request({ to, body }) {
       const path = `/v1/Account/${encodeURIComponent(id)}/Message/`
       const url = addressOf('https://api.plivo.com', config.sms_api_base_url, path)
-      return postJson(url, { src, dst: to, text: body }, { authorization: basicAuthorization(id, token) })
+      return postJson(
+        url,
+        { src, dst: to, text: body, ...callbackIn('url', config) },
+        { authorization: basicAuthorization(id, token) },
+      )
     },
     read: (reply) => readReceipt(reply, ['message_uuid', 0], [['error']]),
   }

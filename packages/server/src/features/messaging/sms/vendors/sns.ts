@@ -51,7 +51,10 @@ export function sns(config: Config['auth'], clock: Clock): Vendor {
       return { url: url.href, headers: Object.fromEntries(headers), body: String(signed) }
     },
     read(reply) {
-      if (isSuccess(reply)) return elementOf(reply, 'MessageId') === '' ? notUnderstood(reply) : accepted
+      if (isSuccess(reply)) {
+        const id = elementOf(reply, 'MessageId')
+        return id === '' ? notUnderstood(reply) : accepted(id)
+      }
       const code = elementOf(reply, 'Code')
       const detail = joinDetail(code, elementOf(reply, 'Message'))
       // Every AWS service may report throttling as 400.

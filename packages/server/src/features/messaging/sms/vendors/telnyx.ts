@@ -1,5 +1,5 @@
 import type { Config } from '../../../../config/schema.ts'
-import { addressOf, postJson, readReceipt, type Vendor } from '../vendor.ts'
+import { addressOf, callbackIn, postJson, readReceipt, type Vendor } from '../vendor.ts'
 
 /** Telnyx, Messages of API v2. Answers 200 with `data.id`, else a list of `errors`; knows idempotency keys. */
 export function telnyx(config: Config['auth']): Vendor {
@@ -9,7 +9,11 @@ export function telnyx(config: Config['auth']): Vendor {
     request({ to, body }, id) {
       const url = addressOf('https://api.telnyx.com', config.sms_api_base_url, '/v2/messages')
       const repeatable = id === undefined ? {} : { 'idempotency-key': id }
-      return postJson(url, { from, to, text: body }, { authorization: `Bearer ${key}`, ...repeatable })
+      return postJson(
+        url,
+        { from, to, text: body, ...callbackIn('webhook_url', config) },
+        { authorization: `Bearer ${key}`, ...repeatable },
+      )
     },
     read: (reply) =>
       readReceipt(

@@ -1,5 +1,5 @@
 import type { Config } from '../../../../config/schema.ts'
-import { addressOf, basicAuthorization, postForm, readReceipt, type Vendor } from '../vendor.ts'
+import { addressOf, basicAuthorization, callbackIn, postForm, readReceipt, type Vendor } from '../vendor.ts'
 
 /** Twilio, Messages resource of the API of 2010-04-01. Answers 201 with the message's `sid`. */
 export function twilio(config: Config['auth']): Vendor {
@@ -10,7 +10,11 @@ export function twilio(config: Config['auth']): Vendor {
       const path = `/2010-04-01/Accounts/${encodeURIComponent(sid)}/Messages.json`
       const url = addressOf('https://api.twilio.com', config.sms_api_base_url, path)
       const authorization = basicAuthorization(sid, token)
-      return postForm(url, { To: to, From: from, Body: body }, { authorization })
+      return postForm(
+        url,
+        { To: to, From: from, Body: body, ...callbackIn('StatusCallback', config) },
+        { authorization },
+      )
     },
     read: (reply) => readReceipt(reply, ['sid'], [['code'], ['message']]),
   }

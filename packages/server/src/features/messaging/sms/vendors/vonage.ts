@@ -2,6 +2,7 @@ import type { Config } from '../../../../config/schema.ts'
 import {
   accepted,
   addressOf,
+  callbackIn,
   isSuccess,
   joinDetail,
   jsonOf,
@@ -29,6 +30,7 @@ export function vonage(config: Config['auth']): Vendor {
         to: to.replace('+', ''),
         text: body,
         // Characters outside the alphabet of GSM arrive as question marks unless announced.
+        ...callbackIn('callback', config),
         type: /^[\n\r\x20-\x5f\x61-\x7e]*$/.test(body) ? 'text' : 'unicode',
       }),
     read(reply) {
@@ -37,7 +39,7 @@ export function vonage(config: Config['auth']): Vendor {
       const parts = memberAt(json, 'messages')
       if (!Array.isArray(parts) || parts.length === 0) return notUnderstood(reply)
       const failed: unknown = parts.find((part) => statusOf(part) !== '0')
-      if (failed === undefined) return accepted
+      if (failed === undefined) return accepted(memberAt(parts[0], 'message-id'))
       const status = statusOf(failed)
       if (status === '') return notUnderstood(reply)
       const detail = joinDetail('status', status, memberAt(failed, 'error-text'))

@@ -1,0 +1,67 @@
+-- Text messages that were sent, and what became of them.
+create table basalt.sms_messages (
+  id uuid primary key default gen_random_uuid(),
+  -- The user who sent it; none for codes and for messages of the administration.
+  user_id uuid references basalt.users on delete cascade,
+  -- The same for every attempt to send one message.
+  send_key text unique,
+  recipient text not null,
+  -- Codes are never stored.
+  body text not null,
+  provider text not null,
+  -- What the provider calls it, or the id when it names none; null until the provider has taken it.
+  message_id text,
+  status text not null default 'pending' check (status in (
+    'pending', 'accepted', 'queued', 'sending', 'sent', 'delivered', 'undelivered', 'failed', 'canceled')),
+  error_message text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create index sms_messages_newest on basalt.sms_messages (created_at desc, id desc);
+create index sms_messages_user on basalt.sms_messages (user_id, created_at desc, id desc);
+-- Not unique: providers are not trusted to name every message differently.
+create index sms_messages_provider on basalt.sms_messages (message_id, provider);
+
+-- Reports of messages that are not known: the provider may report before its answer to the message is stored.
+create table basalt.sms_early_reports (
+  provider text not null,
+  message_id text not null,
+  status text not null,
+  error_message text,
+  received_at timestamptz not null default now(),
+  primary key (provider, message_id, status)
+);
+create index sms_early_reports_received_at on basalt.sms_early_reports (received_at);
+
+insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
+values ('sms_retention_daily', 'sms_retention', '0 4 * * *',
+  (date_trunc('day', now() at time zone 'UTC') + interval '1 day 4 hours') at time zone 'UTC');
+
+-- What the billing provider reported, once by its id. The state of an app follows from these rows, in the order in
+-- which things happened and not in that in which they were reported.
+create table basalt.billing_events (
+  id text primary key,
+  -- Order of arrival, for events of the same second.
+  number int generated always as identity,
+  type text not null,
+  happened_at timestamptz not null,
+  -- Of the checkout that gave the subscription to an app.
+  app_id uuid references basalt.apps on delete set null,
+  subscription_id text,
+  customer_id text,
+  -- What the event says of the subscription; null: nothing.
+  plan text,
+  status text check (status in ('unpaid', 'active', 'past_due', 'canceled', 'trialing', 'incomplete')),
+  received_at timestamptz not null default now()
+);
+create index billing_events_subscription on basalt.billing_events (subscription_id);
+create index billing_events_app on basalt.billing_events (app_id);
+
+create table basalt.app_billing (
+  app_id uuid primary key references basalt.apps on delete cascade,
+  subscription_id text not null,
+  customer_id text,
+  plan text,
+  status text not null,
+  updated_at timestamptz not null default now()
+);

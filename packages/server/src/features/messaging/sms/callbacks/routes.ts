@@ -1,0 +1,73 @@
+import type { FastifyRequest } from 'fastify'
+import type { Config } from '../../../../config/schema.ts'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { acceptRaw } from '../../../../http/body.ts'
+import { httpErrors } from '../../../../http/errors.ts'
+import type { HttpServer } from '../../../../http/server.ts'
+import type { Clock } from '../../../../lib/clock.ts'
+import { smsErrors } from '../errors.ts'
+import { statusSchema } from '../schemas.ts'
+import { takeReport } from '../store.ts'
+import type { StatusCallback } from './callback.ts'
+import { plivoCallback } from './plivo.ts'
+import { telnyxCallback } from './telnyx.ts'
+import { twilioCallback } from './twilio.ts'
+import { vonageCallback } from './vonage.ts'
+import { webhookCallback } from './webhook.ts'
+
+export interface CallbackDeps {
+  readonly config: Config['auth']
+  readonly database: SystemDatabase
+  readonly clock: Clock
+  readonly publicBaseUrl: () => string
+}
+
+const path = '/api/webhooks/sms/status'
+const bodyLimit = 64 * 1024
+
+/** `POST /api/webhooks/sms/status`, for every provider whose keys are configured: messages outlive a change of it. */
+export function statusRoutes(app: HttpServer, deps: CallbackDeps): void {
+  const callbacks = configuredCallbacks(deps.config)
+  void app.register(async (scope: HttpServer) => {
+    acceptRaw(scope)
+    scope.post(
+      path,
+      { config: { guard: 'public', operation: 'sms.reportStatus' }, schema: statusSchema, bodyLimit },
+      async (request, reply) => {
+        const { headers } = request
+        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+        const callback = callbacks.find(({ header }) => headers[header] !== undefined)
+        const urls = urlsOf(request, deps)
+        if (callback?.isSigned({ headers, body, urls, now: deps.clock.now() }) !== true) {
+          throw httpErrors.invalidWebhookSignature()
+        }
+        const { messageId, status, error } = callback.read(body)
+        if (messageId === undefined) throw smsErrors.missingSmsField(callback.idName)
+        const { provider } = callback
+        if (status !== undefined) await takeReport(deps.database, { provider, messageId, status, error })
+        return reply.send({})
+      },
+    )
+  })
+}
+
+function configuredCallbacks(config: Config['auth']): readonly StatusCallback[] {
+  const of = (key: string, create: (key: string) => StatusCallback) => (key === '' ? [] : [create(key)])
+  return [
+    ...of(config.twilio_token, twilioCallback),
+    ...of(config.plivo_auth_token, plivoCallback),
+    ...of(config.telnyx_public_key, telnyxCallback),
+    ...of(config.sms_webhook_secret, webhookCallback),
+    ...of(config.vonage_signature_secret, (secret) => vonageCallback(secret, config.vonage_api_key)),
+  ]
+}
+
+/**
+ * Of two nodes behind a proxy each may know another name of itself. The name that the request gives is safe to try:
+ * without the key a signature for it cannot be made.
+ */
+function urlsOf(request: FastifyRequest, { config, publicBaseUrl }: CallbackDeps): readonly string[] {
+  const configured = config.sms_status_url === '' ? [] : [config.sms_status_url]
+  const bases = [publicBaseUrl(), `${request.protocol}://${request.host}`]
+  return [...new Set([...configured, ...bases.map((base) => base.replace(/\/$/, '') + request.url)])]
+}

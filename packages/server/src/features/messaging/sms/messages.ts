@@ -1,0 +1,178 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { type SmsStatus, statusesBefore } from './statuses.ts'
+
+export interface MessageRow {
+  readonly id: string
+  readonly user_id: string | null
+  readonly recipient: string
+  readonly body: string
+  readonly provider: string
+  readonly message_id: string | null
+  readonly status: SmsStatus
+  readonly error_message: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly [column: string]: unknown
+}
+
+const columns = sql`id, user_id, recipient, body, provider, message_id, status, error_message, created_at, updated_at`
+
+export interface NewMessage {
+  readonly to: string
+  /** Without codes. */
+  readonly body: string
+  readonly provider: string
+  readonly userId: string | undefined
+  /** The same for every attempt to send one message. */
+  readonly key: string | undefined
+}
+
+/** Undefined when the provider has taken the message at an earlier attempt. */
+export function insertMessage(
+  database: Queryable,
+  { to, body, provider, userId, key }: NewMessage,
+): Promise<{ readonly id: string } | undefined> {
+  return database.maybeOne<{ id: string }>(sql`
+    insert into basalt.sms_messages as m (recipient, body, provider, user_id, send_key)
+    values (${to}, ${body}, ${provider}, ${userId ?? null}, ${key ?? null})
+    on conflict (send_key) do update
+      set status = 'pending', error_message = null, provider = excluded.provider, updated_at = now()
+      where m.message_id is null
+    returning id`)
+}
+
+export function markTaken(
+  database: Queryable,
+  id: string,
+  messageId: string | undefined,
+): Promise<MessageRow | undefined> {
+  return database.maybeOne<MessageRow>(sql`
+    update basalt.sms_messages
+    set message_id = coalesce(${messageId ?? null}, id::text), status = 'accepted', updated_at = now()
+    where id = ${id} and message_id is null
+    returning ${columns}`)
+}
+
+export function markNotTaken(database: Queryable, id: string, reason: string): Promise<number> {
+  return database.count(sql`
+    update basalt.sms_messages set status = 'failed', error_message = ${reason}, updated_at = now()
+    where id = ${id} and message_id is null`)
+}
+
+export interface StatusReport {
+  readonly provider: string
+  readonly messageId: string
+  readonly status: SmsStatus
+  readonly error: string | undefined
+}
+
+/** Moves a message on; one that is as far already stays as it is. */
+export function advanceStatus(database: Queryable, report: StatusReport): Promise<number> {
+  return database.count(sql`
+    update basalt.sms_messages
+    set status = ${report.status}, error_message = coalesce(${report.error ?? null}, error_message), updated_at = now()
+    where message_id = ${report.messageId} and provider = ${report.provider}
+      and status = any(${statusesBefore(report.status)})`)
+}
+
+/** Whether a message has this id. */
+export async function isMessageKnown(database: Queryable, report: StatusReport): Promise<boolean> {
+  const { known } = await database.one<{ known: boolean }>(sql`
+    select exists (
+      select from basalt.sms_messages where message_id = ${report.messageId} and provider = ${report.provider}
+    ) as known`)
+  return known
+}
+
+/** Keeps a report until the message is known. */
+export async function keepReport(database: Queryable, report: StatusReport): Promise<void> {
+  const { provider, messageId, status, error } = report
+  await database.count(sql`
+    insert into basalt.sms_early_reports (provider, message_id, status, error_message)
+    values (${provider}, ${messageId}, ${status}, ${error ?? null})
+    on conflict do nothing`)
+}
+
+interface EarlyReportRow {
+  readonly status: SmsStatus
+  readonly error_message: string | null
+  readonly [column: string]: unknown
+}
+
+/** Removes and answers the reports that came before the message was known. */
+export function takeReports(
+  transaction: Queryable,
+  { provider, messageId }: { readonly provider: string; readonly messageId: string },
+): Promise<EarlyReportRow[]> {
+  return transaction.many<EarlyReportRow>(sql`
+    delete from basalt.sms_early_reports where provider = ${provider} and message_id = ${messageId}
+    returning status, error_message`)
+}
+
+/** Of messages that never became known. */
+export function deleteReports(database: Queryable): Promise<number> {
+  return database.count(sql`
+    delete from basalt.sms_early_reports where received_at < now() - interval '1 day'`)
+}
+
+export interface MessageFilter {
+  readonly userId?: string
+  readonly limit: number
+  readonly offset: number
+}
+
+/** The newest first. */
+export function listMessages(
+  database: Queryable,
+  { userId, limit, offset }: MessageFilter,
+): Promise<MessageRow[]> {
+  const filter = userId === undefined ? sql`true` : sql`user_id = ${userId}`
+  return database.many<MessageRow>(sql`
+    select ${columns} from basalt.sms_messages where ${filter}
+    order by created_at desc, id desc limit ${limit} offset ${offset}`)
+}
+
+export async function countMessages(database: Queryable): Promise<number> {
+  const { count } = await database.one<{ count: number }>(sql`
+    select count(*)::int as count from basalt.sms_messages`)
+  return count
+}
+
+export function findMessageOf(
+  database: Queryable,
+  userId: string,
+  id: string,
+): Promise<MessageRow | undefined> {
+  return database.maybeOne<MessageRow>(sql`
+    select ${columns} from basalt.sms_messages where id = ${id} and user_id = ${userId}`)
+}
+
+export interface PeriodRow {
+  readonly period: 'today' | 'last_7d' | 'last_30d'
+  readonly sent: number
+  readonly confirmed: number
+  readonly failed: number
+  readonly [column: string]: unknown
+}
+
+/** Messages that providers took, those that were delivered, and those that failed; days are those of UTC. */
+export function countOutcomes(database: Queryable): Promise<PeriodRow[]> {
+  return database.many<PeriodRow>(sql`
+    select period,
+      count(m.message_id)::int as sent,
+      count(*) filter (where m.status = 'delivered')::int as confirmed,
+      count(*) filter (where m.status in ('failed', 'undelivered', 'canceled'))::int as failed
+    from (values
+      ('today', date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'),
+      ('last_7d', now() - interval '7 days'),
+      ('last_30d', now() - interval '30 days')
+    ) as periods (period, since)
+    left join basalt.sms_messages m on m.created_at >= since
+    group by period`)
+}
+
+export function deleteMessages(database: Queryable, days: number): Promise<number> {
+  return database.count(sql`
+    delete from basalt.sms_messages where created_at < now() - make_interval(days => ${days})`)
+}

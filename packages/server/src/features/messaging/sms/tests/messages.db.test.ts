@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { alice, bob } from '../../../../../test/fixtures.ts'
+import { signTwilio } from '../../../../../test/sms-callbacks.ts'
+import { smsSettings } from '../../../../../test/sms-config.ts'
+import { json, type SmsStandIn, startSmsStandIn } from '../../../../../test/sms-stand-in.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { StoredSms } from '../index.ts'
+
+const to = '+14155550132'
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+
+let twilio: SmsStandIn
+let app: TestApp
+let admin: string
+let sent = 0
+beforeAll(async () => {
+  twilio = await startSmsStandIn()
+  app = await createTestApp({
+    config: {
+      ...smsSettings('twilio', twilio.url),
+      'auth.sms_enabled': 'true',
+      'auth.limits.sms_messages_per_hour': '3',
+      'auth.sms_status_url': 'https://api.example.com/api/webhooks/sms/status',
+    },
+  })
+  await app.sql('insert into basalt.users (id) values ($1), ($2)', [alice, bob])
+  admin = await app.adminToken()
+})
+beforeEach(async () => {
+  twilio.answerWith((...exchange) => json(201, { sid: `SM${++sent}` })(...exchange))
+  await app.sql('truncate basalt.sms_messages')
+  await app.sql('truncate basalt.attempts')
+})
+afterAll(async () => {
+  await app[Symbol.asyncDispose]()
+  await twilio[Symbol.asyncDispose]()
+})
+
+const asAdmin = (method: string, path: string, body?: unknown) =>
+  app.request(method, `/api/admin/sms${path}`, { token: admin, body })
+const as = (user: string, method: string, path: string, body?: unknown) =>
+  app.request(method, `/api/messaging/sms${path}`, { token: userToken({ sub: user }), body })
+
+const invalid: [string, object, string, string][] = [
+  ['no number', { body: 'Hi' }, 'missing_sms_field', 'to is required'],
+  ['a blank number', { to: ' ', body: 'Hi' }, 'missing_sms_field', 'to is required'],
+  ['no phone number', { to: '12', body: 'Hi' }, 'invalid_phone_number', 'invalid phone number'],
+  [
+    'a number of another country',
+    { to: '+4915112345678', body: 'Hi' },
+    'phone_country_not_allowed',
+    'phone number country not allowed',
+  ],
+  ['no body', { to }, 'missing_sms_field', 'body is required'],
+  ['a blank body', { to, body: ' \n' }, 'missing_sms_field', 'body is required'],
+  ['a long body', { to, body: 'x'.repeat(1601) }, 'sms_body_too_long', 'body exceeds maximum length'],
+  ['NUL in the body', { to, body: 'a\0b' }, 'sms_body_has_nul', 'body: NUL is not allowed'],
+]
+
+describe('sms › send of the administration', () => {
+  test('sends, stores and audits a message', async () => {
+    const response = await asAdmin('POST', '/send', { to: '+1 (415) 555-0132', body: 'Your order 123456' })
+    expect(response.status).toBe(200)
+    expect(response.json).toEqual({ id: uuid, message_id: `SM${sent}`, status: 'accepted', to })
+    const form = new URLSearchParams(twilio.onlyRequest().body)
+    expect(form.get('StatusCallback')).toBe('https://api.example.com/api/webhooks/sms/status')
+    expect((await asAdmin('GET', '/messages')).json).toEqual({
+      items: [
+        {
+          id: response.json.id,
+          user_id: null,
+          to,
+          body: 'Your order 123456',
+          provider: 'twilio',
+          message_id: `SM${sent}`,
+          status: 'accepted',
+          error_message: null,
+          created_at: timestamp,
+          updated_at: timestamp,
+        },
+      ],
+      page: 1,
+      perPage: 50,
+      totalItems: 1,
+      totalPages: 1,
+    })
+    const audit = await app.sql("select actor, target from basalt.audit where action = 'sms.send'")
+    expect(audit).toEqual([{ actor: 'admin', target: to }])
+  })
+
+  test('takes 1600 characters, counted as characters', async () => {
+    expect((await asAdmin('POST', '/send', { to, body: '😀'.repeat(1600) })).status).toBe(200)
+  })
+
+  test.each(invalid)('is refused with %s', async (_case, body, error, message) => {
+    const response = await asAdmin('POST', '/send', body)
+    expect(envelope(response)).toEqual({ code: 400, error, message })
+    expect(twilio.requests).toEqual([])
+    expect((await asAdmin('GET', '/messages')).json.items).toEqual([])
+  })
+
+  test('answers what the provider said without number or keys, and stores that it failed', async () => {
+    twilio.answerWith(json(400, { code: 21211, message: `The number ${to} is unknown` }))
+    const response = await asAdmin('POST', '/send', { to, body: 'Hi' })
+    const reason = 'twilio refused the message: HTTP 400: 21211 The number [redacted] is unknown'
+    expect(response.status).toBe(500)
+    expect(response.json).toMatchObject({
+      error: 'sms_not_sent',
+      message: 'failed to send text message',
+      data: { reason },
+    })
+    expect((await asAdmin('GET', '/messages')).json.items).toMatchObject([
+      { status: 'failed', message_id: null, error_message: reason },
+    ])
+  })
+
+  test('answers 404 while text messages are off, and works again when they are on', async () => {
+    const set = async (isOn: boolean) =>
+      await app.request('PATCH', '/api/admin/auth-settings', { token: admin, body: { sms_enabled: isOn } })
+    await set(false)
+    const expected = { code: 404, error: 'sms_not_enabled', message: 'SMS is not enabled' }
+    expect(envelope(await asAdmin('POST', '/send', { to, body: 'Hi' }))).toEqual(expected)
+    expect(envelope(await as(alice, 'POST', '/send', { to, body: 'Hi' }))).toEqual(expected)
+    await set(true)
+    expect((await asAdmin('POST', '/send', { to, body: 'Hi' })).status).toBe(200)
+  })
+})
+
+describe('sms › status callbacks › before the answer of the provider', () => {
+  test('move the message on once it is known, those of other messages do not', async () => {
+    const report = async (MessageSid: string, MessageStatus: string) => {
+      const body = new URLSearchParams({ MessageSid, MessageStatus }).toString()
+      const url = 'https://api.example.com/api/webhooks/sms/status'
+      const headers = signTwilio(smsSettings('twilio')['auth.twilio_token'] ?? '', url, body)
+      const answer = await app.request('POST', '/api/webhooks/sms/status', { body, headers })
+      expect(answer.status).toBe(200)
+    }
+    twilio.answerWith((response, request) => {
+      const reports = [
+        report('SM-early', 'delivered'),
+        report('SM-early', 'sent'),
+        report('SM-other', 'failed'),
+      ]
+      void Promise.all(reports).then(() => json(201, { sid: 'SM-early' })(response, request))
+    })
+    expect((await asAdmin('POST', '/send', { to, body: 'Hi' })).status).toBe(200)
+    expect((await asAdmin('GET', '/messages')).json.items).toMatchObject([
+      { message_id: 'SM-early', status: 'delivered', error_message: null },
+    ])
+    expect(await app.sql('select message_id from basalt.sms_early_reports')).toEqual([
+      { message_id: 'SM-other' },
+    ])
+  })
+})
+
+describe('sms › list of the administration', () => {
+  test('pages by 50, by 200 at most, the newest first', async () => {
+    await app.sql(`insert into basalt.sms_messages (recipient, body, provider, created_at)
+      select '${to}', n::text, 'twilio', now() - n * interval '1 second' from generate_series(1, 260) n`)
+    const { items, ...page } = (await asAdmin('GET', '/messages?page=2')).json
+    expect(page).toEqual({ page: 2, perPage: 50, totalItems: 260, totalPages: 6 })
+    expect(items.map(({ body }: { body: string }) => body)).toEqual(
+      Array.from({ length: 50 }, (_, index) => String(index + 51)),
+    )
+    const wide = (await asAdmin('GET', '/messages?perPage=1000')).json
+    expect([wide.perPage, wide.items.length, wide.totalPages]).toEqual([200, 200, 2])
+    expect((await asAdmin('GET', '/messages?perPage=0')).json.perPage).toBe(50)
+  })
+})
+
+describe('sms › health', () => {
+  test('is zero without messages', async () => {
+    const none = { sent: 0, confirmed: 0, failed: 0, conversion_rate: 0 }
+    expect((await asAdmin('GET', '/health')).json).toEqual({ today: none, last_7d: none, last_30d: none })
+  })
+
+  test('counts by period and warns of a low rate today', async () => {
+    await app.sql(`insert into basalt.sms_messages (recipient, body, provider, message_id, status, created_at)
+      select '${to}', '', 'twilio', 'S' || n, case when n = 1 then 'failed' else 'sent' end, now()
+      from generate_series(1, 3) n
+      union all select '${to}', '', 'twilio', 'W', 'delivered', now() - interval '6 days'
+      union all select '${to}', '', 'twilio', 'M', 'undelivered', now() - interval '29 days'
+      union all select '${to}', '', 'twilio', 'O', 'delivered', now() - interval '31 days'`)
+    expect((await asAdmin('GET', '/health')).json).toEqual({
+      today: { sent: 3, confirmed: 0, failed: 1, conversion_rate: 0 },
+      last_7d: { sent: 4, confirmed: 1, failed: 1, conversion_rate: 25 },
+      last_30d: { sent: 5, confirmed: 1, failed: 2, conversion_rate: 20 },
+      warning: 'low conversion rate',
+    })
+  })
+})
+
+describe('sms › messages of a user', () => {
+  test('are sent and listed, and are those of the caller only', async () => {
+    const response = await as(alice, 'POST', '/send', { to, body: 'Dinner at 1930?' })
+    expect(response.status).toBe(201)
+    expect(response.json).toEqual({
+      id: uuid,
+      user_id: alice,
+      to,
+      body: 'Dinner at 1930?',
+      provider: 'twilio',
+      message_id: `SM${sent}`,
+      status: 'accepted',
+      error_message: null,
+      created_at: timestamp,
+      updated_at: timestamp,
+    })
+    const { id } = response.json
+    expect((await as(alice, 'GET', '/messages')).json).toEqual([response.json])
+    expect((await as(alice, 'GET', `/messages/${id}`)).json).toEqual(response.json)
+    expect((await as(bob, 'GET', '/messages')).json).toEqual([])
+    const missing = { code: 404, error: 'sms_message_not_found', message: 'message not found' }
+    expect(envelope(await as(bob, 'GET', `/messages/${id}`))).toEqual(missing)
+    expect(envelope(await as(alice, 'GET', '/messages/x'))).toEqual(missing)
+  })
+
+  test.each(invalid)('are refused with %s', async (_case, body, error, message) => {
+    expect(envelope(await as(alice, 'POST', '/send', body))).toEqual({ code: 400, error, message })
+  })
+
+  test('are limited: of ten at once the quota is sent', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => as(alice, 'POST', '/send', { to, body: 'Hi' })),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array(7).fill(429)])
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.json.message).toBe('too many text messages')
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(twilio.requests).toHaveLength(3)
+  })
+})
+
+describe('sms › codes', () => {
+  test('are sent but not stored', async () => {
+    await app.request('POST', '/api/auth/sms', { body: { phone: to } })
+    const [message] = await waitFor('the message', async () => {
+      const { items } = (await asAdmin('GET', '/messages')).json
+      return items[0]?.status === 'accepted' ? items : undefined
+    })
+    expect(message).toMatchObject({ to, body: 'Your code is: [redacted]', message_id: `SM${sent}` })
+    expect(new URLSearchParams(twilio.onlyRequest().body).get('Body')).toMatch(/^Your code is: \d{6}$/)
+  })
+
+  test('that the provider has taken are not sent again after a crash', async () => {
+    const messages = new StoredSms({
+      database: app.app.database.system,
+      providerName: 'twilio',
+      provider: { send: async () => ({ messageId: `SM${++sent}` }) },
+    })
+    const code = { to, body: 'Your code is: 482913' }
+    // The job is run again when the process stopped before its end was stored.
+    const first = await messages.codes.send(code, { id: 'job-1' })
+    const again = await messages.codes.send(code, { id: 'job-1' })
+    expect([first.messageId, again.messageId]).toEqual([`SM${sent}`, undefined])
+    expect(await app.sql('select status from basalt.sms_messages')).toEqual([{ status: 'accepted' }])
+  })
+
+  test('that the provider did not take are sent by the next attempt', async () => {
+    twilio.answerWith(json(503, {}))
+    await app.request('POST', '/api/auth/sms', { body: { phone: to } })
+    await waitFor('the failure', async () => {
+      const [row] = await app.sql<{ status: string }>('select status from basalt.sms_messages')
+      return row?.status === 'failed' ? true : undefined
+    })
+    twilio.answerWith(json(201, { sid: 'SM-later' }))
+    await app.sql("update basalt.jobs set run_at = now() where state = 'queued'")
+    const [row] = await waitFor('the second attempt', async () => {
+      const rows = await app.sql<{ status: string }>('select * from basalt.sms_messages')
+      return rows[0]?.status === 'accepted' ? rows : undefined
+    })
+    expect(row).toMatchObject({ message_id: 'SM-later', error_message: null })
+  })
+})

@@ -1,0 +1,22 @@
+import { Type } from 'typebox'
+import { secret, table, text } from '../../../config/keys.ts'
+
+/** `billing`: who reports what apps pay for. */
+export const billingConfig = Type.Object({
+  provider: text(
+    '',
+    'Who reports subscriptions of apps to `/api/webhooks/billing`; empty: the route is off.',
+    {
+      pattern: '^(stripe)?$',
+      expects: 'stripe, or nothing',
+    },
+  ),
+  webhook_secret: secret('Signing secret of the endpoint at the provider; empty: the route is off.'),
+  plans: table(Type.String({ minLength: 1 }), 'Plans of `usage.plans` by the id of their price.', {
+    expects: 'a table such as {price_1Nx = "pro"}',
+  }),
+  free_plan: text('free', 'Plan of an app whose subscription has ended.', {
+    expects: 'a name',
+    minLength: 1,
+  }),
+})

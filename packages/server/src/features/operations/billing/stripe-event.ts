@@ -1,0 +1,115 @@
+import { isUuid } from '../../../lib/uuid.ts'
+import { billingErrors } from './errors.ts'
+
+export type BillingStatus = 'unpaid' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'incomplete'
+
+/** What an event says, in our words. */
+export interface BillingEvent {
+  readonly id: string
+  readonly type: string
+  /** Seconds since 1970. */
+  readonly happenedAt: number
+  /** Of a checkout: the app that the subscription is for. */
+  readonly appId?: string | undefined
+  readonly subscriptionId?: string | undefined
+  readonly customerId?: string | undefined
+  readonly plan?: string | undefined
+  readonly status?: BillingStatus | undefined
+}
+
+/** Statuses of subscriptions by Stripe's names. */
+const statuses: Readonly<Record<string, BillingStatus>> = {
+  unpaid: 'unpaid',
+  active: 'active',
+  past_due: 'past_due',
+  canceled: 'canceled',
+  trialing: 'trialing',
+  incomplete: 'incomplete',
+  incomplete_expired: 'canceled',
+  paused: 'unpaid',
+}
+
+export interface PlanNames {
+  /** By the id of the price. */
+  readonly plans: Readonly<Record<string, string>>
+  readonly free: string
+}
+
+/** What an event of each type says; events of other types are only recorded. */
+const readers: Readonly<Record<string, (object: unknown, names: PlanNames) => Partial<BillingEvent>>> = {
+  'checkout.session.completed': (session) => {
+    const app = textAt(session, 'metadata', 'tenant_id')
+    return {
+      appId: app !== undefined && isUuid(app) ? app.toLowerCase() : undefined,
+      subscriptionId: textAt(session, 'subscription'),
+      status: 'active',
+    }
+  },
+  'customer.subscription.created': readSubscription,
+  'customer.subscription.updated': readSubscription,
+  'customer.subscription.deleted': (subscription, { free }) => ({
+    subscriptionId: textAt(subscription, 'id'),
+    plan: free,
+    status: 'canceled',
+  }),
+  'invoice.paid': (invoice) => ({ subscriptionId: subscriptionOf(invoice), status: 'active' }),
+  'invoice.payment_failed': (invoice) => ({ subscriptionId: subscriptionOf(invoice), status: 'past_due' }),
+}
+
+/** @throws AppError invalid_billing_event */
+export function readStripeEvent(body: Buffer, names: PlanNames): BillingEvent {
+  const event = parse(body)
+  const [id, type] = [textAt(event, 'id'), textAt(event, 'type')]
+  const happenedAt = at(event, 'created')
+  if (id === undefined) throw billingErrors.invalidBillingEvent('id is required')
+  if (type === undefined) throw billingErrors.invalidBillingEvent('type is required')
+  if (!isTime(happenedAt)) throw billingErrors.invalidBillingEvent('created: expected seconds since 1970')
+  const object = at(event, 'data', 'object')
+  const said = Object.hasOwn(readers, type) ? readers[type]?.(object, names) : undefined
+  const base = { id, type, happenedAt, customerId: textAt(object, 'customer') }
+  // Of no subscription nothing can be said: a payment of another kind.
+  return said?.subscriptionId === undefined ? base : { ...base, ...said }
+}
+
+function readSubscription(subscription: unknown, { plans }: PlanNames): Partial<BillingEvent> {
+  const price = textAt(subscription, 'items', 'data', 0, 'price', 'id')
+  const status = textAt(subscription, 'status')
+  return {
+    subscriptionId: textAt(subscription, 'id'),
+    plan: price !== undefined && Object.hasOwn(plans, price) ? plans[price] : undefined,
+    status: status !== undefined && Object.hasOwn(statuses, status) ? statuses[status] : undefined,
+  }
+}
+
+/** Where Stripe's API has it since 2025-03-31, and where it had it before. */
+function subscriptionOf(invoice: unknown): string | undefined {
+  return textAt(invoice, 'parent', 'subscription_details', 'subscription') ?? textAt(invoice, 'subscription')
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    throw billingErrors.invalidBillingEvent('invalid JSON body')
+  }
+}
+
+function isTime(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 253_402_300_800
+}
+
+function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)
+        ? (inner as Record<string | number, unknown>)[name]
+        : undefined,
+    value,
+  )
+}
+
+/** A text that can be an id: not empty, not long, nothing that PostgreSQL does not store. */
+function textAt(value: unknown, ...path: readonly (string | number)[]): string | undefined {
+  const text = at(value, ...path)
+  return typeof text === 'string' && /^[\x21-\x7e]{1,255}$/.test(text) ? text : undefined
+}

@@ -1,0 +1,281 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createApplication } from '../../../../../test/api-keys.ts'
+import { alice } from '../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp } from '../../../../../test/test-app.ts'
+
+const path = '/api/webhooks/billing'
+const secret = 'whsec_test'
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const begin = 1_790_000_000
+
+let app: TestApp
+let other: TestApp
+let shop: string
+let subscription: string
+beforeAll(async () => {
+  const config = {
+    'billing.provider': 'stripe',
+    'billing.webhook_secret': secret,
+    'billing.plans': '{"price_pro": "pro", "price_team": "team"}',
+  }
+  app = await createTestApp({ config })
+  other = await createTestApp({ config, database: app.database })
+  await app.sql('insert into basalt.users (id) values ($1)', [alice])
+})
+beforeEach(async () => {
+  shop = await createApplication(app, { ownerUserId: alice })
+  subscription = `sub_${randomUUID()}`
+})
+afterAll(async () => {
+  await other[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+const now = () => Math.floor(Date.now() / 1000)
+const mac = (time: number, body: string, key = secret) =>
+  createHmac('sha256', key).update(`${time}.${body}`).digest('hex')
+const post = (body: string, signature: string | undefined, node = app) =>
+  node.request('POST', path, {
+    body,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      ...(signature === undefined ? {} : { 'stripe-signature': signature }),
+    },
+  })
+
+interface StripeEvent {
+  readonly id: string
+  readonly type: string
+  readonly created: number
+  readonly data: { readonly object: object }
+}
+
+async function report(event: object, node = app) {
+  const body = JSON.stringify(event, undefined, 2)
+  const time = now()
+  return await post(body, `t=${time},v1=${mac(time, 'old key')},v1=${mac(time, body)}`, node)
+}
+
+function event(type: string, seconds: number, object: object): StripeEvent {
+  return { id: `evt_${randomUUID()}`, type, created: begin + seconds, data: { object } }
+}
+const checkout = (seconds: number, id = subscription, tenant = shop) =>
+  event('checkout.session.completed', seconds, {
+    id: 'cs_1',
+    customer: 'cus_1',
+    subscription: id,
+    metadata: { tenant_id: tenant },
+  })
+const updated = (seconds: number, price: string, status = 'active', id = subscription) =>
+  event('customer.subscription.updated', seconds, {
+    id,
+    customer: 'cus_1',
+    status,
+    items: { data: [{ price: { id: price } }] },
+  })
+const deleted = (seconds: number, id = subscription) =>
+  event('customer.subscription.deleted', seconds, { id, customer: 'cus_1', status: 'canceled' })
+const invoice = (seconds: number, type: 'paid' | 'payment_failed') =>
+  event(`invoice.${type}`, seconds, {
+    id: 'in_1',
+    parent: { subscription_details: { subscription } },
+  })
+
+const get = async (id = shop) =>
+  app.request('GET', `/api/admin/apps/${id}/billing`, { token: await app.adminToken() })
+const state = async () => {
+  const { plan, status } = (await get()).json
+  return [plan, status]
+}
+const forged = { code: 403, error: 'invalid_webhook_signature', message: 'invalid webhook signature' }
+
+describe('billing › events', () => {
+  test('of a subscription from its checkout to its end set plan and status of the app', async () => {
+    expect((await get()).json).toEqual({
+      app_id: shop,
+      plan: 'default',
+      status: null,
+      subscription_id: null,
+      customer_id: null,
+      updated_at: null,
+    })
+    const first = await report(checkout(0))
+    expect([first.status, first.json]).toEqual([200, { ok: true }])
+    expect(await state()).toEqual(['default', 'active'])
+    await report(updated(1, 'price_pro', 'trialing'))
+    expect((await get()).json).toEqual({
+      app_id: shop,
+      plan: 'pro',
+      status: 'trialing',
+      subscription_id: subscription,
+      customer_id: 'cus_1',
+      updated_at: timestamp,
+    })
+    await report(invoice(2, 'paid'))
+    expect(await state()).toEqual(['pro', 'active'])
+    await report(invoice(3, 'payment_failed'))
+    expect(await state()).toEqual(['pro', 'past_due'])
+    await report(updated(4, 'price_unknown', 'unpaid'))
+    expect(await state()).toEqual(['pro', 'unpaid'])
+    await report(deleted(5))
+    expect(await state()).toEqual(['free', 'canceled'])
+  })
+
+  test('count by the time at which they happened, in whatever order they are reported', async () => {
+    const events = [
+      checkout(0),
+      updated(1, 'price_pro'),
+      updated(3, 'price_team', 'past_due'),
+      invoice(4, 'paid'),
+      invoice(2, 'payment_failed'),
+    ]
+    // Among them one that begins with the newest, and ends with the checkout that names the app.
+    for (let turn = 0; turn < events.length; turn++) {
+      shop = await createApplication(app, { ownerUserId: alice })
+      subscription = `sub_${randomUUID()}`
+      const again = [
+        checkout(0),
+        updated(1, 'price_pro'),
+        updated(3, 'price_team', 'past_due'),
+        invoice(4, 'paid'),
+        invoice(2, 'payment_failed'),
+      ].reverse()
+      for (const each of [...again.slice(turn), ...again.slice(0, turn)]) await report(each)
+      expect(await state()).toEqual(['team', 'active'])
+    }
+  })
+
+  test('after the end of a subscription change nothing, but a new subscription does', async () => {
+    for (const each of [checkout(0), deleted(5), updated(5, 'price_pro'), invoice(9, 'paid')])
+      await report(each)
+    expect(await state()).toEqual(['free', 'canceled'])
+    const next = `sub_${randomUUID()}`
+    await report(checkout(20, next))
+    await report(updated(21, 'price_team', 'active', next))
+    await report(updated(22, 'price_pro'))
+    expect((await get()).json).toMatchObject({ plan: 'team', status: 'active', subscription_id: next })
+  })
+
+  test('count once: of ten at once on two nodes, and of a replay after a later event', async () => {
+    const first = updated(1, 'price_pro')
+    await report(checkout(0))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => report(first, index % 2 === 0 ? app : other)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    await report(deleted(2))
+    expect((await report(first)).json).toEqual({ ok: true })
+    expect(await state()).toEqual(['free', 'canceled'])
+    const rows = await app.sql('select id from basalt.billing_events where subscription_id = $1', [
+      subscription,
+    ])
+    expect(rows).toHaveLength(3)
+  })
+
+  test('that arrive together on two nodes end in one state', async () => {
+    for (const _attempt of [1, 2, 3]) {
+      shop = await createApplication(app, { ownerUserId: alice })
+      subscription = `sub_${randomUUID()}`
+      const events = [
+        checkout(0),
+        ...Array.from({ length: 8 }, (_, index) => updated(index + 1, 'price_pro', 'past_due')),
+        updated(9, 'price_team'),
+      ]
+      await Promise.all(events.map((each, index) => report(each, index % 2 === 0 ? app : other)))
+      expect(await state()).toEqual(['team', 'active'])
+    }
+  })
+
+  test.each([
+    ['of an unknown type', () => event('charge.refunded', 0, { id: 'ch_1' })],
+    ['of a type named as a member of objects', () => event('constructor', 0, {})],
+    ['of an unknown subscription', () => updated(0, 'price_pro')],
+    ['of an invoice without subscription', () => event('invoice.paid', 0, { id: 'in_1' })],
+    ['of a checkout without app', () => checkout(0, subscription, '')],
+    ['of a checkout of an unknown app', () => checkout(0, subscription, randomUUID())],
+    ['without an object', () => ({ ...checkout(0), data: null })],
+  ])('%s are recorded and change nothing', async (_case, create) => {
+    const given = create()
+    const response = await report(given)
+    expect([response.status, response.json]).toEqual([200, { ok: true }])
+    expect(await state()).toEqual(['default', null])
+    const rows = await app.sql('select type from basalt.billing_events where id = $1', [given.id])
+    expect(rows).toEqual([{ type: given.type }])
+  })
+
+  test.each([
+    ['{', 'invalid JSON body'],
+    ['[]', 'id is required'],
+    ['{"id": 7, "type": "x", "created": 1}', 'id is required'],
+    ['{"id": "evt_\\u0000", "type": "x", "created": 1}', 'id is required'],
+    ['{"id": "evt_1", "created": 1}', 'type is required'],
+    ['{"id": "evt_1", "type": "x"}', 'created: expected seconds since 1970'],
+    ['{"id": "evt_1", "type": "x", "created": 1e300}', 'created: expected seconds since 1970'],
+  ])('that are none are refused: %s', async (body, message) => {
+    const time = now()
+    expect(envelope(await post(body, `t=${time},v1=${mac(time, body)}`))).toEqual({
+      code: 400,
+      error: 'invalid_billing_event',
+      message,
+    })
+  })
+})
+
+describe('billing › signature', () => {
+  test('is that of the time and the bytes of the body, with the key, at most 300 s old', async () => {
+    const body = JSON.stringify(checkout(0), undefined, 2)
+    const time = now()
+    const good = `t=${time},v1=${mac(time, body)}`
+    const answers = await Promise.all([
+      post(body, undefined),
+      post(body, ''),
+      post(body, `t=${time}`),
+      post(body, `v1=${mac(time, body)}`),
+      post(body, `t=${time},v0=${mac(time, body)}`),
+      post(body, `t=${time},v1=${mac(time, body, 'another')}`),
+      post(body, `t=${time + 1},v1=${mac(time, body)}`),
+      post(body, `t=${time - 310},v1=${mac(time - 310, body)}`),
+      post(body, `t=${time + 310},v1=${mac(time + 310, body)}`),
+      post(body, `t=${time},t=${time - 310},v1=${mac(time - 310, body)}`),
+      post(JSON.stringify(JSON.parse(body)), good),
+      post('', `t=${time},v1=${mac(time, body)}`),
+    ])
+    for (const answer of answers) expect(envelope(answer)).toEqual(forged)
+    expect(await state()).toEqual(['default', null])
+    expect((await post(body, good)).status).toBe(200)
+    expect(await state()).toEqual(['default', 'active'])
+  })
+
+  test('is asked of bodies up to 64 KiB; larger ones are too large', async () => {
+    expect(envelope(await post('x'.repeat(65_536), 't=1,v1=a'))).toEqual(forged)
+    expect((await post('x'.repeat(65_537), 't=1,v1=a')).status).toBe(413)
+  })
+})
+
+describe('billing › administration', () => {
+  test('of no app is not found', async () => {
+    expect(envelope(await get('x'))).toEqual({
+      code: 400,
+      error: 'invalid_billed_app',
+      message: 'invalid app id format',
+    })
+    expect(envelope(await get(randomUUID()))).toEqual({
+      code: 404,
+      error: 'billed_app_not_found',
+      message: 'app not found',
+    })
+  })
+})
+
+test.each([[{ 'billing.provider': 'stripe' }], [{ 'billing.webhook_secret': secret }]])(
+  'billing › is off with %j alone',
+  async (config) => {
+    await using bare = await createTestApp({ config, database: app.database })
+    expect(envelope(await report(checkout(0), bare))).toEqual({
+      code: 404,
+      error: 'billing_not_enabled',
+      message: 'billing is not enabled',
+    })
+  },
+)
