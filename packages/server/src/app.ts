@@ -14,6 +14,7 @@ import { wireData } from './features/data/index.ts'
 import { createSchemaLog } from './features/data/schema/index.ts'
 import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
+import { wireFiles } from './features/files/index.ts'
 import { wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
@@ -178,9 +179,10 @@ async function wire(
     openPopup: identity.openPopup,
   })
   const data = wireData(platform, { changes: changes ?? events.changes, embedders })
+  const files = wireFiles(platform, { resolve })
   const features = [
     ...observation.features(platform.queue),
-    ...[operations, data, events, messaging, identity].flatMap((area) => area.features),
+    ...[operations, data, events, messaging, identity, files].flatMap((area) => area.features),
   ]
   const { workers } = events
 
@@ -197,6 +199,7 @@ async function wire(
     log,
     requestLog: output,
     observers: observation.observers,
+    rewriteUrl: files.rewriteUrl,
     clock,
     publicBaseUrl,
     version,

@@ -10,6 +10,8 @@ import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
 import { webhookErrorTable } from './features/events/webhooks/index.ts'
+import { cdnErrorTable } from './features/files/cdn/index.ts'
+import { siteErrorTable } from './features/files/sites/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
 import { appErrorTable } from './features/identity/apps/index.ts'
@@ -68,6 +70,8 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Vector indexes': vectorIndexErrorTable,
   'Kept embeddings': keptEmbeddingErrorTable,
   Search: searchErrorTable,
+  'CDN purge': cdnErrorTable,
+  Sites: siteErrorTable,
 }
 
 /** Every error the API can answer, by area. */

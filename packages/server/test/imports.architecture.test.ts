@@ -20,7 +20,7 @@ const layers: readonly (readonly string[])[] = [
 ]
 
 /** Areas of features: each may import those before it. */
-const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', 'identity']
+const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', 'identity', 'files']
 
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
@@ -29,6 +29,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'api-keys': ['audit', 'opaque-tokens'],
   apps: ['audit'],
   'auth-settings': ['audit'],
+  cdn: ['audit', 'throttle'],
   collections: ['throttle'],
   embeddings: ['audit', 'embedding-provider', 'jobs', 'outbox'],
   jobs: ['audit', 'queue'],
@@ -47,6 +48,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'vector-indexes': ['audit', 'collections'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
+  sites: ['audit'],
   'social-login': ['accounts', 'audit'],
   usage: ['audit'],
 }

@@ -232,6 +232,15 @@ describe('without anything', () => {
         },
         webpush: { subject: '', private_key: '' },
       },
+      storage: {
+        cdn: {
+          provider: 'nop',
+          cloudflare: { zone_id: '', api_token: '', base_url: '' },
+          cloudfront: { distribution_id: '', access_key_id: '', secret_access_key: '', base_url: '' },
+          webhook: { endpoint: '', signing_secret: '' },
+        },
+      },
+      sites: { base_domain: '', max_file_size: 26_214_400, kept_deploys: 10 },
       admin: { password: '' },
       logging: {
         level: 'info',
@@ -694,4 +703,13 @@ test('paths start from the directory, and a URL loses its last slash', () => {
   expect(load({ flags: { 'server.data_dir': '/var/lib/basalt' } }).config.server.data_dir).toBe(
     '/var/lib/basalt',
   )
+})
+
+test('a provider of a content delivery network is refused without its keys', () => {
+  const flags = (provider: string) => ({ 'storage.cdn.provider': provider })
+  expect(fault({ flags: flags('cloudflare') })).toContain('storage.cdn.cloudflare.api_token')
+  for (const key of ['distribution_id', 'access_key_id', 'secret_access_key']) {
+    expect(fault({ flags: flags('cloudfront') })).toContain(`storage.cdn.cloudfront.${key}`)
+  }
+  expect(fault({ flags: flags('webhook') })).toContain('required with storage.cdn.provider = "webhook"')
 })

@@ -33,6 +33,7 @@ const rules: readonly ((config: Config) => RuleViolation | readonly RuleViolatio
   smsProviderNeedsItsKeys,
   emailBackendNeedsItsKeys,
   emailNeedsSender,
+  cdnProviderNeedsItsKeys,
   oauthRedirectIsUrl,
   signInProvidersNeedTheirKeys,
   openIdNamesAreFree,
@@ -181,6 +182,27 @@ function emailNeedsSender({ email }: Config): RuleViolation | undefined {
     key: 'email.from',
     problem: `"${address}" is no address mail can come from; with email.backend = "smtp" it must be one, such as Shop <no-reply@example.com>`,
   }
+}
+
+/** What each provider of a content delivery network cannot do without. */
+function cdnProviderNeedsItsKeys({ storage: { cdn } }: Config): RuleViolation[] {
+  const { provider, cloudflare, cloudfront, webhook } = cdn
+  const needed = {
+    nop: {},
+    cloudflare: { zone_id: cloudflare.zone_id, api_token: cloudflare.api_token },
+    cloudfront: {
+      distribution_id: cloudfront.distribution_id,
+      access_key_id: cloudfront.access_key_id,
+      secret_access_key: cloudfront.secret_access_key,
+    },
+    webhook: { endpoint: webhook.endpoint, signing_secret: webhook.signing_secret },
+  }
+  return Object.entries<string>(needed[provider])
+    .filter(([, value]) => value.trim() === '')
+    .map(([name]) => ({
+      key: `storage.cdn.${provider}.${name}`,
+      problem: `required with storage.cdn.provider = "${provider}"`,
+    }))
 }
 
 function oauthRedirectIsUrl({ auth }: Config): RuleViolation | undefined {

@@ -8,6 +8,8 @@ import { jobsConfig } from '../features/events/jobs/config.ts'
 import { eventsConfig } from '../features/events/outbox/config.ts'
 import { realtimeConfig } from '../features/events/realtime/config.ts'
 import { webhooksConfig } from '../features/events/webhooks/config.ts'
+import { cdnConfig } from '../features/files/cdn/config.ts'
+import { sitesConfig } from '../features/files/sites/config.ts'
 import { accountKeys } from '../features/identity/accounts/config.ts'
 import { mfaKeys } from '../features/identity/mfa/config.ts'
 import { oauthServerKeys } from '../features/identity/oauth-server/config.ts'
@@ -44,6 +46,8 @@ export const configSchema = Type.Object({
   api: apiConfig,
   email: emailConfig,
   push: pushConfig,
+  storage: Type.Object({ cdn: cdnConfig }),
+  sites: sitesConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,
   events: eventsConfig,

@@ -136,18 +136,20 @@ async function openSchema(transaction: Queryable, schema: string): Promise<void>
   )
   if (may_open) await transaction.count(sql`grant usage on schema ${namespace} to ${role}`)
   // Only an owner may grant; tables of other owners are opened by them.
-  const relations = await transaction.many<{ name: string; is_sequence: boolean }>(sql`
-    select relname as name, relkind = 'S' as is_sequence
+  const relations = await transaction.many<{ name: string; is_sequence: boolean; is_extension: boolean }>(sql`
+    select relname as name, relkind = 'S' as is_sequence, exists (
+        select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e'
+      ) as is_extension
     from pg_class
     where relnamespace = (select oid from pg_namespace where nspname = ${schema})
       and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
       and pg_has_role(relowner, 'usage')`)
-  for (const { name, is_sequence } of relations) {
-    await transaction.count(
-      is_sequence
-        ? sql`grant usage, select on sequence ${sql.id(schema, name)} to ${role}`
-        : sql`grant select, insert, update, delete on table ${sql.id(schema, name)} to ${role}`,
-    )
+  for (const { name, is_sequence, is_extension } of relations) {
+    const relation = sql.id(schema, name)
+    if (is_sequence) await transaction.count(sql`grant usage, select on sequence ${relation} to ${role}`)
+    // What an extension works with, such as spatial_ref_sys of PostGIS, is not for callers to change.
+    else if (is_extension) await transaction.count(sql`grant select on table ${relation} to ${role}`)
+    else await transaction.count(sql`grant select, insert, update, delete on table ${relation} to ${role}`)
   }
   await transaction.count(sql`
     alter default privileges in schema ${namespace}

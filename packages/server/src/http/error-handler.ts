@@ -116,6 +116,6 @@ function toAppError(thrown: FastifyError, { bodyLimit }: ErrorHandlerOptions): A
 function describeValidation(error: FastifyError): string {
   const [first] = error.validation ?? []
   const field = (first?.instancePath ?? '').slice(1).replaceAll('/', '.')
-  const problem = first?.message ?? 'is not valid'
+  const problem = first?.keyword === 'boolean' ? 'is not a known member' : (first?.message ?? 'is not valid')
   return field === '' ? `${error.validationContext ?? 'request'} ${problem}` : `${field}: ${problem}`
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import createFastify, {
   type FastifyBaseLogger,
@@ -46,6 +47,8 @@ export interface HttpServerOptions {
   readonly requestLog?: Logger
   /** Learn of every request that was answered. */
   readonly observers?: readonly RequestObserver[]
+  /** Where a request is routed to, by its raw form. */
+  readonly rewriteUrl?: (request: IncomingMessage) => string
   /** Without one, that of the system. */
   readonly clock?: Clock
   /** Where clients reach the server; known for certain only once it listens. */
@@ -68,6 +71,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const app = createFastify({
     logger: false,
     genReqId: requestId,
+    ...(options.rewriteUrl === undefined ? {} : { rewriteUrl: options.rewriteUrl }),
     bodyLimit: server.body_limit,
     trustProxy: server.trusted_proxies.length === 0 ? false : [...server.trusted_proxies],
     requestTimeout: server.request_timeout * 1000,

@@ -60,3 +60,24 @@ describe('start on an empty database', () => {
     },
   )
 })
+
+describe('start on a database with tables', () => {
+  test('lets callers write the tables, and only read those of extensions', async () => {
+    await cluster.sql('postgres', 'create database shop')
+    await cluster.sql('shop', 'create table item (id int primary key)')
+    await cluster.sql('shop', 'create extension pg_stat_statements')
+    expect(await prepareAtOnce(['shop'], 'postgres')).toEqual([])
+    expect(
+      await cluster.sql(
+        'shop',
+        `select relname as name, privilege from pg_class, unnest(array['select', 'insert', 'update', 'delete']) privilege
+        where relname in ('item', 'pg_stat_statements')
+          and has_table_privilege('basalt_authenticated', pg_class.oid, privilege)
+        order by relname, privilege`,
+      ),
+    ).toEqual([
+      ...['delete', 'insert', 'select', 'update'].map((privilege) => ({ name: 'item', privilege })),
+      { name: 'pg_stat_statements', privilege: 'select' },
+    ])
+  })
+})

@@ -31,6 +31,11 @@ const smallTables = new Set([
   'schedules',
   'search_settings',
   'settings',
+  // Limited by what administrators deploy and `sites.kept_deploys`; the daily job compares all of it.
+  'site_blobs',
+  'site_deploys',
+  'site_files',
+  'site_version',
   'usage_nodes',
   'vector_index_build',
   'webhooks',
@@ -147,7 +152,8 @@ describe('statements on a clock', () => {
       expect.soft(plan.scanned, statement.text).toEqual([])
       if (!frequent.has(statement.text)) continue
       const before = costs.get(statement.text) ?? 0
-      expect.soft(plan.blocks, statement.text).toBeLessThan(before + 50)
+      // One more level of an index for each look into it: the queue has two looks for each type of job.
+      expect.soft(plan.blocks, statement.text).toBeLessThan(before + 100)
     }
   }, 180_000)
 })

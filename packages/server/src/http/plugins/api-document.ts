@@ -31,6 +31,8 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'webhooks', description: 'Changes, posted to receivers.' },
         { name: 'jobs', description: 'Work in the background and its schedules.' },
         { name: 'materialized views', description: 'Views that are refreshed.' },
+        { name: 'storage', description: 'Files and their copies in a content delivery network.' },
+        { name: 'sites', description: 'Static sites and their deploys.' },
         { name: 'schema', description: 'What the database holds.' },
         { name: 'admin', description: 'The administrator.' },
         { name: 'usage', description: 'What apps use, and what they may.' },

@@ -110,6 +110,7 @@ describe('caching', () => {
       '/api/admin/',
       '/health',
       '/favicon',
+      '/_sites',
     ]
     for (const [what, { headers }] of await requestEveryRoute(app)) {
       if (/^(GET|HEAD) \/ |^POST \/o?auth\//.test(what) || open.some((path) => what.includes(path))) continue

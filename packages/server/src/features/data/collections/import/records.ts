@@ -216,7 +216,13 @@ function readHeader(relation: Relation, { fields, fault }: CsvRecord): (HeaderCo
   const columns = names.map((name) => {
     const column = relation.column.get(name)
     if (column === undefined && !isIgnored(name)) {
-      throw importErrors.importHeader(describeUnknown(relation, name))
+      // As spreadsheets write it where the comma is the decimal sign.
+      const isOtherwiseSeparated = names.length === 1 && /[;\t]/.test(name)
+      throw importErrors.importHeader(
+        isOtherwiseSeparated
+          ? `unknown column "${name}"; fields are separated by commas`
+          : describeUnknown(relation, name),
+      )
     }
     if (column === undefined || column.isGenerated) return undefined
     return { column, member: `${JSON.stringify(name)}:`, form: formOf(column.type) }

@@ -93,6 +93,9 @@ describe('a list', () => {
 
   test.each([
     ['perpage=5', 'unknown parameter "perpage"; did you mean perPage?'],
+    ['limit=5', 'unknown parameter "limit"; did you mean perPage?'],
+    ['select=name', 'unknown parameter "select"; did you mean fields?'],
+    ['q=name', 'unknown parameter "q"; did you mean search?'],
     ['constructor=x', 'unknown parameter "constructor"'],
     ['toString=x', 'unknown parameter "toString"'],
     ['hasOwnProperty=x', 'unknown parameter "hasOwnProperty"'],

@@ -3,6 +3,21 @@ import { httpErrors } from '../../../../http/errors.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
 import { collectionErrors } from '../errors.ts'
 
+/** Names that PostgREST, PocketBase and search engines use, for which the nearest by its letters is another parameter. */
+const namesElsewhere: ReadonlyMap<string, string> = new Map([
+  ['limit', 'perPage'],
+  ['pageSize', 'perPage'],
+  ['offset', 'page'],
+  ['select', 'fields'],
+  ['columns', 'fields'],
+  ['order', 'sort'],
+  ['orderBy', 'sort'],
+  ['where', 'filter'],
+  ['q', 'search'],
+  ['query', 'search'],
+  ['include', 'expand'],
+])
+
 /** Parameters by name, decoded. */
 export type Parameters = Readonly<Record<string, string | undefined>>
 
@@ -16,7 +31,7 @@ export function readParameters(queryString: string, known: readonly string[]): P
   const parameters = parseQueryString(queryString, '&', '=', { maxKeys: 0 })
   for (const [name, value] of Object.entries(parameters)) {
     if (!known.includes(name) && !name.startsWith('_')) {
-      throw httpErrors.unknownParameter(name, suggestion(name, known))
+      throw httpErrors.unknownParameter(name, suggestParameter(name, known))
     }
     if (Array.isArray(value))
       throw collectionErrors.invalidParameter(`parameter "${name}" is given more than once`)
@@ -37,4 +52,9 @@ export function parseFlag(name: string, text = 'false'): boolean {
 export function parseInteger(name: string, text: string): number {
   if (!/^[+-]?\d+$/.test(text.trim())) throw collectionErrors.invalidParameter(`${name}: expected an integer`)
   return Number(text)
+}
+
+function suggestParameter(name: string, known: readonly string[]): string {
+  const meant = namesElsewhere.get(name)
+  return suggestion(meant !== undefined && known.includes(meant) ? meant : name, known)
 }

@@ -134,6 +134,8 @@ describe('import › CSV', () => {
 
   test.each([
     ['id,nmae\n1,x', 'CSV header: unknown column "nmae"; did you mean name?'],
+    ['id;name\n1;x', 'CSV header: unknown column "id;name"; fields are separated by commas'],
+    ['id\tname\n1\tx', 'CSV header: unknown column "id\tname"; fields are separated by commas'],
     ['id,name,id\n1,x,2', 'CSV header: column "id" is named twice'],
     ['id,,name\n1,2,3', 'CSV header: field 2 has no name'],
     ['upper_name\nx', 'CSV header: no column that can be written'],

@@ -96,6 +96,7 @@ describe('GET /api/admin/schedules', () => {
       ['realtime_cleanup', 'realtime_cleanup', '*/10 * * * *', true],
       ['request_log_retention_daily', 'request_log_retention', '0 6 * * *', true],
       ['session_cleanup_hourly', 'stale_session_cleanup', '0 * * * *', true],
+      ['site_cleanup_daily', 'site_cleanup', '0 3 * * *', true],
       ['sms_retention_daily', 'sms_retention', '0 4 * * *', true],
       ['social_sign_in_cleanup', 'social_sign_in_cleanup', '*/10 * * * *', true],
       ['unfinished_auth_cleanup_hourly', 'unfinished_auth_cleanup', '30 * * * *', true],

@@ -1,0 +1,26 @@
+import { Type } from 'typebox'
+import { choice, plain, secret, webAddress } from '../../../config/keys.ts'
+
+/** `storage.cdn`: the content delivery network before the server, which keeps copies of what it serves. */
+export const cdnConfig = Type.Object({
+  provider: choice(
+    'nop',
+    ['nop', 'cloudflare', 'cloudfront', 'webhook'],
+    'What removes copies from the content delivery network; nop: there is none.',
+  ),
+  cloudflare: Type.Object({
+    zone_id: plain('Zone of Cloudflare.'),
+    api_token: secret('API token of Cloudflare with the permission to purge the cache of the zone.'),
+    base_url: webAddress("Address of the API of Cloudflare, when it is not Cloudflare's own (a stand-in)."),
+  }),
+  cloudfront: Type.Object({
+    distribution_id: plain('Distribution of Amazon CloudFront.'),
+    access_key_id: plain('AWS access key of CloudFront.'),
+    secret_access_key: secret('AWS secret key of CloudFront.'),
+    base_url: webAddress("Address of the API of CloudFront, when it is not Amazon's own (a stand-in)."),
+  }),
+  webhook: Type.Object({
+    endpoint: webAddress('Address that the webhook provider posts purges to.'),
+    signing_secret: secret('Key that signs what the webhook provider posts.'),
+  }),
+})

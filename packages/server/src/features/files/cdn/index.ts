@@ -1,0 +1,30 @@
+import type { Config } from '../../../config/schema.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import type { Outbound } from '../../../http/outbound.ts'
+import type { JobQueue } from '../../../job-queue.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { createThrottle } from '../../operations/throttle/index.ts'
+import { createCdnProvider } from './create-provider.ts'
+import { purgeJob } from './purge-job.ts'
+import { cdnRoutes } from './routes.ts'
+import { createCdnService } from './service.ts'
+
+export { cdnErrorTable } from './errors.ts'
+
+export interface CdnDeps {
+  readonly config: Config['storage']['cdn']
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+  readonly outbound: Outbound
+  readonly clock: Clock
+}
+
+/** The content delivery network before the server: removing copies of what has changed. */
+export function cdn({ config, database, queue, outbound, clock }: CdnDeps): Feature {
+  const name = config.provider
+  const provider = createCdnProvider(config, clock)
+  queue.define(purgeJob({ name, provider, outbound }))
+  const service = createCdnService({ name, provider, database, queue, throttle: createThrottle(database) })
+  return { name: 'cdn', routes: (app) => cdnRoutes(app, service) }
+}

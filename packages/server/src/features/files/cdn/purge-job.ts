@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Outbound } from '../../../http/outbound.ts'
+import { JobRefused, type JobType } from '../../../job-queue.ts'
+import { type RetryPolicy, secondsBeforeRetry } from '../../../lib/retry-policy.ts'
+import type { CdnProvider, PurgeOutcome } from './provider.ts'
+import { type Purge, readPublicUrls, splitList } from './purge.ts'
+
+export const purgeJobName = 'cdn_purge'
+
+/** Within one attempt of the job, for what passes in a moment; the pauses between attempts outlast an outage. */
+const quickRetry: RetryPolicy = { attempts: 4, delay: 0.25, delayMax: 5, backoff: 2 }
+
+/** For one exchange with the provider. */
+const timeoutMs = 10_000
+/** Replies of providers are a few hundred bytes. */
+const replyLimit = 64 * 1024
+
+export interface PurgeJobDeps {
+  readonly name: string
+  /** Undefined: there is no content delivery network any more, and nothing to do. */
+  readonly provider: CdnProvider | undefined
+  readonly outbound: Outbound
+}
+
+/** Sends a purge to the provider. To purge twice does no harm, so a job may be repeated after a crash. */
+export function purgeJob({ name, provider, outbound }: PurgeJobDeps): JobType<Purge> {
+  async function send(
+    { request, read }: CdnProvider,
+    batch: Purge,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<PurgeOutcome> {
+    return read(await outbound.post({ ...(await request(batch, id)), timeoutMs, replyLimit, signal }))
+  }
+
+  return {
+    name: purgeJobName,
+    retry: { attempts: 8, delay: 15, delayMax: 900, backoff: 2 },
+    timeout: 300,
+    findProblem: findPayloadProblem,
+    async handle(purge, { id, signal }) {
+      if (provider === undefined) return
+      // As a rule one: purges are split when they are added, for the provider of that time.
+      for (const [index, batch] of batchesOf(purge, provider.batchSize).entries()) {
+        for (let attempt = 1; ; attempt += 1) {
+          const outcome = await send(provider, batch, `${id}-${index}`, signal)
+          if (outcome.isAccepted) break
+          if (outcome.isFinal) throw new JobRefused(`${name} refused the purge: ${outcome.reason}`)
+          const seconds = secondsBeforeRetry(quickRetry, attempt)
+          if (seconds === undefined) throw new Error(`${name} did not take the purge: ${outcome.reason}`)
+          await delay(seconds * 1000, undefined, { signal })
+        }
+      }
+    },
+  }
+}
+
+/** The purge in parts that fit into one request each. */
+export function batchesOf(purge: Purge, size: number): Purge[] {
+  if (purge.operation === 'purge_all') return [purge]
+  return splitList(purge.urls, size).map((urls) => ({ operation: 'purge_urls', urls }))
+}
+
+/** Of a job that an administrator adds by hand. */
+function findPayloadProblem({ operation, urls }: Readonly<Record<string, unknown>>): string | undefined {
+  if (operation === 'purge_all') return undefined
+  if (operation !== 'purge_urls') return 'operation must be purge_urls or purge_all'
+  const isList = Array.isArray(urls) && urls.length > 0 && urls.every((url) => typeof url === 'string')
+  return isList && readPublicUrls(urls) !== undefined ? undefined : 'urls must contain absolute public URLs'
+}

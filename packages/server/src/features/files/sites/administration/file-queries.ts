@@ -1,0 +1,69 @@
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import type { Compressed } from './compress.ts'
+import type { DeployRow } from './deploy-queries.ts'
+
+export interface NewFile {
+  readonly path: string
+  readonly sha256: Buffer
+  readonly size: number
+  readonly contentType: string
+}
+
+/** Uploads of one deploy wait for one another and for its promotion. False when it takes no files. */
+export async function lockUploading(transaction: Queryable, siteId: string, id: string): Promise<boolean> {
+  const count = await transaction.count(sql`
+    select from basalt.site_deploys
+    where id = ${id}::uuid and site_id = ${siteId}::uuid and status = 'uploading' for update`)
+  return count === 1
+}
+
+export async function insertBlob(
+  transaction: Queryable,
+  sha256: Buffer,
+  bytes: Buffer,
+  { brotli, gzip }: Compressed,
+): Promise<void> {
+  await transaction.count(sql`
+    insert into basalt.site_blobs (sha256, bytes, brotli, gzip)
+    values (${sha256}::bytea, ${bytes}::bytea, ${brotli}::bytea, ${gzip}::bytea)
+    on conflict (sha256) do nothing`)
+}
+
+export async function hasBlob(database: Queryable, sha256: Buffer): Promise<boolean> {
+  return (await database.count(sql`select from basalt.site_blobs where sha256 = ${sha256}::bytea`)) === 1
+}
+
+/** Those of the files whose content is stored, with the size it has; it stays until the transaction ends. */
+export async function findStored(
+  transaction: Queryable,
+  hashes: readonly Buffer[],
+): Promise<{ sha256: Buffer; size: number }[]> {
+  return await transaction.many(sql`
+    select sha256, octet_length(bytes) as size from basalt.site_blobs
+    where sha256 = any(${hashes}::bytea[]) order by sha256 for key share`)
+}
+
+/** Into a deploy that is locked; a file that is there already is replaced and counted once. */
+export async function putFiles(
+  transaction: Queryable,
+  deployId: string,
+  files: readonly NewFile[],
+): Promise<DeployRow> {
+  await transaction.count(sql`
+    insert into basalt.site_files as f (deploy_id, path, sha256, size, content_type)
+    select ${deployId}::uuid, * from unnest(
+      ${files.map(({ path }) => path)}::text[], ${files.map(({ sha256 }) => sha256)}::bytea[],
+      ${files.map(({ size }) => size)}::int[], ${files.map(({ contentType }) => contentType)}::text[])
+    on conflict (deploy_id, path) do update set
+      sha256 = excluded.sha256, size = excluded.size, content_type = excluded.content_type`)
+  return await transaction.one<DeployRow>(sql`
+    update basalt.site_deploys d set
+      file_count = held.count, total_bytes = held.bytes, updated_at = now()
+    from (
+      select count(*)::int as count, coalesce(sum(size), 0) as bytes
+      from basalt.site_files where deploy_id = ${deployId}::uuid
+    ) held
+    where d.id = ${deployId}::uuid
+    returning d.id, d.site_id, d.status, d.file_count, d.total_bytes, d.error_message, d.created_at, d.updated_at`)
+}

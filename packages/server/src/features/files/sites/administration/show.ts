@@ -1,0 +1,48 @@
+import type { DeployRow, DeployStatus } from './deploy-queries.ts'
+import type { SiteRow } from './site-queries.ts'
+
+export interface Site {
+  readonly id: string
+  readonly name: string
+  readonly slug: string
+  readonly spaMode: boolean
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly liveDeployId?: string
+}
+
+export interface Deploy {
+  readonly id: string
+  readonly siteId: string
+  readonly status: DeployStatus
+  readonly fileCount: number
+  readonly totalBytes: number
+  readonly errorMessage?: string
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export function showSite(row: SiteRow): Site {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    spaMode: row.spa_mode,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    ...(row.live_deploy_id === null ? {} : { liveDeployId: row.live_deploy_id }),
+  }
+}
+
+export function showDeploy(row: DeployRow): Deploy {
+  return {
+    id: row.id,
+    siteId: row.site_id,
+    status: row.status,
+    fileCount: row.file_count,
+    totalBytes: Number(row.total_bytes),
+    ...(row.error_message === null ? {} : { errorMessage: row.error_message }),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}

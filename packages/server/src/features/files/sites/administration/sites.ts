@@ -1,0 +1,121 @@
+import type { Notifications } from '../../../../database/notifications.ts'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { JobQueue } from '../../../../job-queue.ts'
+import { isUuid } from '../../../../lib/uuid.ts'
+import { recordAudit } from '../../../operations/audit/index.ts'
+import { cleanupJobName } from '../cleanup.ts'
+import { siteErrors } from '../errors.ts'
+import { siteTopic } from '../topic.ts'
+import { type PageInput, readPageB } from './page.ts'
+import { type Site, showSite } from './show.ts'
+import * as queries from './site-queries.ts'
+
+export interface SiteInput {
+  readonly name?: string | undefined
+  readonly slug?: string | undefined
+  readonly spaMode?: boolean | undefined
+  readonly customDomainId?: string | undefined
+  readonly clearCustomDomain?: boolean | undefined
+}
+
+export interface SiteServiceDeps {
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+  readonly notifications: Pick<Notifications, 'announce'>
+}
+
+export type SiteService = ReturnType<typeof createSiteService>
+
+export function createSiteService({ database, queue, notifications }: SiteServiceDeps) {
+  return {
+    async list(input: PageInput) {
+      const { page, perPage, offset } = readPageB(input)
+      const rows = await queries.listSites(database, perPage, offset)
+      return { sites: rows.map(showSite), totalCount: await queries.countSites(database), page, perPage }
+    },
+
+    /** @throws AppError site_name_required, site_slug_required, invalid_site_slug, site_slug_taken, … */
+    async create(input: SiteInput, origin: RequestOrigin): Promise<Site> {
+      const name = readName(input.name ?? '')
+      const slug = readSlug(input.slug)
+      requireNoDomain(input.customDomainId)
+      return await database.transaction(async (transaction) => {
+        const row = await queries.insertSite(transaction, name, slug, input.spaMode ?? false)
+        if (row === undefined) throw siteErrors.siteSlugTaken()
+        const detail = { name, slug, spaMode: row.spa_mode }
+        await recordAudit(transaction, {
+          actor: 'admin',
+          action: 'sites.create',
+          target: row.id,
+          detail,
+          origin,
+        })
+        return showSite(row)
+      })
+    },
+
+    /** @throws AppError site_not_found */
+    async get(id: string): Promise<Site> {
+      const row = await queries.findSite(database, requireSiteId(id))
+      if (row === undefined) throw siteErrors.siteNotFound()
+      return showSite(row)
+    },
+
+    /** @throws AppError site_not_found, invalid_site_name */
+    async update(id: string, input: SiteInput, origin: RequestOrigin): Promise<Site> {
+      requireSiteId(id)
+      const name = input.name === undefined ? undefined : readName(input.name)
+      requireNoDomain(input.customDomainId)
+      const site = await database.transaction(async (transaction) => {
+        const row = await queries.updateSite(transaction, id, name, input.spaMode)
+        if (row === undefined) throw siteErrors.siteNotFound()
+        const detail = { name: row.name, spaMode: row.spa_mode }
+        await recordAudit(transaction, { actor: 'admin', action: 'sites.update', target: id, detail, origin })
+        return showSite(row)
+      })
+      notifications.announce(siteTopic)
+      return site
+    },
+
+    /** Its files go with it. @throws AppError site_not_found */
+    async delete(id: string, origin: RequestOrigin): Promise<void> {
+      requireSiteId(id)
+      await database.transaction(async (transaction) => {
+        const row = await queries.deleteSite(transaction, id)
+        if (row === undefined) throw siteErrors.siteNotFound()
+        await queue.enqueue(cleanupJobName, {}, transaction)
+        const detail = { slug: row.slug }
+        await recordAudit(transaction, { actor: 'admin', action: 'sites.delete', target: id, detail, origin })
+      })
+      queue.wake()
+      notifications.announce(siteTopic)
+    },
+  }
+}
+
+/** @throws AppError invalid_site_id */
+export function requireSiteId(id: string): string {
+  if (!isUuid(id)) throw siteErrors.invalidSiteId()
+  return id
+}
+
+function readName(text: string): string {
+  const name = text.trim()
+  if (name === '') throw siteErrors.siteNameRequired()
+  if (name.length > 200 || /\p{Cc}/u.test(name) || !name.isWellFormed()) throw siteErrors.invalidSiteName()
+  return name
+}
+
+function readSlug(text = ''): string {
+  const slug = text.trim().toLowerCase()
+  if (slug === '') throw siteErrors.siteSlugRequired()
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug)) throw siteErrors.invalidSiteSlug()
+  return slug
+}
+
+/** There are no custom domains to attach. */
+function requireNoDomain(id: string | undefined): void {
+  if (id === undefined) return
+  throw isUuid(id) ? siteErrors.domainNotFound() : siteErrors.invalidDomainId()
+}

@@ -1,0 +1,32 @@
+import { siteErrors } from '../errors.ts'
+import { readFilePath } from './file-path.ts'
+
+export interface UploadedFile {
+  readonly path: string
+  readonly bytes: Buffer
+  /** As the part says; may be empty. */
+  readonly contentType: string
+}
+
+/**
+ * One file of `multipart/form-data` (RFC 7578), read whole: its size is limited.
+ *
+ * @throws AppError invalid_multipart_form, file_missing and those of a name
+ */
+export async function readUploadForm(body: Buffer, contentType: string): Promise<UploadedFile> {
+  const form = await parseForm(body, contentType)
+  const files = form.getAll('file')
+  const [file] = files
+  if (file === undefined || typeof file === 'string' || files.length > 1) throw siteErrors.fileMissing()
+  const name = form.get('name')
+  const path = readFilePath(typeof name === 'string' ? name : file.name)
+  return { path, bytes: Buffer.from(await file.arrayBuffer()), contentType: file.type }
+}
+
+async function parseForm(body: Buffer, contentType: string): Promise<FormData> {
+  try {
+    return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
+  } catch {
+    throw siteErrors.invalidMultipartForm()
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * The path of a request within a site: `''` for the root. Undefined for what no file can be named, such as `..`, encoded
+ * slashes, NUL, empty segments and what is not percent-encoded UTF-8.
+ */
+export function readRequestPath(target: string): string | undefined {
+  const [path = ''] = target.split('?', 1)
+  if (!path.startsWith('/')) return undefined
+  const segments = path.slice(1).split('/').map(decodeSegment)
+  const isWhole = segments.every((segment, index): segment is string => {
+    if (segment === undefined || ['.', '..'].includes(segment)) return false
+    return segment !== '' || index === segments.length - 1
+  })
+  return isWhole ? segments.join('/').normalize('NFC') : undefined
+}
+
+function decodeSegment(text: string): string | undefined {
+  try {
+    const segment = decodeURIComponent(text)
+    return /[/\\\p{Cc}]/u.test(segment) ? undefined : segment
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Whether a bundler has put a hash of the content into the name, so that the file never changes: hexadecimal digits, or eight
+ * characters of base64url or base32 with a capital letter. In doubt it has not: a stale file is worse than a question.
+ */
+export function isHashedName(path: string): boolean {
+  const hash = /[.-]([\w-]{8,64})\.[a-z0-9]+(\.map)?$/.exec(path)?.[1]
+  if (hash === undefined || /\.html?$/.test(path)) return false
+  const last = hash.length > 8 ? (/(?:^|-)([0-9a-f]{8,64})$/.exec(hash)?.[1] ?? hash.slice(-8)) : hash
+  if (/^[0-9a-f]{8,64}$/.test(last)) return /\d/.test(last) && /[a-f]/.test(last)
+  return /^[\w-]{8}$/.test(last) && /[A-Z]/.test(last) && /[a-z0-9]/.test(last) && !/^[A-Z][a-z]+$/.test(last)
+}

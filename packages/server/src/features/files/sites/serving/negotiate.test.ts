@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { chooseCoding, matchesTag, readRange } from './negotiate.ts'
+
+test.each([
+  [undefined, undefined],
+  ['', undefined],
+  ['identity', undefined],
+  ['gzip', 'gzip'],
+  ['gzip, deflate, br', 'br'],
+  ['br;q=0.5, gzip', 'gzip'],
+  ['br;q=0, gzip;q=0', undefined],
+  ['*', 'br'],
+  ['*;q=0.1, br;q=0', 'gzip'],
+  ['GZIP', 'gzip'],
+  ['br;q=x', undefined],
+])('site requests › Accept-Encoding %s chooses %s', (header, coding) => {
+  expect(chooseCoding(header, ['br', 'gzip'])).toBe(coding)
+})
+
+test.each([
+  [undefined, false],
+  ['"a"', true],
+  ['W/"a"', true],
+  ['"b", "a"', true],
+  ['*', true],
+  ['"b"', false],
+  ['a', false],
+])('site requests › If-None-Match %s of "a": %s', (header, matches) => {
+  expect(matchesTag(header, '"a"')).toBe(matches)
+})
+
+test.each([
+  [undefined, undefined],
+  ['bytes=0-3', { start: 0, end: 3 }],
+  ['bytes=4-', { start: 4, end: 9 }],
+  ['bytes=-3', { start: 7, end: 9 }],
+  ['bytes=-99', { start: 0, end: 9 }],
+  ['bytes=5-99', { start: 5, end: 9 }],
+  ['bytes=10-', null],
+  ['bytes=-0', null],
+  ['bytes=3-1', undefined],
+  ['bytes=0-1,3-4', undefined],
+  ['bytes=-', undefined],
+  ['items=0-1', undefined],
+])('site requests › Range %s of ten bytes is %j', (header, range) => {
+  expect(readRange(header, 10)).toEqual(range)
+})

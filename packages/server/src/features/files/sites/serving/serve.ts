@@ -1,0 +1,96 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { BlobCache } from './blob-cache.ts'
+import { readRequestPath } from './file-name.ts'
+import { findFile, type SiteAnswer } from './find-file.ts'
+import type { LiveSites } from './live-sites.ts'
+import { chooseCoding, codings, matchesTag, readRange } from './negotiate.ts'
+import { codedBytes } from './serving-queries.ts'
+
+export interface ServeDeps {
+  readonly sites: LiveSites
+  readonly blobs: BlobCache
+}
+
+/** Answers a request for a site as a static host does. */
+export async function serveSite(
+  { sites, blobs }: ServeDeps,
+  slug: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  // The site's own pages decide what they load; the API's policy is for its own answers.
+  for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy'])
+    reply.removeHeader(name)
+  const path = readRequestPath(request.originalUrl)
+  const site = path === undefined ? undefined : await sites.find(slug)
+  if (path === undefined || site === undefined) return sendMissing(reply)
+  const answer = await findFile(site, { path, isNavigation: isNavigation(request) })
+  if (answer.kind === 'missing') return sendMissing(reply)
+  if (answer.kind === 'redirect') return redirect(request, reply, answer.path)
+  return await sendFile(blobs, answer, request, reply)
+}
+
+/** A request of a page says which kind it is (Fetch Metadata); an older browser asks for HTML. */
+function isNavigation({ headers }: FastifyRequest): boolean {
+  const mode = headers['sec-fetch-mode']
+  return mode === undefined ? headers.accept?.includes('text/html') === true : mode === 'navigate'
+}
+
+/** Never kept: the next deploy may have it. */
+function sendMissing(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(404)
+    .headers({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })
+    .header('content-security-policy', "default-src 'none'")
+    .send('<!doctype html><html lang="en"><title>Not found</title><h1>Not found</h1></html>\n')
+}
+
+/** The path begins with one slash and a name, so that it stays on this host. */
+function redirect({ originalUrl }: FastifyRequest, reply: FastifyReply, path: string): FastifyReply {
+  const query = originalUrl.includes('?') ? originalUrl.slice(originalUrl.indexOf('?')) : ''
+  const location = `/${path.split('/').map(encodeURIComponent).join('/')}${query}`
+  return reply.code(308).headers({ location, 'cache-control': 'no-cache' }).send()
+}
+
+async function sendFile(
+  blobs: BlobCache,
+  { file, status, isImmutable }: Extract<SiteAnswer, { kind: 'file' }>,
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const blob = await blobs.get(file.sha256)
+  // Cleaned up in this moment: its deploy is no longer kept.
+  if (blob === undefined) return sendMissing(reply)
+  const stored = codings.filter((coding) => blob[coding] !== null)
+  // A part of the file is one of the file itself, whatever the client could decode.
+  const isPart = headers.range !== undefined && status === 200
+  const coding = isPart ? undefined : chooseCoding(headers['accept-encoding'], stored)
+  const bytes = codedBytes(blob, coding)
+  // Strong: each coding has a tag of its own (RFC 9110 §8.8.3.3).
+  const tag = `"${file.sha256.slice(0, 32)}${coding === undefined ? '' : `-${coding}`}"`
+  reply.headers({
+    'content-type': file.contentType,
+    'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    etag: tag,
+    'accept-ranges': 'bytes',
+  })
+  if (stored.length > 0) reply.header('vary', 'Accept-Encoding')
+  if (status === 200 && matchesTag(headers['if-none-match'], tag)) return reply.code(304).send()
+  const isCurrent = headers['if-range'] === undefined || headers['if-range'] === tag
+  const range = isPart && isCurrent ? readRange(headers.range, bytes.length) : undefined
+  if (range === null) {
+    return reply
+      .code(416)
+      .headers({ 'content-range': `bytes */${bytes.length}`, 'cache-control': 'no-store' })
+      .send()
+  }
+  if (range !== undefined) {
+    const { start, end } = range
+    return reply
+      .code(206)
+      .header('content-range', `bytes ${start}-${end}/${bytes.length}`)
+      .send(bytes.subarray(start, end + 1))
+  }
+  if (coding !== undefined) reply.header('content-encoding', coding)
+  return reply.code(status).send(bytes)
+}

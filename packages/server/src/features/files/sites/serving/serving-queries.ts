@@ -1,0 +1,57 @@
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import type { StoredFile } from './find-file.ts'
+import type { Coding } from './negotiate.ts'
+
+/** A site with a live deploy. */
+export interface LiveSite extends Record<string, unknown> {
+  readonly id: string
+  readonly slug: string
+  readonly spa_mode: boolean
+  readonly deploy_id: string
+}
+
+export const siteVersion = sql`(select version from basalt.site_version)`
+
+export async function listLiveSites(database: Queryable): Promise<LiveSite[]> {
+  return await database.many<LiveSite>(sql`
+    select s.id, s.slug, s.spa_mode, d.id as deploy_id
+    from basalt.sites s join basalt.site_deploys d on d.site_id = s.id and d.status = 'live'`)
+}
+
+const fileColumns = sql`
+  f.path, encode(f.sha256, 'hex') as "sha256", f.size, f.content_type as "contentType"`
+
+export async function listFiles(database: Queryable, deployId: string): Promise<StoredFile[]> {
+  return await database.many(
+    sql`select ${fileColumns} from basalt.site_files f where f.deploy_id = ${deployId}::uuid`,
+  )
+}
+
+/** Of the latest superseded deploy that has it. */
+export async function findEarlierFile(
+  database: Queryable,
+  siteId: string,
+  path: string,
+): Promise<StoredFile | undefined> {
+  return await database.maybeOne(sql`
+    select ${fileColumns} from basalt.site_files f join basalt.site_deploys d on d.id = f.deploy_id
+    where d.site_id = ${siteId}::uuid and d.status = 'superseded' and f.path = ${path}
+    order by d.updated_at desc, d.id limit 1`)
+}
+
+/** Bytes of a file, in every coding that is stored. */
+export interface Blob extends Record<string, unknown> {
+  readonly bytes: Buffer
+  readonly br: Buffer | null
+  readonly gzip: Buffer | null
+}
+
+export async function readBlob(database: Queryable, sha256: string): Promise<Blob | undefined> {
+  return await database.maybeOne<Blob>(sql`
+    select bytes, brotli as br, gzip from basalt.site_blobs where sha256 = decode(${sha256}, 'hex')`)
+}
+
+export function codedBytes(blob: Blob, coding: Coding | undefined): Buffer {
+  return (coding === undefined ? undefined : blob[coding]) ?? blob.bytes
+}

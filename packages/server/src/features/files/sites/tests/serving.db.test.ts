@@ -1,0 +1,267 @@
+import { request as httpRequest } from 'node:http'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  createTestApp,
+  createTestDatabase,
+  type TestApp,
+  type TestDatabase,
+} from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import type { Site } from '../administration/show.ts'
+import { ask, createSite, deployFiles } from './site-requests.ts'
+
+let database: TestDatabase
+let app: TestApp
+let second: TestApp
+let site: Site
+
+const script = `export const text = ${JSON.stringify('compressible '.repeat(100))}\n`
+const files = {
+  'index.html': '<h1>home</h1>',
+  'about.html': '<h1>about</h1>',
+  'docs/index.html': '<h1>docs</h1>',
+  '404.html': '<h1>lost</h1>',
+  'assets/app-BfX3k2aZ.js': script,
+  'plain.txt': '0123456789',
+  '_app/[...slug].js': 'slug()',
+  'größe.txt': 'ä',
+  'api/schema': 'a file of the site',
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+}
+
+/** Exactly this target and host: `fetch` would tidy both. */
+function get(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  { method = 'GET', node = app }: { method?: string; node?: TestApp } = {},
+): Promise<Answer> {
+  const { port } = new URL(node.url)
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest(
+      { host: '127.0.0.1', port, path, method, headers: { host: `${site.slug}.localhost`, ...headers } },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks),
+          }),
+        )
+        response.on('error', reject)
+      },
+    )
+    outgoing.on('error', reject)
+    outgoing.end()
+  })
+}
+
+const navigation = { 'sec-fetch-mode': 'navigate', accept: 'text/html' }
+
+async function untilBody(path: string, body: string, node: TestApp): Promise<void> {
+  await waitFor(`${path} to be ${body}`, async () => (await get(path, {}, { node })).body.toString() === body)
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  app = await createTestApp({ database })
+  second = await createTestApp({ database })
+  site = await createSite(app, { slug: 'shop' })
+  await deployFiles(app, site, files)
+  await untilBody('/plain.txt', '0123456789', app)
+  await untilBody('/plain.txt', '0123456789', second)
+})
+afterAll(async () => {
+  await second[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+  await database[Symbol.asyncDispose]()
+})
+
+describe('sites › serving', () => {
+  test.each([
+    ['/', 200, '<h1>home</h1>'],
+    ['/?utm=1', 200, '<h1>home</h1>'],
+    ['/index.html', 200, '<h1>home</h1>'],
+    ['/about', 200, '<h1>about</h1>'],
+    ['/about.html', 200, '<h1>about</h1>'],
+    ['/docs/', 200, '<h1>docs</h1>'],
+    ['/plain.txt', 200, '0123456789'],
+    ['/_app/%5B...slug%5D.js', 200, 'slug()'],
+    ['/gr%C3%B6%C3%9Fe.txt', 200, 'ä'],
+    ['/gro%CC%88%C3%9Fe.txt', 200, 'ä'],
+    ['/api/schema', 200, 'a file of the site'],
+  ])('%s is answered %i with %s', async (path, status, body) => {
+    const answer = await get(path)
+    expect([answer.status, answer.body.toString()]).toEqual([status, body])
+  })
+
+  test.each([
+    ['/docs', '/docs/'],
+    ['/docs?a=1', '/docs/?a=1'],
+    ['/about/', '/about'],
+    ['/plain.txt/', '/plain.txt'],
+  ])('%s leads to %s', async (path, location) => {
+    const { status, headers } = await get(path)
+    expect([status, headers.location, headers['cache-control']]).toEqual([308, location, 'no-cache'])
+  })
+
+  test.each([
+    '/..%2fplain.txt',
+    '/docs/../plain.txt',
+    '/docs/%2e%2e/plain.txt',
+    '/docs%2findex.html',
+    '/%00',
+    '/%',
+    '/%ff',
+    '//plain.txt',
+    '/docs\\index.html',
+    '/PLAIN.TXT',
+    '/plain.txt%00.html',
+    '/missing.js',
+  ])('%s is a 404 that is not kept', async (path) => {
+    const { status, headers, body } = await get(path)
+    expect([status, headers['cache-control']]).toEqual([404, 'no-store'])
+    expect(body.toString()).not.toContain('0123456789')
+  })
+
+  test('a missing page is the 404.html of the site, a missing asset is not', async () => {
+    const page = await get('/missing', navigation)
+    expect([page.status, page.body.toString()]).toEqual([404, '<h1>lost</h1>'])
+    const asset = await get('/missing.js', { 'sec-fetch-mode': 'no-cors', accept: '*/*' })
+    expect([asset.status, asset.headers['cache-control']]).toEqual([404, 'no-store'])
+    expect(asset.body.toString()).not.toContain('lost')
+  })
+
+  test('hashed assets never change, the rest is asked for again', async () => {
+    const asset = await get('/assets/app-BfX3k2aZ.js')
+    expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+    const page = await get('/')
+    expect(page.headers).toMatchObject({
+      'cache-control': 'no-cache',
+      'content-type': 'text/html; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    })
+    expect(page.headers).not.toHaveProperty('content-security-policy')
+    expect(page.headers).not.toHaveProperty('x-frame-options')
+  })
+
+  test('a known file is a 304, each coding has a tag of its own', async () => {
+    const plain = await get('/assets/app-BfX3k2aZ.js')
+    const packed = await get('/assets/app-BfX3k2aZ.js', { 'accept-encoding': 'br' })
+    const { etag } = plain.headers
+    expect(etag).toMatch(/^"[0-9a-f]{32}"$/)
+    expect(packed.headers.etag).toBe(`${String(etag).slice(0, -1)}-br"`)
+    const again = await get('/assets/app-BfX3k2aZ.js', { 'if-none-match': `"x", W/${etag}` })
+    expect([again.status, again.body.length, again.headers.etag]).toEqual([304, 0, etag])
+    expect((await get('/assets/app-BfX3k2aZ.js', { 'if-none-match': '"x"' })).status).toBe(200)
+  })
+
+  test('text is sent compressed to those who accept it', async () => {
+    const path = '/assets/app-BfX3k2aZ.js'
+    const br = await get(path, { 'accept-encoding': 'gzip, br' })
+    expect(br.headers).toMatchObject({ 'content-encoding': 'br', vary: 'Accept-Encoding' })
+    expect(brotliDecompressSync(br.body).toString()).toBe(script)
+    const gzip = await get(path, { 'accept-encoding': 'gzip, br;q=0' })
+    expect(gzip.headers['content-encoding']).toBe('gzip')
+    expect(gunzipSync(gzip.body).toString()).toBe(script)
+    expect(gzip.body.length).toBeLessThan(script.length / 2)
+    const identity = await get(path)
+    expect(identity.headers).toMatchObject({ vary: 'Accept-Encoding' })
+    expect(identity.headers).not.toHaveProperty('content-encoding')
+    expect(identity.body.toString()).toBe(script)
+    expect((await get('/plain.txt', { 'accept-encoding': 'br' })).headers).not.toHaveProperty('vary')
+  })
+
+  test('a range is a 206, one outside a 416, another version the whole', async () => {
+    const part = await get('/plain.txt', { range: 'bytes=2-4', 'accept-encoding': 'br' })
+    expect([part.status, part.body.toString(), part.headers['content-range']]).toEqual([
+      206,
+      '234',
+      'bytes 2-4/10',
+    ])
+    expect((await get('/plain.txt', { range: 'bytes=-2' })).body.toString()).toBe('89')
+    const outside = await get('/plain.txt', { range: 'bytes=10-' })
+    expect([outside.status, outside.headers['content-range']]).toEqual([416, 'bytes */10'])
+    const same = await get('/plain.txt', { range: 'bytes=0-0', 'if-range': String(part.headers.etag) })
+    expect(same.status).toBe(206)
+    const changed = await get('/plain.txt', { range: 'bytes=0-0', 'if-range': '"x"' })
+    expect([changed.status, changed.body.toString()]).toEqual([200, '0123456789'])
+  })
+
+  test('HEAD has the headers and no body, other methods are a 405', async () => {
+    const head = await get('/plain.txt', {}, { method: 'HEAD' })
+    expect([head.status, head.body.length, head.headers['content-length']]).toEqual([200, 0, '10'])
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const { status, headers } = await get('/plain.txt', {}, { method })
+      expect([status, headers.allow]).toEqual([405, 'GET, HEAD'])
+    }
+  })
+
+  test('the host decides: the API is not on the host of a site, nor a site on that of the API', async () => {
+    for (const path of ['/health', '/api/admin/status', '/admin/sign-in']) {
+      expect((await get(path)).status).toBe(404)
+    }
+    for (const host of ['127.0.0.1', 'localhost', 'a.shop.localhost', 'shop.example.com', 'evil-localhost']) {
+      expect([host, (await get('/health', { host })).status]).toEqual([host, 200])
+      expect([host, (await get('/plain.txt', { host })).status]).toEqual([host, 404])
+      expect([host, (await get('/_sites', { host })).status]).toEqual([host, 404])
+    }
+    expect((await get('/plain.txt', { host: 'SHOP.localhost:80' })).status).toBe(200)
+    const unknown = await get('/plain.txt', { host: 'unknown.localhost' })
+    expect([unknown.status, unknown.headers['content-type'], unknown.headers['cache-control']]).toEqual([
+      404,
+      'text/html; charset=utf-8',
+      'no-store',
+    ])
+  })
+})
+
+test('sites › a single page answers navigations, and no assets', async () => {
+  const spa = await createSite(app, { slug: 'spa', spaMode: true })
+  await deployFiles(app, spa, { 'index.html': 'app' })
+  const host = 'spa.localhost'
+  await waitFor('the site', async () => (await get('/', { host })).status === 200)
+  const page = await get('/orders/7', { host, ...navigation })
+  expect([page.status, page.body.toString(), page.headers['cache-control']]).toEqual([200, 'app', 'no-cache'])
+  expect((await get('/orders/7', { host, accept: 'text/html,*/*' })).status).toBe(200)
+  for (const [path, headers] of [
+    ['/orders/7.js', navigation],
+    ['/orders/7', { 'sec-fetch-mode': 'cors', accept: 'text/html' }],
+    ['/orders/7', { accept: 'application/json' }],
+  ] as const) {
+    const { status, headers: sent } = await get(path, { host, ...headers })
+    expect([status, sent['cache-control']]).toEqual([404, 'no-store'])
+  }
+})
+
+test('sites › a promotion and a rollback are in force on both nodes, hashed assets of before stay', async () => {
+  const other = await createSite(app, { slug: 'release' })
+  const host = 'release.localhost'
+  const both = async (body: string) => {
+    for (const node of [app, second]) {
+      await waitFor(`${body} on both nodes`, async () => {
+        return (await get('/', { host }, { node })).body.toString() === body
+      })
+    }
+  }
+  await deployFiles(app, other, { 'index.html': 'one', 'a-3f2a9b1c.js': 'first()', 'b.js': 'old()' })
+  await both('one')
+  await deployFiles(app, other, { 'index.html': 'two' })
+  await both('two')
+  const asset = await get('/a-3f2a9b1c.js', { host }, { node: second })
+  expect([asset.status, asset.body.toString()]).toEqual([200, 'first()'])
+  expect((await get('/b.js', { host })).status).toBe(404)
+  await ask(second, 'POST', `/${other.id}/deploys/rollback`)
+  await both('one')
+  await ask(app, 'DELETE', `/${other.id}`)
+  for (const node of [app, second]) {
+    await waitFor('no site', async () => (await get('/', { host }, { node })).status === 404)
+  }
+})

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import type { TestApp, TestResponse } from '../../../../../test/test-app.ts'
+import type { Deploy, Site } from '../administration/show.ts'
+
+export const sitesPath = '/api/admin/sites'
+
+export async function ask(app: TestApp, method: string, path: string, body?: unknown): Promise<TestResponse> {
+  return await app.request(method, `${sitesPath}${path}`, { token: await app.adminToken(), body })
+}
+
+let count = 0
+
+export async function createSite(app: TestApp, more: object = {}): Promise<Site> {
+  count += 1
+  return (await ask(app, 'POST', '', { name: `Site ${count}`, slug: `site-${count}`, ...more })).json
+}
+
+export async function createDeploy(app: TestApp, { id }: Pick<Site, 'id'>): Promise<Deploy> {
+  return (await ask(app, 'POST', `/${id}/deploys`)).json
+}
+
+/** Any form, as `fetch` writes it. */
+export async function sendForm(
+  app: TestApp,
+  { siteId, id }: Pick<Deploy, 'siteId' | 'id'>,
+  form: FormData,
+): Promise<{ readonly status: number; readonly json: unknown }> {
+  const response = await fetch(`${app.url}${sitesPath}/${siteId}/deploys/${id}/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await app.adminToken()}` },
+    body: form,
+  })
+  return { status: response.status, json: await response.json() }
+}
+
+export async function upload(
+  app: TestApp,
+  deploy: Pick<Deploy, 'siteId' | 'id'>,
+  path: string,
+  content: string | Uint8Array<ArrayBuffer>,
+) {
+  const form = new FormData()
+  form.append('name', path)
+  form.append('file', new Blob([content]), 'blob')
+  return await sendForm(app, deploy, form)
+}
+
+/** A deploy with these files, live. */
+export async function deployFiles(
+  app: TestApp,
+  site: Pick<Site, 'id'>,
+  files: Readonly<Record<string, string | Uint8Array<ArrayBuffer>>>,
+): Promise<Deploy> {
+  const deploy = await createDeploy(app, site)
+  for (const [path, content] of Object.entries(files)) {
+    const { status, json } = await upload(app, deploy, path, content)
+    if (status !== 201) throw new Error(`${path}: ${JSON.stringify(json)}`)
+  }
+  return (await ask(app, 'POST', `/${site.id}/deploys/${deploy.id}/promote`)).json
+}
+
+export function sha256(content: string): string {
+  return createHash('sha256').update(content).digest('hex')
+}

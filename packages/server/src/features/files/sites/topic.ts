@@ -1,0 +1,2 @@
+/** Announced when which deploy of which site is live may have changed. */
+export const siteTopic = 'sites'
