@@ -193,7 +193,8 @@ function judgeProgram(
   { scope }: Pick<UserIdentity, 'scope'>,
 ): AppError | undefined {
   try {
-    if (programs === undefined) throw httpErrors.insufficientScope('access to this endpoint')
+    if (programs === undefined)
+      throw httpErrors.insufficientScope('scope does not permit access to this endpoint')
     if (programs === 'write') requireWriteScope(scope)
     return undefined
   } catch (error) {

@@ -59,7 +59,7 @@ export const httpErrorTable = {
   },
   insufficientScope: {
     status: 403,
-    message: (what: string) => `api key scope does not permit ${what}`,
+    message: (problem: string) => `api key ${problem}`,
     help: 'An API key or a token of an OAuth client reads and, unless its scope is `readonly`, writes the collections it allows. Accounts, keys and the administration are for people: sign in.',
   },
   adminRequired: {

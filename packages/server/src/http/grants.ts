@@ -5,13 +5,15 @@ import { httpErrors } from './errors.ts'
 /** Makes sure that a program may touch a collection. @throws AppError insufficient_scope */
 export function requireTable(scope: CallerScope, collection: string): void {
   const tables = scope.kind === 'caller' ? scope.grant?.tables : undefined
-  if (tables?.has(collection) === false) throw httpErrors.insufficientScope('access to this table')
+  if (tables?.has(collection) === false)
+    throw httpErrors.insufficientScope(`does not have access to table: ${collection}`)
 }
 
 /** Makes sure that a program may call a function. @throws AppError insufficient_scope */
 export function requireProcedure(scope: CallerScope, procedure: string): void {
   const tables = scope.kind === 'caller' ? scope.grant?.tables : undefined
-  if (tables?.has(`rpc:${procedure}`) === false) throw httpErrors.insufficientScope('access to this function')
+  if (tables?.has(`rpc:${procedure}`) === false)
+    throw httpErrors.insufficientScope(`does not have access to function: ${procedure}`)
 }
 
 /** What a request without a token is answered where it may do nothing. RFC 9110 §11.6.1: a 401 names the scheme. */
@@ -22,6 +24,6 @@ export function tokenRequired(): AppError {
 /** Makes sure that a program may write. @throws AppError insufficient_scope */
 export function requireWriteScope(scope: CallerScope): void {
   if (scope.kind === 'caller' && scope.grant?.mayWrite === false) {
-    throw httpErrors.insufficientScope('write operations')
+    throw httpErrors.insufficientScope('scope does not permit write operations')
   }
 }

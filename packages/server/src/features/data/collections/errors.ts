@@ -65,8 +65,8 @@ export const collectionErrorTable = {
   },
   filterTooLong: {
     status: 400,
-    message: 'filter expression too long: at most 10000 bytes',
-    help: 'Shorten the filter.',
+    message: 'filter expression too long',
+    help: 'A filter may have 10000 bytes.',
   },
   unknownColumn: {
     status: 400,
@@ -186,6 +186,11 @@ export const collectionErrorTable = {
     status: 400,
     message: (problem: string) => `invalid cursor${problem === '' ? '' : `: ${problem}`}`,
     help: 'Send `nextCursor` of the previous page unchanged, with the same sort.',
+  },
+  cursorTooLong: {
+    status: 400,
+    message: 'cursor too long',
+    help: 'Send `nextCursor` of the previous page unchanged; it has no more than 4096 characters.',
   },
   emptyBody: {
     status: 400,

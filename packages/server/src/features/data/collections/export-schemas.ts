@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { responses } from '../../../http/schemas.ts'
-import { common, record, recordQuery, rowsQuery, sort, tableParams } from './schemas.ts'
+import { recordQuery, rowsQuery, sort } from './query-schemas.ts'
+import { common, record, tableParams } from './schemas.ts'
 
 const exportQuery = {
   ...rowsQuery,

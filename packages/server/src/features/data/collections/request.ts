@@ -28,10 +28,14 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
   }
 }
 
-function untilDisconnected({ raw }: FastifyReply): AbortSignal {
+/** Aborted when the client leaves before it has the whole answer. */
+export function untilDisconnected({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  if (raw.destroyed) controller.abort()
-  else raw.once('close', () => controller.abort())
+  const leave = () => {
+    if (!raw.writableFinished) controller.abort(new Error('the client has disconnected'))
+  }
+  if (raw.destroyed) leave()
+  else raw.once('close', leave)
   return controller.signal
 }
 

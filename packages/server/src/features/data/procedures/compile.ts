@@ -5,7 +5,9 @@ import {
   compileBodyTypes,
   compileBodyValue,
   compileConditions,
+  compileItem,
   compileJsonValue,
+  compileOrder,
   compileSelectList,
   type ListPlan,
   planWholeRecord,
@@ -51,15 +53,9 @@ export function compileSet(target: Target, notification: Notification | undefine
 }
 
 /** One row: the page as a JSON array, and with it the number of all rows that match, unless it is not wanted. */
-export function compilePage(
-  target: Target,
-  { record, rows, order, perPage, paging }: ListPlan,
-  notification: Notification | undefined,
-): Sql {
+export function compilePage(target: Target, list: ListPlan, notification: Notification | undefined): Sql {
+  const { rows, order, perPage, paging } = list
   const where = sql`where ${compileConditions(rows, row)}`
-  const terms = order.map(({ name, descending }) =>
-    descending ? sql`${sql.id(row, name)} desc` : sql.id(row, name),
-  )
   const page = paging.kind === 'offset' ? paging.page : 1
   const counts = paging.kind === 'offset' && paging.total !== 'none'
   return sql`
@@ -67,10 +63,9 @@ export function compilePage(
     select ${rowsAsJson}, ${counts ? sql`(select count(*) from called ${sql.id(row)} ${where})` : sql`null`}
       ${leaveRows(notification, rowsAsJson)}
     from (
-      select ${compileSelectList(record, row)}
+      select ${compileItem(list, row)}
       from (
-        select ${sql.id(row)}.* from called ${sql.id(row)} ${where}
-        ${terms.length === 0 ? sql.empty : sql`order by ${sql.join(terms)}`}
+        select ${sql.id(row)}.* from called ${sql.id(row)} ${where} ${compileOrder(order, row)}
         limit ${sql.integer(perPage)} offset ${String((page - 1) * perPage)}
       ) ${sql.id(row)}
     ) r`

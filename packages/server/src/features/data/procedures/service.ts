@@ -16,6 +16,7 @@ import {
   planList,
   type Reader,
   type ReadLimits,
+  readerOf,
   requireFittingValue,
   type SearchDefinitions,
   StatementCache,
@@ -212,8 +213,4 @@ function format(
   if (list !== undefined && answer !== undefined) return formatPage(list, [answer])
   if (result.kind === 'void') return undefined
   return answer?.rows[0]?.[0] ?? 'null'
-}
-
-function readerOf({ scope }: Caller): Reader {
-  return scope.kind
 }

@@ -1,6 +1,24 @@
+import { listParameters } from './list-parameters.ts'
+
 /** Parts of the document that all collections refer to. */
 
 const integer = { type: 'integer' }
+
+const counted = {
+  facets: {
+    type: 'object',
+    description: 'With `facets`: by column its values, most frequent first.',
+    additionalProperties: {
+      type: 'array',
+      items: { type: 'object', required: ['value', 'count'], properties: { value: {}, count: integer } },
+    },
+  },
+  facetStats: { type: 'object', description: 'Of numeric facets: `min` and `max`.' },
+  facetsExhaustive: {
+    type: 'object',
+    description: 'The facets that have more values than are answered, each with `false`.',
+  },
+} as const
 
 export const sharedSchemas = {
   Page: {
@@ -12,6 +30,7 @@ export const sharedSchemas = {
       totalItems: { ...integer, description: '-1 with `skipTotal=true`.' },
       totalPages: { ...integer, description: '-1 with `skipTotal=true`.' },
       items: { type: 'array', items: {} },
+      ...counted,
     },
   },
   CursorPage: {
@@ -22,6 +41,16 @@ export const sharedSchemas = {
       perPage: integer,
       nextCursor: { type: 'string', description: 'Absent on the last page.' },
       items: { type: 'array', items: {} },
+      ...counted,
+    },
+  },
+  AggregateResults: {
+    type: 'object',
+    description: 'The answer to a request with `aggregate`.',
+    required: ['results'],
+    properties: {
+      results: { type: 'array', items: { type: 'object' } },
+      exhaustive: { type: 'boolean', description: '`false` when there are more groups.' },
     },
   },
   BatchResults: {
@@ -46,6 +75,7 @@ const filterHelp =
   'goes in double quotes.'
 
 export const sharedParameters = {
+  ...listParameters,
   filter: query('filter', { type: 'string' }, filterHelp),
   writtenFilter: query('filter', { type: 'string' }, filterHelp, { required: true }),
   expect: query(

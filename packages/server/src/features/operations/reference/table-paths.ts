@@ -8,6 +8,7 @@ import {
   type JsonSchema,
 } from './column-schema.ts'
 import { nameComponents } from './component-names.ts'
+import { listParametersOf } from './list-parameters.ts'
 import { sharedParameters, sharedSchemas } from './shared-components.ts'
 
 /** Who reads the document: a signed-in user what the role of callers has privileges on, an administrator everything. */
@@ -193,11 +194,12 @@ function list(table: Table): object {
     parameters: [
       ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'].map(parameter),
       ...recordParameters(table),
+      ...listParametersOf(table.columns).map(parameter),
     ],
     responses: answers('200', 'A page of records.', {
       type: 'object',
       properties: { items },
-      anyOf: [reference('Page'), reference('CursorPage')],
+      anyOf: [reference('Page'), reference('CursorPage'), reference('AggregateResults')],
     }),
   }
 }

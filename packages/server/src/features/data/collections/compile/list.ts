@@ -31,7 +31,7 @@ export function compileOffsetPage(
       ...compileBeside(plan),
     ])}
     from (
-      select ${compileItem(plan)}
+      select ${compileItem(plan, row)}
       from (${compileRows(plan, undefined, [])}
         limit ${sql.integer(plan.perPage)}
         ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}
@@ -66,7 +66,7 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
       ...compileBeside(plan),
     ])}
     from (
-      select (select row_to_json(s.*) from (select ${compileItem(plan)}) s) as record,
+      select (select row_to_json(s.*) from (select ${compileItem(plan, row)}) s) as record,
         ${sql.id(row, cursorName)} as cursor,
         row_number() over () as place
       from (${compileRows(plan, after, [sql`json_build_array(${sql.join(keys)}) as ${sql.id(cursorName)}`])}
@@ -90,10 +90,10 @@ function compileBeside({ facets }: ListPlan): readonly Sql[] {
   return facets === undefined ? [] : compileFacets(facets)
 }
 
-/** The select list of a record of the page. */
-function compileItem(plan: ListPlan): Sql {
-  const computed = computedValues(plan, row).map(({ name, value }) => sql`${value} as ${sql.id(name)}`)
-  return sql.join([compileSelectList(plan.record, row), ...computed])
+/** The select list of a record of the page, whose row is that of `alias`. */
+export function compileItem(plan: ListPlan, alias: string): Sql {
+  const computed = computedValues(plan, alias).map(({ name, value }) => sql`${value} as ${sql.id(name)}`)
+  return sql.join([compileSelectList(plan.record, alias), ...computed])
 }
 
 function compileRows(plan: ListPlan, after: Cursor | undefined, extra: readonly Sql[]): Sql {

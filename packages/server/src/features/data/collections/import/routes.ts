@@ -1,11 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import { httpErrors } from '../../../../http/errors.ts'
 import { bearerSecurity, responses } from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { createAdmission, isOpenFor } from '../public-access.ts'
-import { type CollectionRoute, callerOf, queryOf } from '../request.ts'
+import { type CollectionRoute, callerOf, queryOf, untilDisconnected } from '../request.ts'
 import { importErrors } from './errors.ts'
 import { parseImportOptions } from './parameters.ts'
 import type { ImportFormat } from './records.ts'
@@ -37,7 +37,7 @@ export function importRoutes(app: HttpServer, importer: Importer, catalog: LiveC
             format: formatOf(request),
             // The response is still to be sent when reading ends early.
             body: request.raw.iterator({ destroyOnReturn: false }),
-            signal: disconnection(reply),
+            signal: untilDisconnected(reply),
           })
         } catch (error) {
           request.raw.resume()
@@ -64,14 +64,6 @@ function formatOf({ headers }: FastifyRequest): ImportFormat {
   const format = formats[type.trim().toLowerCase()]
   if (format === undefined) throw importErrors.importMediaType()
   return format
-}
-
-function disconnection({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  raw.once('close', () => {
-    if (!raw.writableFinished) controller.abort(new Error('the client has disconnected'))
-  })
-  return controller.signal
 }
 
 const choice = (values: readonly string[], description: string) =>

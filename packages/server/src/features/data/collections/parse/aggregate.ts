@@ -41,12 +41,7 @@ const term = /\s*([^\s(),"]+)\s*(?:\(\s*(?:"((?:[^"]|"")+)"|([^"()]*?))\s*\)\s*)
  */
 export function parseAggregate(parameters: Parameters): AggregateQuery | undefined {
   const { aggregate, group, groupSort, groupLimit } = parameters
-  if (aggregate === undefined) {
-    requireWith('group', group, 'aggregate')
-    requireWith('groupSort', groupSort, 'aggregate')
-    requireWith('groupLimit', groupLimit, 'aggregate')
-    return undefined
-  }
+  if (aggregate === undefined) return undefined
   const columns = parseNames(group ?? '', 'group')
   if (columns.length === 0) {
     requireWith('groupSort', groupSort, 'group')
@@ -64,6 +59,14 @@ export function parseAggregate(parameters: Parameters): AggregateQuery | undefin
     })),
     limit: groupLimit === undefined ? undefined : parseLimit(groupLimit),
   }
+}
+
+/** Parameters of an aggregate ask for one. @throws AppError invalid_parameter */
+export function requireAggregate({ aggregate, group, groupSort, groupLimit }: Parameters): void {
+  if (aggregate !== undefined) return
+  requireWith('group', group, 'aggregate')
+  requireWith('groupSort', groupSort, 'aggregate')
+  requireWith('groupLimit', groupLimit, 'aggregate')
 }
 
 function requireWith(name: string, value: string | undefined, other: string): void {

@@ -21,7 +21,7 @@ const lengthLimit = 4096
  */
 export function parseCursor(token: string): Cursor | undefined {
   if (token === '') return undefined
-  if (token.length > lengthLimit) throw collectionErrors.invalidCursor('cursor too long')
+  if (token.length > lengthLimit) throw collectionErrors.cursorTooLong()
   const { k: keys, v: values } = decode(token)
   if (!isListOf(isText, keys) || !isListOf(isValue, values) || keys.length !== values.length) {
     throw collectionErrors.invalidCursor('')

@@ -1,15 +1,13 @@
-import { collectionErrors } from '../errors.ts'
-import { parseSort, type SortTerm } from './list-query.ts'
+import { type ListQuery, parseOrder } from './list-query.ts'
 import { parseNames } from './names.ts'
-import { readParameters } from './parameters.ts'
+import { parseFlag, readParameters } from './parameters.ts'
 import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 
 export type ExportFormat = 'csv' | 'json' | 'ndjson'
 
 /** What an export asks for, as written; names are not resolved yet. */
-export interface ExportQuery extends RowsQuery {
+export interface ExportQuery extends RowsQuery, Pick<ListQuery, 'distance' | 'sort'> {
   readonly format: ExportFormat
-  readonly sort: readonly SortTerm[]
   /** Undefined: every column. */
   readonly fields: readonly string[] | undefined
   /** Whether a spreadsheet will open it, which takes some texts for formulas. */
@@ -24,15 +22,8 @@ export function parseExportQuery(queryString: string, format: ExportFormat): Exp
   return {
     ...readRowsQuery(parameters),
     format,
-    sort: parseSort(parameters.sort ?? ''),
+    ...parseOrder(parameters.sort),
     fields: fields.length === 0 ? undefined : fields,
     isForSpreadsheet: parseFlag('spreadsheet', parameters.spreadsheet),
   }
-}
-
-function parseFlag(name: string, text: string | undefined): boolean {
-  if (text !== undefined && text !== 'true' && text !== 'false') {
-    throw collectionErrors.invalidParameter(`${name}: expected true or false`)
-  }
-  return text === 'true'
 }

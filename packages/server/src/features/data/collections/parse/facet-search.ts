@@ -1,5 +1,5 @@
 import { collectionErrors } from '../errors.ts'
-import { readParameters } from './parameters.ts'
+import { parseInteger, readParameters } from './parameters.ts'
 import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 
 /** What is looked for among the values of a column. */
@@ -25,10 +25,7 @@ export function parseFacetSearch(queryString: string): FacetSearchQuery {
 }
 
 function parseMaxHits(text: string): number {
-  if (!/^[+-]?\d+$/.test(text.trim())) {
-    throw collectionErrors.invalidParameter('maxFacetHits: expected an integer')
-  }
-  const hits = Number(text)
+  const hits = parseInteger('maxFacetHits', text)
   if (hits <= 0) throw collectionErrors.invalidParameter('maxFacetHits must be greater than 0')
   if (hits > maxHits) {
     throw collectionErrors.invalidParameter(`maxFacetHits must be less than or equal to ${maxHits}`)

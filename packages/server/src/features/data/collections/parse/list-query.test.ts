@@ -14,6 +14,40 @@ function parsePage(text: string): ListQuery {
   return parsed
 }
 
+describe('a list with several faults', () => {
+  // Each in the order in which they are looked for.
+  const faults = [
+    [{ groupSort: 'a' }, 'groupSort parameter requires aggregate parameter'],
+    [{ filter: 'id=' }, 'invalid filter: '],
+    [{ near: 'place' }, 'near must use format: near=column,lng,lat,distance'],
+    [{ page: 'x' }, 'page: expected an integer'],
+    [{ nearest: '', semantic_query: 'a' }, "cannot use both 'nearest' and 'semantic_query' parameters"],
+    [{ fuzzy: 'true' }, 'fuzzy parameter requires non-empty search'],
+    [{ facets: '"' }, 'facets: '],
+    [{ sort: 'a.distance(1)' }, 'distance sort must use format: column.distance(lng,lat)'],
+    [{ cursor: '?' }, 'invalid cursor'],
+  ] as const
+
+  test.each(faults.map(([, message], index) => [message, index] as const))('names %s', (message, index) => {
+    const later = Object.assign({}, ...faults.slice(index).map(([parameters]) => parameters))
+    expect(() => parseListQuery(query(later))).toThrow(message)
+  })
+
+  test.each(['nearest', 'semantic_query'])('names what %s does not take before its value', (mode) => {
+    for (const [name, value] of [
+      ['fuzzy', 'true'],
+      ['typo_threshold', '0.3'],
+      ['typo_threshold', 'x'],
+      ['highlight', 'x'],
+      ['facets', '"'],
+    ] as const) {
+      expect(() => parseListQuery(query({ [mode]: '[1]', [name]: value }))).toThrow(
+        `unsupported parameter "${name}"`,
+      )
+    }
+  })
+})
+
 describe('a list', () => {
   test('asks by default for the first twenty, counted', () => {
     expect(parseListQuery('')).toEqual({

@@ -1,11 +1,12 @@
 import { collectionErrors } from '../errors.ts'
-import { type AggregateQuery, aggregateParameters, parseAggregate } from './aggregate.ts'
+import { type AggregateQuery, aggregateParameters, parseAggregate, requireAggregate } from './aggregate.ts'
 import { type Cursor, parseCursor } from './cursor.ts'
 import { type DistanceSort, takeDistanceSort } from './distance-sort.ts'
 import { type FacetsQuery, facetParameters, parseFacets } from './facets.ts'
 import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
-import { type Parameters, readParameters } from './parameters.ts'
-import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
+import { type Parameters, parseInteger, readParameters } from './parameters.ts'
+import { type RowsQuery, readConditions, rowsParameters } from './rows.ts'
+import { parseSearch } from './search.ts'
 import { parseVector, type VectorQuery, vectorParameters } from './vector.ts'
 
 /** What a list asks for, as written; names are not resolved yet. */
@@ -60,30 +61,31 @@ const listParameters = [
 ]
 
 /**
- * Reads the query string of a list, or of an aggregate over its rows.
+ * Reads the query string of a list, or of an aggregate over its rows. Of several faults the first is named, in the order
+ * below.
  *
  * @throws AppError naming the parameter and what was expected
  */
 export function parseListQuery(queryString: string): ListQuery | AggregateListQuery {
   const parameters = readParameters(queryString, listParameters)
+  requireAggregate(parameters)
+  const conditions = readConditions(parameters)
   const aggregate = parseAggregate(parameters)
-  const vector = aggregate === undefined ? parseVector(parameters) : undefined
-  const rows = readRowsQuery(parameters)
   if (aggregate !== undefined) {
     requireCombinable(parameters)
-    return { ...rows, aggregate }
+    return { ...conditions, search: parseSearch(parameters), aggregate }
   }
+  const page = parsePage(parameters)
+  // Before the search: a mode that does not take its parameters refuses them, whatever they say.
+  const vector = parseVector(parameters)
+  const search = parseSearch(parameters)
   const facets = parseFacets(parameters)
-  const { distance, rest } = takeDistanceSort(parameters.sort ?? '')
-  return {
-    ...readRecordQuery(parameters),
-    ...rows,
-    vector,
-    distance,
-    sort: parseSort(rest),
-    ...parsePage(parameters),
-    facets,
-  }
+  const order = parseOrder(parameters.sort)
+  const { cursor } = parameters
+  const paging =
+    cursor === undefined ? page.paging : ({ kind: 'cursor', after: parseCursor(cursor) } as const)
+  const { perPage } = page
+  return { ...readRecordQuery(parameters), ...conditions, ...order, vector, search, facets, perPage, paging }
 }
 
 /** An aggregate is no list of records: what says which are shown, and how, would be ignored. */
@@ -97,7 +99,13 @@ function requireCombinable(parameters: Parameters): void {
   }
 }
 
-function parsePage(parameters: Parameters): Pick<ListQuery, 'perPage' | 'paging'> {
+interface Page {
+  readonly perPage: number
+  /** Unless there is a cursor. */
+  readonly paging: Extract<ListQuery['paging'], { readonly kind: 'offset' }>
+}
+
+function parsePage(parameters: Parameters): Page {
   const { page: pageText, perPage: perPageText, cursor } = parameters
   const page = pageText === undefined ? 1 : Math.max(1, parseInteger('page', pageText))
   const perPage =
@@ -110,9 +118,7 @@ function parsePage(parameters: Parameters): Pick<ListQuery, 'perPage' | 'paging'
   if (!Number.isSafeInteger(page * perPage)) {
     throw collectionErrors.invalidParameter('page: expected a smaller number')
   }
-  const total = parseTotal(parameters)
-  if (cursor !== undefined) return { perPage, paging: { kind: 'cursor', after: parseCursor(cursor) } }
-  return { perPage, paging: { kind: 'offset', page, total } }
+  return { perPage, paging: { kind: 'offset', page, total: parseTotal(parameters) } }
 }
 
 /** Reads the query string of a single record. */
@@ -133,8 +139,13 @@ export function readRecordQuery(parameters: Parameters): RecordQuery {
   return { fields: fields.length === 0 ? undefined : fields, expand }
 }
 
-/** @throws AppError invalid_parameter */
-export function parseSort(text: string): SortTerm[] {
+/** What `sort` says. @throws AppError invalid_parameter */
+export function parseOrder(text = ''): Pick<ListQuery, 'distance' | 'sort'> {
+  const { distance, rest } = takeDistanceSort(text)
+  return { distance, sort: parseSort(rest) }
+}
+
+function parseSort(text: string): SortTerm[] {
   // In a query string "+" means a blank; parsePrefixedNames skips it, which is what "+" asks for.
   const terms = parsePrefixedNames(text, 'sort').map(({ prefix, name }) => ({
     column: name,
@@ -156,9 +167,4 @@ function parseTotal(parameters: Parameters): 'exact' | 'estimated' | 'none' {
     throw collectionErrors.invalidParameter('skipTotal: expected true or false')
   }
   return total ?? 'exact'
-}
-
-function parseInteger(name: string, text: string): number {
-  if (!/^[+-]?\d+$/.test(text.trim())) throw collectionErrors.invalidParameter(`${name}: expected an integer`)
-  return Number(text)
 }

@@ -40,6 +40,20 @@ export function readParameters(queryString: string, known: readonly string[]): P
   return parameters as Parameters
 }
 
+/** @throws AppError invalid_parameter */
+export function parseFlag(name: string, text = 'false'): boolean {
+  if (text !== 'true' && text !== 'false') {
+    throw collectionErrors.invalidParameter(`${name} parameter must be a boolean`)
+  }
+  return text === 'true'
+}
+
+/** @throws AppError invalid_parameter */
+export function parseInteger(name: string, text: string): number {
+  if (!/^[+-]?\d+$/.test(text.trim())) throw collectionErrors.invalidParameter(`${name}: expected an integer`)
+  return Number(text)
+}
+
 function suggestParameter(name: string, known: readonly string[]): string {
   const meant = namesElsewhere.get(name)
   return suggestion(meant !== undefined && known.includes(meant) ? meant : name, known)

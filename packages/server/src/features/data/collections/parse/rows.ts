@@ -15,10 +15,14 @@ export const rowsParameters = ['filter', 'search', 'fuzzy', 'typo_threshold', ..
 
 /** @throws AppError naming the parameter and what was expected */
 export function readRowsQuery(parameters: Parameters): RowsQuery {
+  return { ...readConditions(parameters), search: parseSearch(parameters) }
+}
+
+/** What restricts the rows beside a search. @throws AppError naming the parameter and what was expected */
+export function readConditions(parameters: Parameters): Pick<RowsQuery, 'filter' | 'spatial'> {
   const { filter } = parameters
   return {
     filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
-    search: parseSearch(parameters),
     spatial: parseSpatial(parameters),
   }
 }

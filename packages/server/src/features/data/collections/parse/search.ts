@@ -1,4 +1,5 @@
 import { collectionErrors } from '../errors.ts'
+import { type Parameters, parseFlag } from './parameters.ts'
 
 /** What a list searches for, as written. */
 export interface Search {
@@ -20,8 +21,6 @@ export interface FuzzySearch {
 }
 
 export const searchParameters = ['search', 'fuzzy', 'typo_threshold', 'highlight'] as const
-
-type Parameters = Readonly<Partial<Record<string, string>>>
 
 const termBytes = 1000
 const defaultThreshold = 0.2
@@ -51,11 +50,6 @@ function parseThreshold(text: string | undefined, isFuzzy: boolean): number {
   const threshold = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
   if (!(threshold >= 0 && threshold <= 1)) throw invalid('typo_threshold must be a number between 0 and 1')
   return threshold
-}
-
-function parseFlag(name: string, text = 'false'): boolean {
-  if (text !== 'true' && text !== 'false') throw invalid(`${name} parameter must be a boolean`)
-  return text === 'true'
 }
 
 /** The parts of a term in web-search syntax: a phrase or a word, perhaps with a minus before it. */

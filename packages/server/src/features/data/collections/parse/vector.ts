@@ -1,6 +1,6 @@
 import { parse as parseQueryString } from 'node:querystring'
 import { collectionErrors } from '../errors.ts'
-import type { Parameters } from './parameters.ts'
+import { type Parameters, parseFlag } from './parameters.ts'
 
 export const vectorParameters = ['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance']
 
@@ -54,7 +54,7 @@ export function parseVector(parameters: Parameters): VectorQuery | undefined {
   if (nearest !== undefined && semanticQuery !== undefined) {
     throw collectionErrors.invalidParameter("cannot use both 'nearest' and 'semantic_query' parameters")
   }
-  const isFused = readFlag(semantic)
+  const isFused = parseFlag('semantic', semantic)
   const isVector = nearest !== undefined || semanticQuery !== undefined
   if (isFused && isVector) {
     throw collectionErrors.invalidParameter('cannot combine semantic=true with nearest or semantic_query')
@@ -75,12 +75,6 @@ export function parseVector(parameters: Parameters): VectorQuery | undefined {
   if (nearest !== undefined) return { ...target, kind: 'nearest' }
   if (semanticQuery === undefined) return { ...target, kind: 'hybrid', text: search.trim() }
   return { ...target, kind: 'semantic', text: parseText(semanticQuery) }
-}
-
-function readFlag(value: string | undefined): boolean {
-  if (value === undefined || value === 'false') return false
-  if (value === 'true') return true
-  throw collectionErrors.invalidParameter('semantic parameter must be a boolean')
 }
 
 /** @throws AppError invalid_parameter */

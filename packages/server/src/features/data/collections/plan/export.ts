@@ -4,6 +4,7 @@ import { type OrderKey, planOrder } from './order.ts'
 import { visibleColumns } from './reader.ts'
 import { requireColumn } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
+import { planDistance } from './spatial.ts'
 
 /** All rows of a request, as a file. */
 export interface ExportPlan extends Pick<ExportQuery, 'format' | 'isForSpreadsheet'> {
@@ -23,12 +24,13 @@ export function planExport(
   const { format, isForSpreadsheet, fields, sort } = query
   const columns = fields?.map((name) => requireColumn(relation, name, 'fields', context.reader))
   const rows = planRows(context, relation, query)
+  const distance = query.distance && planDistance(context, relation, query.distance)
   return {
     format,
     isForSpreadsheet,
     rows,
     columns: columns === undefined ? visibleColumns(relation, context.reader) : [...new Set(columns)],
-    order: planOrder(relation, sort, context.reader, { search: searchOf(rows) }).keys,
+    order: planOrder(relation, sort, context.reader, { search: searchOf(rows), distance }).keys,
     maxRows,
   }
 }

@@ -38,6 +38,7 @@ export function planList(
   const rows = planRows(context, relation, query)
   const search = searchOf(rows)
   if (query.search?.hasHighlight === true) requireHighlightable(relation)
+  const facets = query.facets && planFacets(rows, query.facets, context.reader, maxFacetBuckets)
   const distance = query.distance && planDistance(context, relation, query.distance)
   const order = planOrder(relation, query.sort, context.reader, { search, distance })
   if (query.paging.kind === 'cursor') {
@@ -56,10 +57,7 @@ export function planList(
     highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
     paging: query.paging,
-    facets:
-      query.facets === undefined
-        ? undefined
-        : planFacets(rows, query.facets, context.reader, maxFacetBuckets),
+    facets,
   }
 }
 

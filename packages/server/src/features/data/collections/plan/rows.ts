@@ -40,11 +40,11 @@ export function planRows(
       filter: planFilter({ catalog, reader, language: searches.config }, relation, filter),
     })
   }
-  if (search !== undefined) {
-    conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
-  }
   for (const each of planSpatial({ catalog, reader }, relation, spatial)) {
     conditions.push({ kind: 'spatial', spatial: each })
+  }
+  if (search !== undefined) {
+    conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
   }
   return { relation, conditions }
 }

@@ -247,7 +247,7 @@ describe('an export', () => {
     [{ sort: 'nope' }, 'unknown_column', 'unknown column "nope" in sort'],
     [{ sort: 'raw' }, 'invalid_parameter', 'sort: json of column "raw" has no order'],
     [{ fields: 'id,nope' }, 'unknown_column', 'unknown column "nope" in fields'],
-    [{ spreadsheet: 'yes' }, 'invalid_parameter', 'spreadsheet: expected true or false'],
+    [{ spreadsheet: 'yes' }, 'invalid_parameter', 'spreadsheet parameter must be a boolean'],
     [{ page: '2' }, 'unknown_parameter', 'unknown parameter "page"'],
     [{ field: 'id' }, 'unknown_parameter', 'unknown parameter "field"; did you mean fields?'],
     [{ expand: 'x' }, 'unknown_parameter', 'unknown parameter "expand"'],

@@ -141,7 +141,7 @@ describe('a filter by related records', () => {
     ]) {
       const response = await list('track', filter, key)
       expect(response.status).toBe(403)
-      expect(response.json.message).toBe('api key scope does not permit access to this table')
+      expect(response.json.message).toBe('api key does not have access to table: artist')
     }
   })
 

@@ -52,6 +52,13 @@ beforeAll(async () => {
       alter table mine add primary key (id);
       alter table mine enable row level security;
       create policy own on mine using (owner = current_setting('basalt.user_id', true));
+      create table labelled (
+        id int primary key, city_id int references city, kind text, name text, geom "Ext 1".geometry(Point, 4326));
+      insert into labelled values
+        (1, 1, 'bar', 'The blue door', 'SRID=4326;POINT(1 0)'), (2, 1, 'cafe', 'Blue', 'SRID=4326;POINT(-2 0)'),
+        (3, 1, 'bar', 'Green', 'SRID=4326;POINT(0 0)'), (4, 1, 'bar', 'Blue', 'SRID=4326;POINT(3 0)');
+      create function places_named(name text) returns setof labelled stable language sql
+        as 'select * from labelled where labelled.name ilike ''%'' || $1 || ''%''';
       create view spot_view as select id, geom, geog from spot;
       create materialized view spot_copy as select id, geom, geog from spot;
       create table measured (id int primary key, geom "Ext 1".geometry(Point, 4326), _distance int);
@@ -364,6 +371,72 @@ describe('sort by distance', () => {
     } while (cursor !== '')
     const point = column === 'geom' ? "'SRID=4326;POINT(0 0)'" : "'POINT(0 0)'"
     expect(ids).toEqual(await idsBySql('true', `e.st_distance(${column}, ${point}), id`))
+  })
+
+  test('works with a search, highlights, facets and a relation that the fields leave out', async () => {
+    const { json: page } = await list('labelled', {
+      sort: 'geom.distance(0,0)',
+      search: 'blue',
+      highlight: 'true',
+      near: 'geom,0,0,2.5',
+      filter: "kind = 'bar'",
+      facets: 'kind',
+      disjunctiveFacets: 'kind',
+      fields: 'kind',
+      expand: 'city',
+      perPage: '1',
+    })
+    expect(page).toEqual({
+      page: 1,
+      perPage: 1,
+      totalItems: 1,
+      totalPages: 1,
+      items: [
+        {
+          kind: 'bar',
+          expand: { city: { id: 1, name: 'Berlin' } },
+          _distance: 1,
+          _highlight: 'bar The <b>blue</b> door',
+          _highlightResult: {
+            kind: { value: 'bar', matchLevel: 'none' },
+            name: { value: 'The <b>blue</b> door', matchLevel: 'full' },
+          },
+        },
+      ],
+      facets: {
+        kind: [
+          { value: 'bar', count: 1 },
+          { value: 'cafe', count: 1 },
+        ],
+      },
+    })
+  })
+
+  test('sorts an export, whose records have their columns alone', async () => {
+    const parameters = { sort: 'geom.distance(0.9,0)', near: 'geom,0,0,2.5', fields: 'id' }
+    const files = []
+    for (const format of ['csv', 'ndjson']) {
+      files.push((await list(`labelled/export.${format}`, parameters)).text)
+    }
+    expect(files).toEqual(['id\n1\n3\n2\n', '{"id":1}\n{"id":3}\n{"id":2}\n'])
+  })
+
+  test('sorts the rows that a procedure answers', async () => {
+    const parameters = new URLSearchParams({ sort: 'geom.distance(-2,0),id', fields: 'kind', perPage: '2' })
+    const response = await app.request('GET', `/api/rpc/places_named?name=blue&${parameters}`, { token })
+    expect([response.status, response.json]).toEqual([
+      200,
+      {
+        page: 1,
+        perPage: 2,
+        totalItems: 3,
+        totalPages: 2,
+        items: [
+          { kind: 'cafe', _distance: 0 },
+          { kind: 'bar', _distance: 3 },
+        ],
+      },
+    ])
   })
 
   test('takes no cursor of another place', async () => {

@@ -573,18 +573,22 @@ describe('rpc › callers', () => {
     const refusal = (what: string) => ({
       code: 403,
       error: 'insufficient_scope',
-      message: `api key scope does not permit ${what}`,
+      message: `api key ${what}`,
     })
     const every = await keyOf({})
     expect((await call('add', { a: 1 }, { as: every })).json).toBe(11)
     const readonly = await keyOf({ scope: 'readonly' })
-    expect(envelope(await call('add', { a: 1 }, { as: readonly }))).toEqual(refusal('write operations'))
+    expect(envelope(await call('add', { a: 1 }, { as: readonly }))).toEqual(
+      refusal('scope does not permit write operations'),
+    )
     expect((await read('add?a=1', readonly)).json).toBe(11)
     const tables = await keyOf({ allowedTables: ['track', 'rpc:add', 'rpc:shop.price'] })
     expect((await call('add', { a: 1 }, { as: tables })).json).toBe(11)
     expect((await call('shop.price', { sku: 'x' }, { as: tables })).json).toBe(12.5)
     for (const name of ['tracks', 'no_such', 'track']) {
-      expect(envelope(await call(name, {}, { as: tables }))).toEqual(refusal('access to this function'))
+      expect(envelope(await call(name, {}, { as: tables }))).toEqual(
+        refusal(`does not have access to function: ${name}`),
+      )
     }
     const { functions } = (await app.request('GET', '/api/schema', { token: tables })).json
     expect(Object.keys(functions)).toEqual(['public.add', 'shop.price'])

@@ -155,7 +155,8 @@ export class ChannelRequests {
 /** A program that may touch some tables joins no channels; one that only reads does not send. */
 function requireChannels({ listener: { scope } }: Stream, { type }: ClientMessage): void {
   if (scope.kind !== 'caller' || scope.grant === undefined) return
-  if (scope.grant.tables !== undefined) throw httpErrors.insufficientScope('access to channels')
+  if (scope.grant.tables !== undefined)
+    throw httpErrors.insufficientScope('scope does not permit access to channels')
   if (type === 'broadcast' || type === 'presence_track') requireWriteScope(scope)
 }
 

@@ -132,7 +132,7 @@ describe('api keys › revocation', () => {
 test('api keys › a WebSocket subscribes to the tables of its key, also after another one came', async () => {
   const { key } = await createApiKey(first, { userId: alice, allowedTables: ['item'] })
   const { key: all } = await createApiKey(first, { userId: alice })
-  const refused = 'api key scope does not permit access to this table'
+  const refused = 'api key does not have access to table: note'
   await using socket = await openWebSocket(first.url, { token: key })
   expect(await socket.ask({ type: 'subscribe', tables: ['note'] })).toMatchObject({
     status: 'error',

@@ -43,9 +43,9 @@ const ask = (method: string, path: string, token: string, body?: unknown, node =
   node.request(method, path, { token, body })
 const statusOf = async (node: TestApp, token: string) =>
   (await node.request('GET', '/api/collections/note', { token })).status
-const scopeError = (what: string) => ({
+const scopeError = (problem: string) => ({
   code: 403,
-  message: `api key scope does not permit ${what}`,
+  message: `api key ${problem}`,
   error: 'insufficient_scope',
 })
 
@@ -71,12 +71,12 @@ describe('oauth server › access tokens', () => {
   test('keep to their scope and tables', async () => {
     const reader = await obtainTokens(first, user, client, { scope: 'readonly' })
     expect(envelope(await ask('POST', '/api/collections/item', reader.access_token, { id: 1 }))).toEqual(
-      scopeError('write operations'),
+      scopeError('scope does not permit write operations'),
     )
     const items = await obtainTokens(first, user, client, { allowed_tables: ['item'] })
     expect((await ask('POST', '/api/collections/item', items.access_token, { id: 2 })).status).toBe(201)
     expect(envelope(await ask('GET', '/api/collections/note', items.access_token))).toEqual(
-      scopeError('access to this table'),
+      scopeError('does not have access to table: note'),
     )
     const refreshed = (await refresh(first, client, items.refresh_token)).json
     expect((await ask('GET', '/api/collections/note', refreshed.access_token)).status).toBe(403)

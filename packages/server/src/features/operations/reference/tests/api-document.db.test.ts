@@ -37,6 +37,7 @@ create table everything (
 );
 comment on column everything.exact is 'In euros';
 create view glad as select id, mood from everything where mood = 'glad';
+create table numbers (id int primary key, n int);
 create table hidden (id int primary key, secret text);
 revoke all on hidden from basalt_authenticated;
 create table half (id int primary key, shown text, kept text);
@@ -179,6 +180,27 @@ describe('GET /api/openapi.json', () => {
     expect(parameters.find(({ name }: { name?: string }) => name === 'expand').description).toContain(
       '`author`',
     )
+  })
+
+  test('names for each table the parameters that its columns make possible', async () => {
+    const { paths, components } = await read(admin)
+    const namesOf = (table: string): string[] =>
+      paths[`/api/collections/${table}`].get.parameters.flatMap(({ $ref }: { $ref?: string }) =>
+        $ref === undefined ? [] : [$ref.replace('#/components/parameters/', '')],
+      )
+    const counted = ['facets', 'disjunctiveFacets', 'aggregate', 'group', 'groupSort', 'groupLimit']
+    const ofAll = ['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total', 'fields', ...counted]
+    const searched = ['search', 'fuzzy', 'typo_threshold', 'highlight']
+    expect(namesOf('numbers')).toEqual(ofAll)
+    expect(namesOf('everything').toSorted()).toEqual([...ofAll, ...searched].toSorted())
+    for (const name of [...ofAll, ...searched, 'near', 'nearest']) {
+      expect(components.parameters[name]).toMatchObject({ name, in: 'query' })
+    }
+    const { status, json } = await app.request('GET', '/api/collections/numbers?aggregate=count', {
+      token: admin,
+    })
+    expect([status, json]).toEqual([200, { results: [{ count: 0 }] }])
+    expect(Object.keys(components.schemas.AggregateResults.properties)).toContain('results')
   })
 
   test('is true: real records fit what it declares', async () => {
