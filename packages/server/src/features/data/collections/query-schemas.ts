@@ -22,10 +22,9 @@ export const rowsQuery = {
   fuzzy: Type.Optional(Type.Boolean({ description: '`true` tolerates typos; needs the extension pg_trgm.' })),
   typo_threshold: Type.Optional(
     Type.Number({
-      default: 0.2,
       minimum: 0,
       maximum: 1,
-      description: 'With `fuzzy=true`: trigram similarity that counts as a match.',
+      description: 'With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given.',
     }),
   ),
   near: Type.Optional(
@@ -63,7 +62,9 @@ const vectorQuery = {
   vector_column: Type.Optional(
     Type.String({ description: 'What is compared, where the table has several vectors.' }),
   ),
-  distance: Type.Optional(Type.String({ enum: ['cosine', 'l2', 'inner_product'], default: 'cosine' })),
+  distance: Type.Optional(
+    Type.String({ enum: ['cosine', 'l2', 'inner_product'], description: 'cosine unless given.' }),
+  ),
 }
 
 export const listQuery = Type.Object({
@@ -116,8 +117,7 @@ export const createQuery = Type.Object({
   onConflictAction: Type.Optional(
     Type.String({
       enum: ['update', 'ignore'],
-      default: 'update',
-      description: '`ignore` answers that record as it is.',
+      description: '`update` unless given; `ignore` answers that record as it is.',
     }),
   ),
   ...recordQuery,

@@ -93,6 +93,5 @@ export const statusSchema = {
   summary: 'A provider of text messages reports what became of one',
   description:
     'Signed by the provider, in the form that it documents. Reports arrive in any order and more than once; a status never goes back. Unknown messages and statuses are ignored. At most 64 KiB.',
-  security: [],
   response: responses({ 200: Type.Object({}) }),
 }

@@ -57,6 +57,9 @@ export function billing({ config, database, clock }: BillingDeps): Feature {
       )
       void app.register(async (scope: HttpServer) => {
         acceptRaw(scope)
+        scope.addHook('onRequest', async (_request, reply) => {
+          void reply.header('cache-control', 'no-store')
+        })
         scope.addHook('preParsing', async () => {
           if (!isEnabled) throw billingErrors.billingNotEnabled()
         })
@@ -69,7 +72,6 @@ export function billing({ config, database, clock }: BillingDeps): Feature {
               summary: 'The billing provider reports an event',
               description:
                 'Signed by Stripe (`Stripe-Signature`, at most 300 s old). An event counts once, whatever order events arrive in; other events are recorded. At most 64 KiB.',
-              security: [],
               response: responses({ 200: Type.Object({ ok: Type.Boolean() }) }),
             },
             bodyLimit,

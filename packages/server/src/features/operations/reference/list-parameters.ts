@@ -13,7 +13,7 @@ export const listParameters = {
   fuzzy: query('fuzzy', flag, '`true` tolerates typos in `search`; needs the extension pg_trgm.'),
   typo_threshold: query(
     'typo_threshold',
-    { type: 'number', minimum: 0, maximum: 1, default: 0.2 },
+    { type: 'number', minimum: 0, maximum: 1 },
     'With `fuzzy=true`: trigram similarity that counts as a match.',
   ),
   highlight: query(
@@ -37,7 +37,7 @@ export const listParameters = {
   semantic_query: query('semantic_query', text, 'A text in place of the vector of `nearest`.'),
   semantic: query('semantic', flag, '`true` fuses what `search` finds by words and by meaning.'),
   vector_column: query('vector_column', text, 'What is compared, where the table has several vectors.'),
-  distance: query('distance', { ...text, enum: ['cosine', 'l2', 'inner_product'], default: 'cosine' }),
+  distance: query('distance', { ...text, enum: ['cosine', 'l2', 'inner_product'] }),
   facets: query('facets', text, 'Comma-separated columns whose values are counted.'),
   disjunctiveFacets: query(
     'disjunctiveFacets',

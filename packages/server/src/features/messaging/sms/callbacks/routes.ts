@@ -30,6 +30,9 @@ export function statusRoutes(app: HttpServer, deps: CallbackDeps): void {
   const callbacks = configuredCallbacks(deps.config)
   void app.register(async (scope: HttpServer) => {
     acceptRaw(scope)
+    scope.addHook('onRequest', async (_request, reply) => {
+      void reply.header('cache-control', 'no-store')
+    })
     scope.post(
       path,
       { config: { guard: 'public', operation: 'sms.reportStatus' }, schema: statusSchema, bodyLimit },
