@@ -1,4 +1,5 @@
 import type { AppError } from '../../../lib/errors.ts'
+import { readRetryAfter } from '../../../lib/retry-after.ts'
 import { embeddingErrors } from './errors.ts'
 import type { EmbeddingModel } from './model.ts'
 
@@ -51,7 +52,7 @@ export async function exchange(
 function readRefusal({ status, headers }: Response): Exchanged {
   if (status === 401 || status === 403) return failed(embeddingErrors.embeddingAuthenticationFailed())
   if (status === 429) {
-    const retryAfter = readRetryAfter(headers.get('retry-after'))
+    const retryAfter = readRetryAfter(headers.get('retry-after'), new Date())
     const error = embeddingErrors.embeddingRateLimited()
     return {
       ...failed(retryAfter === undefined ? error : error.retryAfter(retryAfter), 'transient'),
@@ -62,18 +63,11 @@ function readRefusal({ status, headers }: Response): Exchanged {
   if (textRefusals.has(status)) return failed(embeddingErrors.embeddingRefused(status))
   const error = embeddingErrors.embeddingProviderError(`status ${status}`)
   if (status < 500 && status !== 408) return failed(error)
-  return { ...failed(error, 'outage'), retryAfter: readRetryAfter(headers.get('retry-after')) }
+  return { ...failed(error, 'outage'), retryAfter: readRetryAfter(headers.get('retry-after'), new Date()) }
 }
 
 /** What providers answer to a text that is too long or empty. */
 const textRefusals: ReadonlySet<number> = new Set([400, 413, 422])
-
-/** Seconds or a date (RFC 9110 §10.2.3). */
-function readRetryAfter(value: string | null): number | undefined {
-  if (value === null) return undefined
-  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000
-  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined
-}
 
 /** `{"data": [{"index": 0, "embedding": […]}, …]}` */
 function readVectors(answer: unknown, count: number): Exchanged {

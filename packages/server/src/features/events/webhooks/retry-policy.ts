@@ -1,3 +1,4 @@
+import { readRetryAfter } from '../../../lib/retry-after.ts'
 import { secondsBeforeRetry } from '../../../lib/retry-policy.ts'
 
 /** Waits of 1, 5 and 25 s. */
@@ -19,12 +20,4 @@ export function secondsToWait(
   const wait = secondsBeforeRetry(policy, attempt)
   if (wait === undefined) return undefined
   return Math.max(wait, Math.min(readRetryAfter(retryAfter, now) ?? 0, longestWait))
-}
-
-/** RFC 9110 §10.2.3: seconds or a date. */
-function readRetryAfter(value: string | string[] | undefined, now: Date): number | undefined {
-  if (typeof value !== 'string') return undefined
-  if (/^\d{1,9}$/.test(value.trim())) return Number(value)
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? undefined : Math.ceil((date - now.getTime()) / 1000)
 }

@@ -1,3 +1,4 @@
+import { readRetryAfter } from '../../../lib/retry-after.ts'
 import type { PushMessage } from './message.ts'
 
 export const providerNames = ['fcm', 'apns', 'webpush'] as const
@@ -67,11 +68,13 @@ export interface PushProvider {
 /** Time for one exchange with a provider. */
 export const exchangeTimeoutMs = 10_000
 
-/** Seconds of a `Retry-After` header (RFC 9110 §10.2.3), at most an hour; of none, the given ones. */
-export function retryAfter(header: string | null | undefined, fallback: number, now: Date): number {
-  if (header == null || header === '') return fallback
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now.getTime()) / 1000
-  return Number.isNaN(seconds) ? fallback : Math.min(Math.max(1, Math.ceil(seconds)), 3600)
+/** Seconds to wait: what `Retry-After` asks for, from one second to an hour; without it, the given ones. */
+export function retryAfter(
+  header: string | string[] | null | undefined,
+  fallback: number,
+  now: Date,
+): number {
+  return Math.min(Math.max(1, readRetryAfter(header, now) ?? fallback), 3600)
 }
 
 /** A reason of the provider as it may be kept: short, and without the device's token. */
