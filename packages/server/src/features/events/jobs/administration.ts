@@ -1,6 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
+import { parseInstant } from '../../../lib/instant.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { jobErrors } from './errors.ts'
@@ -103,7 +104,7 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
 
     async enqueue({ type, payload = {}, maxAttempts, runAt }, origin) {
       requireJobType(queue, type, payload)
-      const options = { maxAttempts, runAt: runAt === undefined ? undefined : parseInstant(runAt) }
+      const options = { maxAttempts, runAt: runAt === undefined ? undefined : readRunAt(runAt) }
       const job = await database.transaction(async (transaction) => {
         const id = await queue.enqueue(type, payload, transaction, options)
         const detail = { type }
@@ -150,13 +151,10 @@ function requireJobId(id: string): void {
   if (!isUuid(id)) throw jobErrors.invalidJobId()
 }
 
-const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
-
 /** @throws AppError invalid_run_at */
-function parseInstant(text: string): Date {
-  const instant = new Date(text)
-  if (!instantForm.test(text) || Number.isNaN(instant.getTime())) throw jobErrors.invalidRunAt()
-  if (instant.getUTCFullYear() > 9000) throw jobErrors.invalidRunAt()
+function readRunAt(text: string): Date {
+  const instant = parseInstant(text)
+  if (instant === undefined || instant.getUTCFullYear() > 9000) throw jobErrors.invalidRunAt()
   return instant
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
+import { parseInstant } from '../../../lib/instant.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import * as deliveries from './deliveries.ts'
 import { addDeliveries, addFanOut } from './delivery-job.ts'
@@ -187,12 +188,10 @@ function readStatus(status: string | undefined): deliveries.DeliveryState | unde
   return known
 }
 
-/** RFC 3339, up to four weeks ahead. */
 function readInstant(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
-  const instant = new Date(text)
-  const isForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(text)
-  if (!isForm || Number.isNaN(instant.getTime()) || instant.getUTCFullYear() > 9000) {
+  const instant = parseInstant(text)
+  if (instant === undefined || instant.getUTCFullYear() > 9000) {
     throw pushErrors.invalidPush('send_at: expected RFC 3339, such as 2026-01-02T03:04:05Z')
   }
   return instant
