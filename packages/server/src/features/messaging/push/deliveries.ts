@@ -95,6 +95,12 @@ export async function insertDeliveries(
     on conflict (send_id, device_id) do nothing`)
 }
 
+/** Names the job that makes the deliveries from now on. */
+export async function moveToJob(database: Queryable, ids: readonly string[], jobId: string): Promise<void> {
+  await database.count(sql`
+    update basalt.push_deliveries set job_id = ${jobId} where id = any (${ids}::uuid[])`)
+}
+
 /** A delivery as an attempt finds it. */
 export interface Attempt {
   readonly id: string

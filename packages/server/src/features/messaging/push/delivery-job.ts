@@ -10,6 +10,7 @@ import {
   type AttemptEnd,
   beginAttempts,
   insertDeliveries,
+  moveToJob,
   recordOutcomes,
 } from './deliveries.ts'
 import { longestTtl } from './message.ts'
@@ -73,7 +74,8 @@ export function defineDeliveryJobs(deps: DeliveryJobDeps): void {
       const pauses = throttled.map(({ outcome }) => (outcome.kind === 'throttled' ? outcome.seconds : 0))
       const runAt = new Date(deps.clock.now().getTime() + Math.max(...pauses) * 1000)
       const ids = throttled.map(({ attempt }) => attempt.id)
-      await queue.enqueue(deliveryJob, { delivery_ids: ids }, transaction, { runAt })
+      const jobId = await queue.enqueue(deliveryJob, { delivery_ids: ids }, transaction, { runAt })
+      await moveToJob(transaction, ids, jobId)
     })
   }
 

@@ -260,6 +260,10 @@ describe('push › fcm', () => {
        where type = 'push_delivery' and state = 'queued'`,
     )
     expect(waiting.map(({ seconds }) => seconds > 500)).toEqual([true, true])
+    const jobs = await shop.own.sql(
+      `select from basalt.push_deliveries d join basalt.jobs j on j.id = d.job_id where j.state = 'queued'`,
+    )
+    expect(jobs).toHaveLength(2)
   })
 
   test('is asked for an access token once, and again when it refuses it', async () => {
