@@ -27,7 +27,8 @@ export async function insertBlob(
   await transaction.count(sql`
     insert into basalt.site_blobs (sha256, bytes, brotli, gzip)
     values (${sha256}::bytea, ${bytes}::bytea, ${brotli}::bytea, ${gzip}::bytea)
-    on conflict (sha256) do nothing`)
+    -- Locks one that is there: the clean-up does not remove it before its file is committed.
+    on conflict (sha256) do update set created_at = site_blobs.created_at`)
 }
 
 export async function hasBlob(database: Queryable, sha256: Buffer): Promise<boolean> {
