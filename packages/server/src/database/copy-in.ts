@@ -17,7 +17,7 @@ export class CopyIn implements Submittable {
   constructor(text: string, source: AsyncIterable<Buffer>) {
     this.#text = text
     this.#source = source
-    // Whoever reads `ended` later still gets the failure.
+    // A later await of `ended` still gets the failure.
     this.#ended.promise.catch(() => undefined)
   }
 

@@ -8,7 +8,7 @@ export interface Advisories {
   /** Tables that requests without a token reach past policies. */
   readonly publicTablesWithoutRls: readonly string[]
   /**
-   * Functions with the rights of their owner that find names by the search path of whoever calls them (PostgreSQL, CREATE
+   * Functions with the rights of their owner that find names by the search path of their callers (PostgreSQL, CREATE
    * FUNCTION, Writing SECURITY DEFINER Functions Safely).
    */
   readonly definersWithoutSearchPath: readonly string[]

@@ -98,7 +98,7 @@ function findCandidates(
   isFuzzy: boolean,
 ): SearchCandidates | undefined {
   const areNeeded = isFuzzy || (reader !== 'unrestricted' && relation.rlsEnabled)
-  // Whoever asks an index for places of rows has to read past the policies, and the statement has to see the places.
+  // An index is asked past the policies, and the statement has to see the system columns it names.
   if (!areNeeded || !relation.isBypassed || !mayReadPlaces(relation, reader)) return undefined
   const names = searchIndexNames(relation, vector)
   const has = (name: string) => relation.indexes.some((index) => index.name === name && index.isValid)

@@ -95,7 +95,7 @@ function asVectorColumn(column: Column): VectorColumn {
   return { ...column, vectorSchema: column.type.vectorSchema ?? '' }
 }
 
-/** Of a view nobody knows what it reads. */
+/** A view or foreign table may reach an index of what it reads. */
 function mayUseIndex({ kind, indexes }: Relation, { name }: Column): boolean {
   if (kind === 'view' || kind === 'foreign_table') return true
   return indexes.some(

@@ -7,7 +7,7 @@ import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, type TestResponse, userToken } from '../../../../../test/test-app.ts'
 
 /**
- * Parameters that nobody means well, on a table with rows to compare them with. Whatever is sent, the answer is one of
+ * Hostile parameters, on a table with rows to compare them with. Whatever is sent, the answer is one of
  * the API: no fault of the server, and no statement that has run into its timeout.
  */
 

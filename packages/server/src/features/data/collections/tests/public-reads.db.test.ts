@@ -265,7 +265,7 @@ describe('a request without a token', () => {
 })
 
 test('public reads › mixed with callers on two nodes › each sees its own role and claims', async () => {
-  const nobody = {
+  const withoutUser = {
     role: 'basalt_anonymous',
     user_id: null,
     email: null,
@@ -284,7 +284,7 @@ test('public reads › mixed with callers on two nodes › each sees its own rol
     }),
   )
   for (const [isAnonymous, claims] of answers) {
-    if (isAnonymous) expect(claims).toEqual(nobody)
+    if (isAnonymous) expect(claims).toEqual(withoutUser)
     else expect(claims).toMatchObject({ role: 'basalt_authenticated', user_id: alice, aal: 'aal1' })
   }
 })

@@ -108,7 +108,7 @@ describe(`semantic_query on ${extensionEngine}`, () => {
       ],
     })
     expect(provider.texts).toEqual(['aaab'])
-    // The vector of a text is known from then on, whoever asks.
+    // The vector of a text is cached from then on, for all callers.
     await list('note', { ...query, perPage: '1' })
     expect(provider.texts).toEqual(['aaab'])
   })

@@ -105,7 +105,7 @@ describe.each([
     expect([response.status, response.json]).toEqual([200, record])
   })
 
-  test('leaves the record that has the key when told to ignore', async () => {
+  test('leaves the record that has the key with onConflictAction=ignore', async () => {
     const ignored = await post('item?onConflict=sku&onConflictAction=ignore', {
       id: 7,
       sku: 'a',

@@ -559,9 +559,9 @@ describe('rpc › callers', () => {
     await app.sql(
       'grant execute on function whoami to basalt_anonymous; grant execute on function add to public',
     )
-    const nobody = { role: 'basalt_anonymous', id: null, email: null }
-    expect((await app.request('POST', '/api/rpc/whoami', { body: {} })).json).toEqual(nobody)
-    expect((await app.request('GET', '/api/rpc/whoami')).json).toEqual(nobody)
+    const withoutUser = { role: 'basalt_anonymous', id: null, email: null }
+    expect((await app.request('POST', '/api/rpc/whoami', { body: {} })).json).toEqual(withoutUser)
+    expect((await app.request('GET', '/api/rpc/whoami')).json).toEqual(withoutUser)
     expect((await app.request('POST', '/api/rpc/add', { body: { a: 1 } })).status).toBe(401)
     await app.sql('revoke execute on function whoami from basalt_anonymous')
     await waitFor('the revocation', async () => (await app.request('GET', '/api/rpc/whoami')).status === 401)

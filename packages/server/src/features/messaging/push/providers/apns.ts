@@ -195,7 +195,7 @@ function parseReply(text: string): { reason: string; timestamp: number | undefin
   }
 }
 
-/** The session that takes requests. One that was told to go away (RFC 9113 §6.8) finishes what it has. */
+/** The session that takes requests. One that received GOAWAY (RFC 9113 §6.8) finishes its streams. */
 function createSessions(origin: string) {
   let current: Promise<ClientHttp2Session> | undefined
   let usedAt = 0
