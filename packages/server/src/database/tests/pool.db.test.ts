@@ -78,6 +78,8 @@ describe('those who wait', () => {
   test('are told when it takes too long', async () => {
     await using created = createPool({ size: 1, acquireTimeoutMs: 50 })
     const { pool } = created
+    // On a busy machine to open the connection takes longer than that, and the holder itself would give up.
+    await waitFor('an open connection', () => pool.use({ run: quick }).catch(() => undefined))
     const holder = occupy(pool)
     await expect(pool.use({ run: quick })).rejects.toEqual(
       new PoolExhausted('no database connection became free in time'),
