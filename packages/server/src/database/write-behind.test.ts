@@ -34,7 +34,12 @@ describe('write-behind › a queue', () => {
   test('is written when a batch is full, and the rest when it is time', async () => {
     const { queue, written } = open({ capacity: 100 })
     for (const entry of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) queue.add(entry)
-    await vi.waitFor(() => expect(written).toEqual([['a', 'b', 'c'], ['d', 'e', 'f']]))
+    await vi.waitFor(() =>
+      expect(written).toEqual([
+        ['a', 'b', 'c'],
+        ['d', 'e', 'f'],
+      ]),
+    )
     await queue.flush()
     expect(written.slice(2)).toEqual([['g']])
   })
