@@ -147,6 +147,19 @@ describe('audit › rows', () => {
     ])
   })
 
+  test('of an upsert the records that exist are updates, the others creates', async () => {
+    await app.sql(`insert into pair values (7, 'a')`)
+    await app.sql(
+      `insert into pair values (7, 'a'), (8, 'b') on conflict (changed, "row") do update set changed = 9`,
+    )
+    await app.sql(`insert into pair values (8, 'b') on conflict do nothing`)
+    const recorded = ['7,a', '9,a', '8,b'].map(async (id) => (await list(`table=pair&record_id=${id}`)).items)
+    const operations = (await Promise.all(recorded)).map((items) =>
+      items.map(({ operation }: { operation: string }) => operation),
+    )
+    expect(operations).toEqual([['INSERT'], ['UPDATE'], ['INSERT']])
+  })
+
   test('creates of a batch become one statement, and are recorded in their order', async () => {
     const operations = Array.from({ length: 20 }, (_, n) => ({ method: 'create', body: { body: `b${n}` } }))
     const headers = { 'x-request-id': 'request-merged' }
