@@ -19,9 +19,9 @@ import { basalt, createDirectory, runScript, type Server, startFarServer, startS
 
 /**
  * Requests per second over HTTP on loopback, token and row-level security on, against the floor: the same
- * statements sent straight to the same Postgres, from the same distance. Rounds alternate between the two, so that a machine whose speed
- * drifts does so for both. With `--case`, what a way to call costs is measured instead, against the same requests
- * without it; the medians are compared. Ratios can be quoted, rates only together with the machine.
+ * statements sent straight to the same Postgres, from the same distance. Rounds alternate between the two, so that a
+ * machine whose speed drifts does so for both. With `--case`, what a way to call costs is measured instead, against the
+ * same requests without it; the medians are compared. Ratios can be quoted, rates only together with the machine.
  */
 const { values: options } = parseArgs({
   options: {

@@ -94,8 +94,8 @@ begin
 end $$;
 revoke all on function basalt.audit_rows() from public;
 
--- Per row: updates, whose old and new rows two transition tables do not pair, and whatever happens to tables that have
--- partitions or inherit; and truncations.
+-- Per row: updates, as two transition tables do not pair old and new rows, all changes of tables that have partitions
+-- or inheritance children or are one, and truncations.
 create function basalt.audit_row() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
 declare
   before jsonb;
