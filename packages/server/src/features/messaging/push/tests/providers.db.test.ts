@@ -359,6 +359,14 @@ describe('push › apns', () => {
     })
   })
 
+  test('is sent a new token when the old one has expired, at once', async () => {
+    const device = await register('apns')
+    const tokens = () => apns.received.map(({ headers }) => headers.authorization)
+    apns.answer = () => (apns.received.length === 1 ? [403, { reason: 'ExpiredProviderToken' }] : [200])
+    expect(await attempted(await send(device))).toMatchObject({ status: 'sent', attempts: 1 })
+    expect(new Set(tokens()).size).toBe(2)
+  })
+
   test('opens another session after GOAWAY, and loses nothing', async () => {
     const device = await register('apns')
     await attempted(await send(device))

@@ -81,7 +81,7 @@ async function deliver(fields: Fields, { node = app, key = secret }: { node?: Te
   return await post(form, key, node)
 }
 
-async function post(body: BodyInit, key: string | undefined, node = app) {
+async function post(body: string | FormData, key: string | undefined, node = app) {
   const headers = key === undefined ? {} : { 'x-webhook-secret': key }
   const response = await fetch(node.url + path, { method: 'POST', body, headers })
   const text = await response.text()
