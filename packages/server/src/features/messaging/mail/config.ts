@@ -30,7 +30,7 @@ export const emailConfig = Type.Object({
     senders: choice(
       'users',
       ['users', 'keys', 'none'],
-      'Who may send mail by `/api/email/send`: signed-in users and programs, API keys alone, or nobody.',
+      'Who may send mail by `/api/email/send`: signed-in users and programs, API keys alone, or none.',
     ),
     allowed_from_addresses: list([], 'Senders that `from` may name beside that of `email.from`.', {
       pattern: '^[^\\s@<>]+@[^\\s@<>]+$',

@@ -37,7 +37,7 @@ export interface Attachment {
 
 const requiredFields = ['from', 'to', 'subject', 'text', 'envelope'] as const
 
-/** A mail is 2 MiB at most; nobody reads so much. */
+/** Of a mail that may be 2 MiB: a person does not read so much. */
 const longestText = 100_000
 const mostAttachments = 50
 

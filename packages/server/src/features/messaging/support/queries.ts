@@ -143,7 +143,7 @@ export interface AnswerRow {
   readonly [column: string]: unknown
 }
 
-/** Undefined when it is mailed already, or nobody is there to read it. */
+/** Undefined when it is mailed already, or the user has no address or may not sign in. */
 export function findUnmailedAnswer(database: Queryable, id: string): Promise<AnswerRow | undefined> {
   return database.maybeOne<AnswerRow>(sql`
     select m.ticket_id, t.subject, m.body, u.email

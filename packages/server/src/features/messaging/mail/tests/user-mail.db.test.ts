@@ -272,11 +272,11 @@ describe('email › send', () => {
     })
     expect(envelope(await as(ann, mail, keys))).toEqual(notPermitted)
     expect((await keys.request('POST', path, { token, body: mail })).status).toBe(200)
-    await using nobody = await createTestApp({
+    await using closed = await createTestApp({
       config: { 'email.policy.senders': 'none' },
       database: app.database,
     })
-    expect(envelope(await nobody.request('POST', path, { token, body: mail }))).toEqual(notPermitted)
+    expect(envelope(await closed.request('POST', path, { token, body: mail }))).toEqual(notPermitted)
   })
 
   test('is not configured with the log alone, unless while developing', async () => {

@@ -40,17 +40,17 @@ export class UserMail {
   /**
    * Sends each recipient a mail of its own.
    *
-   * @throws AppError mail_sender_not_permitted, mail_not_configured, from_address_not_allowed, invalid_recipient,
+   * @throws AppError mail_sender_not_permitted, from_address_not_allowed, invalid_recipient, mail_not_configured,
    * too_many_recipients, mail_limit_reached and those of {@link compose}; what the backend does not take is in the answer
    */
   async send(request: UserMailRequest, caller: UserIdentity) {
     const { config, isDevelopment, templates, database } = this.#deps
     this.#requirePermitted(caller)
-    // The log shows mail to developers; elsewhere it would only be lost.
-    if (config.backend === 'log' && !isDevelopment) throw mailErrors.mailNotConfigured()
     const recipients = readRecipients(request.to, config.policy.max_recipients_per_request)
     const from = this.#readFrom(request.from)
     const mail = await compose(request, templates)
+    // The log shows mail to developers; elsewhere it would only be lost.
+    if (config.backend === 'log' && !isDevelopment) throw mailErrors.mailNotConfigured()
     await this.#requireAttempts(caller.keyId ?? caller.userId, recipients.length)
     const ids = recipients.map(() => randomUUID())
     // Before they are sent: no mail leaves without a row, whatever stops the process.

@@ -454,7 +454,7 @@ describe('push › contract', () => {
     ])
   })
 
-  test('POST /api/push/devices registers for the caller, whoever the body names', async () => {
+  test('POST /api/push/devices registers for the caller, not for the user that the body names', async () => {
     const { json } = await as(alice, 'POST', '/devices', { ...inOwn(), user_id: bob })
     expect(json.user_id).toBe(alice)
   })
