@@ -200,7 +200,8 @@ test('push › a message for a user who has left the device is not shown to the 
     [later],
   )
   expect(await attempted(later)).toMatchObject({ status: 'failed', error_code: 'device_moved' })
-  expect(fcm.received).toEqual([])
+  // Other devices' messages of tests before may be tried again.
+  expect(fcm.received.filter(({ body }) => body.includes(token))).toEqual([])
 })
 
 test('push › a failed delivery is tried again and sent', async () => {
