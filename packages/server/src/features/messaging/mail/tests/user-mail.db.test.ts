@@ -133,6 +133,7 @@ describe('email › send', () => {
   test.each<[string, object, string, string]>([
     ['without a recipient', { to: undefined }, 'missing_template_field', 'to is required'],
     ['with a blank recipient', { to: ' ' }, 'missing_template_field', 'to is required'],
+    ['with a number as recipient', { to: 7 }, 'invalid_request', 'to: must be string'],
     ['with no recipients', { to: [] }, 'missing_template_field', 'to is required'],
     [
       'with too many recipients',
