@@ -70,7 +70,7 @@ create table basalt.app_billing (
 insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
 values ('billing_event_retention_daily', 'billing_event_retention', '0 4 * * *',
   (date_trunc('day', now() at time zone 'UTC') + interval '1 day 4 hours') at time zone 'UTC');
-create index billing_events_newest on basalt.billing_events (happened_at desc, number desc);
+create index billing_events_received_at on basalt.billing_events (received_at);
 
 -- What users ask for help with.
 create table basalt.support_tickets (
