@@ -233,6 +233,12 @@ describe('without anything', () => {
         webpush: { subject: '', private_key: '' },
       },
       storage: {
+        enabled: 'auto',
+        local_path: '',
+        max_file_size: 10_485_760,
+        default_quota_mb: 100,
+        upload_timeout: 300,
+        cdn_url: '',
         cdn: {
           provider: 'nop',
           cloudflare: { zone_id: '', api_token: '', base_url: '' },

@@ -34,6 +34,7 @@ const smallTables = new Set([
   // Of each site `sites.kept_deploys` and a few.
   'site_deploys',
   'site_version',
+  'buckets',
   'usage_nodes',
   'vector_index_build',
   'webhooks',
