@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import type { Feature } from '../../../feature.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Platform } from '../../../platform.ts'
 import type { Purger } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
-import { diskStore } from './bytes/disk.ts'
+import { createByteStore } from './bytes/create-store.ts'
 import { storageErrors } from './errors.ts'
 import { createCopier } from './objects/copy.ts'
 import { createObjectService } from './objects/objects.ts'
@@ -26,7 +25,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
   const { system } = database
   const { default_quota_mb, max_file_size, upload_timeout, cdn, cdn_url } = config.storage
   const isEnabled = isStorageEnabled(config)
-  const store = diskStore(storagePath(config))
+  const store = createByteStore(config, clock)
   const urlOf = (bucket: string, name: string) =>
     `${(cdn_url || publicBaseUrl()).replace(/\/$/, '')}${objectPath(bucket, name)}`
   const reaper = createReaper({
@@ -82,11 +81,8 @@ export function storage(platform: Platform, purger: Purger): Feature {
   }
 }
 
-/** By itself only where one server has its own database: several would have to share the directory. */
+/** By itself where one server has its own database or all share a bucket: others would have to share the directory. */
 export function isStorageEnabled({ storage, database }: Platform['config']): boolean {
-  return storage.enabled === 'auto' ? database.url === '' : storage.enabled
-}
-
-export function storagePath({ storage, server }: Platform['config']): string {
-  return storage.local_path || join(server.data_dir, 'storage')
+  if (storage.enabled !== 'auto') return storage.enabled
+  return database.url === '' || storage.backend === 's3'
 }
