@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import type { Feature } from '../../../feature.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Platform } from '../../../platform.ts'
 import type { Purger } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
-import { diskStore } from './bytes/disk.ts'
+import { openByteStore } from './bytes/open-store.ts'
 import { storageErrors } from './errors.ts'
 import { createCopier } from './objects/copy.ts'
 import { createObjectService } from './objects/objects.ts'
@@ -18,7 +17,10 @@ import { objectRoutes } from './routes-objects.ts'
 import { objectPath } from './show.ts'
 import { createAddressService } from './signing/addresses.ts'
 
+export { openByteStore } from './bytes/open-store.ts'
+export { checkStorage, removeOrphans, type StorageReport } from './check.ts'
 export { storageErrorTable } from './errors.ts'
+export { measureStorage } from './quotas/quotas.ts'
 
 /** Files of users: rows in the database under the operator's policies, bytes on a disk. */
 export function storage(platform: Platform, purger: Purger): Feature {
@@ -26,7 +28,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
   const { system } = database
   const { default_quota_mb, max_file_size, upload_timeout, cdn, cdn_url } = config.storage
   const isEnabled = isStorageEnabled(config)
-  const store = diskStore(storagePath(config))
+  const store = openByteStore(config)
   const urlOf = (bucket: string, name: string) =>
     `${(cdn_url || publicBaseUrl()).replace(/\/$/, '')}${objectPath(bucket, name)}`
   const reaper = createReaper({
@@ -56,9 +58,12 @@ export function storage(platform: Platform, purger: Purger): Feature {
     name: 'storage',
     routes(app) {
       void app.register(async (scope: HttpServer) => {
-        // Before the guard: whatever the token, there is nothing here.
-        if (!isEnabled)
-          scope.addHook('onRequest', (_request, _reply, done) => done(storageErrors.storageNotEnabled()))
+        // After the guard, and before the body is read.
+        if (!isEnabled) {
+          scope.addHook('preParsing', (_request, _reply, _payload, done) =>
+            done(storageErrors.storageNotEnabled()),
+          )
+        }
         adminRoutes(scope, {
           buckets: createBucketService(system, reaper),
           quotas: createQuotaService(system, default_quota_mb),
@@ -85,8 +90,4 @@ export function storage(platform: Platform, purger: Purger): Feature {
 /** By itself only where one server has its own database: several would have to share the directory. */
 export function isStorageEnabled({ storage, database }: Platform['config']): boolean {
   return storage.enabled === 'auto' ? database.url === '' : storage.enabled
-}
-
-export function storagePath({ storage, server }: Platform['config']): string {
-  return storage.local_path || join(server.data_dir, 'storage')
 }
