@@ -20,7 +20,7 @@ import { createAddressService } from './signing/addresses.ts'
 export { openByteStore } from './bytes/open-store.ts'
 export { checkStorage, removeOrphans, type StorageReport } from './check.ts'
 export { storageErrorTable } from './errors.ts'
-export { measureStorage } from './quotas/quotas.ts'
+export { createStorageMeasure } from './quotas/measure.ts'
 
 /** Files of users: rows in the database under the operator's policies, bytes on a disk. */
 export function storage(platform: Platform, purger: Purger): Feature {

@@ -5,6 +5,7 @@ import { createTestApp } from '../../../../../test/test-app.ts'
 import { diskStore } from '../bytes/disk.ts'
 import { newKey } from '../bytes/store.ts'
 import { checkStorage, removeOrphans } from '../check.ts'
+import { createStorageMeasure } from '../quotas/measure.ts'
 import {
   applyTemplate,
   createBucket,
@@ -178,6 +179,19 @@ describe('storage › changes', () => {
       { action: 'delete', record: record(2), old_record: null },
     ])
   })
+})
+
+test('storage › usage › is what apps store, measured once a minute', async () => {
+  const bucket = await createBucket(apps.app)
+  await put(apps.app, `/${bucket}/a`, admin, 'x'.repeat(1000))
+  const [sum] = await apps.app.sql('select sum(size)::int as bytes from basalt.objects')
+  let now = 0
+  const measure = createStorageMeasure(apps.app.app.database.system, () => now)
+  expect([...(await measure())]).toEqual([['00000000-0000-0000-0000-000000000000', sum?.bytes]])
+  now += 59_000
+  expect([...(await measure())]).toEqual([])
+  now += 1000
+  expect([...(await measure())]).toHaveLength(1)
 })
 
 async function* chunks(text: string) {
