@@ -172,4 +172,4 @@ create trigger users_storage after delete on basalt.users
   referencing old table as ended for each statement execute function basalt.delete_storage_of_users();
 
 insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
-values ('storage_reaper', 'storage_reaper', '*/5 * * * *', now() + interval '5 minutes');
+values ('storage_reaper', 'storage_reaper', '*/5 * * * *', date_trunc('hour', now()) + interval '1 hour');

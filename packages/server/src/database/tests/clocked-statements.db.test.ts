@@ -17,6 +17,7 @@ import type { RenderedSql } from '../sql.ts'
 const smallTables = new Set([
   'admin',
   'api_key_version',
+  'buckets',
   'email_templates',
   'embeddings',
   'event_cursors',
@@ -34,7 +35,6 @@ const smallTables = new Set([
   // Of each site `sites.kept_deploys` and a few.
   'site_deploys',
   'site_version',
-  'buckets',
   'usage_nodes',
   'vector_index_build',
   'webhooks',

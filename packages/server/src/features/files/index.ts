@@ -1,8 +1,10 @@
+import type { Config } from '../../config/schema.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import { cdn } from './cdn/index.ts'
 import { sites } from './sites/index.ts'
-import { storage } from './storage/index.ts'
+import { createStorageMeasure, isStorageEnabled, storage } from './storage/index.ts'
 
 /** Wires what serves files. */
 export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: Resolve | undefined }) {
@@ -27,4 +29,9 @@ export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: 
     rewriteUrl: hosting.rewriteUrl,
     features: [cdnFeature, hosting.feature, storage(platform, purger)],
   }
+}
+
+/** What files take, by app, for the usage; undefined while none are stored. */
+export function measureFiles(config: Config, database: SystemDatabase) {
+  return isStorageEnabled(config) ? createStorageMeasure(database) : undefined
 }

@@ -4,7 +4,7 @@ import { messageOf } from '../../../lib/errors.ts'
 import type { Platform } from '../../../platform.ts'
 import type { Purger } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
-import { createByteStore } from './bytes/create-store.ts'
+import { openByteStore } from './bytes/open-store.ts'
 import { storageErrors } from './errors.ts'
 import { createCopier } from './objects/copy.ts'
 import { createObjectService } from './objects/objects.ts'
@@ -17,7 +17,10 @@ import { objectRoutes } from './routes-objects.ts'
 import { objectPath } from './show.ts'
 import { createAddressService } from './signing/addresses.ts'
 
+export { openByteStore } from './bytes/open-store.ts'
+export { checkStorage, removeOrphans, type StorageReport } from './check.ts'
 export { storageErrorTable } from './errors.ts'
+export { createStorageMeasure } from './quotas/measure.ts'
 
 /** Files of users: rows in the database under the operator's policies, bytes on a disk. */
 export function storage(platform: Platform, purger: Purger): Feature {
@@ -25,7 +28,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
   const { system } = database
   const { default_quota_mb, max_file_size, upload_timeout, cdn, cdn_url } = config.storage
   const isEnabled = isStorageEnabled(config)
-  const store = createByteStore(config, clock)
+  const store = openByteStore(config, clock)
   const urlOf = (bucket: string, name: string) =>
     `${(cdn_url || publicBaseUrl()).replace(/\/$/, '')}${objectPath(bucket, name)}`
   const reaper = createReaper({
@@ -55,9 +58,12 @@ export function storage(platform: Platform, purger: Purger): Feature {
     name: 'storage',
     routes(app) {
       void app.register(async (scope: HttpServer) => {
-        // Before the guard: whatever the token, there is nothing here.
-        if (!isEnabled)
-          scope.addHook('onRequest', (_request, _reply, done) => done(storageErrors.storageNotEnabled()))
+        // After the guard, and before the body is read.
+        if (!isEnabled) {
+          scope.addHook('preParsing', (_request, _reply, _payload, done) =>
+            done(storageErrors.storageNotEnabled()),
+          )
+        }
         adminRoutes(scope, {
           buckets: createBucketService(system, reaper),
           quotas: createQuotaService(system, default_quota_mb),

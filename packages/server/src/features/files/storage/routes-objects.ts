@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/authentication.ts'
-import { tokenRequired } from '../../../http/grants.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { openSlowBody } from '../../../http/slow-body.ts'
 import { type Actor, actorOf, requireBucket } from './actor.ts'
@@ -30,6 +29,12 @@ export interface ObjectServices {
 interface ObjectParams {
   readonly bucket: string
   readonly '*': string
+}
+
+interface DownloadQuery {
+  readonly exp?: string
+  readonly sig?: string
+  readonly download?: string
 }
 
 const maxItems = 500
@@ -69,27 +74,40 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
     return await objects.getReadable(actor, place.bucket, place.name)
   }
 
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/api/storage/:bucket/*',
+  const download = {
     config: { guard: 'optional', programs: 'read', operation: 'storage.download' },
     schema: schemas.getObjectSchema,
-    handler: async (request, reply) => {
-      const place = placeOf(request.params)
-      const signature = signatureOf(request.query)
-      const { download } = request.query
-      let missing: StoredObject | undefined
-      // Bytes that were replaced between the look at the row and the opening of the file: the row has others by now.
-      for (let attempt = 1; attempt <= 2; attempt += 1) {
-        const { object, isPublic } = await open(request, place, signature)
-        const cacheControl = isPublic ? publicCacheControl : 'private, no-cache'
-        const sent = await serveObject(store, { object, cacheControl, download }, request, reply)
-        if (sent !== undefined) return sent
-        missing = object
-      }
-      throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${missing?.key}` })
-    },
-  })
+  } as const
+
+  async function answer(
+    request: FastifyRequest,
+    { params, query }: { readonly params: ObjectParams; readonly query: DownloadQuery },
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const place = placeOf(params)
+    const signature = signatureOf(query)
+    let missing: StoredObject | undefined
+    // Bytes that were replaced between the look at the row and the opening of the file: the row has others by now.
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const { object, isPublic } = await open(request, place, signature)
+      const cacheControl = isPublic ? publicCacheControl : 'private, no-cache'
+      const served = { object, cacheControl, download: query.download }
+      const sent = await serveObject(store, served, request, reply)
+      if (sent !== undefined) return sent
+      missing = object
+    }
+    throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${missing?.key}` })
+  }
+
+  // Fastify's own HEAD would read the bytes.
+  app.get('/api/storage/:bucket/*', { ...download, exposeHeadRoute: false }, (request, reply) =>
+    answer(request, request, reply),
+  )
+  app.head(
+    '/api/storage/:bucket/*',
+    { ...download, schema: { ...schemas.getObjectSchema, hide: true } },
+    (request, reply) => answer(request, request, reply),
+  )
 
   app.delete(
     '/api/storage/:bucket/*',
@@ -141,13 +159,17 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
     // Bodies stay streams.
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 
-    const bodyOf = (request: FastifyRequest) =>
+    const bodyOf = (request: FastifyRequest, reply: FastifyReply) =>
       openSlowBody({
         socket: request.raw.socket,
         // Without a body there is no content type and no parser ran.
         payload: (request.body ?? request.raw) as Readable,
         timeoutMs: uploader.timeoutSeconds * 1000,
-        timedOut: storageErrors.uploadTimedOut,
+        timedOut: () => {
+          // The rest of the body is not waited for.
+          reply.raw.setHeader('connection', 'close')
+          return storageErrors.uploadTimedOut()
+        },
       })
 
     scope.post(
@@ -161,7 +183,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
         const { bucket } = request.params
         requireBucket(actor, bucket)
         await uploader.limitOf(bucket)
-        const { object, etag } = await readUploadForm(bodyOf(request), request.headers, (file) =>
+        const { object, etag } = await readUploadForm(bodyOf(request, reply), request.headers, (file) =>
           uploader.receive(actor, {
             bucket,
             name: async () => readObjectName(await file.name()),
@@ -176,7 +198,13 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
     scope.put(
       '/api/storage/:bucket/*',
       {
-        config: { guard: 'optional', programs: 'write', operation: 'storage.put' },
+        config: {
+          guard: 'data',
+          programs: 'write',
+          operation: 'storage.put',
+          // A signed address says itself for whom it works.
+          admitsAnonymous: ({ query }) => signatureOf(query as Partial<Signature>) !== undefined,
+        },
         schema: schemas.putObjectSchema,
       },
       async (request, reply) => {
@@ -190,7 +218,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
           bucket: place.bucket,
           name: async () => place.name,
           declaredType: request.headers['content-type'],
-          source: bodyOf(request),
+          source: bodyOf(request, reply),
           condition: readCondition(request),
         })
         return send(reply, isNew, etag).send(object)
@@ -199,13 +227,13 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
   })
 
   async function uploaderOf(
-    { identity }: FastifyRequest,
+    request: FastifyRequest,
     place: Place,
     signature: Signature | undefined,
   ): Promise<Actor> {
-    if (signature !== undefined) return await addresses.openUpload(place, signature)
-    if (identity === undefined) throw tokenRequired()
-    return actorOf(identity)
+    return signature === undefined
+      ? actorOf(identityOf(request))
+      : await addresses.openUpload(place, signature)
   }
 }
 

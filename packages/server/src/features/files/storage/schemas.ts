@@ -91,7 +91,6 @@ export const deleteBucketSchema = {
 
 export const listObjectsSchema = {
   tags,
-  security,
   summary: 'List the objects of a bucket that policies show to the caller',
   params: bucketParams,
   querystring: Type.Object({
@@ -138,7 +137,6 @@ export const putObjectSchema = {
 
 export const getObjectSchema = {
   tags,
-  security,
   summary: 'Download an object',
   description: 'With `Range`, `If-None-Match` and the other conditions of RFC 9110.',
   params: objectParams,

@@ -1,4 +1,5 @@
-import { constants } from 'node:fs'
+import { once } from 'node:events'
+import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../../../lib/errors.ts'
@@ -44,8 +45,14 @@ export function diskStore(directory: string): ByteStore {
     },
 
     async read(key, span) {
-      const file = await onDisk(open(placeOf(key)).catch(undefinedWhenMissing))
-      return file?.createReadStream({ highWaterMark: readBytes, ...span })
+      const stream = createReadStream(placeOf(key), { highWaterMark: readBytes, ...span })
+      try {
+        await onDisk(once(stream, 'open').catch(undefinedWhenMissing))
+      } catch (error) {
+        stream.destroy()
+        throw error
+      }
+      return stream.pending ? undefined : stream
     },
 
     async sizeOf(key) {
@@ -53,7 +60,7 @@ export function diskStore(directory: string): ByteStore {
     },
 
     async remove(key) {
-      await onDisk(rm(placeOf(key), { force: true }))
+      for (const path of [placeOf(key), join(unfinished, key)]) await onDisk(rm(path, { force: true }))
     },
 
     async *list() {

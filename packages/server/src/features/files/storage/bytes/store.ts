@@ -35,7 +35,7 @@ export interface ByteStore {
   read(key: string, span?: ByteSpan): Promise<Readable | undefined>
   /** Undefined when nothing is stored under the key. @throws StoreFailed */
   sizeOf(key: string): Promise<number | undefined>
-  /** Removes what is stored under a key, if anything is. @throws StoreFailed */
+  /** Removes what is stored under a key, or was begun to be, if anything is. @throws StoreFailed */
   remove(key: string): Promise<void>
   /** Everything that is stored. @throws StoreFailed */
   list(): AsyncIterable<StoredBytes>

@@ -59,10 +59,3 @@ export function createQuotaService(database: SystemDatabase, defaultQuotaMb: num
     },
   }
 }
-
-/** What is stored, by app, for the usage. */
-export async function measureStorage(database: Queryable): Promise<ReadonlyMap<string, number>> {
-  const rows = await database.many<{ app_id: string; bytes: number }>(sql`
-    select app_id, sum(size)::float8 as bytes from basalt.objects group by app_id`)
-  return new Map(rows.map((row) => [row.app_id, row.bytes]))
-}

@@ -20,6 +20,8 @@ export interface StorageApps extends AsyncDisposable {
   readonly directory: string
   /** Files that lie in the store. */
   listFiles(): Promise<string[]>
+  /** Those that were not there before; others may have been removed meanwhile. */
+  filesSince(before: readonly string[]): Promise<string[]>
 }
 
 export async function createStorageApps(config: Readonly<Record<string, string>> = {}): Promise<StorageApps> {
@@ -28,15 +30,17 @@ export async function createStorageApps(config: Readonly<Record<string, string>>
   const settings = { 'storage.enabled': 'true', 'storage.local_path': directory, ...config }
   const app = await createTestApp({ database, config: settings })
   const second = await createTestApp({ database, config: settings })
+  const listFiles = async () => {
+    const names = await readdir(directory, { recursive: true, withFileTypes: true })
+    return names.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).sort()
+  }
   return {
     app,
     second,
     database,
     directory,
-    async listFiles() {
-      const names = await readdir(directory, { recursive: true, withFileTypes: true })
-      return names.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).sort()
-    },
+    listFiles,
+    filesSince: async (before) => (await listFiles()).filter((name) => !before.includes(name)),
     async [Symbol.asyncDispose]() {
       await second[Symbol.asyncDispose]()
       await app[Symbol.asyncDispose]()

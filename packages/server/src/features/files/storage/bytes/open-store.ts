@@ -5,8 +5,11 @@ import { diskStore } from './disk.ts'
 import { s3Store } from './s3/store.ts'
 import type { ByteStore } from './store.ts'
 
-/** The store that the configuration names. */
-export function createByteStore({ storage, server }: Config, clock: Clock): ByteStore {
+/** The place for bytes that the configuration names. */
+export function openByteStore(
+  { storage, server }: Pick<Config, 'storage' | 'server'>,
+  clock: Clock,
+): ByteStore {
   if (storage.backend === 'local') {
     return diskStore(storage.local_path || join(server.data_dir, 'storage'))
   }
