@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
 import { mkdir, open, writeFile } from 'node:fs/promises'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import fastify from 'fastify'
@@ -44,7 +44,8 @@ async function drain(response: Response): Promise<number> {
 
 /** Of the server's process, in MB. */
 function residentMemory(): number {
-  const [, kilobytes = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.process.pid}/status`, 'utf8')) ?? []
+  const [, kilobytes = '0'] =
+    /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.process.pid}/status`, 'utf8')) ?? []
   return Number(kilobytes) / 1024
 }
 
@@ -69,7 +70,14 @@ try {
   })
   const body = randomBytes(megabyte)
   const put = async (name: string, content: Uint8Array | ReadableStream) => {
-    await drain(await fetch(`${url}/bench/${name}`, { method: 'PUT', headers, body: content, duplex: 'half' } as RequestInit))
+    await drain(
+      await fetch(`${url}/bench/${name}`, {
+        method: 'PUT',
+        headers,
+        body: content,
+        duplex: 'half',
+      } as RequestInit),
+    )
   }
   await put('one', body)
   const root = join(directory, 'static')
@@ -88,7 +96,9 @@ try {
     const theirs = await timed(downloads, () => get(peerUrl))
     ratios.push(theirs / ours)
   }
-  console.log(`downloads of 1 MB beside @fastify/static: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')} (target 0.7)`)
+  console.log(
+    `downloads of 1 MB beside @fastify/static: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')} (target 0.7)`,
+  )
 
   const disk = async (index: number) => {
     const file = await open(join(directory, `disk-${index}`), 'w')
@@ -103,7 +113,9 @@ try {
     const bare = await timed(uploads, disk)
     written.push(bare / ours)
   }
-  console.log(`uploads of 1 MB beside writing and syncing a file: ${written.map((ratio) => ratio.toFixed(2)).join(', ')} (target 0.5)`)
+  console.log(
+    `uploads of 1 MB beside writing and syncing a file: ${written.map((ratio) => ratio.toFixed(2)).join(', ')} (target 0.5)`,
+  )
 
   const before = residentMemory()
   const large = () => {
@@ -116,7 +128,9 @@ try {
       },
     })
   }
-  const up = await withPeak(async () => void (await timed(clients, (index) => put(`large-${index}`, large()))))
+  const up = await withPeak(
+    async () => void (await timed(clients, (index) => put(`large-${index}`, large()))),
+  )
   const down = await withPeak(
     async () => void (await timed(clients, (index) => get(`${url}/bench/large-${index}`))),
   )

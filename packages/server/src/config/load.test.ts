@@ -245,6 +245,7 @@ describe('without anything', () => {
         s3_access_key: '',
         s3_secret_key: '',
         s3_use_ssl: true,
+        image_cache_mb: 1024,
         cdn_url: '',
         cdn: {
           provider: 'nop',

@@ -38,6 +38,12 @@ export const storageKeys = {
   s3_access_key: plain('Access key of S3.'),
   s3_secret_key: secret('Secret key of S3.'),
   s3_use_ssl: flag(true, 'Whether a service without a scheme in storage.s3_endpoint is spoken to with TLS.'),
+  image_cache_mb: integer(
+    1024,
+    'MiB that resized images may take; those that were asked for longest ago go first.',
+    1,
+    1_000_000_000,
+  ),
   cdn_url: webAddress(
     'Address of the content delivery network before the server, which public files are linked at. Empty: that of the server.',
   ),
