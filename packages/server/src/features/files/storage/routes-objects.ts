@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/authentication.ts'
+import { httpErrors } from '../../../http/errors.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { openSlowBody } from '../../../http/slow-body.ts'
 import { type Actor, actorOf, requireBucket } from './actor.ts'
@@ -127,9 +128,6 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
       const actor = actorOf(identityOf(request))
       const { bucket } = request.params
       requireBucket(actor, bucket)
-      const [path, verb] = splitVerb(request.params['*'], ['sign'])
-      if (verb === 'sign')
-        return reply.send(await addresses.revoke(actor, { bucket, name: readObjectName(path) }))
       await objects.delete(actor, placeOf(request.params), readTags(request.headers['if-match']))
       return reply.code(204).send()
     },
@@ -145,11 +143,12 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
       const actor = actorOf(identityOf(request))
       const { bucket } = request.params
       requireBucket(actor, bucket)
-      const [path, verb] = splitVerb(request.params['*'], ['sign', 'sign-upload', 'move', 'copy'])
+      const [path, verb] = splitVerb(request.params['*'], ['sign', 'sign-upload', 'revoke', 'move', 'copy'])
       const { expiresIn, ...to } = request.body ?? {}
       if (verb === undefined) return reply.callNotFound()
       const place = { bucket, name: readObjectName(path) }
       if (verb === 'sign') return reply.send(await addresses.signDownload(actor, place, expiresIn))
+      if (verb === 'revoke') return reply.send(await addresses.revoke(actor, place))
       if (verb === 'sign-upload') {
         await uploader.limitOf(bucket)
         return reply.send(await addresses.signUpload(actor, place, expiresIn))
@@ -167,8 +166,10 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
     // Bodies stay streams.
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 
-    const bodyOf = (request: FastifyRequest, reply: FastifyReply) =>
-      openSlowBody({
+    const bodyOf = (request: FastifyRequest, reply: FastifyReply) => {
+      // It would be stored encoded, and sent without saying so.
+      if (request.headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding()
+      return openSlowBody({
         socket: request.raw.socket,
         // Without a body there is no content type and no parser ran.
         payload: (request.body ?? request.raw) as Readable,
@@ -179,6 +180,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
           return storageErrors.uploadTimedOut()
         },
       })
+    }
 
     scope.post(
       '/api/storage/:bucket',

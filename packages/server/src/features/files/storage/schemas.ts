@@ -175,20 +175,17 @@ export const getObjectSchema = {
 export const deleteObjectSchema = {
   tags,
   security,
-  summary: 'Delete an object, or with /sign behind its name the signed addresses of it',
+  summary: 'Delete an object',
   params: objectParams,
-  response: responses({
-    200: Type.Object({ revoked: Type.Integer({ description: 'Signed addresses that were ended.' }) }),
-    204: noContent,
-  }),
+  response: responses({ 204: noContent }),
 }
 
 export const actOnObjectSchema = {
   tags,
   security,
-  summary: 'Sign an address of an object, move or copy it',
+  summary: 'Sign addresses of an object or revoke them, move or copy it',
   description:
-    'Behind the name: `/sign` for an address to download from, `/sign-upload` for one to `PUT` to, `/move` and `/copy` with the place in the body.',
+    'Behind the name: `/sign` for an address to download from, `/sign-upload` for one to `PUT` to, `/revoke` to end those that the caller had signed, `/move` and `/copy` with the place in the body.',
   params: objectParams,
   body: Type.Optional(
     Type.Object(

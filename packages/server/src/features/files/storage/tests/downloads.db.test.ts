@@ -246,7 +246,7 @@ describe('storage › signed addresses', () => {
     }
     expect(problem(await open(url, 'PUT', 'x'))).toEqual(invalid)
     const revoke = (token: string) =>
-      exchange(apps.app, 'DELETE', `/${bucket}/a/ü/sign`, token, undefined, {})
+      exchange(apps.app, 'POST', `/${bucket}/a/ü/revoke`, token, undefined, {})
     expect((await revoke(other.token)).json).toEqual({ revoked: 0 })
     expect((await revoke(one.token)).json).toEqual({ revoked: 1 })
     expect(problem(await open(url))).toEqual(invalid)
