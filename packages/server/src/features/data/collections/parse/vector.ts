@@ -19,9 +19,12 @@ type VectorSource =
   | { readonly kind: 'semantic'; readonly text: string }
   | { readonly kind: 'hybrid'; readonly text: string }
 
-/** A sparse one is written as pgvector does: `{1:0.5,7:2}/30000`. */
+/**
+ * A sparse one is written as pgvector does: `{1:0.5,7:2}/30000`. The text of a dense one, where there is one, is passed on
+ * as it was sent: to print 384 numbers takes longer than to read them.
+ */
 export type QueryVector =
-  | { readonly kind: 'dense'; readonly values: readonly number[] }
+  | { readonly kind: 'dense'; readonly values: readonly number[]; readonly text?: string }
   | { readonly kind: 'sparse'; readonly text: string; readonly dimensions: number }
 
 export type DistanceMetric = 'cosine' | 'l2' | 'inner_product'
@@ -97,14 +100,14 @@ function parseText(text: string): string {
 
 /** @throws AppError invalid_parameter */
 export function parseVectorValue(text: string): QueryVector {
-  const sparse = parseSparse(text)
+  const sparse = text.trimStart().startsWith('{') ? parseSparse(text) : undefined
   if (sparse !== undefined) return sparse
   const values = parseJson(text)
   if (!Array.isArray(values) || !values.every(isSinglePrecision)) {
     throw collectionErrors.invalidParameter('invalid nearest parameter: expected JSON array of numbers')
   }
   if (values.length === 0) throw collectionErrors.invalidParameter('nearest vector must not be empty')
-  return { kind: 'dense', values }
+  return { kind: 'dense', values, text }
 }
 
 /** What pgvector stores: JSON has no NaN, but numbers of any size. */
