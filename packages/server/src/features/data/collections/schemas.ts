@@ -1,6 +1,13 @@
 import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
-import { bulkQuery, createQuery, facetSearchQuery, listQuery, recordQuery } from './query-schemas.ts'
+import {
+  bulkQuery,
+  createQuery,
+  facetSearchQuery,
+  listBody,
+  listQuery,
+  recordQuery,
+} from './query-schemas.ts'
 
 /**
  * Shapes for the API document. They describe; the collections themselves check, because what is right depends on
@@ -102,6 +109,13 @@ export const routeSchemas = {
     summary: 'List records',
     params: tableParams,
     querystring: listQuery,
+    response: responses({ 200: Type.Union([page, cursorPage, aggregateResults]) }),
+  },
+  query: {
+    ...common,
+    summary: 'List records, with the parameters in the body',
+    params: tableParams,
+    body: listBody,
     response: responses({ 200: Type.Union([page, cursorPage, aggregateResults]) }),
   },
   searchFacet: {
