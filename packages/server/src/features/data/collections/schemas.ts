@@ -77,6 +77,12 @@ const operation = Type.Object({
   method: Type.String({ description: 'create, update or delete' }),
   id: Type.Optional(Type.Unknown({ description: 'String or number; for update and delete.' })),
   body: Type.Optional(record),
+  onConflict: Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.String())], {
+      description: 'Of a create: the columns of a unique key; a record that has the same key is updated.',
+    }),
+  ),
+  onConflictAction: Type.Optional(Type.String({ enum: ['update', 'ignore'] })),
 })
 
 const operationAcross = Type.Object({
@@ -87,7 +93,9 @@ const operationAcross = Type.Object({
 const results = Type.Array(
   Type.Object({
     index: Type.Integer(),
-    status: Type.Integer({ description: '201 create, 200 update, 204 delete' }),
+    status: Type.Integer({
+      description: '201 create, 200 update, or a create that found its key, 204 delete',
+    }),
     body: Type.Optional(record),
   }),
 )

@@ -2,6 +2,7 @@ import { stringify } from 'node:querystring'
 import { sliceArray, sliceObject } from '../../../../lib/json-slices.ts'
 import { collectionErrors } from '../errors.ts'
 import { facetParameters } from './facets.ts'
+import { quoteName } from './names.ts'
 import { parseJson } from './record-body.ts'
 import { spatialParameters } from './spatial.ts'
 
@@ -41,13 +42,13 @@ function writeParameter(name: string, value: unknown, text: string): string {
     throw collectionErrors.invalidParameter(`${name}: expected a string, a number, a boolean or an array`)
   }
   if (name === 'nearest') return text
-  if (nameLists.includes(name)) return textsOf(name, value).map(quote).join()
+  if (nameLists.includes(name)) return textsOf(name, value).map(quoteName).join()
   if (termLists.includes(name)) return textsOf(name, value).join()
   if (columnLists.includes(name)) {
     const [column] = value
     if (typeof column !== 'string')
       throw collectionErrors.invalidParameter(`${name}: expected a column first`)
-    return [quote(column), ...sliceArray(text).slice(1)].join()
+    return [quoteName(column), ...sliceArray(text).slice(1)].join()
   }
   throw collectionErrors.invalidParameter(`${name}: expected a string, a number or a boolean`)
 }
@@ -57,8 +58,4 @@ function textsOf(name: string, values: readonly unknown[]): string[] {
     if (typeof value === 'string') return value
     throw collectionErrors.invalidParameter(`${name}: expected an array of strings`)
   })
-}
-
-function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }
