@@ -27,6 +27,8 @@ export interface Relation {
   readonly kind: RelationKind
   readonly comment: string | undefined
   readonly rlsEnabled: boolean
+  /** Whether an extension made it, such as `spatial_ref_sys` of PostGIS: callers read it at most. */
+  readonly isOfExtension: boolean
   /**
    * With `database.require_rls`, what callers would read past row-level security; it keeps the relation from them.
    * Undefined where there is nothing of the kind, and without the setting.
