@@ -109,6 +109,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
         permissive: policy.permissive,
         roles: policy.roles,
         isForCallers: policy.is_for_callers,
+        isForAnonymous: policy.is_for_anonymous,
         using: policy.using_expression ?? undefined,
         check: policy.check_expression ?? undefined,
         readsRelations: policy.reads_relations,

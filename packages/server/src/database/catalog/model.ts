@@ -182,6 +182,8 @@ export interface Policy {
   readonly roles: readonly string[]
   /** Whether it is one for callers: for everybody, or for a role that they have. */
   readonly isForCallers: boolean
+  /** Whether it applies to requests without a token. */
+  readonly isForAnonymous: boolean
   readonly using: Expression | undefined
   readonly check: string | undefined
   /** Whether its answer may depend on rows of a table, besides the row and the claims. */
