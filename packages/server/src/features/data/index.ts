@@ -54,6 +54,7 @@ export function wireData(
           changes,
           isAudited: config.audit.tables.length > 0,
           isDevelopment,
+          log,
           limits: {
             maxSizeMb: config.api.import_max_size_mb,
             maxRows: config.api.import_max_rows,

@@ -55,6 +55,8 @@ export function collections({
       collectionRoutes(app, service, deps.catalog)
       importRoutes(app, importer, deps.catalog)
     },
-    stop: () => service.stop(),
+    async stop() {
+      await Promise.all([service.stop(), importer.stop()])
+    },
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { ChangeLog } from '../../../../database/change-log.ts'
@@ -15,8 +16,10 @@ import { requireWritable } from '../catalog-access.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Reader } from '../plan/reader.ts'
 import { StatementCache } from '../statements.ts'
+import { BackgroundImports, type ImportProgress } from './background.ts'
 import { importErrors } from './errors.ts'
 import type { ImportOptions } from './parameters.ts'
+import { type ImportStatus, succeedImport } from './queries.ts'
 import type { ImportFormat } from './records.ts'
 import type { RowFault, RowFaults } from './row-faults.ts'
 import { insertRows } from './run.ts'
@@ -24,12 +27,13 @@ import { type Spool, spoolRows } from './spool.ts'
 
 export interface ImportDeps {
   readonly catalog: LiveCatalog
-  readonly database: Pick<Database, 'user' | 'aside'>
+  readonly database: Pick<Database, 'user' | 'system' | 'aside'>
   readonly changes: ChangeLog
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
   readonly limits: ImportLimits
+  readonly log: Logger
 }
 
 export interface ImportLimits {
@@ -49,6 +53,12 @@ export interface ImportRequest {
   readonly signal: AbortSignal
 }
 
+/** How the rows of a request are written. */
+interface Written extends Pick<ImportRequest, 'options' | 'signal'> {
+  /** Where the client does not wait. */
+  readonly progress?: ImportProgress
+}
+
 export interface ImportResult {
   readonly processed: number
   readonly inserted: number
@@ -62,6 +72,12 @@ export interface ImportResult {
 export interface Importer {
   /** @throws AppError import_failed when rows are refused and the mode is full */
   run(caller: Caller, request: ImportRequest): Promise<ImportResult>
+  /** Answers when the file is received; it is written afterwards. @throws AppError too_many_imports */
+  start(caller: Caller, request: ImportRequest): Promise<ImportStatus>
+  /** @throws AppError import_not_found */
+  find(caller: Caller, collection: string, id: string): Promise<ImportStatus>
+  /** Ends what is being written. */
+  stop(): Promise<void>
 }
 
 /** Imports of this node that receive their body at once; it goes to the disk. */
@@ -76,6 +92,7 @@ export function createImporter(deps: ImportDeps): Importer {
   const statements = new StatementCache()
   const findCapture = createCaptureFinder(changes, statements)
   const slots = createSlots()
+  const background = new BackgroundImports(database.system, deps.log)
 
   /** What hands on the changes of each insert, in the message of the insert. */
   function captureSteps(
@@ -95,7 +112,7 @@ export function createImporter(deps: ImportDeps): Importer {
     catalog: Catalog,
     relation: Relation,
     spool: Spool,
-    { options, signal }: ImportRequest,
+    { options, signal, progress }: Written,
   ): Promise<ImportResult> {
     const faults = spool.faults.copy()
     const reader = caller.scope.kind
@@ -119,15 +136,22 @@ export function createImporter(deps: ImportDeps): Importer {
             return await transaction.run(steps)
           }
           await run([statements.call(sql`savepoint import`)])
-          const plan = { catalog, relation, insert, capture, faults, statements }
+          progress?.restart()
+          const plan = { catalog, relation, insert, capture, faults, statements, onRows: progress?.wrote }
           const counts = await insertRows({ ...transaction, run }, spool, plan)
           const touched = counts.inserted + counts.updated
           const skipped = spool.rowCount - faults.count - touched
           const result = { processed: spool.rowCount, ...counts, skipped, ...describeFaults(faults) }
           if (faults.count > 0 && !options.isPartial) throw refuseAll(result)
-          if (!options.isDryRun) return result
-          await run([statements.call(sql`rollback to savepoint import`)])
-          return { ...result, dryRun: true }
+          if (options.isDryRun) await run([statements.call(sql`rollback to savepoint import`)])
+          const answer = options.isDryRun ? ({ ...result, dryRun: true } as const) : result
+          if (progress !== undefined) {
+            await progress.stopSaving()
+            const end = { ...statements.call(succeedImport(progress.id, answer)), asLogin: true }
+            const [ended] = await run([end])
+            if (ended?.count !== 1) throw importErrors.importLost()
+          }
+          return answer
         },
       )
     } finally {
@@ -141,7 +165,7 @@ export function createImporter(deps: ImportDeps): Importer {
     catalog: Catalog,
     relation: Relation,
     spool: Spool,
-    request: ImportRequest,
+    request: Written,
   ): Promise<ImportResult> {
     const timeout = AbortSignal.timeout(limits.timeoutSeconds * 1000)
     const signal = AbortSignal.any([request.signal, timeout])
@@ -165,8 +189,8 @@ export function createImporter(deps: ImportDeps): Importer {
     }
   }
 
-  return {
-    async run(caller, request) {
+  /** The rows of the body, and what writes them. */
+  async function receive(caller: Caller, request: ImportRequest) {
       requireTable(caller.scope, request.collection)
       // The body can be read once only: there is no second attempt with a newer catalog.
       await live.refresh()
@@ -180,16 +204,50 @@ export function createImporter(deps: ImportDeps): Importer {
         rows: limits.maxRows,
         rowSize: limits.rowBytes,
       }
-      await using spool = await slots.take('upload', uploadWidth, () =>
+      const spool = await slots.take('upload', uploadWidth, () =>
         spoolRows(request.body, relation, request.format, spoolLimits),
       )
-      const result = await slots.take('database', databaseWidth, () =>
-        insertSpooled(caller, catalog, relation, spool, request),
-      )
-      changes.committed()
-      return result
-    },
+    return {
+      rowsRead: spool.rowCount,
+      async write(written: Written): Promise<ImportResult> {
+        const result = await slots.take('database', databaseWidth, () =>
+          insertSpooled(caller, catalog, relation, spool, written),
+        )
+        changes.committed()
+        return result
+      },
+      [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
+    }
   }
+
+  return {
+    async run(caller, request) {
+      await using received = await receive(caller, request)
+      return await received.write(request)
+    },
+
+    start: (caller, request) =>
+      background.start({ collection: request.collection, owner: ownerOf(caller) }, async () => {
+        const received = await receive(caller, request)
+        return {
+          ...received,
+          write: (progress) =>
+            received.write({ options: request.options, signal: progress.signal, progress }),
+        }
+      }),
+
+    find(caller, collection, id) {
+      requireTable(caller.scope, collection)
+      return background.find(collection, id, ownerOf(caller))
+    },
+
+    stop: () => background.stop(),
+  }
+}
+
+/** Null for an administrator, and while auth is off. */
+function ownerOf({ scope }: Caller): string | null {
+  return scope.kind === 'caller' ? scope.userId : null
 }
 
 function describeFaults(faults: RowFaults): Pick<ImportResult, 'failed' | 'errors'> {
