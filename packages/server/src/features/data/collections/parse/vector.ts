@@ -46,9 +46,17 @@ export function takeNearest(queryString: string): { readonly rest: string; reado
   const [all, value = ''] = found
   const end = found.index + all.length
   const rest = queryString.slice(0, end - value.length) + queryString.slice(end)
-  const { nearest = '' } = parseQueryString(`nearest=${value}`)
-  // Of one parameter there is one value.
-  return { rest, nearest: String(nearest) }
+  return { rest, nearest: decode(value) }
+}
+
+/** By the language's own function, which takes half of the time. */
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value.replaceAll('+', ' '))
+  } catch {
+    // Of one parameter there is one value.
+    return String(parseQueryString(`nearest=${value}`).nearest ?? '')
+  }
 }
 
 /** Undefined for a list that is sorted otherwise. @throws AppError invalid_parameter, unsupported_parameter */
