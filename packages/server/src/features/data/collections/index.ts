@@ -9,7 +9,9 @@ export { compileSelectList, relationName } from './compile/record.ts'
 export { compileConditions } from './compile/rows.ts'
 export { compileMatch, compileRank, compileTrigramKeys, compileVector } from './compile/search.ts'
 export { collectionErrorTable } from './errors.ts'
-export { importErrorTable } from './import/errors.ts'
+export type { BackgroundImports, ImportStatus, ReceivedImport } from './import/background.ts'
+export { importErrors, importErrorTable } from './import/errors.ts'
+export type { ImportResult } from './import/result.ts'
 export { formatPage } from './list-page.ts'
 export { parseListQuery } from './parse/list-query.ts'
 export { findTextFault, requireFittingValue } from './parse/values.ts'
@@ -55,8 +57,6 @@ export function collections({
       collectionRoutes(app, service, deps.catalog)
       importRoutes(app, importer, deps.catalog)
     },
-    async stop() {
-      await Promise.all([service.stop(), importer.stop()])
-    },
+    stop: () => service.stop(),
   }
 }

@@ -1,152 +1,52 @@
-import type { Logger } from 'pino'
-import { translateDatabaseFailure } from '../../../../database/errors.ts'
-import type { SystemDatabase } from '../../../../database/system-database.ts'
-import { httpErrors } from '../../../../http/errors.ts'
-import { AppError, messageOf } from '../../../../lib/errors.ts'
-import { importErrors } from './errors.ts'
-import { failImport, failLostImports, findImport, type ImportStatus, insertImport, saveProgress } from './queries.ts'
+import type { Sql } from '../../../../database/sql.ts'
+import type { ImportResult } from './result.ts'
 
-/** What an import tells while it runs. */
-export interface ImportProgress {
-  /** Of its status. */
+/** An import that is written after it was answered, as clients see it. */
+export interface ImportStatus {
   readonly id: string
+  readonly collection: string
+  readonly state: 'running' | 'succeeded' | 'failed'
+  /** Of the file. */
+  readonly rowsRead: number
+  readonly rowsWritten: number
+  readonly failed: number
+  readonly startedAt: Date
+  readonly finishedAt: Date | null
+  readonly result: ImportResult | null
+  readonly error: object | null
+}
+
+/** Where an import shows how far it is. */
+export interface ImportProgress {
+  /** When the server stops. */
   readonly signal: AbortSignal
   /** So many rows more are written, and so many refused in all. */
   wrote(rows: number, failed: number): void
   /** It begins again. */
   restart(): void
-  /** Before its end is written in its transaction. */
+  /** Before its end is written. */
   stopSaving(): Promise<void>
+  /** For the transaction of the import, as the login role: touches one row, or none when it was declared lost. */
+  end(result: ImportResult): Sql
 }
 
-/** How often progress is saved, and the lease renewed. */
-const saveMs = 1000
-/** Imports of this node that are written or wait for it, each with a file on the disk. */
-const width = 16
+/** A file that was received. */
+export interface ReceivedImport extends AsyncDisposable {
+  readonly rowsRead: number
+  write(progress: ImportProgress): Promise<unknown>
+}
 
 /** Imports whose clients do not wait for them. */
-export class BackgroundImports {
-  readonly #database: SystemDatabase
-  readonly #log: Logger
-  readonly #stopping = new AbortController()
-  readonly #running = new Set<Promise<void>>()
-  #reserved = 0
-
-  constructor(database: SystemDatabase, log: Logger) {
-    this.#database = database
-    this.#log = log
-  }
-
+export interface BackgroundImports {
   /**
    * Receives the file, and goes on after the answer.
    *
-   * @param receive what is to be done when the file is there
    * @throws AppError too_many_imports, shutting_down
    */
-  async start(
-    { collection, owner }: { readonly collection: string; readonly owner: string | null },
-    receive: () => Promise<{
-      readonly rowsRead: number
-      readonly write: (progress: ImportProgress) => Promise<unknown>
-    } & AsyncDisposable>,
-  ): Promise<ImportStatus> {
-    if (this.#stopping.signal.aborted) throw httpErrors.shuttingDown().retryAfter(1)
-    if (this.#reserved >= width) throw importErrors.tooManyImports().retryAfter(5)
-    this.#reserved += 1
-    try {
-      const received = await receive()
-      const status = await insertImport(this.#database, { collection, owner, rowsRead: received.rowsRead }).catch(
-        async (error) => {
-          await received[Symbol.asyncDispose]()
-          throw error
-        },
-      )
-      const running = this.#run(status.id, received).finally(() => {
-        this.#running.delete(running)
-        this.#reserved -= 1
-      })
-      this.#running.add(running)
-      return status
-    } catch (error) {
-      this.#reserved -= 1
-      throw error
-    }
-  }
-
-  /** @throws AppError import_not_found */
-  async find(collection: string, id: string, owner: string | null): Promise<ImportStatus> {
-    if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)) throw importErrors.importNotFound()
-    const isLost = (await failLostImports(this.#database, id, describe(importErrors.importLost()))) > 0
-    if (isLost) this.#log.warn({ import: id }, 'an import was lost with its server; it has written nothing')
-    const status = await findImport(this.#database, collection, id, owner)
-    if (status === undefined) throw importErrors.importNotFound()
-    return status
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort(new Error('the server stops'))
-    await Promise.all(this.#running)
-  }
-
-  async #run(
-    id: string,
-    received: { readonly write: (progress: ImportProgress) => Promise<unknown> } & AsyncDisposable,
-  ): Promise<void> {
-    let rowsWritten = 0
-    let failed = 0
-    let saved: Promise<unknown> = Promise.resolve()
-    let isSaving = false
-    const save = () => {
-      if (isSaving) return
-      isSaving = true
-      saved = saveProgress(this.#database, id, { rowsWritten, failed })
-        .catch((error) => this.#log.warn({ import: id, reason: messageOf(error) }, 'failed to save progress'))
-        .finally(() => {
-          isSaving = false
-        })
-    }
-    const saving = setInterval(save, saveMs)
-    const stopSaving = async () => {
-      clearInterval(saving)
-      await saved
-    }
-    try {
-      await received.write({
-        id,
-        signal: this.#stopping.signal,
-        wrote(rows, refused) {
-          rowsWritten += rows
-          failed = refused
-        },
-        restart() {
-          rowsWritten = 0
-          failed = 0
-        },
-        stopSaving,
-      })
-    } catch (error) {
-      await stopSaving()
-      await this.#fail(id, this.#stopping.signal.aborted ? httpErrors.shuttingDown() : error)
-    } finally {
-      clearInterval(saving)
-      await received[Symbol.asyncDispose]()
-    }
-  }
-
-  async #fail(id: string, error: unknown): Promise<void> {
-    const known = (error instanceof AppError ? error : translateDatabaseFailure(error)) ?? httpErrors.internalError()
-    if (known.status === 500) this.#log.error({ err: error, import: id }, 'an import failed')
-    else if (known.status > 500) this.#log.warn({ import: id, reason: known.message }, 'an import was ended')
-    try {
-      await failImport(this.#database, id, describe(known))
-    } catch (failure) {
-      // It is found to be lost later.
-      this.#log.warn({ import: id, reason: messageOf(failure) }, 'failed to save the end of an import')
-    }
-  }
-}
-
-/** As in a response. */
-function describe({ status, message, kind, extras }: AppError): object {
-  return { code: status, message, error: kind, ...(extras.data === undefined ? {} : { data: extras.data }), ...extras.members }
+  start(
+    of: { readonly collection: string; readonly owner: string | null },
+    receive: () => Promise<ReceivedImport>,
+  ): Promise<ImportStatus>
+  /** @param owner null for an administrator, who sees all @throws AppError import_not_found */
+  find(collection: string, id: string, owner: string | null): Promise<ImportStatus>
 }

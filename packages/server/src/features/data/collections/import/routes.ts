@@ -5,10 +5,10 @@ import { httpErrors } from '../../../../http/errors.ts'
 import { bearerSecurity, responses } from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import type { Caller } from '../caller.ts'
+import { readParameters } from '../parse/parameters.ts'
 import { createAdmission, isOpenFor } from '../public-access.ts'
 import { type CollectionRoute, callerOf, queryOf, untilDisconnected } from '../request.ts'
 import { importErrors } from './errors.ts'
-import { readParameters } from '../parse/parameters.ts'
 import { parseImportOptions } from './parameters.ts'
 import type { ImportFormat } from './records.ts'
 import type { Importer, ImportRequest } from './service.ts'
@@ -108,9 +108,12 @@ const result = Type.Object({
   skipped: Type.Integer(),
   failed: Type.Integer(),
   errors: Type.Optional(
-    Type.Array(Type.Object({ row: Type.Integer({ description: 'Counted from 1.' }), message: Type.String() }), {
-      description: 'The first 100 rows that were refused.',
-    }),
+    Type.Array(
+      Type.Object({ row: Type.Integer({ description: 'Counted from 1.' }), message: Type.String() }),
+      {
+        description: 'The first 100 rows that were refused.',
+      },
+    ),
   ),
   dryRun: Type.Optional(Type.Boolean()),
 })
@@ -158,7 +161,8 @@ const importSchema = {
   headers: Type.Object({
     prefer: Type.Optional(
       Type.String({
-        description: '`respond-async`: answered with 202 when the file is received; `Location` has its status.',
+        description:
+          '`respond-async`: answered with 202 when the file is received; `Location` has its status.',
       }),
     ),
   }),

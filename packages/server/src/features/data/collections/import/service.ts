@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { ChangeLog } from '../../../../database/change-log.ts'
@@ -16,24 +15,24 @@ import { requireWritable } from '../catalog-access.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Reader } from '../plan/reader.ts'
 import { StatementCache } from '../statements.ts'
-import { BackgroundImports, type ImportProgress } from './background.ts'
+import type { BackgroundImports, ImportProgress, ImportStatus } from './background.ts'
 import { importErrors } from './errors.ts'
 import type { ImportOptions } from './parameters.ts'
-import { type ImportStatus, succeedImport } from './queries.ts'
 import type { ImportFormat } from './records.ts'
-import type { RowFault, RowFaults } from './row-faults.ts'
+import type { ImportResult } from './result.ts'
+import type { RowFaults } from './row-faults.ts'
 import { insertRows } from './run.ts'
 import { type Spool, spoolRows } from './spool.ts'
 
 export interface ImportDeps {
   readonly catalog: LiveCatalog
-  readonly database: Pick<Database, 'user' | 'system' | 'aside'>
+  readonly database: Pick<Database, 'user' | 'aside'>
   readonly changes: ChangeLog
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
   readonly limits: ImportLimits
-  readonly log: Logger
+  readonly background: BackgroundImports
 }
 
 export interface ImportLimits {
@@ -59,16 +58,6 @@ interface Written extends Pick<ImportRequest, 'options' | 'signal'> {
   readonly progress?: ImportProgress
 }
 
-export interface ImportResult {
-  readonly processed: number
-  readonly inserted: number
-  readonly updated: number
-  readonly skipped: number
-  readonly failed: number
-  readonly errors?: readonly RowFault[]
-  readonly dryRun?: true
-}
-
 export interface Importer {
   /** @throws AppError import_failed when rows are refused and the mode is full */
   run(caller: Caller, request: ImportRequest): Promise<ImportResult>
@@ -76,8 +65,6 @@ export interface Importer {
   start(caller: Caller, request: ImportRequest): Promise<ImportStatus>
   /** @throws AppError import_not_found */
   find(caller: Caller, collection: string, id: string): Promise<ImportStatus>
-  /** Ends what is being written. */
-  stop(): Promise<void>
 }
 
 /** Imports of this node that receive their body at once; it goes to the disk. */
@@ -88,11 +75,10 @@ const databaseWidth = 2
 const attempts = 5
 
 export function createImporter(deps: ImportDeps): Importer {
-  const { catalog: live, database, changes, limits } = deps
+  const { catalog: live, database, changes, limits, background } = deps
   const statements = new StatementCache()
   const findCapture = createCaptureFinder(changes, statements)
   const slots = createSlots()
-  const background = new BackgroundImports(database.system, deps.log)
 
   /** What hands on the changes of each insert, in the message of the insert. */
   function captureSteps(
@@ -147,7 +133,7 @@ export function createImporter(deps: ImportDeps): Importer {
           const answer = options.isDryRun ? ({ ...result, dryRun: true } as const) : result
           if (progress !== undefined) {
             await progress.stopSaving()
-            const end = { ...statements.call(succeedImport(progress.id, answer)), asLogin: true }
+            const end = { ...statements.call(progress.end(answer)), asLogin: true }
             const [ended] = await run([end])
             if (ended?.count !== 1) throw importErrors.importLost()
           }
@@ -191,22 +177,22 @@ export function createImporter(deps: ImportDeps): Importer {
 
   /** The rows of the body, and what writes them. */
   async function receive(caller: Caller, request: ImportRequest) {
-      requireTable(caller.scope, request.collection)
-      // The body can be read once only: there is no second attempt with a newer catalog.
-      await live.refresh()
-      const catalog = live.current
-      const relation = requireWritable(catalog, request.collection, caller.scope.kind)
-      if (request.options.onConflict !== undefined && relation.primaryKey.length === 0) {
-        throw collectionErrors.noPrimaryKey()
-      }
-      const spoolLimits = {
-        bytes: limits.maxSizeMb * 1024 * 1024,
-        rows: limits.maxRows,
-        rowSize: limits.rowBytes,
-      }
-      const spool = await slots.take('upload', uploadWidth, () =>
-        spoolRows(request.body, relation, request.format, spoolLimits),
-      )
+    requireTable(caller.scope, request.collection)
+    // The body can be read once only: there is no second attempt with a newer catalog.
+    await live.refresh()
+    const catalog = live.current
+    const relation = requireWritable(catalog, request.collection, caller.scope.kind)
+    if (request.options.onConflict !== undefined && relation.primaryKey.length === 0) {
+      throw collectionErrors.noPrimaryKey()
+    }
+    const spoolLimits = {
+      bytes: limits.maxSizeMb * 1024 * 1024,
+      rows: limits.maxRows,
+      rowSize: limits.rowBytes,
+    }
+    const spool = await slots.take('upload', uploadWidth, () =>
+      spoolRows(request.body, relation, request.format, spoolLimits),
+    )
     return {
       rowsRead: spool.rowCount,
       async write(written: Written): Promise<ImportResult> {
@@ -240,8 +226,6 @@ export function createImporter(deps: ImportDeps): Importer {
       requireTable(caller.scope, collection)
       return background.find(collection, id, ownerOf(caller))
     },
-
-    stop: () => background.stop(),
   }
 }
 

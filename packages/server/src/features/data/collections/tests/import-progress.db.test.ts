@@ -111,7 +111,10 @@ describe('an import that is answered before it is written', () => {
   })
 
   test('fails as it would have been answered', async () => {
-    const location = await begin('song/import', [{ id: 1, name: 'a' }, { id: 2, name: null }])
+    const location = await begin('song/import', [
+      { id: 1, name: 'a' },
+      { id: 2, name: null },
+    ])
     expect(await ended(location)).toMatchObject({
       ...{ state: 'failed', rowsRead: 2, rowsWritten: 0, finishedAt: instant, result: null },
       error: {
@@ -124,8 +127,18 @@ describe('an import that is answered before it is written', () => {
   })
 
   test('is partial or for show alone, where it is asked to be', async () => {
-    const sent = [{ id: 1, name: 'a' }, { id: 2, name: null }]
-    const counted = { processed: 2, inserted: 1, updated: 0, skipped: 0, failed: 1, errors: [expect.anything()] }
+    const sent = [
+      { id: 1, name: 'a' },
+      { id: 2, name: null },
+    ]
+    const counted = {
+      processed: 2,
+      inserted: 1,
+      updated: 0,
+      skipped: 0,
+      failed: 1,
+      errors: [expect.anything()],
+    }
     const shown = await ended(await begin('song/import?mode=partial&dryRun=true', sent))
     expect(shown).toMatchObject({ state: 'succeeded', result: { ...counted, dryRun: true } })
     expect(await app.sql('select 1 from song')).toEqual([])
@@ -175,7 +188,12 @@ describe('an import that is answered before it is written', () => {
     const ask = (path: string, options: RequestOptions) => app.request('GET', path, options)
     expect(envelope(await ask(location, { token: userToken({ sub: bob }) }))).toEqual(missing)
     const id = location.split('/').at(-1)
-    for (const path of [`gated/imports/${id}`, 'song/imports/x', `song/imports/${bob}`, `nothing/imports/${id}`]) {
+    for (const path of [
+      `gated/imports/${id}`,
+      'song/imports/x',
+      `song/imports/${bob}`,
+      `nothing/imports/${id}`,
+    ]) {
       expect(envelope(await ask(`/api/collections/${path}`, { token })), path).toEqual(missing)
     }
     expect((await ask(location, {})).status).toBe(401)
@@ -195,7 +213,9 @@ describe('an import that is answered before it is written', () => {
     await waitFor('progress', async () => (await statusOf(location)).rowsWritten === 400)
     // Its node renews the lease once a second.
     const lost = await waitFor('the loss', async () => {
-      await app.sql(`update basalt.imports set alive_at = now() - interval '31 seconds' where state = 'running'`)
+      await app.sql(
+        `update basalt.imports set alive_at = now() - interval '31 seconds' where state = 'running'`,
+      )
       const status = await statusOf(location)
       return status.state === 'failed' ? status : undefined
     })
@@ -206,7 +226,9 @@ describe('an import that is answered before it is written', () => {
     expect(lost).toMatchObject({ rowsWritten: 0, finishedAt: instant, error })
     await openGate()
     await waitFor('the end of its transaction', async () => {
-      const open = await app.sql(`select from pg_locks where relation = 'gated'::regclass and mode = 'RowExclusiveLock'`)
+      const open = await app.sql(
+        `select from pg_locks where relation = 'gated'::regclass and mode = 'RowExclusiveLock'`,
+      )
       return open.length === 0
     })
     expect(await app.sql('select 1 from gated')).toEqual([])
@@ -230,7 +252,9 @@ describe('an import that is answered before it is written', () => {
     await closeGate()
     const first = await begin('gated/import', rows(500))
     const second = await begin('gated/import', rows(1, 500))
-    const waiting = await Promise.all(Array.from({ length: 20 }, (_, index) => post('song/import', rows(1, index))))
+    const waiting = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => post('song/import', rows(1, index))),
+    )
     const accepted = waiting.filter(({ status }) => status === 202)
     expect(accepted).toHaveLength(14)
     const refused = waiting.find(({ status }) => status !== 202)

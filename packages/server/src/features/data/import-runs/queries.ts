@@ -1,21 +1,6 @@
-import { type Sql, sql } from '../../../../database/sql.ts'
-import type { SystemDatabase } from '../../../../database/system-database.ts'
-import type { ImportResult } from './service.ts'
-
-/** An import that is written after it was answered, as clients see it. */
-export interface ImportStatus {
-  readonly id: string
-  readonly collection: string
-  readonly state: 'running' | 'succeeded' | 'failed'
-  /** Of the file. */
-  readonly rowsRead: number
-  readonly rowsWritten: number
-  readonly failed: number
-  readonly startedAt: Date
-  readonly finishedAt: Date | null
-  readonly result: ImportResult | null
-  readonly error: object | null
-}
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { ImportResult, ImportStatus } from '../collections/index.ts'
 
 /** Days for which an import can be asked about. */
 const keptDays = 7
@@ -70,8 +55,8 @@ export function failImport(database: SystemDatabase, id: string, error: object):
     where id = ${id}::uuid and state = 'running'`)
 }
 
-/** Ends those whose node is dead: their transaction has ended with its connection. */
-export function failLostImports(database: SystemDatabase, id: string, error: object): Promise<number> {
+/** Ends it when its node is dead: the transaction has ended with its connection. */
+export function failLostImport(database: SystemDatabase, id: string, error: object): Promise<number> {
   return database.count(sql`
     update basalt.imports
     set state = 'failed', error = ${JSON.stringify(error)}::json, finished_at = now(), rows_written = 0
