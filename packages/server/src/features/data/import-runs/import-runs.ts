@@ -3,8 +3,20 @@ import { translateDatabaseFailure } from '../../../database/errors.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import { AppError, messageOf } from '../../../lib/errors.ts'
-import { type BackgroundImports, type ImportStatus, importErrors, type ReceivedImport } from '../collections/index.ts'
-import { failImport, failLostImport, findImport, insertImport, saveProgress, succeedImport } from './queries.ts'
+import {
+  type BackgroundImports,
+  type ImportStatus,
+  importErrors,
+  type ReceivedImport,
+} from '../collections/index.ts'
+import {
+  failImport,
+  failLostImport,
+  findImport,
+  insertImport,
+  saveProgress,
+  succeedImport,
+} from './queries.ts'
 
 /** How often progress is saved, and the lease renewed. */
 const saveMs = 1000
@@ -24,7 +36,9 @@ export class ImportRuns implements BackgroundImports {
     this.#log = log
   }
 
-  async start(...[{ collection, owner }, receive]: Parameters<BackgroundImports['start']>): Promise<ImportStatus> {
+  async start(
+    ...[{ collection, owner }, receive]: Parameters<BackgroundImports['start']>
+  ): Promise<ImportStatus> {
     if (this.#stopping.signal.aborted) throw httpErrors.shuttingDown().retryAfter(1)
     if (this.#reserved >= width) throw importErrors.tooManyImports().retryAfter(5)
     this.#reserved += 1
