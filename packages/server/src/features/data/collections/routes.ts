@@ -1,10 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { acceptJsonText } from '../../../http/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { addExportRoutes } from './export-routes.ts'
-import { parseListBody } from './parse/list-body.ts'
-import { readParameters } from './parse/parameters.ts'
+import { addListRoutes } from './list-routes.ts'
 import { createAdmission, isAnyWritable, isOpenFor } from './public-access.ts'
 import {
   bodyOf,
@@ -24,55 +22,12 @@ const json = 'application/json; charset=utf-8'
 export function collectionRoutes(app: HttpServer, service: CollectionService, catalog: LiveCatalog): void {
   const admitWhere = createAdmission(catalog)
 
-  async function answerList(
-    request: FastifyRequest<CollectionRoute>,
-    reply: FastifyReply,
-    queryString: string,
-  ): Promise<FastifyReply> {
-    const { body, durationMs } = await service.list(
-      callerOf(request, reply),
-      request.params.table,
-      queryString,
-    )
-    if (durationMs !== undefined) void reply.header('x-query-duration-ms', durationMs)
-    return reply.type(json).send(body)
-  }
-
   void app.register(async (scope) => {
     acceptJsonText(scope)
     // The schemas describe the routes for people; what is right depends on the table.
     scope.setValidatorCompiler(() => (value) => ({ value }))
 
-    scope.get<CollectionRoute>(
-      '/api/collections/:table',
-      {
-        config: {
-          guard: 'data',
-          programs: 'read',
-          operation: 'collections.list',
-          admitsAnonymous: admitWhere(isOpenFor('select')),
-        },
-        schema: schemas.list,
-      },
-      (request, reply) => answerList(request, reply, queryOf(request)),
-    )
-
-    scope.post<CollectionRoute>(
-      '/api/collections/:table/query',
-      {
-        config: {
-          guard: 'data',
-          programs: 'read',
-          operation: 'collections.query',
-          admitsAnonymous: admitWhere(isOpenFor('select')),
-        },
-        schema: schemas.query,
-      },
-      async (request, reply) => {
-        readParameters(queryOf(request), [])
-        return await answerList(request, reply, parseListBody(bodyOf(request)))
-      },
-    )
+    addListRoutes(scope, service, admitWhere(isOpenFor('select')))
 
     scope.post<CollectionRoute>(
       '/api/collections/:table',

@@ -39,7 +39,7 @@ export interface ReceivedImport extends AsyncDisposable {
 /** Imports whose clients do not wait for them. */
 export interface BackgroundImports {
   /**
-   * Receives the file, and goes on after the answer.
+   * Receives the file, and has it written after the answer.
    *
    * @throws AppError too_many_imports, shutting_down
    */
