@@ -47,6 +47,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
   'vector-indexes': ['audit', 'collections'],
+  'import-runs': ['collections'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
   sites: ['audit'],

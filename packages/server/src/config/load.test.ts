@@ -207,6 +207,7 @@ describe('without anything', () => {
       events: { retention_hours: 24 },
       realtime: {
         max_connections_per_user: 100,
+        max_anonymous_connections_per_address: 50,
         heartbeat_interval_seconds: 20,
         resume_seconds: 300,
         broadcast_rate_limit_per_second: 100,

@@ -71,6 +71,8 @@ const rows = {
     '/api/collections/:table/export.json': 'GET',
     '/api/collections/:table/export.ndjson': 'GET',
     '/api/collections/:table/facets/:column/search': 'GET',
+    '/api/collections/:table/query': 'POST',
+    '/api/collections/:table/imports/:id': 'GET',
     '/api/schema': 'GET',
     '/api/usage': 'GET',
     '/api/usage/limits': 'GET',

@@ -394,7 +394,7 @@ describe('create', () => {
         message: 'insufficient permissions',
         error: 'insufficient_permissions',
         data: {
-          hint: 'the record must pass a policy for the write, and one that lets the caller read it back',
+          hint: 'the role of the caller lacks a privilege (grant) on the table, on a column of it, or on what its defaults, triggers and policies use',
         },
       },
     ],
@@ -545,6 +545,33 @@ describe('delete', () => {
   ])('with %s is an error', async (_what, path, code) => {
     expect((await send('DELETE', path)).status).toBe(code)
   })
+})
+
+test('a table of an extension is read by callers and written by administrators alone', async () => {
+  // Granted in full, as what an extension creates after the first start is.
+  await app?.sql(`
+    create extension pg_trgm;
+    create table extra (id int primary key);
+    grant all on extra to basalt_authenticated;
+    grant insert on extra to basalt_anonymous;
+    alter extension pg_trgm add table extra`)
+  expect((await send('GET', 'extra')).json.items).toEqual([])
+  const refusal = {
+    code: 403,
+    message: 'insufficient permissions',
+    error: 'insufficient_permissions',
+    data: { hint: 'the table belongs to an extension of the database' },
+  }
+  await expectError(send('POST', 'extra', { id: 1 }), refusal)
+  await expectError(send('PATCH', 'extra/1', { id: 2 }), refusal)
+  await expectError(send('DELETE', 'extra/1'), refusal)
+  await expectError(send('DELETE', 'extra?filter=id>0&expect=0'), refusal)
+  await expectError(send('POST', 'extra/batch', { operations: [{ method: 'delete', id: 1 }] }), refusal)
+  await expectError(send('POST', 'extra/import', [{ id: 1 }]), refusal)
+  const anonymous = await app?.request('POST', '/api/collections/extra', { body: { id: 1 } })
+  expect(anonymous?.status).toBe(401)
+  const administrator = { token: await app?.adminToken(), body: { id: 1 } }
+  expect((await app?.request('POST', '/api/collections/extra', administrator))?.status).toBe(201)
 })
 
 test('a table that is created after the start is served at once', async () => {
