@@ -6,17 +6,22 @@ import { isServedFunction } from './functions.ts'
 export function typesQuery(schemas: readonly string[]): Sql {
   return sql`
     with recursive used as (
-      select distinct a.atttypid as oid
-      from pg_attribute a
-      join pg_class c on c.oid = a.attrelid
-      join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
-        and a.attnum > 0 and not a.attisdropped
-      union
-      select unnest(p.prorettype || coalesce(p.proallargtypes, p.proargtypes::oid[]))
-      from pg_proc p
-      join pg_namespace n on n.oid = p.pronamespace
-      where ${isServedFunction(schemas)}
+      -- Of an array PostgreSQL expects ten elements. Expecting all the types of all functions instead, it takes memory
+      -- for millions, and compiles the statement where it can (PostgreSQL, JIT).
+      select oid
+      from unnest(array(
+        select a.atttypid
+        from pg_attribute a
+        join pg_class c on c.oid = a.attrelid
+        join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+          and a.attnum > 0 and not a.attisdropped
+        union
+        select unnest(p.prorettype || coalesce(p.proallargtypes, p.proargtypes::oid[]))
+        from pg_proc p
+        join pg_namespace n on n.oid = p.pronamespace
+        where ${isServedFunction(schemas)}
+      )) oid
       union
       select part.oid
       from used
