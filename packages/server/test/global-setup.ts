@@ -1,8 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
+import module from 'node:module'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
-import { createApp } from '../src/app.ts'
-import { sql } from '../src/database/sql.ts'
 import { cleanUpAfterKill } from './clean-up-process.ts'
 import { createClusterTemplate } from './cluster-template.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
@@ -58,6 +57,8 @@ async function open(): Promise<Provided> {
       : undefined
   const clusterUrl = cluster?.url ?? external ?? ''
   await createTemplate(clusterUrl)
+  // Workers and processes begin with what this start has compiled.
+  module.flushCompileCache()
   return {
     clusterUrl,
     clusterTemplate: template.directory,
@@ -78,6 +79,7 @@ function createCompileCache(): Disposable {
   const release = cleanUpAfterKill({ directory })
   chmodSync(directory, 0o1777)
   process.env.NODE_COMPILE_CACHE = directory
+  module.enableCompileCache(directory)
   return {
     [Symbol.dispose]() {
       rmSync(directory, { recursive: true, force: true })
@@ -87,6 +89,9 @@ function createCompileCache(): Disposable {
 }
 
 async function createTemplate(clusterUrl: string): Promise<void> {
+  // Imported late, into the cache.
+  const { createApp } = await import('../src/app.ts')
+  const { sql } = await import('../src/database/sql.ts')
   const { default: pg } = await import('pg')
   const client = new pg.Client({ connectionString: `${clusterUrl}/postgres` })
   await client.connect()
