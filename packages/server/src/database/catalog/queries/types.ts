@@ -6,8 +6,8 @@ import { isServedFunction } from './functions.ts'
 export function typesQuery(schemas: readonly string[]): Sql {
   return sql`
     with recursive used as (
-      -- Of an array PostgreSQL expects ten elements. Expecting all the types of all functions instead, it takes memory
-      -- for millions, and compiles the statement where it can (PostgreSQL, JIT).
+      -- Here and below: of an array PostgreSQL expects ten elements. Expecting what all functions may name instead, it
+      -- takes memory for millions of types, and compiles the statement where it can (PostgreSQL, JIT).
       select oid
       from unnest(array(
         select a.atttypid
@@ -76,7 +76,7 @@ export function typesQuery(schemas: readonly string[]): Sql {
         from pg_attribute m
         where m.attrelid = t.typrelid and m.attnum > 0 and not m.attisdropped
       ) as attributes
-    from used
+    from unnest(array(select oid from used)) used (oid)
     join pg_type t on t.oid = used.oid
     -- What sorts it: a class of its own, else that of a type it is implicitly read as.
     left join lateral (
