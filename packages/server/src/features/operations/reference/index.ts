@@ -118,7 +118,8 @@ function guideRoutes(app: HttpServer): void {
 /** The page is made when it is asked for first: most starts are not followed by a reader. */
 function pageRoute(app: HttpServer, path: string, operation: string, create: () => Page): void {
   let page: Page | undefined
-  app.get(path, { config: { guard: 'public', operation }, schema: { hide: true } }, (_request, reply) =>
-    sendPage(reply, (page ??= create())),
-  )
+  app.get(path, { config: { guard: 'public', operation }, schema: { hide: true } }, (_request, reply) => {
+    page ??= create()
+    return sendPage(reply, page)
+  })
 }
