@@ -13,8 +13,7 @@ type Compile = typeof TypeBoxValidatorCompiler
 export const compileValidator: Compile = (route) => {
   let compiled: ReturnType<Compile> | undefined
   const validate: ReturnType<Compile> = (value) => {
-    // At the first request: those of all routes are a quarter of the processor time of a start, once modules are loaded.
-    // TypeBox converts everything but bodies.
+    // At the first request: a start compiles nothing that may never be asked for. TypeBox converts everything but bodies.
     compiled ??= TypeBoxValidatorCompiler({ ...route, httpPart: 'body' })
     return compiled(value)
   }
