@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { alice, library } from '../../../../../test/fixtures.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { alice, library, restoreLibrary } from '../../../../../test/fixtures.ts'
 import {
   createTestApp,
   createTestDatabase,
@@ -8,11 +8,10 @@ import {
   userToken,
 } from '../../../../../test/test-app.ts'
 
-let app: TestApp | undefined
+let app: TestApp
 const token = userToken({ sub: alice })
 
-/** Each test writes, so each gets the library as it was. */
-beforeEach(async () => {
+beforeAll(async () => {
   app = await createTestApp({ setup: library, config: { 'database.schemas': 'public,archive' } })
   await app.sql(`
     create table guarded (
@@ -37,13 +36,19 @@ beforeEach(async () => {
     revoke all on hidden from basalt_authenticated;
     create table partly (id int primary key, shown text, secret text default 'hush');
     revoke all on partly from basalt_authenticated;
-    grant select (id, shown), insert (id, shown), update (shown) on partly to basalt_authenticated`)
+    grant select (id, shown), insert (id, shown), update (shown) on partly to basalt_authenticated;
+    create table by_name (name text primary key)`)
   await app.app.catalog.refresh()
 })
-afterEach(() => app?.[Symbol.asyncDispose]())
+afterAll(() => app[Symbol.asyncDispose]())
+/** Each test writes, so each gets the library as it was. */
+beforeEach(() =>
+  app.sql(
+    `${restoreLibrary} truncate guarded, member, closed, hole, deferred, hidden, partly, by_name restart identity`,
+  ),
+)
 
 function send(method: string, path: string, body?: unknown) {
-  if (app === undefined) throw new Error('no app')
   return app.request(method, `/api/collections/${path}`, { token, ...(body === undefined ? {} : { body }) })
 }
 
@@ -54,7 +59,7 @@ async function expectError(response: ReturnType<typeof send>, expected: Record<s
 }
 
 async function rows(table: string) {
-  return await app?.sql(`select * from ${table} order by 1`)
+  return await app.sql(`select * from ${table} order by 1`)
 }
 
 describe('get', () => {
@@ -81,7 +86,7 @@ describe('get', () => {
   })
 
   test('shows a caller the columns it may read', async () => {
-    await app?.sql("insert into partly values (1, 'yes', 'no')")
+    await app.sql("insert into partly values (1, 'yes', 'no')")
     expect((await send('GET', 'partly/1')).json).toEqual({ id: 1, shown: 'yes' })
     await expectError(send('GET', 'partly/1?fields=secret'), {
       code: 403,
@@ -107,9 +112,7 @@ describe('get', () => {
     ['blanks and letters', 'Größe 😀'],
     ['a comma', 'x,y'],
   ])('finds a text key with %s', async (_what, key) => {
-    await app?.sql('create table by_name (name text primary key)')
-    await app?.sql('insert into by_name values ($1)', [key])
-    await app?.app.catalog.refresh()
+    await app.sql('insert into by_name values ($1)', [key])
     expect((await send('GET', `by_name/${encodeURIComponent(key)}`)).json).toEqual({ name: key })
   })
 
