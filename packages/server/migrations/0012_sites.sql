@@ -60,7 +60,8 @@ create table basalt.site_released_blobs (
 create function basalt.release_site_blobs() returns trigger language plpgsql security definer
 set search_path = pg_catalog as $$
 begin
-  insert into basalt.site_released_blobs select distinct sha256 from removed on conflict do nothing;
+  -- In one order, so that deletions at the same time cannot deadlock.
+  insert into basalt.site_released_blobs select distinct sha256 from removed order by sha256 on conflict do nothing;
   return null;
 end $$;
 revoke all on function basalt.release_site_blobs() from public;

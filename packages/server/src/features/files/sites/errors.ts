@@ -98,6 +98,11 @@ export const siteErrorTable = {
     message: (limit: number) => `the file is larger than ${limit} bytes`,
     help: 'The limit is `sites.max_file_size`.',
   },
+  deployUploadFailed: {
+    status: 500,
+    message: 'deploy file upload failed',
+    help: 'The file could not be stored; the log has the cause. The deploy is failed: create another one.',
+  },
 } as const
 
 export const siteErrors = defineErrors(siteErrorTable)
