@@ -5,7 +5,7 @@ import { sites } from './sites/index.ts'
 
 /** Wires what serves files. */
 export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: Resolve | undefined }) {
-  const { config, database, queue, notifications, clock } = platform
+  const { config, database, queue, notifications, clock, publicBaseUrl } = platform
   const { system } = database
   // The operator names the address, which may well be one of the same network.
   const outbound = createOutbound({
@@ -13,7 +13,14 @@ export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: 
     ...(resolve === undefined ? {} : { resolve }),
   })
   const { server } = config
-  const hosting = sites({ config: config.sites, server, database: system, queue, notifications })
+  const hosting = sites({
+    config: config.sites,
+    server,
+    database: system,
+    queue,
+    notifications,
+    publicBaseUrl,
+  })
   return {
     /** Leads requests for sites to them, before routing. */
     rewriteUrl: hosting.rewriteUrl,

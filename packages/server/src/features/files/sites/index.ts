@@ -4,6 +4,7 @@ import type { Notifications } from '../../../database/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { JobQueue } from '../../../job-queue.ts'
+import { createSiteAddress } from './address.ts'
 import { createDeployService } from './administration/deploys.ts'
 import { createFileService } from './administration/files.ts'
 import { createSiteService } from './administration/sites.ts'
@@ -23,6 +24,7 @@ export interface SitesDeps {
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly notifications: Notifications
+  readonly publicBaseUrl: () => string
 }
 
 /** Static sites: their deploys, which of them is live, and serving those. */
@@ -31,13 +33,14 @@ export function sites(deps: SitesDeps) {
   const maxFileSize = config.max_file_size
   const baseDomain = config.base_domain || (isReachedAtLoopback(server) ? 'localhost' : '')
   const ownHost = server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname
+  const addressOf = createSiteAddress(deps.publicBaseUrl, baseDomain)
   const slugOf = (host: string | undefined) => slugOfHost(host, baseDomain, ownHost)
   const served = { sites: new LiveSites(database, notifications), blobs: new BlobCache(database) }
   defineCleanup(database, queue, config.kept_deploys)
   const feature: Feature = {
     name: 'sites',
     routes(app) {
-      siteRoutes(app, createSiteService(deps), createDeployService(deps))
+      siteRoutes(app, createSiteService({ ...deps, addressOf }), createDeployService(deps))
       uploadRoutes(app, createFileService({ database, maxFileSize }), maxFileSize)
       servingRoutes(app, served, slugOf)
     },

@@ -25,6 +25,11 @@ const site = Type.Object({
   createdAt: timestamp,
   updatedAt: timestamp,
   liveDeployId: Type.Optional(Type.String()),
+  url: Type.Optional(
+    Type.String({
+      description: 'Where visitors reach it; absent while `sites.base_domain` names no domain.',
+    }),
+  ),
 })
 const deploy = Type.Object({
   id: Type.String(),

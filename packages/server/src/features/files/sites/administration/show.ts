@@ -1,3 +1,4 @@
+import type { SiteAddress } from '../address.ts'
 import type { DeployRow, DeployStatus } from './deploy-queries.ts'
 import type { SiteRow } from './site-queries.ts'
 
@@ -9,6 +10,8 @@ export interface Site {
   readonly createdAt: string
   readonly updatedAt: string
   readonly liveDeployId?: string
+  /** Where visitors reach it. */
+  readonly url?: string
 }
 
 export interface Deploy {
@@ -22,7 +25,8 @@ export interface Deploy {
   readonly updatedAt: string
 }
 
-export function showSite(row: SiteRow): Site {
+export function showSite(row: SiteRow, addressOf: SiteAddress): Site {
+  const url = addressOf(row.slug)
   return {
     id: row.id,
     name: row.name,
@@ -31,6 +35,7 @@ export function showSite(row: SiteRow): Site {
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     ...(row.live_deploy_id === null ? {} : { liveDeployId: row.live_deploy_id }),
+    ...(url === undefined ? {} : { url }),
   }
 }
 

@@ -4,6 +4,7 @@ import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import type { JobQueue } from '../../../../job-queue.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
+import type { SiteAddress } from '../address.ts'
 import { cleanupJobName } from '../cleanup.ts'
 import { siteErrors } from '../errors.ts'
 import { siteTopic } from '../topic.ts'
@@ -23,16 +24,19 @@ export interface SiteServiceDeps {
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly notifications: Pick<Notifications, 'announce'>
+  readonly addressOf: SiteAddress
 }
 
 export type SiteService = ReturnType<typeof createSiteService>
 
-export function createSiteService({ database, queue, notifications }: SiteServiceDeps) {
+export function createSiteService({ database, queue, notifications, addressOf }: SiteServiceDeps) {
+  const show = (row: queries.SiteRow) => showSite(row, addressOf)
+
   return {
     async list(input: PageInput) {
       const { page, perPage, offset } = readPageB(input)
       const rows = await queries.listSites(database, perPage, offset)
-      return { sites: rows.map(showSite), totalCount: await queries.countSites(database), page, perPage }
+      return { sites: rows.map(show), totalCount: await queries.countSites(database), page, perPage }
     },
 
     /** @throws AppError site_name_required, site_slug_required, invalid_site_slug, site_slug_taken, … */
@@ -51,7 +55,7 @@ export function createSiteService({ database, queue, notifications }: SiteServic
           detail,
           origin,
         })
-        return showSite(row)
+        return show(row)
       })
     },
 
@@ -59,7 +63,7 @@ export function createSiteService({ database, queue, notifications }: SiteServic
     async get(id: string): Promise<Site> {
       const row = await queries.findSite(database, requireSiteId(id))
       if (row === undefined) throw siteErrors.siteNotFound()
-      return showSite(row)
+      return show(row)
     },
 
     /** @throws AppError site_not_found, invalid_site_name */
@@ -72,7 +76,7 @@ export function createSiteService({ database, queue, notifications }: SiteServic
         if (row === undefined) throw siteErrors.siteNotFound()
         const detail = { name: row.name, spaMode: row.spa_mode }
         await recordAudit(transaction, { actor: 'admin', action: 'sites.update', target: id, detail, origin })
-        return showSite(row)
+        return show(row)
       })
       notifications.announce(siteTopic)
       return site

@@ -56,6 +56,7 @@ describe('sites › administration', () => {
       spaMode: false,
       createdAt: timestamp,
       updatedAt: timestamp,
+      url: app.url.replace('127.0.0.1', 'my-blog1.localhost'),
     }
     expect([created.status, created.json]).toEqual([201, site])
     const { id } = created.json
