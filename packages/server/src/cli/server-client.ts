@@ -20,10 +20,27 @@ export interface ServerClient {
 }
 
 export interface ServerRequest {
-  readonly body?: object | FormData
+  /** Sent as JSON. */
+  readonly body?: object
+  readonly form?: EncodedForm
   /** Whether it may be sent again after no answer has come. */
   readonly isRepeatable?: boolean
   readonly signal?: AbortSignal
+}
+
+/** A form in memory: a stream of it breaks the process when the server answers before its end. */
+export interface EncodedForm {
+  readonly contentType: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+/** As `multipart/form-data` (RFC 7578). */
+export async function encodeForm(form: FormData): Promise<EncodedForm> {
+  const encoded = new Response(form)
+  return {
+    contentType: encoded.headers.get('content-type') ?? '',
+    bytes: new Uint8Array(await encoded.arrayBuffer()),
+  }
 }
 
 /** An answer that is an error, in the words of the server. */
@@ -99,17 +116,19 @@ function readAddress(text: string): string {
 }
 
 function createClient(url: string, token: string | undefined, isOwnSession: boolean): ServerClient {
-  async function exchange(method: string, path: string, { body, signal }: ServerRequest): Promise<Outcome> {
-    const isForm = body instanceof FormData
+  async function exchange(method: string, path: string, request: ServerRequest): Promise<Outcome> {
+    const { body, form, signal } = request
+    const type = body === undefined ? form?.contentType : 'application/json'
+    const bytes = body === undefined ? form?.bytes : JSON.stringify(body)
     const timeout = AbortSignal.timeout(timeoutMs)
     try {
       const response = await fetch(`${url}${path}`, {
         method,
         headers: {
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+          ...(type === undefined ? {} : { 'content-type': type }),
         },
-        ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+        ...(bytes === undefined ? {} : { body: bytes }),
         redirect: 'error',
         signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
       })

@@ -1,8 +1,14 @@
-import { openAsBlob } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
-import { expectShape, type ServerClient, ServerRefused } from '../server-client.ts'
+import {
+  encodeForm,
+  expectShape,
+  type ServerClient,
+  ServerRefused,
+  type ServerRequest,
+} from '../server-client.ts'
 import { formatBytes } from '../table.ts'
 import type { Progress } from './progress.ts'
 import type { BuildFile } from './read-build.ts'
@@ -97,19 +103,19 @@ async function upload(
   file: BuildFile,
   signal: AbortSignal,
 ): Promise<void> {
-  const body = new FormData()
-  body.append('name', file.path)
-  body.append('file', await openFile(join(directory, file.path)), 'file')
+  const form = new FormData()
+  form.append('name', file.path)
+  form.append('file', new Blob([await readBytes(join(directory, file.path))]), 'file')
   try {
-    await send(server, 'POST', path, { body, signal })
+    await send(server, 'POST', path, { form: await encodeForm(form), signal })
   } catch (error) {
     throw error instanceof ServerRefused ? new OperatorError(`${file.path}: ${error.message}`) : error
   }
 }
 
-async function openFile(path: string): Promise<Blob> {
+async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return await openAsBlob(path)
+    return await readFile(path)
   } catch (error) {
     throw new OperatorError(`${path} can no longer be read: ${messageOf(error)}`, { cause: error })
   }
@@ -128,11 +134,6 @@ async function promote(server: ServerClient, path: string, signal: AbortSignal):
 }
 
 /** Each request of a deploy may be sent twice. */
-function send(
-  server: ServerClient,
-  method: string,
-  path: string,
-  request: { readonly body?: object; readonly signal: AbortSignal },
-): Promise<unknown> {
+function send(server: ServerClient, method: string, path: string, request: ServerRequest): Promise<unknown> {
   return server.send(method, path, { ...request, isRepeatable: true })
 }

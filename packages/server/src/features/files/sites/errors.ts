@@ -64,6 +64,11 @@ export const siteErrorTable = {
     message: (problem: string) => problem,
     help: 'Each file of a manifest has a path, the SHA-256 of its content in hexadecimal, and its size.',
   },
+  invalidSiteRules: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'The deploy cannot become live with this line in its `_redirects` or `_headers`; `data.faults` has all of them.',
+  },
   siteNotFound: { status: 404, message: 'site not found', help: '`GET /api/admin/sites` lists the sites.' },
   deployNotFound: {
     status: 404,

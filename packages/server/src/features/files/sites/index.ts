@@ -10,7 +10,7 @@ import { createFileService } from './administration/files.ts'
 import { createSiteService } from './administration/sites.ts'
 import { defineCleanup } from './cleanup.ts'
 import { siteRoutes } from './routes.ts'
-import { BlobCache } from './serving/blob-cache.ts'
+import { createBlobCache } from './serving/blob-cache.ts'
 import { slugOfHost } from './serving/host.ts'
 import { LiveSites } from './serving/live-sites.ts'
 import { servingRoutes, siteRewriter } from './serving/routes.ts'
@@ -35,7 +35,7 @@ export function sites(deps: SitesDeps) {
   const ownHost = server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname
   const addressOf = createSiteAddress(deps.publicBaseUrl, baseDomain)
   const slugOf = (host: string | undefined) => slugOfHost(host, baseDomain, ownHost)
-  const served = { sites: new LiveSites(database, notifications), blobs: new BlobCache(database) }
+  const served = { sites: new LiveSites(database, notifications), blobs: createBlobCache(database) }
   defineCleanup(database, queue, config.kept_deploys)
   const feature: Feature = {
     name: 'sites',

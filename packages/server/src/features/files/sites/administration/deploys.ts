@@ -4,6 +4,8 @@ import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { siteErrors } from '../errors.ts'
+import { readRuleFiles } from '../rules/rule-queries.ts'
+import { parseRules, type RuleFile } from '../rules/site-rules.ts'
 import { siteTopic } from '../topic.ts'
 import * as queries from './deploy-queries.ts'
 import { type PageInput, readPageB } from './page.ts'
@@ -75,7 +77,7 @@ export function createDeployService({ database, notifications }: DeployServiceDe
       return showDeploy(row)
     },
 
-    /** @throws AppError deploy_not_found, deploy_empty, invalid_deploy_transition */
+    /** @throws AppError deploy_not_found, deploy_empty, invalid_deploy_transition, invalid_site_rules */
     async promote(siteId: string, id: string, origin: RequestOrigin): Promise<Deploy> {
       requireSiteId(siteId)
       requireDeployId(id)
@@ -85,7 +87,10 @@ export function createDeployService({ database, notifications }: DeployServiceDe
         if (deploy?.status === 'live') throw siteErrors.invalidDeployTransition('promote', 'live')
         await queries.supersedeLive(transaction, siteId)
         const row = await queries.promoteDeploy(transaction, siteId, id)
-        return row ?? (await refuse(transaction, 'promote', siteId, id))
+        if (row === undefined) return await refuse(transaction, 'promote', siteId, id)
+        // It takes no more files: what its rule files say stays.
+        requireRules(await readRuleFiles(transaction, id))
+        return row
       })
     },
 
@@ -115,6 +120,20 @@ export function createDeployService({ database, notifications }: DeployServiceDe
       })
     },
   }
+}
+
+/** Faults that an answer names. */
+const shownFaults = 50
+
+/** @throws AppError invalid_site_rules */
+function requireRules(files: readonly RuleFile[]): void {
+  const { faults } = parseRules(files)
+  const [first] = faults
+  if (first === undefined) return
+  const others = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
+  throw siteErrors
+    .invalidSiteRules(`${first.file} line ${first.line}: ${first.problem}${others}`)
+    .with({ data: { faults: faults.slice(0, shownFaults) } })
 }
 
 /** @throws AppError invalid_deploy_id */

@@ -4,12 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   createTestApp,
   createTestDatabase,
+  envelope,
   type TestApp,
   type TestDatabase,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import type { Site } from '../administration/show.ts'
-import { ask, createSite, deployFiles } from './site-requests.ts'
+import { ask, createDeploy, createSite, deployFiles, upload } from './site-requests.ts'
 
 let database: TestDatabase
 let app: TestApp
@@ -264,4 +265,141 @@ test('sites › a promotion and a rollback are in force on both nodes, hashed as
   for (const node of [app, second]) {
     await waitFor('no site', async () => (await get('/', { host }, { node })).status === 404)
   }
+})
+
+describe('sites › rules', () => {
+  const host = 'rules.localhost'
+  const page = '<h1>app</h1>'
+
+  beforeAll(async () => {
+    const ruled = await createSite(app, { slug: 'rules' })
+    await deployFiles(app, ruled, {
+      'index.html': '<h1>home</h1>',
+      'app/index.html': page,
+      'lost.html': '<h1>lost here</h1>',
+      '404.html': '<h1>lost</h1>',
+      'real.txt': 'a file',
+      'data-3f2a9b1c.json': '{}',
+      'well-known': '{"a":1}',
+      _redirects: [
+        '/forced.txt /real.txt 302!',
+        '/real.txt /elsewhere',
+        '/old/* /new/:splat',
+        '/out/:what https://example.com/:what?from=site#top 308',
+        '/app/* /app/index.html 200',
+        '/data /data-3f2a9b1c.json 200',
+        '/gone/* /lost.html 404',
+        '/same/* /same/:splat',
+        '/missing/target /nothing.html 200',
+      ].join('\n'),
+      _headers: [
+        '/*',
+        '  X-Frame-Options: DENY',
+        '  Cache-Control: public, max-age=60',
+        '/well-known',
+        '  Content-Type: application/json',
+      ].join('\n'),
+    })
+    for (const node of [app, second])
+      await waitFor('the site', async () => (await get('/', { host }, { node })).status === 200)
+  })
+
+  test.each([
+    ['/forced.txt', 302, '/real.txt'],
+    ['/old/a%20b/c?x=1', 301, '/new/a%20b/c?x=1'],
+    ['/old', 301, '/new/'],
+    ['/out/a%2Bb?x=1', 308, 'https://example.com/a%2Bb?from=site#top'],
+    ['/app', 308, '/app/'],
+  ])('%s is redirected with %i to %s', async (path, status, location) => {
+    const answer = await get(path, { host })
+    expect([answer.status, answer.headers.location, answer.headers['cache-control']]).toEqual([
+      status,
+      location,
+      'no-cache',
+    ])
+  })
+
+  test('a rule without ! leaves files alone, and one that leads to itself is passed over', async () => {
+    expect((await get('/real.txt', { host })).body.toString()).toBe('a file')
+    expect((await get('/same/x', { host })).status).toBe(404)
+    expect((await get('/missing/target', { host })).status).toBe(404)
+  })
+
+  test('a rewrite answers navigations with its page, and a missing asset below it is missing', async () => {
+    for (const path of ['/app/orders/7', '/app/orders/']) {
+      const found = await get(path, { host, ...navigation })
+      expect([found.status, found.body.toString()]).toEqual([200, page])
+    }
+    const asset = await get('/app/main.js', { host, accept: '*/*' })
+    expect([asset.status, asset.headers['cache-control']]).toEqual([404, 'no-store'])
+    const data = await get('/data', { host, accept: '*/*' })
+    expect([data.status, data.body.toString()]).toEqual([200, '{}'])
+    expect(data.headers['cache-control']).toBe('public, max-age=60')
+    const gone = await get('/gone/for/good', { host, ...navigation })
+    expect([gone.status, gone.body.toString()]).toEqual([404, '<h1>lost here</h1>'])
+  })
+
+  test('headers are those of the path, a page that is missing is not kept', async () => {
+    const file = await get('/well-known', { host })
+    expect(file.headers).toMatchObject({
+      'x-frame-options': 'DENY',
+      'cache-control': 'public, max-age=60',
+      'content-type': 'application/json',
+      etag: expect.stringMatching(/^"/),
+    })
+    const known = await get('/well-known', { host, 'if-none-match': String(file.headers.etag) })
+    expect([known.status, known.headers['x-frame-options']]).toEqual([304, 'DENY'])
+    const missing = await get('/missing', { host, ...navigation })
+    expect([missing.status, missing.headers['x-frame-options'], missing.headers['cache-control']]).toEqual([
+      404,
+      'DENY',
+      'no-cache',
+    ])
+  })
+
+  test('the files of the rules are not served', async () => {
+    for (const path of ['/_redirects', '/_headers']) expect((await get(path, { host })).status).toBe(404)
+  })
+
+  test('a deploy with a line that is no rule is not promoted, and what is live stays', async () => {
+    const { id } = await createSite(app, { slug: 'faulty' })
+    const live = await deployFiles(app, { id }, { 'index.html': '1' })
+    const deploy = await createDeploy(app, { id })
+    await upload(app, deploy, '_redirects', '/a /b\n/a /b 999\n/c')
+    await upload(app, deploy, '_headers', '/*\n  Set-Cookie: a=b\n')
+    const refused = await ask(app, 'POST', `/${id}/deploys/${deploy.id}/promote`)
+    const problem = 'the status must be 200, 301, 302, 303, 307, 308 or 404, perhaps with a !'
+    expect([refused.status, envelope(refused)]).toEqual([
+      400,
+      {
+        code: 400,
+        message: `_redirects line 2: ${problem} (and 2 more)`,
+        error: 'invalid_site_rules',
+        data: {
+          faults: [
+            { file: '_redirects', line: 2, problem },
+            { file: '_redirects', line: 3, problem: 'expected a path, a target, and perhaps a status' },
+            { file: '_headers', line: 2, problem: 'the header Set-Cookie cannot be set' },
+          ],
+        },
+      },
+    ])
+    const { json } = await ask(app, 'GET', `/${id}/deploys/${deploy.id}`)
+    expect(json.status).toBe('uploading')
+    expect((await ask(app, 'GET', `/${id}`)).json.liveDeployId).toBe(live.id)
+    // Mended, it becomes live.
+    await upload(app, deploy, '_redirects', '/a /b')
+    await upload(app, deploy, '_headers', '/*\n  X-A: b\n')
+    expect((await ask(app, 'POST', `/${id}/deploys/${deploy.id}/promote`)).json.status).toBe('live')
+  })
+})
+
+test('sites › a request for a WebSocket on the host of a site does not reach the API', async () => {
+  const answer = await get('/api/realtime/ws', {
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+  })
+  expect([answer.status, answer.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
 })
