@@ -1,10 +1,17 @@
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import { cdn } from './cdn/index.ts'
-import { sites } from './sites/index.ts'
+import { type ResolveTxt, sites } from './sites/index.ts'
+
+export type { ResolveTxt } from './sites/index.ts'
+
+export interface FilesOptions {
+  readonly resolve?: Resolve | undefined
+  readonly resolveTxt?: ResolveTxt | undefined
+}
 
 /** Wires what serves files. */
-export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: Resolve | undefined }) {
+export function wireFiles(platform: Platform, { resolve, resolveTxt }: FilesOptions) {
   const { config, database, queue, notifications, clock, publicBaseUrl } = platform
   const { system } = database
   // The operator names the address, which may well be one of the same network.
@@ -20,6 +27,7 @@ export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: 
     queue,
     notifications,
     publicBaseUrl,
+    resolveTxt,
   })
   return {
     /** Leads requests for sites to them, before routing. */

@@ -37,6 +37,8 @@ const publicRoutes = new Set([
   'GET /health',
   // Files of sites, on their own hosts.
   'GET /_sites',
+  // Asked by a proxy before it obtains a certificate.
+  'GET /api/sites/tls-check',
   'GET /.well-known/oauth-authorization-server',
   'GET /.well-known/oauth-protected-resource',
   'GET /oauth/authorize',

@@ -12,6 +12,32 @@ export const siteErrorTable = {
     message: 'invalid domain id format',
     help: 'The id of a domain is a UUID.',
   },
+  hostnameRequired: { status: 400, message: 'hostname is required', help: 'Send `hostname`.' },
+  invalidHostname: {
+    status: 400,
+    message: 'hostname must be a domain name, such as shop.example.com',
+    help: 'A name with at least two labels, without a port, a path or a wildcard. Letters beyond ASCII are fine.',
+  },
+  ownHostname: {
+    status: 400,
+    message: 'hostname must not be that of this server or below the parent domain of sites',
+    help: 'Choose a domain of your own; addresses below `sites.base_domain` are those of slugs.',
+  },
+  invalidEnvironment: {
+    status: 400,
+    message: 'environment must have at most 63 letters, digits, hyphens and underscores',
+    help: 'It is a label of your choice, such as `production`.',
+  },
+  invalidRedirectMode: {
+    status: 400,
+    message: 'redirectMode must be permanent or temporary',
+    help: 'Leave it out to serve the site at both of its addresses.',
+  },
+  domainChoice: {
+    status: 400,
+    message: 'customDomainId and clearCustomDomain are mutually exclusive',
+    help: 'Send one of them.',
+  },
   siteNameRequired: { status: 400, message: 'site name is required', help: 'Send `name`.' },
   siteSlugRequired: { status: 400, message: 'site slug is required', help: 'Send `slug`.' },
   invalidSiteName: {
@@ -75,8 +101,22 @@ export const siteErrorTable = {
     message: 'deploy not found',
     help: '`GET /api/admin/sites/{siteId}/deploys` lists the deploys of a site.',
   },
-  domainNotFound: { status: 404, message: 'domain not found', help: 'No custom domain has this id.' },
+  domainNotFound: {
+    status: 404,
+    message: 'domain not found',
+    help: 'No custom domain has this id, or it was deleted; for `/api/sites/tls-check`: no site has this host.',
+  },
   siteSlugTaken: { status: 409, message: 'site slug already taken', help: 'Choose another slug.' },
+  hostnameTaken: {
+    status: 409,
+    message: 'hostname already registered',
+    help: 'Another custom domain has this name: `GET /api/admin/domains` lists them.',
+  },
+  domainAttached: {
+    status: 409,
+    message: 'custom domain is already attached to another site',
+    help: 'Change that site with `clearCustomDomain` first.',
+  },
   deployClosed: {
     status: 409,
     message: 'deploy is not accepting file uploads',
@@ -97,6 +137,11 @@ export const siteErrorTable = {
     status: 409,
     message: 'no superseded deploy to rollback to',
     help: 'No deploy that was live before the live one is left.',
+  },
+  hostnameInactive: {
+    status: 421,
+    message: 'hostname is no longer active',
+    help: 'The custom domain was deleted less than a month ago, or its owner has removed the record that verifies it.',
   },
   siteFileTooLarge: {
     status: 413,

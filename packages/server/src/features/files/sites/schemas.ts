@@ -22,6 +22,7 @@ const site = Type.Object({
   spaMode: Type.Boolean({
     description: 'Whether a navigation to a missing path is answered with index.html.',
   }),
+  customDomainId: Type.Optional(Type.String()),
   createdAt: timestamp,
   updatedAt: timestamp,
   liveDeployId: Type.Optional(Type.String()),

@@ -97,6 +97,7 @@ describe('GET /api/admin/schedules', () => {
       ['request_log_retention_daily', 'request_log_retention', '0 6 * * *', true],
       ['session_cleanup_hourly', 'stale_session_cleanup', '0 * * * *', true],
       ['site_cleanup_daily', 'site_cleanup', '0 3 * * *', true],
+      ['site_domain_reverify_daily', 'site_domain_reverify', '0 4 * * *', true],
       ['sms_retention_daily', 'sms_retention', '0 4 * * *', true],
       ['social_sign_in_cleanup', 'social_sign_in_cleanup', '*/10 * * * *', true],
       ['unfinished_auth_cleanup_hourly', 'unfinished_auth_cleanup', '30 * * * *', true],

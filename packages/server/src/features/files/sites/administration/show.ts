@@ -7,6 +7,7 @@ export interface Site {
   readonly name: string
   readonly slug: string
   readonly spaMode: boolean
+  readonly customDomainId?: string
   readonly createdAt: string
   readonly updatedAt: string
   readonly liveDeployId?: string
@@ -26,12 +27,13 @@ export interface Deploy {
 }
 
 export function showSite(row: SiteRow, addressOf: SiteAddress): Site {
-  const url = addressOf(row.slug)
+  const url = addressOf(row.slug, row.hostname)
   return {
     id: row.id,
     name: row.name,
     slug: row.slug,
     spaMode: row.spa_mode,
+    ...(row.custom_domain_id === null ? {} : { customDomainId: row.custom_domain_id }),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     ...(row.live_deploy_id === null ? {} : { liveDeployId: row.live_deploy_id }),

@@ -1,11 +1,12 @@
 import type { Notifications } from '../../../../database/notifications.ts'
-import type { SystemDatabase } from '../../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import type { JobQueue } from '../../../../job-queue.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import type { SiteAddress } from '../address.ts'
 import { cleanupJobName } from '../cleanup.ts'
+import { requireDomainId } from '../domains/domains.ts'
 import { siteErrors } from '../errors.ts'
 import { siteTopic } from '../topic.ts'
 import { type PageInput, readPageB } from './page.ts'
@@ -43,11 +44,14 @@ export function createSiteService({ database, queue, notifications, addressOf }:
     async create(input: SiteInput, origin: RequestOrigin): Promise<Site> {
       const name = readName(input.name ?? '')
       const slug = readSlug(input.slug)
-      requireNoDomain(input.customDomainId)
+      const { customDomainId } = input
+      if (customDomainId !== undefined) requireDomainId(customDomainId)
       return await database.transaction(async (transaction) => {
-        const row = await queries.insertSite(transaction, name, slug, input.spaMode ?? false)
+        if (customDomainId !== undefined) await requireFreeDomain(transaction, customDomainId)
+        const spaMode = input.spaMode ?? false
+        const row = await queries.insertSite(transaction, { name, slug, spaMode, customDomainId })
         if (row === undefined) throw siteErrors.siteSlugTaken()
-        const detail = { name, slug, spaMode: row.spa_mode }
+        const detail = { name, slug, spaMode, customDomainId }
         await recordAudit(transaction, {
           actor: 'admin',
           action: 'sites.create',
@@ -66,15 +70,20 @@ export function createSiteService({ database, queue, notifications, addressOf }:
       return show(row)
     },
 
-    /** @throws AppError site_not_found, invalid_site_name */
+    /** @throws AppError site_not_found, invalid_site_name, domain_not_found, domain_attached */
     async update(id: string, input: SiteInput, origin: RequestOrigin): Promise<Site> {
       requireSiteId(id)
       const name = input.name === undefined ? undefined : readName(input.name)
-      requireNoDomain(input.customDomainId)
+      const customDomainId = readDomainChange(input)
       const site = await database.transaction(async (transaction) => {
-        const row = await queries.updateSite(transaction, id, name, input.spaMode)
+        if (typeof customDomainId === 'string') await requireFreeDomain(transaction, customDomainId, id)
+        const row = await queries.updateSite(transaction, id, {
+          name,
+          spaMode: input.spaMode,
+          customDomainId,
+        })
         if (row === undefined) throw siteErrors.siteNotFound()
-        const detail = { name: row.name, spaMode: row.spa_mode }
+        const detail = { name: row.name, spaMode: row.spa_mode, customDomainId: row.custom_domain_id ?? undefined }
         await recordAudit(transaction, { actor: 'admin', action: 'sites.update', target: id, detail, origin })
         return show(row)
       })
@@ -118,8 +127,16 @@ function readSlug(text = ''): string {
   return slug
 }
 
-/** There are no custom domains to attach. */
-function requireNoDomain(id: string | undefined): void {
-  if (id === undefined) return
-  throw isUuid(id) ? siteErrors.domainNotFound() : siteErrors.invalidDomainId()
+/** Null: the site is to have none; undefined: as it is. */
+function readDomainChange({ customDomainId, clearCustomDomain }: SiteInput): string | null | undefined {
+  if (customDomainId !== undefined && clearCustomDomain === true) throw siteErrors.domainChoice()
+  if (clearCustomDomain === true) return null
+  return customDomainId === undefined ? undefined : requireDomainId(customDomainId)
+}
+
+/** @throws AppError domain_not_found, domain_attached */
+async function requireFreeDomain(transaction: Queryable, id: string, siteId?: string): Promise<void> {
+  const domain = await queries.lockDomain(transaction, id)
+  if (domain === undefined) throw siteErrors.domainNotFound()
+  if (domain.site_id !== null && domain.site_id !== siteId?.toLowerCase()) throw siteErrors.domainAttached()
 }

@@ -5,7 +5,15 @@ import { readRuleFiles } from '../rules/rule-queries.ts'
 import { parseRules, ruleFiles, type SiteRules } from '../rules/site-rules.ts'
 import { siteTopic } from '../topic.ts'
 import type { SiteFiles, StoredFile } from './find-file.ts'
-import { findEarlierFile, type LiveSite, listFiles, listLiveSites, siteVersion } from './serving-queries.ts'
+import {
+  findEarlierFile,
+  type LiveSite,
+  listFiles,
+  listLiveSites,
+  listServedDomains,
+  type ServedDomain,
+  siteVersion,
+} from './serving-queries.ts'
 
 /** Files of live deploys whose paths a node keeps in memory, some 300 bytes each. */
 const fileLimit = 400_000
@@ -21,6 +29,8 @@ export class LiveSites {
   readonly #database: Queryable
   readonly #deploys: ReadCache<string, LiveDeploy>
   #sites: ReadonlyMap<string, LiveSite> = new Map()
+  #domains: ReadonlyMap<string, ServedDomain> = new Map()
+  #domainsOfSites: ReadonlyMap<string, ServedDomain> = new Map()
 
   constructor(database: Queryable, notifications: Pick<Notifications, 'watch'>) {
     this.#database = database
@@ -34,9 +44,30 @@ export class LiveSites {
       version: siteVersion,
       onChange: async () => {
         const sites = await listLiveSites(database)
+        const domains = await listServedDomains(database)
         this.#sites = new Map(sites.map((site) => [site.slug, site]))
+        this.#domains = new Map(domains.map((domain) => [domain.hostname, domain]))
+        const active = [...this.#domains.values()].filter(({ isActive }) => isActive)
+        this.#domainsOfSites = new Map(
+          active.flatMap((domain) => (domain.slug === null ? [] : [[domain.slug, domain] as const])),
+        )
       },
     })
+  }
+
+  /** Whether something is live. */
+  has(slug: string): boolean {
+    return this.#sites.has(slug)
+  }
+
+  /** Undefined for a name that is not a custom domain, or was never verified. */
+  findDomain(hostname: string): ServedDomain | undefined {
+    return this.#domains.get(hostname)
+  }
+
+  /** The one that is verified, of a site. */
+  domainOf(slug: string): ServedDomain | undefined {
+    return this.#domainsOfSites.get(slug)
   }
 
   /** Undefined when nothing is live. */

@@ -12,10 +12,10 @@ export interface ServeDeps {
   readonly blobs: BlobCache
 }
 
-/** Answers a request for a site as a static host does. */
+/** Answers a request for a site, if there is one, as a static host does. */
 export async function serveSite(
   { sites, blobs }: ServeDeps,
-  slug: string,
+  slug: string | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -23,7 +23,7 @@ export async function serveSite(
   for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy'])
     reply.removeHeader(name)
   const path = readRequestPath(request.originalUrl)
-  const site = path === undefined ? undefined : await sites.find(slug)
+  const site = path === undefined || slug === undefined ? undefined : await sites.find(slug)
   if (path === undefined || site === undefined) return sendMissing(reply)
   const answer = await findFile(site, { path, isNavigation: isNavigation(request) })
   if (answer.kind === 'missing') return sendMissing(reply)

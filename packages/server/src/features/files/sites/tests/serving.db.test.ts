@@ -1,4 +1,3 @@
-import { request as httpRequest } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -10,7 +9,15 @@ import {
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import type { Site } from '../administration/show.ts'
-import { ask, createDeploy, createSite, deployFiles, upload } from './site-requests.ts'
+import {
+  ask,
+  createDeploy,
+  createSite,
+  deployFiles,
+  getRaw,
+  type SiteResponse,
+  upload,
+} from './site-requests.ts'
 
 let database: TestDatabase
 let app: TestApp
@@ -30,38 +37,12 @@ const files = {
   'api/schema': 'a file of the site',
 }
 
-interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: Buffer
-}
-
-/** Exactly this target and host: `fetch` would tidy both. */
 function get(
   path: string,
   headers: Readonly<Record<string, string>> = {},
   { method = 'GET', node = app }: { method?: string; node?: TestApp } = {},
-): Promise<Answer> {
-  const { port } = new URL(node.url)
-  return new Promise((resolve, reject) => {
-    const outgoing = httpRequest(
-      { host: '127.0.0.1', port, path, method, headers: { host: `${site.slug}.localhost`, ...headers } },
-      (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks),
-          }),
-        )
-        response.on('error', reject)
-      },
-    )
-    outgoing.on('error', reject)
-    outgoing.end()
-  })
+): Promise<SiteResponse> {
+  return getRaw(node, path, { host: `${site.slug}.localhost`, ...headers }, method)
 }
 
 const navigation = { 'sec-fetch-mode': 'navigate', accept: 'text/html' }
