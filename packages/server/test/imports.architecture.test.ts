@@ -48,7 +48,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'vector-indexes': ['audit', 'collections'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
-  sites: ['audit', 'throttle'],
+  sites: ['audit', 'cdn', 'throttle'],
   'social-login': ['accounts', 'audit'],
   usage: ['audit'],
 }

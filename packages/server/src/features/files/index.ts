@@ -20,6 +20,7 @@ export function wireFiles(platform: Platform, { resolve, resolveTxt }: FilesOpti
     ...(resolve === undefined ? {} : { resolve }),
   })
   const { server } = config
+  const network = cdn({ config: config.storage.cdn, database: system, queue, outbound, clock })
   const hosting = sites({
     config: config.sites,
     server,
@@ -28,13 +29,11 @@ export function wireFiles(platform: Platform, { resolve, resolveTxt }: FilesOpti
     notifications,
     publicBaseUrl,
     resolveTxt,
+    purge: network.purge,
   })
   return {
     /** Leads requests for sites to them, before routing. */
     rewriteUrl: hosting.rewriteUrl,
-    features: [
-      cdn({ config: config.storage.cdn, database: system, queue, outbound, clock }),
-      hosting.feature,
-    ],
+    features: [network.feature, hosting.feature],
   }
 }

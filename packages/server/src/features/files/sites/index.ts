@@ -5,9 +5,11 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
 import { createSiteAddress } from './address.ts'
 import { createDeployService } from './administration/deploys.ts'
 import { createFileService } from './administration/files.ts'
+import { createSitePurge } from './administration/site-purge.ts'
 import { createSiteService } from './administration/sites.ts'
 import { defineCleanup } from './cleanup.ts'
 import { createDomainService } from './domains/domains.ts'
@@ -33,6 +35,8 @@ export interface SitesDeps {
   readonly publicBaseUrl: () => string
   /** Of the system unless given. */
   readonly resolveTxt?: ResolveTxt | undefined
+  /** Undefined without a content delivery network. */
+  readonly purge: PurgeChanged | undefined
 }
 
 /** Static sites: their deploys, which of them is live, and serving those. */
@@ -42,6 +46,7 @@ export function sites(deps: SitesDeps) {
   const baseDomain = config.base_domain || (isReachedAtLoopback(server) ? 'localhost' : '')
   const ownHost = server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname
   const addressOf = createSiteAddress(deps.publicBaseUrl, baseDomain)
+  const purgeSite = deps.purge === undefined ? undefined : createSitePurge(deps.purge, addressOf)
   const live = new LiveSites(database, notifications)
   const hosts = createSiteHosts(live, baseDomain, ownHost)
   const served = { sites: live, blobs: createBlobCache(database) }
@@ -57,7 +62,8 @@ export function sites(deps: SitesDeps) {
   const feature: Feature = {
     name: 'sites',
     routes(app) {
-      siteRoutes(app, createSiteService({ ...deps, addressOf }), createDeployService(deps))
+      const parts = { ...deps, addressOf, purgeSite }
+      siteRoutes(app, createSiteService(parts), createDeployService(parts))
       uploadRoutes(app, createFileService({ database, maxFileSize }), maxFileSize)
       domainRoutes(app, domains)
       tlsCheckRoute(app, hosts.hasSite)

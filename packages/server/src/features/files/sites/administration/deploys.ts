@@ -1,6 +1,7 @@
 import type { Notifications } from '../../../../database/notifications.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { JobQueue } from '../../../../job-queue.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { siteErrors } from '../errors.ts'
@@ -10,17 +11,21 @@ import { siteTopic } from '../topic.ts'
 import * as queries from './deploy-queries.ts'
 import { type PageInput, readPageB } from './page.ts'
 import { type Deploy, showDeploy } from './show.ts'
+import type { PurgeSite } from './site-purge.ts'
 import { findSite, lockSite } from './site-queries.ts'
 import { requireSiteId } from './sites.ts'
 
 export interface DeployServiceDeps {
   readonly database: SystemDatabase
   readonly notifications: Pick<Notifications, 'announce'>
+  readonly queue: Pick<JobQueue, 'wake'>
+  /** Undefined without a content delivery network. */
+  readonly purgeSite: PurgeSite | undefined
 }
 
 export type DeployService = ReturnType<typeof createDeployService>
 
-export function createDeployService({ database, notifications }: DeployServiceDeps) {
+export function createDeployService({ database, notifications, queue, purgeSite }: DeployServiceDeps) {
   /** Changes of the live deploy, one after the other, with their entry in the audit. */
   async function change(
     siteId: string,
@@ -30,12 +35,15 @@ export function createDeployService({ database, notifications }: DeployServiceDe
   ): Promise<Deploy> {
     const deploy = await database.transaction(async (transaction) => {
       if (!(await lockSite(transaction, siteId))) throw siteErrors.siteNotFound()
+      const site = purgeSite === undefined ? undefined : await findSite(transaction, siteId)
       const row = await work(transaction)
+      if (site !== undefined) await purgeSite?.(transaction, site, site.live_deploy_id, row.id)
       const detail = { deploy: row.id }
       await recordAudit(transaction, { actor: 'admin', action, target: siteId, detail, origin })
       return showDeploy(row)
     })
     notifications.announce(siteTopic)
+    if (purgeSite !== undefined) queue.wake()
     return deploy
   }
 

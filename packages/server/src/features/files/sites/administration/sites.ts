@@ -11,6 +11,7 @@ import { siteErrors } from '../errors.ts'
 import { siteTopic } from '../topic.ts'
 import { type PageInput, readPageB } from './page.ts'
 import { type Site, showSite } from './show.ts'
+import type { PurgeSite } from './site-purge.ts'
 import * as queries from './site-queries.ts'
 
 export interface SiteInput {
@@ -26,11 +27,13 @@ export interface SiteServiceDeps {
   readonly queue: JobQueue
   readonly notifications: Pick<Notifications, 'announce'>
   readonly addressOf: SiteAddress
+  /** Undefined without a content delivery network. */
+  readonly purgeSite: PurgeSite | undefined
 }
 
 export type SiteService = ReturnType<typeof createSiteService>
 
-export function createSiteService({ database, queue, notifications, addressOf }: SiteServiceDeps) {
+export function createSiteService({ database, queue, notifications, addressOf, purgeSite }: SiteServiceDeps) {
   const show = (row: queries.SiteRow) => showSite(row, addressOf)
 
   return {
@@ -83,7 +86,11 @@ export function createSiteService({ database, queue, notifications, addressOf }:
           customDomainId,
         })
         if (row === undefined) throw siteErrors.siteNotFound()
-        const detail = { name: row.name, spaMode: row.spa_mode, customDomainId: row.custom_domain_id ?? undefined }
+        const detail = {
+          name: row.name,
+          spaMode: row.spa_mode,
+          customDomainId: row.custom_domain_id ?? undefined,
+        }
         await recordAudit(transaction, { actor: 'admin', action: 'sites.update', target: id, detail, origin })
         return show(row)
       })
@@ -95,6 +102,10 @@ export function createSiteService({ database, queue, notifications, addressOf }:
     async delete(id: string, origin: RequestOrigin): Promise<void> {
       requireSiteId(id)
       await database.transaction(async (transaction) => {
+        if (purgeSite !== undefined && (await queries.lockSite(transaction, id))) {
+          const site = await queries.findSite(transaction, id)
+          if (site !== undefined) await purgeSite(transaction, site, site.live_deploy_id, null)
+        }
         const row = await queries.deleteSite(transaction, id)
         if (row === undefined) throw siteErrors.siteNotFound()
         await queue.enqueue(cleanupJobName, {}, transaction)

@@ -304,7 +304,8 @@ describe('site domains › sites', () => {
       status: 'active',
       siteId: site.id,
     })
-    await untilStatus(host, 200)
+    // The API's has one.
+    await untilStatus(host, 404, '/health')
     for (const node of [app, second]) {
       expect((await getRaw(node, '/', { host: host.toUpperCase() })).body.toString()).toBe('at its domain')
       expect((await getRaw(node, '/health', { host })).status).toBe(404)

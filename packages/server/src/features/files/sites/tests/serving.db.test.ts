@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { json, type SmsStandIn, startSmsStandIn } from '../../../../../test/sms-stand-in.ts'
 import {
   createTestApp,
   createTestDatabase,
@@ -16,6 +17,7 @@ import {
   deployFiles,
   getRaw,
   type SiteResponse,
+  sha256,
   upload,
 } from './site-requests.ts'
 
@@ -383,4 +385,106 @@ test('sites › a request for a WebSocket on the host of a site does not reach t
     'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
   })
   expect([answer.status, answer.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+})
+
+describe('sites › CDN purge', () => {
+  let standIn: SmsStandIn
+  let node: TestApp
+  const taken = new Set<string>()
+
+  beforeAll(async () => {
+    standIn = await startSmsStandIn()
+    standIn.answerWith(json(200, {}))
+    node = await createTestApp({
+      config: {
+        'storage.cdn.provider': 'webhook',
+        'storage.cdn.webhook.endpoint': `${standIn.url}/purge`,
+        'storage.cdn.webhook.signing_secret': 'a secret for tests',
+      },
+    })
+  })
+  afterAll(async () => {
+    await node[Symbol.asyncDispose]()
+    await standIn[Symbol.asyncDispose]()
+  })
+
+  /** What the jobs of the last change purge, without the origin of the site. */
+  async function takeQueued({ url = '' }: Site): Promise<string[]> {
+    const rows = await node.sql<{ id: string; payload: { urls?: string[]; operation: string } }>(
+      `select id, payload from basalt.jobs where type = 'cdn_purge' and id <> all($1) order by created_at`,
+      [[...taken]],
+    )
+    return rows.map(({ id, payload: { urls, operation } }) => {
+      taken.add(id)
+      return urls?.map((each) => each.replace(url, '')).join(' ') ?? operation
+    })
+  }
+
+  test('a promotion, a rollback and a deletion purge the addresses of what they change', async () => {
+    const own = await createSite(node)
+    const first = await deployFiles(node, own, {
+      'index.html': '1',
+      'docs/index.html': '1',
+      'same.txt': 'same',
+      'a-3f2a9b1c.js': 'first()',
+    })
+    expect(await takeQueued(own)).toEqual([])
+    await deployFiles(node, own, { 'index.html': '2', 'same.txt': 'same', 'new file.html': 'n' })
+    expect(await takeQueued(own)).toEqual([
+      '/docs/index.html /docs/ /docs /index.html / /new%20file.html /new%20file',
+    ])
+    await ask(node, 'POST', `/${own.id}/deploys/rollback`)
+    expect(await takeQueued(own)).toEqual([
+      '/docs/index.html /docs/ /docs /index.html / /new%20file.html /new%20file',
+    ])
+    await deployFiles(node, own, { 'index.html': '1', 'docs/index.html': '1', _headers: '/*\n X-A: b' })
+    expect(await takeQueued(own)).toEqual([
+      '/a-3f2a9b1c.js /docs/index.html /docs/ /docs /index.html / /same.txt',
+    ])
+    await ask(node, 'POST', `/${own.id}/deploys/${first.id}/promote`)
+    await takeQueued(own)
+    await ask(node, 'DELETE', `/${own.id}`)
+    expect(await takeQueued(own)).toEqual([
+      '/a-3f2a9b1c.js /docs/index.html /docs/ /docs /index.html / /same.txt',
+    ])
+    // A change that is refused purges nothing.
+    const other = await createSite(node)
+    await deployFiles(node, other, { 'index.html': '1' })
+    const faulty = await deployFiles(node, other, { _redirects: '/a' })
+    expect(faulty).toMatchObject({ error: 'invalid_site_rules' })
+    expect(await takeQueued(other)).toEqual([])
+  })
+
+  test('a change of thousands of addresses purges everything', async () => {
+    const own = await createSite(node)
+    await deployFiles(node, own, { 'index.html': 'many' })
+    const deploy = await createDeploy(node, own)
+    const files = Array.from({ length: 3001 }, (_, index) => ({
+      path: `${index}.txt`,
+      sha256: sha256('many'),
+      size: 4,
+    }))
+    await ask(node, 'POST', `/${own.id}/deploys/${deploy.id}/manifest`, { files })
+    await ask(node, 'POST', `/${own.id}/deploys/${deploy.id}/promote`)
+    expect(await takeQueued(own)).toEqual(['purge_all'])
+  })
+
+  test('the network is asked when every node serves the change', async () => {
+    const own = await createSite(node)
+    await deployFiles(node, own, { 'index.html': 'x' })
+    await deployFiles(node, own, { 'index.html': 'y' })
+    const sent = await waitFor('the purge', () =>
+      standIn.requests.find(({ body }) => body.includes(own.slug)),
+    )
+    expect(JSON.parse(sent.body)).toEqual({
+      operation: 'purge_urls',
+      public_urls: [`${own.url}/index.html`, `${own.url}/`],
+    })
+    const [job] = await node.sql(
+      `select run_at >= created_at + interval '1 second' as is_later from basalt.jobs
+       where type = 'cdn_purge' and payload::text like $1`,
+      [`%${own.slug}%`],
+    )
+    expect(job).toEqual({ is_later: true })
+  })
 })
