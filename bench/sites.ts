@@ -36,7 +36,12 @@ try {
   await delay(1500)
   const sides = [
     { name: 'sites', url: new URL(server.url), host: 'bench.localhost', rates: [] as number[] },
-    { name: '@fastify/static', url: new URL(String(address).trim()), host: 'localhost', rates: [] as number[] },
+    {
+      name: '@fastify/static',
+      url: new URL(String(address).trim()),
+      host: 'localhost',
+      rates: [] as number[],
+    },
   ] as const
   for (let round = 0; round < rounds; round += 1) {
     for (const { url, host, rates } of sides) rates.push(await measure(url, host))

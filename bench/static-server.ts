@@ -1,5 +1,5 @@
-import createFastify from 'fastify'
 import fastifyStatic from '@fastify/static'
+import createFastify from 'fastify'
 
 /**
  * What sites are compared to: a directory served by @fastify/static. Prints its address.

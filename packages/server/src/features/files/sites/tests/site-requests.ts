@@ -72,7 +72,7 @@ export interface SiteResponse {
 
 /** Exactly this target and host: `fetch` would tidy both. */
 export function getRaw(
-  { url }: TestApp,
+  { url }: Pick<TestApp, 'url'>,
   path: string,
   headers: Readonly<Record<string, string>>,
   method = 'GET',
