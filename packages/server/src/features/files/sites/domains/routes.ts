@@ -45,7 +45,7 @@ export function tlsCheckRoute(app: HttpServer, hasSite: (host: string) => boolea
     { config: { guard: 'public', operation: 'sites.checkTls' }, schema: schemas.tlsCheckSchema },
     async ({ query: { domain } }, reply) => {
       if (!hasSite(domain)) throw siteErrors.domainNotFound()
-      return reply.send({ domain })
+      return reply.header('cache-control', 'no-store').send({ domain })
     },
   )
 }

@@ -314,6 +314,7 @@ describe('site domains › sites', () => {
     expect((await ask(app, 'GET', `/${site.id}`)).json.url).toBe(`http://${host}:${new URL(app.url).port}`)
     const allowed = await tlsCheck(host)
     expect([allowed.status, allowed.json]).toEqual([200, { domain: host }])
+    expect(allowed.headers.get('cache-control')).toBe('no-store')
     await call('DELETE', `/${domain.id}`)
     await untilStatus(host, 421)
     for (const path of ['/', '/api/admin/status']) {
