@@ -12,7 +12,7 @@ import type { Terminal } from './context.ts'
 /** Who did it, in the audit. */
 export const commandActor = 'command line'
 
-/** @returns an admin token, which whatever reaches the database may have, valid for 12 hours */
+/** @returns an admin token; to reach the database is all it takes, valid for 12 hours */
 export async function createAdminSession(terminal: Terminal, config: Config): Promise<string> {
   return (await withAdmin(terminal, config, (service) => service.createSession(commandActor))).token
 }

@@ -9,6 +9,7 @@ import { type RetryPolicy, secondsBeforeRetry } from '../lib/retry-policy.ts'
 import { createAdminSession } from './admin-session.ts'
 import type { Terminal } from './context.ts'
 import { findServers } from './server-note.ts'
+import { showControls } from './table.ts'
 
 /** What a command asks a server for; the same API that other administrators use. */
 export interface ServerClient {
@@ -134,8 +135,9 @@ function createClient(url: string, token: string | undefined, isOwnSession: bool
       })
       const text = await response.text()
       if (response.ok) return { answer: text === '' ? undefined : JSON.parse(text) }
+      const message = messageIn(text) ?? `${url} answers ${response.status}`
       return {
-        failure: new ServerRefused(response.status, messageIn(text) ?? `${url} answers ${response.status}`),
+        failure: new ServerRefused(response.status, showControls(message)),
         isPassing: passing.includes(response.status),
         retryAfterSeconds: Number(response.headers.get('retry-after') ?? 0) || 0,
       }

@@ -17,7 +17,7 @@ export class ReadCache<Key, Value> {
     this.#options = options
   }
 
-  /** Those who ask at the same time share one read. */
+  /** Requests for the same key at the same time are one read. */
   async get(key: Key): Promise<Value | undefined> {
     const known = this.#values.get(key)
     if (known !== undefined) {

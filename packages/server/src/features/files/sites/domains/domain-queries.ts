@@ -129,7 +129,7 @@ export async function listVerified(
     order by d.id limit ${limit}::int`)
 }
 
-/** After a month nobody has the old address in mind, and another owner may. */
+/** After a month few visitors still have the old address. */
 export async function deleteOldTombstones(database: Queryable): Promise<void> {
   await database.count(sql`
     delete from basalt.site_domains where status = 'tombstoned' and updated_at < now() - interval '30 days'`)

@@ -25,7 +25,7 @@ export type VerificationOutcome =
   | { readonly kind: 'found' }
   /** The name servers say that it is not there. */
   | { readonly kind: 'absent'; readonly reason: string }
-  /** Nobody knows: this changes no state. */
+  /** The name servers gave no answer: this changes no state. */
   | { readonly kind: 'unavailable'; readonly reason: string }
 
 export async function verify(

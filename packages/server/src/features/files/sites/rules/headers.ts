@@ -23,7 +23,7 @@ const refused = new Set([
   ...['location', 'set-cookie', 'set-cookie2', 'x-request-id', 'www-authenticate', 'basic-auth'],
 ])
 
-/** Reads the format that static hosts share: a path on a line of its own, and indented lines `Name: value` below it. */
+/** Reads the format that static hosts have in common: a path on a line of its own, and indented lines `Name: value` below it. */
 export function parseHeaders(text: string): { rules: HeaderRule[]; faults: RuleFault[] } {
   const rules: HeaderRule[] = []
   const faults: RuleFault[] = []

@@ -19,7 +19,7 @@ export interface RedirectRule {
 
 const maxRules = 1000
 
-/** Reads the format that static hosts share: `from to [status][!]`, a rule a line, the first that fits counts. */
+/** Reads the format that static hosts have in common: `from to [status][!]`, a rule a line, the first that fits counts. */
 export function parseRedirects(text: string): { rules: RedirectRule[]; faults: RuleFault[] } {
   const rules: RedirectRule[] = []
   const faults: RuleFault[] = []

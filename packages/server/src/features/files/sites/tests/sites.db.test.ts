@@ -342,7 +342,7 @@ describe('sites › large deploys', () => {
     expect(json).toMatchObject({ fileCount: 3, totalBytes: 6 })
   })
 
-  test('a file that cannot be stored fails the deploy, a database that is busy does not', async () => {
+  test('a file that cannot be stored fails the deploy, a database that is full does not', async () => {
     const deploy = await createDeploy(app, await createSite(app))
     const path = `/${deploy.siteId}/deploys/${deploy.id}`
     const refuseBlobs = (code: string) =>
