@@ -19,6 +19,8 @@ create table basalt.site_domains (
 );
 -- What was deleted may be registered again.
 create unique index site_domains_hostname on basalt.site_domains (hostname) where status <> 'tombstoned';
+create index site_domains_verified on basalt.site_domains (id) where status = 'verified';
+create index site_domains_tombstoned on basalt.site_domains (updated_at) where status = 'tombstoned';
 create index site_domains_newest on basalt.site_domains (created_at desc, id desc);
 
 create table basalt.sites (
@@ -113,7 +115,11 @@ revoke all on function basalt.change_site_version() from public;
 
 create constraint trigger sites_version after insert or update or delete on basalt.sites
   deferrable initially deferred for each row execute function basalt.change_site_version();
-create constraint trigger site_domains_version after insert or update or delete on basalt.site_domains
+-- Daily checks change what is not served.
+create constraint trigger site_domains_version after update on basalt.site_domains
+  deferrable initially deferred for each row when (old.status is distinct from new.status)
+  execute function basalt.change_site_version();
+create constraint trigger site_domains_deleted after delete on basalt.site_domains
   deferrable initially deferred for each row execute function basalt.change_site_version();
 create constraint trigger site_deploys_version after update of status on basalt.site_deploys
   deferrable initially deferred for each row execute function basalt.change_site_version();

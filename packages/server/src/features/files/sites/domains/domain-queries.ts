@@ -120,12 +120,12 @@ export async function noteCheck(
 /** Those that the daily check is about, in the order of their ids. */
 export async function listVerified(
   database: Queryable,
-  after: string | undefined,
+  after: string,
   limit: number,
 ): Promise<DomainRow[]> {
   return await database.many<DomainRow>(sql`
     select ${columns} from basalt.site_domains d
-    where d.status = 'verified' and (${after ?? null}::uuid is null or d.id > ${after ?? null}::uuid)
+    where d.status = 'verified' and d.id > ${after}::uuid
     order by d.id limit ${limit}::int`)
 }
 

@@ -4,6 +4,7 @@ import { listVerified, noteCheck } from './domain-queries.ts'
 import { type ResolveTxt, verificationRecord, verify } from './verification.ts'
 
 const batchSize = 20
+const nilUuid = '00000000-0000-0000-0000-000000000000'
 
 /** Looks daily whether the records of verified domains are still there: a domain that changes hands loses them. */
 export function defineReverification(
@@ -13,11 +14,12 @@ export function defineReverification(
 ): void {
   queue.define(
     housekeeping('site_domain_reverify', async () => {
-      let after: string | undefined
+      let after = nilUuid
       for (;;) {
         const domains = await listVerified(database, after, batchSize)
-        after = domains.at(-1)?.id
-        if (after === undefined) return
+        const last = domains.at(-1)
+        if (last === undefined) return
+        after = last.id
         await Promise.all(
           domains.map(async ({ id, hostname, verification_token }) => {
             const outcome = await verify(resolveTxt, verificationRecord(hostname, verification_token))
