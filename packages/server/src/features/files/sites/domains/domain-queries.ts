@@ -118,11 +118,7 @@ export async function noteCheck(
 }
 
 /** Those that the daily check is about, in the order of their ids. */
-export async function listVerified(
-  database: Queryable,
-  after: string,
-  limit: number,
-): Promise<DomainRow[]> {
+export async function listVerified(database: Queryable, after: string, limit: number): Promise<DomainRow[]> {
   return await database.many<DomainRow>(sql`
     select ${columns} from basalt.site_domains d
     where d.status = 'verified' and d.id > ${after}::uuid
