@@ -2,7 +2,7 @@ import type { Feature } from '../../../feature.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Platform } from '../../../platform.ts'
-import type { Purger } from '../cdn/index.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
 import { openByteStore } from './bytes/open-store.ts'
 import { storageErrors } from './errors.ts'
@@ -25,7 +25,7 @@ export { storageErrorTable } from './errors.ts'
 export { createStorageMeasure } from './quotas/measure.ts'
 
 /** Files of users: rows in the database under the operator's policies, bytes on a disk. */
-export function storage(platform: Platform, purger: Purger): Feature {
+export function storage(platform: Platform, purge: PurgeChanged | undefined): Feature {
   const { config, database, queue, clock, log, publicBaseUrl } = platform
   const { system } = database
   const { default_quota_mb, max_file_size, upload_timeout, image_cache_mb, cdn, cdn_url } = config.storage
@@ -37,7 +37,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
     database: system,
     queue,
     store: isEnabled ? store : undefined,
-    purger,
+    purge,
     urlOf,
     now: () => clock.now(),
     imageCacheBytes: image_cache_mb * 1024 * 1024,
