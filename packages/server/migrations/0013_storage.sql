@@ -39,7 +39,9 @@ create table basalt.objects (
   app_id uuid not null,
   key text collate "C" not null unique references basalt.stored_bytes,
   -- The key names one version of the content, and so does this.
-  etag text not null generated always as (left(encode(sha256(decode(key, 'hex')), 'hex'), 32)) stored,
+  etag text not null generated always as (
+    lpad(to_hex(hashtextextended(key, 0)), 16, '0') || lpad(to_hex(hashtextextended(key, 1)), 16, '0')
+  ) stored,
   unique (bucket, name)
 );
 create index objects_user_id on basalt.objects (user_id);
