@@ -31,7 +31,7 @@ create table basalt.objects (
   name text collate "C" not null check (octet_length(name) between 1 and 1024),
   size bigint not null check (size >= 0),
   content_type text not null,
-  -- Who made it: a user, or nobody where an administrator did. Overwriting does not change it.
+  -- Who made it: a user; null where an administrator did. Overwriting does not change it.
   user_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
