@@ -173,5 +173,26 @@ revoke all on function basalt.delete_storage_of_users() from public;
 create trigger users_storage after delete on basalt.users
   referencing old table as ended for each statement execute function basalt.delete_storage_of_users();
 
+-- What was made of images, kept because it may be asked for again. It ends with the bytes it was made from.
+create table basalt.image_variants (
+  source_key text collate "C" not null references basalt.stored_bytes on delete cascade,
+  -- The transform, in one spelling.
+  parameters text collate "C" not null,
+  key text collate "C" not null unique references basalt.stored_bytes on delete cascade,
+  size bigint not null,
+  used_at timestamptz not null default now(),
+  primary key (source_key, parameters)
+);
+
+create function basalt.doom_image_variants() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update basalt.stored_bytes b set state = 'doomed' from ended e where b.key = e.key;
+  return null;
+end $$;
+revoke all on function basalt.doom_image_variants() from public;
+create trigger image_variants_doomed after delete on basalt.image_variants
+  referencing old table as ended for each statement execute function basalt.doom_image_variants();
+
 insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
 values ('storage_reaper', 'storage_reaper', '*/5 * * * *', date_trunc('hour', now()) + interval '1 hour');

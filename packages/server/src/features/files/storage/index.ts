@@ -6,6 +6,8 @@ import type { Purger } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
 import { openByteStore } from './bytes/open-store.ts'
 import { storageErrors } from './errors.ts'
+import { createImageService } from './images/images.ts'
+import { createTransformer } from './images/transformer.ts'
 import { createCopier } from './objects/copy.ts'
 import { createObjectService } from './objects/objects.ts'
 import { createUploader } from './objects/upload.ts'
@@ -27,9 +29,9 @@ export { createStorageMeasure } from './quotas/measure.ts'
 export function storage(platform: Platform, purger: Purger): Feature {
   const { config, database, queue, clock, log, publicBaseUrl } = platform
   const { system } = database
-  const { default_quota_mb, max_file_size, upload_timeout, cdn, cdn_url } = config.storage
+  const { default_quota_mb, max_file_size, upload_timeout, image_cache_mb, cdn, cdn_url } = config.storage
   const isEnabled = isStorageEnabled(config)
-  const store = openByteStore(config)
+  const store = openByteStore(config, clock)
   const urlOf = (bucket: string, name: string) =>
     `${(cdn_url || publicBaseUrl()).replace(/\/$/, '')}${objectPath(bucket, name)}`
   const reaper = createReaper({
@@ -39,6 +41,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
     purger,
     urlOf,
     now: () => clock.now(),
+    imageCacheBytes: image_cache_mb * 1024 * 1024,
     onFailure: (error) =>
       log.warn({ reason: messageOf(error) }, 'failed to add a job of storage; the schedule will add one'),
   })
@@ -55,6 +58,8 @@ export function storage(platform: Platform, purger: Purger): Feature {
     maxFileSize: max_file_size,
     timeoutSeconds: upload_timeout,
   })
+  const transformer = createTransformer()
+  const images = createImageService({ database: system, store, transformer })
   return {
     name: 'storage',
     routes(app) {
@@ -75,6 +80,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
         objectRoutes(scope, {
           store,
           objects,
+          images,
           uploader,
           copier: createCopier({ database: system, store, objects, uploader }),
           addresses,
@@ -86,11 +92,15 @@ export function storage(platform: Platform, purger: Purger): Feature {
         })
       })
     },
-    stop: () => reaper.stop(),
+    async stop() {
+      transformer.stop()
+      await reaper.stop()
+    },
   }
 }
 
-/** By itself only where one server has its own database: several would have to share the directory. */
+/** By itself where one server has its own database or all share a bucket: others would have to share the directory. */
 export function isStorageEnabled({ storage, database }: Platform['config']): boolean {
-  return storage.enabled === 'auto' ? database.url === '' : storage.enabled
+  if (storage.enabled !== 'auto') return storage.enabled
+  return database.url === '' || storage.backend === 's3'
 }

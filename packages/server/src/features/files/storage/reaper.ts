@@ -3,6 +3,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Purger } from '../cdn/index.ts'
 import type { ByteStore } from './bytes/store.ts'
+import { limitImageVariants } from './images/variant-queries.ts'
 import type { UrlOf } from './show.ts'
 
 export const reaperJobName = 'storage_reaper'
@@ -24,6 +25,7 @@ export interface ReaperDeps {
   readonly purger: Purger
   readonly urlOf: UrlOf
   readonly now: () => Date
+  readonly imageCacheBytes: number
   readonly onFailure: (error: unknown) => void
 }
 
@@ -37,7 +39,16 @@ export interface Reaper {
  * Removes the bytes that no object has any more and hands out-of-date addresses to the purge. What a crash interrupts the
  * next turn repeats: bytes are removed before their row.
  */
-export function createReaper({ database, queue, store, purger, urlOf, now, onFailure }: ReaperDeps): Reaper {
+export function createReaper({
+  database,
+  queue,
+  store,
+  purger,
+  urlOf,
+  now,
+  imageCacheBytes,
+  onFailure,
+}: ReaperDeps): Reaper {
   let timer: NodeJS.Timeout | undefined
   let adding: Promise<void> | undefined
   if (store !== undefined) {
@@ -45,6 +56,9 @@ export function createReaper({ database, queue, store, purger, urlOf, now, onFai
       housekeeping(reaperJobName, async () => {
         await purgeChanged(database, purger, urlOf)
         await expire(database)
+        await limitImageVariants(database, imageCacheBytes)
+        await removeDoomed(database, store)
+        // What was made of the images that are gone is doomed by their end.
         await removeDoomed(database, store)
         await store.removeUnfinished(new Date(now().getTime() - unfinishedMs))
       }),

@@ -5,6 +5,8 @@ import { actorOf, requireBucket } from './actor.ts'
 import type { ByteStore } from './bytes/store.ts'
 import { serveObject } from './download/serve.ts'
 import { storageErrors } from './errors.ts'
+import type { ImageService } from './images/images.ts'
+import { isNegotiated, readTransform, type TransformQuery } from './images/transform.ts'
 import { readObjectName, readPrefix } from './names.ts'
 import type { Copier } from './objects/copy.ts'
 import type { Place, StoredObject } from './objects/object-queries.ts'
@@ -17,6 +19,7 @@ import type { AddressService, Signature } from './signing/addresses.ts'
 export interface ObjectServices {
   readonly store: ByteStore
   readonly objects: ObjectService
+  readonly images: ImageService
   readonly uploader: Uploader
   readonly copier: Copier
   readonly addresses: AddressService
@@ -24,7 +27,7 @@ export interface ObjectServices {
   readonly publicCacheControl: string
 }
 
-interface DownloadQuery {
+interface DownloadQuery extends TransformQuery {
   readonly exp?: string
   readonly sig?: string
   readonly download?: string
@@ -34,7 +37,7 @@ const maxItems = 500
 
 /** Objects: listing, downloading, deleting, and what is done with one by the last segment of a path. */
 export function objectRoutes(app: HttpServer, services: ObjectServices): void {
-  const { store, objects, uploader, copier, addresses, publicCacheControl } = services
+  const { store, objects, images, uploader, copier, addresses, publicCacheControl } = services
 
   app.get(
     '/api/storage/:bucket',
@@ -83,11 +86,16 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
     // Bytes that were replaced between the look at the row and the opening of the file: the row has others by now.
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       const { object, isPublic } = await open(request, place, signature)
-      const cacheControl = isPublic ? publicCacheControl : 'private, no-cache'
-      const served = { object, cacheControl, download: query.download }
-      const sent = await serveObject(store, served, request, reply)
-      if (sent !== undefined) return sent
       missing = object
+      const transform = readTransform(query, object.contentType, request.headers.accept)
+      const served =
+        transform === undefined
+          ? { object, cacheControl: isPublic ? publicCacheControl : 'private, no-cache' }
+          : await images.serve(object, transform, isPublic)
+      if (served === undefined) continue
+      if (isNegotiated(query)) addVary(reply, 'Accept')
+      const sent = await serveObject(store, { ...served, download: query.download }, request, reply)
+      if (sent !== undefined) return sent
     }
     throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${missing?.key}` })
   }
@@ -144,4 +152,8 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
         : reply.code(201).send(await copier.copy(actor, place, destination))
     },
   )
+}
+
+function addVary(reply: FastifyReply, name: string): void {
+  reply.header('vary', [reply.getHeader('vary'), name].filter((each) => each !== undefined).join(', '))
 }
