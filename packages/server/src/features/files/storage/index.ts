@@ -16,6 +16,7 @@ import { createQuotaService } from './quotas/quotas.ts'
 import { createReaper } from './reaper.ts'
 import { adminRoutes } from './routes-admin.ts'
 import { objectRoutes } from './routes-objects.ts'
+import { uploadRoutes } from './routes-uploads.ts'
 import { objectPath } from './show.ts'
 import { createAddressService } from './signing/addresses.ts'
 
@@ -74,14 +75,16 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
           quotas: createQuotaService(system, default_quota_mb),
           templates: createTemplateService(system),
         })
+        const addresses = createAddressService({ database: system, objects, clock })
+        uploadRoutes(scope, { uploader, addresses })
         objectRoutes(scope, {
           store,
           objects,
           images,
           uploader,
           copier: createCopier({ database: system, store, objects, uploader }),
-          addresses: createAddressService({ database: system, objects, clock }),
-          // A network that is told of changes may keep what browsers ask about each time.
+          addresses,
+          // A network that is purged on changes may keep what browsers ask about each time.
           publicCacheControl:
             cdn.provider === 'nop'
               ? 'public, no-cache'

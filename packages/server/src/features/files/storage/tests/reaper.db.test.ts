@@ -64,7 +64,7 @@ describe('storage › bytes', () => {
     const { id, token } = newUser()
     await apps.app.sql('insert into basalt.users (id) values ($1)', [id])
     await put(apps.app, `/${bucket}/a`, token, 'mine')
-    await put(apps.app, `/${bucket}/b`, admin, 'of nobody')
+    await put(apps.app, `/${bucket}/b`, admin, 'of no user')
     const [key = ''] = await keysOf(bucket)
     await apps.app.sql('delete from basalt.users where id = $1', [id])
     expect(
