@@ -63,7 +63,7 @@ create table basalt.storage_purges (
   name text not null
 );
 
--- Whatever changes an object, by whatever hand: its bytes follow, its user's usage is exact, copies of it are purged,
+-- Whatever changes an object, plain SQL included: its bytes follow, its user's usage is exact, copies of it are purged,
 -- listeners learn of it.
 create function basalt.track_object() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$

@@ -58,7 +58,7 @@ describe('storage › bytes', () => {
     expect((await get(apps.app, `/${bucket}/b`, admin)).text).toBe('new')
   })
 
-  test('of a user are removed with the account, by whatever hand, and so is what it used', async () => {
+  test('of a user are removed with the account, through the API or by SQL, and so is what it used', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
     const { id, token } = newUser()
