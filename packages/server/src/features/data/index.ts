@@ -2,6 +2,7 @@ import type { ChangeLog } from '../../database/change-log.ts'
 import type { Platform } from '../../platform.ts'
 import { collections } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
+import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
 import { matviews } from './matviews/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
@@ -19,9 +20,12 @@ export function wireData(
     configName: config.api.text_search_config,
   })
   const embedder = embedders.find()
+  defineKeyCleanup(database.system, queue)
+  const writesOnce = createWritesOnce(database)
   const deps = {
     catalog,
     database: database.user,
+    writesOnce,
     changes,
     searches,
     isAudited: config.audit.tables.length > 0,
@@ -51,6 +55,7 @@ export function wireData(
         imports: {
           catalog,
           database,
+          writesOnce,
           changes,
           isAudited: config.audit.tables.length > 0,
           isDevelopment,

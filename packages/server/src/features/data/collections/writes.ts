@@ -1,7 +1,7 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { type Capture, type ChangeAction, withCapture } from '../../../database/change-log.ts'
 import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
-import type { UserDatabase } from '../../../database/user-database.ts'
+import type { WritesOnce } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
 import type { FindCapture } from './capture.ts'
 import { bulkSlots, compileBulk, readUnexpectedCount } from './compile/bulk.ts'
@@ -19,7 +19,7 @@ import { fill, type StatementCache } from './statements.ts'
 export interface WriteDeps {
   readonly isAudited: boolean
   readonly statements: StatementCache
-  readonly database: UserDatabase
+  readonly writesOnce: WritesOnce
   readonly findCapture: FindCapture
   readonly findDefinitionFault: FindDefinitionFault
 }
@@ -45,13 +45,22 @@ export interface RecordWrite {
 
 /** Runs writes of the data API: each is one message, and is handed on when there is a listener. */
 export interface Writes {
-  /** Answers no row, or nothing, when it touched none. */
-  write(context: WriteContext, write: RecordWrite): Promise<Answer | undefined>
+  /** @param read is given no row, or nothing, when it touched none */
+  write<Result>(
+    context: WriteContext,
+    write: RecordWrite,
+    read: (answer: Answer | undefined) => Result,
+  ): Promise<Result>
   upsert(
     context: WriteContext,
     write: Omit<RecordWrite, 'action' | 'id'> & { readonly plan: UpsertPlan },
-  ): Promise<{ readonly isCreated: boolean; readonly record: string }>
+  ): Promise<UpsertResult>
   bulk(context: WriteContext, plan: BulkPlan, json: string, expect: number): Promise<BulkResult>
+}
+
+export interface UpsertResult {
+  readonly isCreated: boolean
+  readonly record: string
 }
 
 export interface BulkResult {
@@ -63,25 +72,24 @@ export interface BulkResult {
 export const nothingWritten: RecordBody = { json: '', columns: [] }
 
 export function createWrites(deps: WriteDeps): Writes {
-  const { statements, database, isAudited, findCapture, findDefinitionFault } = deps
+  const { statements, writesOnce, isAudited, findCapture, findDefinitionFault } = deps
 
-  /** Runs the write with what surrounds it, then the further calls; answers what comes after the capture begins. */
-  async function run(
+  /** Runs the write with what surrounds it, then the further calls. @param read gets the answers of these two */
+  async function run<Result>(
     { caller }: WriteContext,
     work: Work,
-    write: Call,
-    capture: Capture | undefined,
-    further: readonly Call[] = [],
-  ): Promise<readonly (Answer | undefined)[]> {
+    { write, capture, further = [] }: Run,
+    read: (answers: readonly (Answer | undefined)[]) => Result,
+  ): Promise<Result> {
+    const { scope, key, isAbandoned, origin } = caller
     const steps = [...withCapture(write, capture), ...further]
+    const options = { isRead: false, isAbandoned, origin: isAudited ? origin?.() : undefined }
     try {
-      const answers = await database.run(caller.scope, steps, {
-        isRead: false,
-        isAbandoned: caller.isAbandoned,
-        origin: isAudited ? caller.origin?.() : undefined,
-      })
+      const result = await writesOnce.run({ key, scope, steps, options }, (answers) =>
+        read([answers[capture?.before.length ?? 0], ...answers.slice(steps.length - further.length)]),
+      )
       capture?.committed()
-      return [answers[capture?.before.length ?? 0], ...answers.slice(steps.length - further.length)]
+      return result
     } catch (error) {
       if (error instanceof StatementFailed && isCountFailure(error)) throw error
       throw (await findDefinitionFault(caller, error, work)) ?? error
@@ -95,7 +103,7 @@ export function createWrites(deps: WriteDeps): Writes {
   }
 
   return {
-    async write(context, { action, relation, body, id, answer }) {
+    async write(context, { action, relation, body, id, answer }, read) {
       const { catalog, reader } = context
       const slots = writeSlots(body.json, id)
       const capture = findCapture({ catalog, relation, action, form: changeForm(action), reader, slots })
@@ -115,9 +123,11 @@ export function createWrites(deps: WriteDeps): Writes {
       const relations = answer === undefined ? [relation] : relationsOf(answer)
       const work = { relations, ...(action === 'delete' ? {} : { body }) }
       try {
-        return (await run(context, work, fill(template, slots), capture))[0]
+        return await run(context, work, { write: fill(template, slots), capture }, ([written]) =>
+          read(written),
+        )
       } catch (error) {
-        if (error instanceof StatementFailed && isRowMissing(error)) return undefined
+        if (error instanceof StatementFailed && isRowMissing(error)) return read(undefined)
         throw error
       }
     },
@@ -142,19 +152,14 @@ export function createWrites(deps: WriteDeps): Writes {
       // What is ignored may have been created after the snapshot of the write, so it takes a statement of its own.
       const further = plan.action === 'ignore' ? [fill(templates.read, slots)] : []
       const work = { relations: answer === undefined ? [relation] : relationsOf(answer), body }
-      const attempt = () => run(context, work, fill(templates.write, slots), capture, further)
+      const steps = { write: fill(templates.write, slots), capture, further }
+      const attempt = () => run(context, work, steps, (answers) => readUpserted(answers, plan))
       // Of requests that create the same record at once, one may meet another first by a key beside this one. Once
       // that is committed it is found by this key; a record that has only the other key is met again.
-      const [wrote, found] = await attempt().catch((error) => {
+      return await attempt().catch((error) => {
         if (error instanceof StatementFailed && error.error.code === uniqueViolation) return attempt()
         throw error
       })
-      const [record, isCreated] = wrote?.rows[0] ?? []
-      if (record != null) return { isCreated: isCreated === 't', record }
-      if (plan.action === 'update') throw collectionErrors.rowDiscarded()
-      const existing = found?.rows[0]?.[0]
-      if (existing == null) throw collectionErrors.conflictHidden()
-      return { isCreated: false, record: existing }
     },
 
     async bulk(context, plan, json, expect) {
@@ -175,9 +180,10 @@ export function createWrites(deps: WriteDeps): Writes {
       )
       const work = { relations: relationsOfBulk(plan), ...(action === 'delete' ? {} : { body }) }
       try {
-        const [answer] = await run(context, work, fill(template, slots), capture)
-        const [count, records = null] = answer?.rows[0] ?? []
-        return { count: Number(count), records }
+        return await run(context, work, { write: fill(template, slots), capture }, ([answer]) => {
+          const [count, records = null] = answer?.rows[0] ?? []
+          return { count: Number(count), records }
+        })
       } catch (error) {
         const found = error instanceof StatementFailed ? readUnexpectedCount(error) : undefined
         if (found === undefined) throw error
@@ -191,6 +197,22 @@ export function createWrites(deps: WriteDeps): Writes {
       }
     },
   }
+}
+
+/** A write, what surrounds it, and what follows. */
+interface Run {
+  readonly write: Call
+  readonly capture: Capture | undefined
+  readonly further?: readonly Call[]
+}
+
+function readUpserted([wrote, found]: readonly (Answer | undefined)[], { action }: UpsertPlan): UpsertResult {
+  const [record, isCreated] = wrote?.rows[0] ?? []
+  if (record != null) return { isCreated: isCreated === 't', record }
+  if (action === 'update') throw collectionErrors.rowDiscarded()
+  const existing = found?.rows[0]?.[0]
+  if (existing == null) throw collectionErrors.conflictHidden()
+  return { isCreated: false, record: existing }
 }
 
 const uniqueViolation = '23505'

@@ -4,6 +4,7 @@ import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import { httpErrors } from '../../../../http/errors.ts'
 import { bearerSecurity, responses } from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
+import { idempotencyHeaders } from '../../idempotency/index.ts'
 import { createAdmission, isOpenFor } from '../public-access.ts'
 import { type CollectionRoute, callerOf, queryOf, untilDisconnected } from '../request.ts'
 import { importErrors } from './errors.ts'
@@ -72,6 +73,7 @@ const choice = (values: readonly string[], description: string) =>
 const rows = (description: string) => ({ schema: Type.String({ description }) })
 
 const importSchema = {
+  headers: Type.Object(idempotencyHeaders),
   tags: ['collections'],
   security: bearerSecurity,
   summary: 'Import rows from CSV, a JSON array or NDJSON',

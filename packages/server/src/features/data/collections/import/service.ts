@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
@@ -9,6 +10,7 @@ import { sql } from '../../../../database/sql.ts'
 import { conflictCodes, type Step } from '../../../../database/user-database.ts'
 import { requireTable } from '../../../../http/grants.ts'
 import { createSlots } from '../../../operations/throttle/index.ts'
+import { type KeySteps, type WritesOnce, withBody } from '../../idempotency/index.ts'
 import type { Caller } from '../caller.ts'
 import { createCaptureFinder } from '../capture.ts'
 import { requireWritable } from '../catalog-access.ts'
@@ -25,6 +27,7 @@ import { type Spool, spoolRows } from './spool.ts'
 export interface ImportDeps {
   readonly catalog: LiveCatalog
   readonly database: Pick<Database, 'user' | 'aside'>
+  readonly writesOnce: WritesOnce
   readonly changes: ChangeLog
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
@@ -72,7 +75,7 @@ const databaseWidth = 2
 const attempts = 5
 
 export function createImporter(deps: ImportDeps): Importer {
-  const { catalog: live, database, changes, limits } = deps
+  const { catalog: live, database, writesOnce, changes, limits } = deps
   const statements = new StatementCache()
   const findCapture = createCaptureFinder(changes, statements)
   const slots = createSlots()
@@ -96,6 +99,7 @@ export function createImporter(deps: ImportDeps): Importer {
     relation: Relation,
     spool: Spool,
     { options, signal }: ImportRequest,
+    { claim, store }: KeySteps<ImportResult>,
   ): Promise<ImportResult> {
     const faults = spool.faults.copy()
     const reader = caller.scope.kind
@@ -118,6 +122,7 @@ export function createImporter(deps: ImportDeps): Importer {
             signal.throwIfAborted()
             return await transaction.run(steps)
           }
+          await claim(run)
           await run([statements.call(sql`savepoint import`)])
           const plan = { catalog, relation, insert, capture, faults, statements }
           const counts = await insertRows({ ...transaction, run }, spool, plan)
@@ -125,9 +130,10 @@ export function createImporter(deps: ImportDeps): Importer {
           const skipped = spool.rowCount - faults.count - touched
           const result = { processed: spool.rowCount, ...counts, skipped, ...describeFaults(faults) }
           if (faults.count > 0 && !options.isPartial) throw refuseAll(result)
-          if (!options.isDryRun) return result
-          await run([statements.call(sql`rollback to savepoint import`)])
-          return { ...result, dryRun: true }
+          if (options.isDryRun) await run([statements.call(sql`rollback to savepoint import`)])
+          const answer: ImportResult = options.isDryRun ? { ...result, dryRun: true } : result
+          await store(run, answer)
+          return answer
         },
       )
     } finally {
@@ -147,7 +153,9 @@ export function createImporter(deps: ImportDeps): Importer {
     const signal = AbortSignal.any([request.signal, timeout])
     for (let number = 1; ; number += 1) {
       try {
-        return await attempt(caller, catalog, relation, spool, { ...request, signal })
+        return await writesOnce.runLong<ImportResult>(caller.key, (steps) =>
+          attempt(caller, catalog, relation, spool, { ...request, signal }, steps),
+        )
       } catch (error) {
         if (timeout.aborted) throw importErrors.importTimeout()
         if (!(error instanceof StatementFailed)) throw error
@@ -180,15 +188,25 @@ export function createImporter(deps: ImportDeps): Importer {
         rows: limits.maxRows,
         rowSize: limits.rowBytes,
       }
+      const digest = caller.key && createHash('sha256')
+      const body = digest === undefined ? request.body : digesting(request.body, digest)
       await using spool = await slots.take('upload', uploadWidth, () =>
-        spoolRows(request.body, relation, request.format, spoolLimits),
+        spoolRows(body, relation, request.format, spoolLimits),
       )
+      const key = caller.key && digest && withBody(caller.key, digest.digest('hex'))
       const result = await slots.take('database', databaseWidth, () =>
-        insertSpooled(caller, catalog, relation, spool, request),
+        insertSpooled({ ...caller, key }, catalog, relation, spool, request),
       )
       changes.committed()
       return result
     },
+  }
+}
+
+async function* digesting(body: AsyncIterable<Buffer>, digest: Hash): AsyncGenerator<Buffer> {
+  for await (const chunk of body) {
+    digest.update(chunk)
+    yield chunk
   }
 }
 
