@@ -60,7 +60,7 @@ export default defineConfig({
       {
         test: {
           name: 'process',
-          include: [`${server}/{src,test}/**/*.process.test.ts`],
+          include: [`${server}/{src,test}/**/*.process.test.ts`, `${client}/src/**/*.process.test.ts`],
           exclude: [`${server}/test/faults/**`],
           ...ofProcesses,
           maxConcurrency: 2,
