@@ -129,7 +129,7 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     const path = email === undefined ? 'webauthn/login/discover' : 'webauthn/login'
     const { challenge_id, options: challenge } = (await post(`${path}/begin`, { email })) as {
       challenge_id: string
-      options: PublicKeyCredentialRequestOptionsJSON
+      options: unknown
     }
     return await signIn(`${path}/finish`, { challenge_id, assertion_response: await getAssertion(challenge) })
   }

@@ -40,9 +40,10 @@ export function createPasskeys(transport: Transport): Passkeys {
   }
 }
 
-/** What the browser answers to a challenge. */
-export async function getAssertion(options: PublicKeyCredentialRequestOptionsJSON): Promise<unknown> {
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
+/** What the browser answers to a challenge. @param options as JSON; older compilers have no type for it */
+export async function getAssertion(options: unknown): Promise<unknown> {
+  const json = options as PublicKeyCredentialRequestOptionsJSON
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(json)
   return toJson(await navigator.credentials.get({ publicKey }))
 }
 

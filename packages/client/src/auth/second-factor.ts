@@ -49,7 +49,7 @@ export function createSecondFactor<Result>(
     async verifyPasskey() {
       const { challenge_id, options } = (await ask('POST', 'webauthn/challenge', {})) as {
         challenge_id: string
-        options: PublicKeyCredentialRequestOptionsJSON
+        options: unknown
       }
       return await post('webauthn/verify', { challenge_id, assertion_response: await getAssertion(options) })
     },

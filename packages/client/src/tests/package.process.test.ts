@@ -103,7 +103,25 @@ describe('the packed client', () => {
   })
 })
 
+/** @returns what the compiler prints, which finds no fault */
+function compile(file: string, ...more: readonly string[]): string {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const target = ['--target', 'es2022', '--lib', 'es2022,dom,dom.iterable', '--module', 'nodenext']
+  const options = ['--noEmit', '--strict', '--types', '', '--ignoreConfig', ...target, ...more]
+  return run(process.execPath, [compiler, ...options, file], consumer)
+}
+
 describe('the types of the packed client', () => {
+  test('are those that its guide and its README use', () => {
+    const fixture = readFileSync(join(import.meta.dirname, 'guide-database.ts'), 'utf8')
+    writeFileSync(join(consumer, 'database.ts'), fixture)
+    const blocks = readFileSync(join(root, 'docs/guides/client.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)
+    writeFileSync(join(consumer, 'guide.ts'), [...blocks].map(([, code]) => code).join('\n'))
+    const [, readme = ''] = /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(installed, 'README.md'), 'utf8')) ?? []
+    writeFileSync(join(consumer, 'readme.ts'), readme)
+    expect([compile('guide.ts'), compile('readme.ts')]).toEqual(['', ''])
+  })
+
   const tables = 200
   const name = (index: number) => `table_${index % tables}`
 
@@ -142,20 +160,7 @@ describe('the types of the packed client', () => {
       const client = createClient<Database>({ url: '' })
       ${lists.join('\n')}`,
     )
-    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-    const options = [
-      '--noEmit',
-      '--strict',
-      '--target',
-      'es2022',
-      '--module',
-      'nodenext',
-      '--types',
-      '',
-      '--ignoreConfig',
-    ]
-    const lib = ['--lib', 'es2022,dom', '--extendedDiagnostics']
-    const report = run(process.execPath, [compiler, ...options, ...lib, 'lists.ts'], consumer)
+    const report = compile('lists.ts', '--extendedDiagnostics')
     const instantiations = Number(/Instantiations:\s+(\d+)/.exec(report)?.[1])
     expect(instantiations).toBeGreaterThan(0)
     expect(instantiations).toBeLessThanOrEqual(instantiationLimit)
