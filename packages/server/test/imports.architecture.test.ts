@@ -43,6 +43,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   procedures: ['collections', 'idempotency'],
   push: ['audit'],
   sms: ['audit', 'throttle'],
+  support: ['audit', 'mail', 'throttle'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],
   'vector-indexes': ['audit', 'collections'],

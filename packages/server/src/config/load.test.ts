@@ -187,6 +187,14 @@ describe('without anything', () => {
           security: 'starttls',
           max_connections: 5,
         },
+        policy: {
+          senders: 'users',
+          allowed_from_addresses: [],
+          max_recipients_per_request: 50,
+          send_rate_limit_per_key: 100,
+          send_rate_limit_window: 3600,
+          retention_days: 30,
+        },
       },
       jobs: { enabled: true, concurrency: 10, retention_days: 7 },
       webhooks: {
@@ -232,6 +240,13 @@ describe('without anything', () => {
         },
         webpush: { subject: '', private_key: '' },
       },
+      support: {
+        enabled: false,
+        inbound_email_domain: '',
+        webhook_secret: '',
+        messages_per_hour: 60,
+        retention_days: 365,
+      },
       storage: {
         cdn: {
           provider: 'nop',
@@ -252,7 +267,7 @@ describe('without anything', () => {
         drains: {},
       },
       usage: { plans: {}, enforce: false, retention_days: 400 },
-      billing: { provider: '', webhook_secret: '', plans: {}, free_plan: 'free' },
+      billing: { provider: '', webhook_secret: '', plans: {}, free_plan: 'free', retention_days: 365 },
       audit: { tables: [], retention_days: 90 },
       telemetry: { otlp_endpoint: '', otlp_headers: '', service_name: 'basalt', sample_percent: 100 },
       metrics: { enabled: true, token: '' },

@@ -47,6 +47,7 @@ const rows = {
     '/api/realtime/ws': 'GET',
     '/api/webhooks/billing': 'POST',
     '/api/webhooks/sms/status': 'POST',
+    '/api/webhooks/support/email': 'POST',
     '/auth/magic-link': 'GET POST',
     '/auth/reset-password': 'GET POST',
     '/auth/verify': 'GET POST',
@@ -87,6 +88,9 @@ const rows = {
   'procedure that reads': {
     '/api/rpc/:procedure': 'GET',
   },
+  'mail of users': {
+    '/api/email/send': 'POST',
+  },
   stream: {
     '/api/realtime': 'GET',
   },
@@ -125,6 +129,9 @@ const rows = {
     '/api/push/devices': 'GET POST',
     '/api/push/devices/:id': 'DELETE',
     '/api/push/web-push-key': 'GET',
+    '/api/support/tickets': 'GET POST',
+    '/api/support/tickets/:id': 'GET',
+    '/api/support/tickets/:id/messages': 'POST',
   },
   aal2: {
     '/api/auth/mfa/factors/:id': 'GET DELETE',
@@ -216,6 +223,11 @@ const rows = {
     '/api/admin/sms/health': 'GET',
     '/api/admin/sms/messages': 'GET',
     '/api/admin/sms/send': 'POST',
+    '/api/admin/support/tickets': 'GET',
+    '/api/admin/support/tickets/:id': 'GET PUT',
+    '/api/admin/support/tickets/:id/messages': 'POST',
+    '/api/admin/email/sent': 'GET',
+    '/api/admin/billing/events': 'GET',
     '/api/admin/stats': 'GET',
     '/api/admin/storage/cdn/purge': 'POST',
     '/api/admin/tables': 'GET',
@@ -274,7 +286,7 @@ function everywhere(answer: Answer, except: Partial<Record<Access, Answer>>): Re
 
 const forAdmins = { admin: 'admin_required', 'second factor': 'no_pending_mfa' } as const
 const forPrograms = { document: 'in', read: 'in', 'procedure that reads': 'in', stream: 'in' } as const
-const forWritingPrograms = { ...forPrograms, write: 'in', procedure: 'in' } as const
+const forWritingPrograms = { ...forPrograms, write: 'in', procedure: 'in', 'mail of users': 'in' } as const
 const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
 
 /** What each credential is answered. */
@@ -298,6 +310,7 @@ const expected = {
   'key with tables': everywhere('insufficient_scope', {
     ...forPrograms,
     write: 'in',
+    'mail of users': 'in',
     'procedure that reads': 'insufficient_scope',
   }),
   '* key': everywhere('insufficient_scope', forWritingPrograms),

@@ -69,6 +69,7 @@ const publicRoutes = new Set([
   // Providers sign them.
   'POST /api/webhooks/billing',
   'POST /api/webhooks/sms/status',
+  'POST /api/webhooks/support/email',
   // Judges the token itself: who connects may also say in a first message who they are.
   'GET /api/realtime/ws',
   ...[
@@ -113,7 +114,7 @@ function accessOf({ method, url }: ServedRoute): Access {
   if (secondFactorRoutes.test(url)) return 'second factor'
   if (eitherRoutes.test(url)) return 'either'
   if (url === '/api/realtime') return 'stream'
-  return /^\/api\/(auth|messaging|push)\//.test(url) ? 'account' : 'data'
+  return /^\/api\/(auth|email|messaging|push|support)\//.test(url) ? 'account' : 'data'
 }
 
 function guarded(access: Access): ServedRoute[] {
