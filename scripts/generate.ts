@@ -22,8 +22,7 @@ const files: Readonly<Record<string, string>> = {
 
 if (process.argv.includes('--check')) {
   const stale = Object.entries(files).filter(([name, text]) => readExisting(name) !== text)
-  for (const [name] of stale)
-    console.error(`${name} is not what the code says: npm run generate`)
+  for (const [name] of stale) console.error(`${name} is not what the code says: npm run generate`)
   process.exitCode = stale.length === 0 ? 0 : 1
 } else {
   mkdirSync(join(root, 'docs/generated'), { recursive: true })

@@ -117,7 +117,8 @@ describe('the types of the packed client', () => {
     writeFileSync(join(consumer, 'database.ts'), fixture)
     const blocks = readFileSync(join(root, 'docs/guides/client.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)
     writeFileSync(join(consumer, 'guide.ts'), [...blocks].map(([, code]) => code).join('\n'))
-    const [, readme = ''] = /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(installed, 'README.md'), 'utf8')) ?? []
+    const [, readme = ''] =
+      /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(installed, 'README.md'), 'utf8')) ?? []
     writeFileSync(join(consumer, 'readme.ts'), readme)
     expect([compile('guide.ts'), compile('readme.ts')]).toEqual(['', ''])
   })
