@@ -132,7 +132,7 @@ export function createTransport(options: TransportOptions): Transport {
     tokens,
     fetch: send,
     request,
-    write: (method, path, { idempotencyKey = crypto.randomUUID(), headers, ...detail }) =>
+    write: (method, path, { idempotencyKey = randomId(), headers, ...detail }) =>
       request(method, path, {
         ...detail,
         headers: { ...headers, 'idempotency-key': idempotencyKey },
@@ -145,6 +145,13 @@ export function createTransport(options: TransportOptions): Transport {
 const longestPauseSeconds = 30
 
 const timedOut = Symbol('timed out')
+
+/** Unique; pages without TLS have no `randomUUID`. */
+export function randomId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('')
+}
 
 /** Whether another attempt may fare better. */
 function isPassing({ error, status, retryAfterSeconds = 0 }: BasaltError): boolean {

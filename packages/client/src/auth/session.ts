@@ -1,3 +1,5 @@
+import { randomId } from '../transport.ts'
+
 /** A user as the server describes it. */
 export interface User {
   readonly id: string
@@ -40,7 +42,7 @@ export interface SessionStorage {
 export function memorySession(): SessionStorage {
   let kept: string | null = null
   return {
-    name: `basalt.session.${crypto.randomUUID()}`,
+    name: `basalt.session.${randomId()}`,
     load: () => kept,
     save(session) {
       kept = session

@@ -1,5 +1,5 @@
 import { BasaltError } from '../errors.ts'
-import type { Transport } from '../transport.ts'
+import { randomId, type Transport } from '../transport.ts'
 import type { OnSourceEvent, Source } from './hub.ts'
 import { createOwnStream } from './own-stream.ts'
 
@@ -23,7 +23,7 @@ type Message =
 
 /** @param name of the user's stream: no other user has it */
 export function createSharedStream(transport: Transport, name: string, onEvent: OnSourceEvent): Source {
-  const tab = crypto.randomUUID()
+  const tab = randomId()
   const tabLock = (id: string) => `${name} tab ${id}`
   let wanted: readonly string[] = []
   let lastEventId: string | undefined

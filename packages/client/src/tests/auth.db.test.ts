@@ -13,7 +13,7 @@ import {
   type SignInResult,
 } from '../auth/index.ts'
 import { createClient } from '../index.ts'
-import { type LiveList, live, subscribe } from '../realtime/index.ts'
+import { joinChannel, type LiveList, live, subscribe } from '../realtime/index.ts'
 import type { Database } from './database.ts'
 import { createNetwork, type Network, readFixture } from './harness.ts'
 
@@ -356,6 +356,33 @@ describe('the stream of several tabs', () => {
     expect(first.network.streams + other.network.streams).toBe(1)
     for (const stop of stops) stop()
   })
+})
+
+test('a channel carries broadcasts and presence, and is joined again when its connection breaks', async () => {
+  const ada = await signUp()
+  const bob = await signUp()
+  const heard: unknown[] = []
+  let present: unknown[] = []
+  let connections = 0
+  const adas = joinChannel(ada.client, 'room:1', {
+    onBroadcast: (broadcast) => heard.push(broadcast),
+    onPresence: (next) => (present = [...next.values()]),
+    onConnected: () => (connections += 1),
+  })
+  const bobs = joinChannel(bob.client, 'room:1', {})
+  await Promise.all([adas.track({ name: 'Ada' }), bobs.track({ name: 'Bob' })])
+  await waitFor('both to be present', () => present.length === 2)
+  await bobs.broadcast('said', { text: 'hello', id: 9007199254740993n })
+  await waitFor('the broadcast', () => heard.length === 1)
+  expect(heard).toEqual([{ event: 'said', payload: { text: 'hello', id: '9007199254740993' } }])
+  const before = connections
+  await ada.auth.signUp({ email: newEmail(), password })
+  await waitFor('the channel to be joined as another user', () => connections > before)
+  await waitFor('both to be present again', () => present.length === 2)
+  await bobs.broadcast('said', 'again')
+  await waitFor('the next broadcast', () => heard.length === 2)
+  adas.leave()
+  bobs.leave()
 })
 
 function createCookies() {
