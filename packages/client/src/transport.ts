@@ -164,7 +164,7 @@ function isPassing({ error, status, retryAfterSeconds = 0 }: BasaltError): boole
   )
 }
 
-/** Doubling, with jitter: those that were cut off together must not come back together. */
+/** Doubling, with jitter: clients that were cut off together must not reconnect together. */
 export function backoffSeconds(number: number): number {
   return Math.min(30, 0.2 * 2 ** number) * (0.5 + Math.random() / 2)
 }

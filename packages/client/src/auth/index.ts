@@ -73,7 +73,7 @@ export interface Auth extends Pick<SessionStore, 'current' | 'load' | 'refresh' 
   confirmSms(phone: string, code: string): Promise<SignInResult>
   /** With a passkey, of this address or of the person's choice. In a browser. */
   signInWithPasskey(email?: string): Promise<SignInResult>
-  /** Leaves the page for that of a provider; `finishRedirect` follows on the page it comes back to. */
+  /** Leaves the page for that of a provider; `finishRedirect` follows on the page that it returns to. */
   signInWithRedirect(provider: string, redirectTo?: string): void
   /** Undefined where this tab has begun no sign-in. */
   finishRedirect(): Promise<SignInResult | undefined>
@@ -107,9 +107,9 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
   const store = createSessionStore(storage, anonymous, now)
   const transport = createTransport({ ...options, auth: store })
 
-  async function settle(answer: Answer): Promise<SignInResult> {
+  async function accept(answer: Answer): Promise<SignInResult> {
     if ('mfa_pending' in answer) {
-      const factor = createSecondFactor<SignInResult>(anonymous, answer.mfa_token, settle)
+      const factor = createSecondFactor<SignInResult>(anonymous, answer.mfa_token, accept)
       return { status: 'second_factor', factor }
     }
     if (answer.token === undefined) return { status: 'verify_email', user: answer.user }
@@ -119,11 +119,11 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
   /** Sent once: a sign-in that is sent again might use up a code. */
   const post = (path: string, body: unknown = {}) =>
     anonymous.request('POST', `auth/${path}`, { body, isRepeatable: false })
-  const signIn = async (path: string, body?: unknown) => await settle((await post(path, body)) as Answer)
+  const signIn = async (path: string, body?: unknown) => await accept((await post(path, body)) as Answer)
   const asUser = (method: string, path: string, body?: unknown) =>
     transport.request(method, `auth/${path}`, { body, isRepeatable: method === 'GET' })
-  const settleProvider = async (answer: ProviderAnswer) =>
-    await settle('mfa_pending' in answer ? answer : await completeTokens(anonymous, answer))
+  const acceptProvider = async (answer: ProviderAnswer) =>
+    await accept('mfa_pending' in answer ? answer : await completeTokens(anonymous, answer))
 
   async function signInWithPasskey(email?: string): Promise<SignInResult> {
     const path = email === undefined ? 'webauthn/login/discover' : 'webauthn/login'
@@ -148,20 +148,20 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     signIn: (credentials) => signIn('login', credentials),
     signInAnonymously: () => signIn('anonymous'),
     linkEmail: async (credentials) =>
-      await settle((await asUser('POST', 'link/email', credentials)) as Answer),
+      await accept((await asUser('POST', 'link/email', credentials)) as Answer),
     sendMagicLink: async (email) => void (await post('magic-link', { email })),
     // With the token of an anonymous user the account keeps its id.
     confirmMagicLink: async (token) =>
-      await settle((await asUser('POST', 'magic-link/confirm', { token })) as Answer),
+      await accept((await asUser('POST', 'magic-link/confirm', { token })) as Answer),
     sendSms: async (phone) => void (await post('sms', { phone })),
     confirmSms: (phone, code) => signIn('sms/confirm', { phone, code }),
     signInWithPasskey,
     signInWithRedirect: (provider, redirectTo) => beginRedirect(transport, provider, redirectTo),
     async finishRedirect() {
       const answer = takeRedirect()
-      return answer && (await settleProvider(answer))
+      return answer && (await acceptProvider(answer))
     },
-    signInWithPopup: async (provider) => await settleProvider(await openPopup(transport, provider)),
+    signInWithPopup: async (provider) => await acceptProvider(await openPopup(transport, provider)),
     providerUrl: (provider, redirectTo) => providerUrl(transport, provider, { redirect_to: redirectTo }),
     async signOut() {
       const session = store.current ?? (await store.load())

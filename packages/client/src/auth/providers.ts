@@ -2,10 +2,10 @@ import { BasaltError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
 import type { Tokens, User } from './session.ts'
 
-/** What comes back from a provider. */
+/** What a sign-in with a provider answers. */
 export type ProviderAnswer = Omit<Tokens, 'user'> | { readonly mfa_pending: true; readonly mfa_token: string }
 
-/** Remembers that this tab has begun a sign-in: a link with tokens in it must not sign anybody in. */
+/** Remembers that this tab has begun a sign-in: a link with tokens in it must not sign in. */
 const begunKey = 'basalt.provider-sign-in'
 
 export function providerUrl(

@@ -81,7 +81,7 @@ export function createSessionStore(
       return session
     } catch (error) {
       if (!isBasaltError(error) || (error.status !== 401 && error.status !== 403)) throw error
-      // Meanwhile someone may have signed in, in another tab.
+      // Another tab may have signed in meanwhile.
       const latest = await read()
       if (latest?.refreshToken !== stored.refreshToken) return latest
       // A verified address is missing: the refresh token stays good.
@@ -159,17 +159,17 @@ export function createSessionStore(
 async function withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const locks = globalThis.navigator?.locks
   if (locks === undefined) return await work()
-  const patience = new AbortController()
-  const timer = setTimeout(() => patience.abort(), lockMs)
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(), lockMs)
   let hasBegun = false
   try {
-    return await locks.request(name, { signal: patience.signal }, () => {
+    return await locks.request(name, { signal: deadline.signal }, () => {
       hasBegun = true
       clearTimeout(timer)
       return work()
     })
   } catch (error) {
-    if (hasBegun || !patience.signal.aborted) throw error
+    if (hasBegun || !deadline.signal.aborted) throw error
     return await work()
   } finally {
     clearTimeout(timer)

@@ -3,7 +3,7 @@ import type { Change, StreamEvent } from './event-source.ts'
 import { createOwnStream } from './own-stream.ts'
 import { canShare, createSharedStream } from './shared-stream.ts'
 
-/** Who takes part in the stream of a page. */
+/** A listener to the stream of a page. */
 export interface Subscriber {
   readonly tables: readonly string[]
   /** The stream is in force for its tables; `isGap` where changes since the last one may be missing. */
@@ -16,7 +16,7 @@ export interface Subscriber {
   readonly forget: () => void
 }
 
-/** One stream for all subscribers, over all tabs where the browser can tell them of each other. */
+/** One stream for all subscribers, over all tabs where the browser connects them. */
 export interface Hub {
   /** @returns what ends the subscription */
   subscribe(subscriber: Subscriber): () => void
@@ -87,7 +87,7 @@ export function createHub(
     }
   }
 
-  /** What belongs to one user never goes on for another. */
+  /** A stream of one user never continues for another. */
   function followIdentity(): void {
     if (tokens.identity?.() === identity) return
     close()
@@ -117,7 +117,7 @@ export function createHub(
   const isServed = ({ tables }: Subscriber) => tables.every((table) => inForce.has(table))
 
   let isScheduled = false
-  /** Those who come and go in one moment change the stream once. */
+  /** Subscribers that begin and end in one moment change the stream once. */
   function rewant(): void {
     if (isScheduled) return
     isScheduled = true

@@ -14,7 +14,7 @@ export interface LiveState<Item> {
   readonly error: unknown
 }
 
-/** A list that stays as it is in the database while somebody subscribes to it. */
+/** A list that stays as it is in the database while it has subscribers. */
 export interface LiveList<Item> {
   readonly state: LiveState<Item>
   /** Begins with the first subscriber and ends with the last. */

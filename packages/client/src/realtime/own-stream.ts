@@ -11,7 +11,7 @@ export function createOwnStream(transport: Transport, onEvent: OnSourceEvent, fr
     want(tables) {
       const isOpenFor = open !== undefined && tables.every((table) => open?.tables.has(table))
       if (tables.length > 0 && isOpenFor) {
-        // It goes on as it is. One that is not in force yet says so when it is.
+        // It continues as it is. One that is not in force yet reports it when it is.
         if (isConnected) onEvent({ type: 'connected', id: lastEventId ?? '' })
         return
       }

@@ -15,7 +15,7 @@ export function canShare(): boolean {
 type SourceEvent = Parameters<OnSourceEvent>[0]
 
 type Message =
-  /** To all: say what you want. */
+  /** To all: the leader asks for their tables. */
   | { readonly type: 'leads' }
   | { readonly type: 'wants'; readonly tab: string; readonly tables: readonly string[] }
   /** From the leader. @property tables those that the stream is in force for */
@@ -41,7 +41,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
     onEvent(event.type === 'failed' ? { ...event, error: reviveError(event.error) } : event)
   }
 
-  function hear(message: Message): void {
+  function receiveMessage(message: Message): void {
     if (message.type === 'event') receive(message.event, message.tables)
     else if (message.type === 'leads') announce()
     else if (stream !== undefined) note(message.tab, message.tables)
@@ -91,7 +91,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
     const channel = new BroadcastChannel(name)
     const closing = new AbortController()
     connection = { channel, closing }
-    channel.onmessage = ({ data }: MessageEvent<Message>) => hear(data)
+    channel.onmessage = ({ data }: MessageEvent<Message>) => receiveMessage(data)
     const untilClosed = () =>
       new Promise<void>((resolve) =>
         closing.signal.addEventListener('abort', () => resolve(), { once: true }),
@@ -122,7 +122,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
       if (tables.length === 0) return leave()
       if (connection === undefined) join()
       else if (stream !== undefined) note(tab, tables)
-      // Only the leader hears it; while there is none the next one asks.
+      // Only the leader reads it; while there is none the next one asks.
       if (stream === undefined) announce()
     },
   }

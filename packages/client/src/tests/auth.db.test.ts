@@ -80,8 +80,8 @@ async function signUp(
 describe('a session', () => {
   test('begins with signing up or in, is kept, and ends with signing out', async () => {
     const { auth, client, email, storage } = await signUp()
-    const heard: (string | undefined)[] = []
-    const stop = auth.subscribe(() => heard.push(auth.current?.user.email))
+    const received: (string | undefined)[] = []
+    const stop = auth.subscribe(() => received.push(auth.current?.user.email))
     expect(auth.current).toMatchObject({ aal: 'aal1', user: { email, is_anonymous: false } })
     expect((await client.from('task').create({ title: email })).owner).toBe(auth.current?.user.id)
     const later = openTab(storage)
@@ -89,12 +89,12 @@ describe('a session', () => {
     expect((await later.auth.load())?.user.email).toBe(email)
     expect((await later.client.from('task').list()).totalItems).toBe(1)
     await later.auth.signOut()
-    await waitFor('the other tab to hear of it', () => heard.length > 0)
-    expect([heard, auth.current, storage.load()]).toEqual([[undefined], undefined, null])
+    await waitFor('the other tab to be notified', () => received.length > 0)
+    expect([received, auth.current, storage.load()]).toEqual([[undefined], undefined, null])
     await expect(client.from('task').list()).rejects.toMatchObject({ error: 'missing_authorization' })
     expect(await auth.signIn({ email, password })).toMatchObject({ status: 'signed_in' })
     await expect(auth.signIn({ email, password: 'wrong' })).rejects.toMatchObject({ status: 401 })
-    expect(heard).toEqual([undefined, email])
+    expect(received).toEqual([undefined, email])
     stop()
   })
 
@@ -361,11 +361,11 @@ describe('the stream of several tabs', () => {
 test('a channel carries broadcasts and presence, and is joined again when its connection breaks', async () => {
   const ada = await signUp()
   const bob = await signUp()
-  const heard: unknown[] = []
+  const received: unknown[] = []
   let present: unknown[] = []
   let connections = 0
   const adas = joinChannel(ada.client, 'room:1', {
-    onBroadcast: (broadcast) => heard.push(broadcast),
+    onBroadcast: (broadcast) => received.push(broadcast),
     onPresence: (next) => (present = [...next.values()]),
     onConnected: () => (connections += 1),
   })
@@ -373,14 +373,14 @@ test('a channel carries broadcasts and presence, and is joined again when its co
   await Promise.all([adas.track({ name: 'Ada' }), bobs.track({ name: 'Bob' })])
   await waitFor('both to be present', () => present.length === 2)
   await bobs.broadcast('said', { text: 'hello', id: 9007199254740993n })
-  await waitFor('the broadcast', () => heard.length === 1)
-  expect(heard).toEqual([{ event: 'said', payload: { text: 'hello', id: '9007199254740993' } }])
+  await waitFor('the broadcast', () => received.length === 1)
+  expect(received).toEqual([{ event: 'said', payload: { text: 'hello', id: '9007199254740993' } }])
   const before = connections
   await ada.auth.signUp({ email: newEmail(), password })
   await waitFor('the channel to be joined as another user', () => connections > before)
   await waitFor('both to be present again', () => present.length === 2)
   await bobs.broadcast('said', 'again')
-  await waitFor('the next broadcast', () => heard.length === 2)
+  await waitFor('the next broadcast', () => received.length === 2)
   adas.leave()
   bobs.leave()
 })

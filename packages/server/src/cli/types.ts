@@ -93,7 +93,7 @@ function unlessAbsent(error: unknown): undefined {
   if (codeOf(error) !== 'ENOENT') throw error
 }
 
-/** Until it is interrupted. A database that is away is tried again; one that cannot be reached at the start is a failure. */
+/** Until it is interrupted. A database that is unavailable is tried again; at the start it is a failure. */
 async function watch(
   terminal: Terminal,
   config: Config,

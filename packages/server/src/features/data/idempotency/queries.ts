@@ -17,7 +17,7 @@ const insertKey = statement(
 
 const storeResult = statement('update basalt.idempotency_keys set result = $3 where owner = $1 and key = $2')
 
-export function claimKey({ owner, value, fingerprint }: IdempotencyKey): Step {
+export function reserveKey({ owner, value, fingerprint }: IdempotencyKey): Step {
   return asLogin(insertKey, [owner, value, fingerprint])
 }
 

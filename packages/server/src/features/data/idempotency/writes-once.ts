@@ -9,7 +9,7 @@ import {
 } from '../../../database/user-database.ts'
 import { idempotencyErrors } from './errors.ts'
 import type { IdempotencyKey } from './key.ts'
-import { claimKey, deleteExpiredKey, findAnswer, keyConstraint, storeAnswer } from './queries.ts'
+import { deleteExpiredKey, findAnswer, keyConstraint, reserveKey, storeAnswer } from './queries.ts'
 
 /** Makes a write with a key once, however often it is sent. */
 export interface WritesOnce {
@@ -21,7 +21,7 @@ export interface WritesOnce {
    * @throws AppError idempotency_key_reused, idempotency_key_in_use
    */
   run<Result>(write: KeyedWrite, read: (answers: readonly Answer[]) => Result): Promise<Result>
-  /** The same for a write that takes several messages: it runs `claim` first and `store` last. */
+  /** The same for a write that takes several messages: it runs `reserve` first and `store` last. */
   runLong<Result>(
     key: IdempotencyKey | undefined,
     write: (steps: KeySteps<Result>) => Promise<Result>,
@@ -38,14 +38,14 @@ export interface KeyedWrite {
 type RunSteps = (steps: readonly Step[]) => Promise<unknown>
 
 export interface KeySteps<Result> {
-  claim(run: RunSteps): Promise<void>
+  reserve(run: RunSteps): Promise<void>
   store(run: RunSteps, result: Result): Promise<void>
 }
 
 /** A key can expire between the attempt that meets it and the look at its answer. */
 const attemptLimit = 3
 
-/** Thrown by a claim of a key that another request has. */
+/** Thrown where a key is to be reserved that another request has. */
 class KeyTaken extends Error {}
 
 const statementTimeout = '57014'
@@ -79,8 +79,8 @@ export function createWritesOnce(database: {
     throw idempotencyErrors.idempotencyKeyInUse().retryAfter(1)
   }
 
-  /** The write behind the claim of its key, in two messages of one transaction. */
-  async function runClaimed<Result>(
+  /** The reservation of the key and the write, in two messages of one transaction. */
+  async function runReserved<Result>(
     { scope, steps, options }: KeyedWrite,
     key: IdempotencyKey,
     read: (answers: readonly Answer[]) => Result,
@@ -91,9 +91,9 @@ export function createWritesOnce(database: {
       return [storeAnswer(key, JSON.stringify(made))]
     }
     try {
-      await database.user.run(scope, [claimKey(key), ...steps], { ...options, conclude })
+      await database.user.run(scope, [reserveKey(key), ...steps], { ...options, conclude })
     } catch (error) {
-      if (!(error instanceof StatementFailed) || error.index === 0) throw claimFailure(error)
+      if (!(error instanceof StatementFailed) || error.index === 0) throw reservationFailure(error)
       throw new StatementFailed(error.error, error.index - 1)
     }
     if (made === undefined) throw new Error('a write was committed without its answer')
@@ -104,16 +104,16 @@ export function createWritesOnce(database: {
     async run(write, read) {
       const { key, scope, steps, options } = write
       if (key === undefined) return read(await database.user.run(scope, steps, options))
-      return await repeat(key, () => runClaimed(write, key, read))
+      return await repeat(key, () => runReserved(write, key, read))
     },
 
     async runLong(key, write) {
-      if (key === undefined) return await write({ claim: async () => {}, store: async () => {} })
+      if (key === undefined) return await write({ reserve: async () => {}, store: async () => {} })
       return await repeat(key, () =>
         write({
-          async claim(run) {
-            await run([claimKey(key)]).catch((error) => {
-              throw claimFailure(error)
+          async reserve(run) {
+            await run([reserveKey(key)]).catch((error) => {
+              throw reservationFailure(error)
             })
           },
           store: async (run, result) => void (await run([storeAnswer(key, JSON.stringify({ result }))])),
@@ -123,8 +123,8 @@ export function createWritesOnce(database: {
   }
 }
 
-/** What the failure of a claim means; any other failure is answered as it is. */
-function claimFailure(error: unknown): unknown {
+/** What the failure of a reservation means; any other failure is answered as it is. */
+function reservationFailure(error: unknown): unknown {
   if (error instanceof ServerStepFailed && error.failure.error.constraint === keyConstraint) {
     return new KeyTaken('the key is used', { cause: error })
   }

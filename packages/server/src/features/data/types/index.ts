@@ -12,7 +12,7 @@ export interface GeneratedTypes {
   readonly fingerprint: string
 }
 
-/** Makes the types of what the schemas hold, whoever asks. @param transaction at its start */
+/** Makes the types of what the schemas hold, independent of the role that reads them. @param transaction at its start */
 export async function generateTypes(
   transaction: Queryable,
   schemas: readonly string[],

@@ -99,7 +99,7 @@ export function createImporter(deps: ImportDeps): Importer {
     relation: Relation,
     spool: Spool,
     { options, signal }: ImportRequest,
-    { claim, store }: KeySteps<ImportResult>,
+    { reserve, store }: KeySteps<ImportResult>,
   ): Promise<ImportResult> {
     const faults = spool.faults.copy()
     const reader = caller.scope.kind
@@ -122,7 +122,7 @@ export function createImporter(deps: ImportDeps): Importer {
             signal.throwIfAborted()
             return await transaction.run(steps)
           }
-          await claim(run)
+          await reserve(run)
           await run([statements.call(sql`savepoint import`)])
           const plan = { catalog, relation, insert, capture, faults, statements }
           const counts = await insertRows({ ...transaction, run }, spool, plan)
