@@ -11,6 +11,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   start: async () => (await import('./cli/start.ts')).startCommand,
   sql: async () => (await import('./cli/sql.ts')).sqlCommand,
   schema: async () => (await import('./cli/schema.ts')).schemaCommand,
+  types: async () => (await import('./cli/types.ts')).typesCommand,
   config: async () => (await import('./cli/config.ts')).configCommand,
   status: async () => (await import('./cli/status.ts')).statusCommand,
   backup: async () => (await import('./cli/backup.ts')).backupCommand,
