@@ -13,6 +13,7 @@ const layers: readonly (readonly string[])[] = [
   ['feature.ts', 'job-queue.ts'],
   ['platform.ts'],
   ['features/*'],
+  ['project'],
   ['log.ts', 'secrets.ts', 'version.ts', 'error-catalog.ts'],
   ['app.ts'],
   ['cli'],

@@ -1,0 +1,47 @@
+import type { Queryable, SystemDatabase } from '../../database/system-database.ts'
+import { describeChange, type SchemaChange } from '../schema/objects.ts'
+import type { MigrationFile } from './files.ts'
+import { listLedger } from './ledger.ts'
+import { findObstacles, planMigrations } from './plan.ts'
+import { findDrift } from './recorded-schema.ts'
+
+export interface MigrationStatus {
+  readonly applied: readonly { readonly name: string; readonly appliedAt: string }[]
+  readonly pending: readonly { readonly name: string; readonly isLate: boolean }[]
+  /** Why `up` would refuse, one line each. */
+  readonly obstacles: readonly string[]
+  /** What was changed since the last migration, other than by migrations. */
+  readonly drift: readonly SchemaChange[]
+}
+
+export async function readStatus(
+  database: Pick<SystemDatabase, 'transaction'>,
+  files: readonly MigrationFile[],
+): Promise<MigrationStatus> {
+  return await database.transaction(async (transaction: Queryable) => {
+    const plan = planMigrations(files, await listLedger(transaction))
+    return {
+      applied: plan.applied.map(({ name, applied_at }) => ({
+        name,
+        appliedAt: applied_at?.toISOString() ?? '',
+      })),
+      pending: plan.pending.map((file) => ({ name: file.name, isLate: plan.late.includes(file) })),
+      obstacles: findObstacles(plan),
+      drift: (await findDrift(transaction)) ?? [],
+    }
+  })
+}
+
+/** For people. */
+export function describeStatus({ applied, pending, obstacles, drift }: MigrationStatus): string {
+  return [
+    `${applied.length} applied${applied.length === 0 ? '' : `, the newest ${applied.at(-1)?.name}`}`,
+    pending.length === 0 ? 'nothing is pending' : `${pending.length} pending:`,
+    ...pending.map(({ name, isLate }) => `  ${name}${isLate ? ' (late)' : ''}`),
+    ...(obstacles.length === 0 ? [] : ['in the way:', ...obstacles.map((line) => `  ${line}`)]),
+    ...(drift.length === 0
+      ? []
+      : ['changed other than by migrations:', ...drift.map((change) => `  ${describeChange(change)}`)]),
+    '',
+  ].join('\n')
+}
