@@ -35,6 +35,7 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import type { Platform } from './platform.ts'
+import { migrateAtStart } from './project/at-start.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
@@ -86,6 +87,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     signal,
   })
   try {
+    await untilAborted(signal, migrateAtStart(config, database, log))
     const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
