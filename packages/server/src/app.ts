@@ -9,6 +9,7 @@ import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { ping } from './database/ping.ts'
 import { listErrors } from './error-catalog.ts'
+import type { Rehearsal } from './database/user-database.ts'
 import { createEmbedders } from './features/data/embedding-provider/index.ts'
 import { wireData } from './features/data/index.ts'
 import { createSchemaLog } from './features/data/schema/index.ts'
@@ -53,6 +54,8 @@ export interface AppOptions {
   readonly passwords?: PasswordHasher
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
+  /** A server that changes no data and stands beside another one; for tests of policies. */
+  readonly rehearsal?: Rehearsal
   /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
   readonly signal?: AbortSignal
 }
@@ -82,6 +85,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
+    asServer: options.rehearsal === undefined,
+    rehearsal: options.rehearsal,
     embeddedPassword: embeddedPassword(config),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,

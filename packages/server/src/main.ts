@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   audit: async () => (await import('./cli/audit.ts')).auditCommand,
   search: async () => (await import('./cli/search.ts')).searchCommands,
   init: async () => (await import('./cli/init.ts')).initCommand,
+  policy: async () => (await import('./cli/policy.ts')).policyCommands,
   migrate: async () => (await import('./cli/migrate.ts')).migrateCommands,
   events: async () => (await import('./cli/events.ts')).eventsCommands,
 }

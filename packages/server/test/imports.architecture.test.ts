@@ -62,7 +62,7 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'main.ts'],
   croner: ['features/*'],
   'ipaddr.js': ['lib', 'config', 'http'],
-  'smol-toml': ['config'],
+  'smol-toml': ['config', 'project'],
   'prom-client': ['http'],
   nodemailer: ['features/*'],
   '@simplewebauthn/server': ['features/*'],

@@ -2,6 +2,8 @@ import { Command } from 'commander'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { applyMigrations } from '../project/migrations/apply.ts'
+import { checkMigrations, describeChecked } from '../project/migrations/check.ts'
+import { commitCurrent } from '../project/migrations/current.ts'
 import { createMigrationFile, readMigrationFiles } from '../project/migrations/files.ts'
 import { deleteUnfinished, finish } from '../project/migrations/ledger.ts'
 import { describeStatus, readStatus } from '../project/migrations/status.ts'
@@ -26,7 +28,9 @@ export function migrateCommands(terminal: Terminal): Command {
     .addCommand(newCommand(terminal))
     .addCommand(upCommand(terminal))
     .addCommand(statusCommand(terminal))
+    .addCommand(checkCommand(terminal))
     .addCommand(resolveCommand(terminal))
+    .addCommand(commitCommand(terminal))
 }
 
 function newCommand(terminal: Terminal): Command {
@@ -86,6 +90,42 @@ function statusCommand(terminal: Terminal): Command {
     if (json === true) printJson(terminal, status)
     else print(terminal, describeStatus(status))
     if (status.obstacles.length > 0 || status.drift.length > 0) terminal.exitCode = 1
+  })
+}
+
+interface CheckOptions extends JsonOption {
+  readonly allowLate?: boolean
+  readonly interrupt?: boolean
+}
+
+function checkCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'check')
+    .description('run what is pending on a copy: which locks it takes, what it rewrites, and who may do more afterwards')
+    .option('--allow-late', 'with migrations that are older than one that was applied')
+    .option('--interrupt', 'end sessions in the database for the copy, as is always done in development')
+    .option('--json', 'print {"copy", "migrations", "access"}')
+  return withConfigFlags(command).action(async ({ allowLate, interrupt, json }: CheckOptions) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const files = readMigrationFiles(config.project.migrations)
+    const checked = await checkMigrations(config, files, {
+      allowLate: allowLate === true,
+      interrupt: interrupt === true,
+    })
+    if (json === true) printJson(terminal, checked)
+    else print(terminal, describeChecked(checked))
+  })
+}
+
+function commitCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'commit')
+    .description('make a migration of schema/current.sql, and empty that')
+    .argument('<name>', 'what it does, such as add_todo')
+    .option('--json', 'print {"path"}')
+  return withConfigFlags(command).action(async (name: string, { json }: JsonOption) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const path = commitCurrent(config.project, name, systemClock.now())
+    if (json === true) printJson(terminal, { path })
+    else print(terminal, `${path}\n`)
   })
 }
 

@@ -60,6 +60,7 @@ describe('without anything', () => {
       database: {
         url: '',
         listen_url: '',
+        branch: '',
         max_conns: 20,
         acquire_timeout_ms: 5000,
         statement_timeout_ms: 30_000,

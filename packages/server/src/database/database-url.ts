@@ -5,3 +5,18 @@ export function describeUrl(url: string): string {
   const { host, port, database } = parseIntoClientConfig(url)
   return `${host || 'localhost'}:${port ?? 5432}/${database ?? ''}`
 }
+
+/** The database of a branch: beside that of the URL, and named after it. */
+export function branchName(database: string, branch: string): string {
+  return branch === '' ? database : `${database}_${branch}`
+}
+
+/** The URL of a branch. */
+export function branchUrl(url: string, branch: string): string {
+  if (branch === '') return url
+  const { database, user } = parseIntoClientConfig(url)
+  const name = encodeURIComponent(branchName(database || user || '', branch))
+  const [address = '', query] = url.split('?', 2)
+  const [, start = ''] = /^(\w+:\/\/[^/]*)/.exec(address) ?? []
+  return `${start}/${name}${query === undefined ? '' : `?${query}`}`
+}

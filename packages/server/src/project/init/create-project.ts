@@ -24,7 +24,8 @@ export function createProject(directory: string, version: string, now: Date): Cr
     const isNew = writeNew(join(directory, path), content)
     ;(isNew ? created : kept).push(path)
   }
-  for (const [path, content] of Object.entries(projectFiles(packageName(directory), version))) write(path, content)
+  for (const [path, content] of Object.entries(projectFiles(packageName(directory), version)))
+    write(path, content)
   const migrations = join(directory, 'migrations')
   const found = listScripts(migrations)
   kept.push(...found.map((name) => join('migrations', name)))
@@ -58,6 +59,9 @@ function listScripts(folder: string): string[] {
 
 /** As npm accepts it (docs.npmjs.com, package.json, name). */
 function packageName(directory: string): string {
-  const name = basename(resolve(directory)).toLowerCase().replace(/[^a-z0-9-]+/g, '-').replace(/^-+|-+$/g, '')
+  const name = basename(resolve(directory))
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+    .replace(/^-+|-+$/g, '')
   return name === '' ? 'app' : name
 }

@@ -3,7 +3,7 @@ export function projectFiles(name: string, version: string): Readonly<Record<str
   return {
     'basalt.toml': configuration,
     'seed.sql': seed,
-    'schema/current.sql': current,
+    'schema/current.sql': emptyCurrent,
     '.gitignore': ignored,
     'AGENTS.md': agents,
     'package.json': packageJson(name, version),
@@ -80,7 +80,8 @@ const seed = `-- Rows for development, run by \`basalt db seed\` and \`basalt de
 -- \`on conflict do nothing\`.
 `
 
-const current = `-- The change you work on. \`basalt dev\` applies this file whenever it is saved, so every statement has to work twice:
+/** `schema/current.sql` without a change. */
+export const emptyCurrent = `-- The change you work on. \`basalt dev\` applies this file whenever it is saved, so every statement has to work twice:
 -- \`create table if not exists\`, \`create or replace function\`, \`drop policy if exists\` before \`create policy\`.
 -- \`basalt migrate commit NAME\` makes a migration of it and empties it.
 `

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto'
+import { pino } from 'pino'
+import { type App, createApp } from '../app.ts'
+import type { Config } from '../config/schema.ts'
+import type { Call } from '../database/message.ts'
+import { signAccessToken } from '../features/identity/accounts/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { runFile, withReplayed } from '../project/databases/replay.ts'
+import type { MigrationFile } from '../project/migrations/files.ts'
+import type { CaseFile } from '../project/policies/case-file.ts'
+import { type CaseOutcome, type PolicyServer, runCaseFiles } from '../project/policies/run.ts'
+
+/** Runs the cases of all files on a server of their own, whose database has the project's schema and no rows. */
+export async function testPolicies(
+  config: Config,
+  migrations: readonly MigrationFile[],
+  files: readonly CaseFile[],
+): Promise<CaseOutcome[]> {
+  return await withReplayed(config, migrations, async (database, branch) => {
+    await runFile(database, config.project.current, 'schema/current.sql')
+    const server = await startPolicyServer(branch)
+    try {
+      return await runCaseFiles(server, files)
+    } finally {
+      await server.close()
+    }
+  })
+}
+
+async function startPolicyServer(branch: Config): Promise<PolicyServer & { close(): Promise<void> }> {
+  const secret = randomBytes(32).toString('hex')
+  const password = randomBytes(32).toString('hex')
+  let setup: readonly Call[] = []
+  const app = await createApp({
+    config: rehearsing(branch, secret, password),
+    log: pino({ level: 'silent' }),
+    rehearsal: { setup: () => setup },
+  })
+  let admin: string | undefined
+  return {
+    database: app.database,
+    setSetup(calls) {
+      setup = calls
+    },
+    request: (method, path, token, body) => request(app, method, path, token, body),
+    signToken: ({ id, email, isEmailVerified, isAnonymous, aal }) =>
+      signAccessToken(
+        { sub: id, email, email_verified: isEmailVerified, is_anonymous: isAnonymous, aal, amr: [] },
+        900,
+        { secret, clock: systemClock },
+      ),
+    async createKey(userId, scope, tables) {
+      admin ??= await fieldOf(app, '/api/admin/auth', undefined, { password }, 'token')
+      const key = {
+        userId,
+        name: 'policy test',
+        scope,
+        ...(tables === undefined ? {} : { allowedTables: tables }),
+      }
+      return await fieldOf(app, '/api/admin/api-keys', admin, key, 'key')
+    },
+    close: () => app.close(),
+  }
+}
+
+/** The configuration of the project, without what would act on the world, and with secrets of its own. */
+function rehearsing(config: Config, secret: string, password: string): Config {
+  return {
+    ...config,
+    auth: { ...config.auth, jwt_secret: secret },
+    admin: { ...config.admin, password },
+    jobs: { ...config.jobs, enabled: false },
+    database: { ...config.database, max_conns: 4 },
+    project: { ...config.project, migrate_at_start: false },
+  }
+}
+
+async function request(
+  { http }: App,
+  method: string,
+  url: string,
+  token: string | undefined,
+  body: unknown,
+): Promise<{ status: number; body: unknown }> {
+  const response = await http.inject({
+    // One of those that the cases have.
+    method: method as 'GET',
+    url,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+  })
+  return { status: response.statusCode, body: response.body === '' ? undefined : JSON.parse(response.body) }
+}
+
+/** Of an answer that cannot be a refusal. */
+async function fieldOf(
+  app: App,
+  path: string,
+  token: string | undefined,
+  body: unknown,
+  field: string,
+): Promise<string> {
+  const answer = await request(app, 'POST', path, token, body)
+  const value = (answer.body as Record<string, unknown> | undefined)?.[field]
+  if (typeof value !== 'string')
+    throw new Error(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return value
+}

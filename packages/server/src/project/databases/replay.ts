@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import type { Config } from '../../config/schema.ts'
+import { type Database, openDatabase } from '../../database/open.ts'
+import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
+import { inTransaction } from '../../database/system-database.ts'
+import { OperatorError } from '../../lib/errors.ts'
+import { splitStatements } from '../../lib/sql-statements.ts'
+import { applyMigrations } from '../migrations/apply.ts'
+import { type MigrationFile, refuseTransactionControl } from '../migrations/files.ts'
+import { onBranch, openBranches } from './copies.ts'
+
+/**
+ * Runs the work on a database of its own that is dropped afterwards.
+ *
+ * @param make creates the branch; an empty one unless given
+ */
+export async function withThrowAwayBranch<Result>(
+  config: Config,
+  work: (config: Config) => Promise<Result>,
+  make: (branch: string) => Promise<void> | undefined = () => undefined,
+): Promise<Result> {
+  const branch = `tmp_${randomBytes(6).toString('hex')}`
+  await using branches = await openBranches(config)
+  await (make(branch) ?? branches.create(branch))
+  try {
+    return await work(onBranch(config, branch))
+  } finally {
+    await branches.drop(branch)
+  }
+}
+
+/** Runs the work on an empty database to which the files were applied. */
+export async function withReplayed<Result>(
+  config: Config,
+  files: readonly MigrationFile[],
+  work: (database: Database, config: Config) => Promise<Result>,
+): Promise<Result> {
+  return await withThrowAwayBranch(config, async (branch) => {
+    const options = { purpose: 'basalt replay', asServer: false, log: () => undefined }
+    const database = await openDatabase(branch, options)
+    try {
+      await applyMigrations(database, { files, settings: config.project })
+      return await work(database, branch)
+    } finally {
+      await database.close()
+    }
+  })
+}
+
+/** Runs the statements of a file in one transaction. @returns their number, 0 when there is no such file */
+export async function runFile(
+  { aside }: Pick<Database, 'aside'>,
+  path: string,
+  name: string,
+): Promise<number> {
+  if (!existsSync(path)) return 0
+  const statements = splitStatements(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
+  if (statements.length === 0) return 0
+  refuseTransactionControl(name, statements)
+  const connection = await aside.open()
+  try {
+    await inTransaction(connection, async () => {
+      for (const statement of statements) await runStatement(connection, statement)
+    })
+    return statements.length
+  } catch (error) {
+    if (!(error instanceof ScriptFailure)) throw error
+    throw new OperatorError(`${name}:${error.line}: ${error.message}`, { cause: error })
+  } finally {
+    await connection.close()
+  }
+}

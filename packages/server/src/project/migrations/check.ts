@@ -1,0 +1,80 @@
+import { isDevelopment } from '../../config/development.ts'
+import type { Config } from '../../config/schema.ts'
+import { openDatabase } from '../../database/open.ts'
+import { OperatorError } from '../../lib/errors.ts'
+import { openBranches } from '../databases/copies.ts'
+import { withReplayed, withThrowAwayBranch } from '../databases/replay.ts'
+import { describeAccessChange } from '../schema/access.ts'
+import type { MigrationFile } from './files.ts'
+import { listLedger } from './ledger.ts'
+import { planMigrations, requireNoObstacle } from './plan.ts'
+import { type Rehearsal, rehearse } from './rehearse.ts'
+
+export interface Checked extends Rehearsal {
+  /** What the pending migrations ran on: a copy with all rows, or the applied migrations on an empty database. */
+  readonly copy: 'database' | 'migrations'
+}
+
+/** @throws OperatorError when the migrations fail, or would be refused */
+export async function checkMigrations(
+  config: Config,
+  files: readonly MigrationFile[],
+  { allowLate, interrupt }: { readonly allowLate: boolean; readonly interrupt: boolean },
+): Promise<Checked> {
+  const database = await openDatabase(config, { purpose: 'basalt migrate', asServer: false, log: () => undefined })
+  const plan = planMigrations(
+    files,
+    await listLedger(database.system).finally(() => database.close()),
+  )
+  requireNoObstacle(plan, allowLate)
+  try {
+    return await withThrowAwayBranch(
+      config,
+      async (branch) => {
+        const copy = await openDatabase(branch, { purpose: 'basalt check', asServer: false, log: () => undefined })
+        const connection = await copy.aside.open()
+        try {
+          return { copy: 'database', ...(await rehearse(connection, plan.pending)) }
+        } finally {
+          await connection.close()
+          await copy.close()
+        }
+      },
+      async (branch) => {
+        await using branches = await openBranches(config)
+        await branches.copy(branch, interrupt || isDevelopment(config))
+      },
+    )
+  } catch (error) {
+    if (!(error instanceof OperatorError) || !error.message.startsWith('the database is in use')) throw error
+  }
+  const applied = files.filter((file) => !plan.pending.includes(file))
+  return await withReplayed(config, applied, async ({ aside }) => {
+    const connection = await aside.open()
+    try {
+      return { copy: 'migrations', ...(await rehearse(connection, plan.pending)) }
+    } finally {
+      await connection.close()
+    }
+  })
+}
+
+/** For people. */
+export function describeChecked({ copy, migrations, access }: Checked): string {
+  if (migrations.length === 0) return 'nothing is pending\n'
+  const lines = migrations.flatMap(({ name, durationMs, locks, rewritten }) => [
+    `${name} (${durationMs} ms)`,
+    ...locks.map(
+      ({ relation, blocks, heldMs, line, mode }) =>
+        `  line ${line} blocks ${blocks} of ${relation} for ${heldMs} ms (${mode})`,
+    ),
+    ...rewritten.map(({ relation, bytes }) => `  rewrites ${relation} (${bytes} bytes)`),
+  ])
+  return `${[
+    copy === 'database'
+      ? 'on a copy of the database'
+      : 'on an empty database with the applied migrations, because the database is in use: times are those without rows',
+    ...lines,
+    ...(access.length === 0 ? ['no role may do more or less than before'] : access.map(describeAccessChange)),
+  ].join('\n')}\n`
+}
