@@ -100,7 +100,9 @@ interface CheckOptions extends JsonOption {
 
 function checkCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'check')
-    .description('run what is pending on a copy: which locks it takes, what it rewrites, and who may do more afterwards')
+    .description(
+      'run what is pending on a copy: which locks it takes, what it rewrites, and who may do more afterwards',
+    )
     .option('--allow-late', 'with migrations that are older than one that was applied')
     .option('--interrupt', 'end sessions in the database for the copy, as is always done in development')
     .option('--json', 'print {"copy", "migrations", "access"}')

@@ -2,12 +2,11 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { loadCatalog } from '../database/catalog/load.ts'
 import { systemClock } from '../lib/clock.ts'
-import { withDatabase } from './with-database.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { readMigrationFiles } from '../project/migrations/files.ts'
 import { readCaseFiles, writeCaseFile } from '../project/policies/files.ts'
-import { scaffoldCases } from '../project/policies/scaffold.ts'
 import type { CaseOutcome } from '../project/policies/run.ts'
+import { scaffoldCases } from '../project/policies/scaffold.ts'
 import {
   createSubcommand,
   loadCommandConfig,
@@ -17,6 +16,7 @@ import {
   withConfigFlags,
 } from './context.ts'
 import { testPolicies } from './policy-server.ts'
+import { withDatabase } from './with-database.ts'
 
 interface JsonOption {
   readonly json?: boolean

@@ -42,6 +42,8 @@ export interface Database {
   readonly mode: 'embedded' | 'external'
   /** For people: where the data is. Never a password. */
   readonly location: string
+  /** For PostgreSQL's own programs, with the password if there is one. */
+  readonly connectionString: string
   /** Command lines that reach an embedded database. */
   readonly psql: readonly string[]
   readonly engine: EngineProbe
@@ -113,6 +115,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       mode: embedded === undefined ? 'external' : 'embedded',
       location: embedded?.directory ?? describeUrl(branchUrl(config.database.url, config.database.branch)),
       psql: embedded?.psql ?? [],
+      connectionString: connectionStringOf(config, embedded),
       engine,
       migrated,
       system,
@@ -219,6 +222,12 @@ function openEmbedded(config: Config, options: OpenOptions, asServer: boolean): 
     signal: options.signal,
     ...(options.embeddedSettings === undefined ? {} : { settings: options.embeddedSettings }),
   })
+}
+
+function connectionStringOf({ database }: Config, embedded: EmbeddedPostgres | undefined): string {
+  if (embedded === undefined) return branchUrl(database.url, database.branch)
+  const { directory, port, user, database: name } = embedded.socket
+  return `postgresql:///${name}?host=${encodeURIComponent(directory)}&port=${port}&user=${user}`
 }
 
 function reach(config: Config, embedded: EmbeddedPostgres | undefined, purpose: string) {

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import type { Config } from '../../config/schema.ts'
 import type { Connection } from '../../database/connection.ts'
 import { branchName } from '../../database/database-url.ts'
 import { openConnection } from '../../database/open.ts'
 import { type Sql, sql } from '../../database/sql.ts'
 import { queryableOn } from '../../database/system-database.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 
 /** Databases beside the one of the configuration: its branches. */
@@ -20,6 +22,17 @@ export interface Branches extends AsyncDisposable {
    */
   copy(branch: string, interrupt: boolean): Promise<void>
   drop(branch: string): Promise<void>
+  /** Drops what commands that were killed have left of {@link throwAwayName}. */
+  dropForgotten(): Promise<void>
+}
+
+const throwAwayPattern = /^tmp_([0-9a-z]+)_[0-9a-f]{8}$/
+/** No command works on one for so long. */
+const forgottenMs = 24 * 3600 * 1000
+
+/** The name of a branch that its command drops. */
+export function throwAwayName(now: Date): string {
+  return `tmp_${now.getTime().toString(36)}_${randomBytes(4).toString('hex')}`
 }
 
 /** The configuration of a branch. */
@@ -34,23 +47,33 @@ export async function openBranches(config: Config): Promise<Branches> {
   const queryable = queryableOn(connection)
   const { name: database } = await queryable.one<{ name: string }>(sql`select current_database() as name`)
   const nameOf = (branch: string) => sql.id(branchName(database, branch))
-  return {
-    async list() {
-      const rows = await queryable.many<{ datname: string }>(sql`
+  const listAll = async () => {
+    const rows = await queryable.many<{ datname: string }>(sql`
         select datname from pg_database where starts_with(datname, ${`${database}_`}) order by datname`)
-      return rows.map(({ datname }) => datname.slice(database.length + 1))
-    },
+    return rows.map(({ datname }) => datname.slice(database.length + 1))
+  }
+  const drop = (branch: string) =>
+    runAlone(connection, sql`drop database if exists ${nameOf(branch)} with (force)`, branch)
+  return {
+    list: async () => (await listAll()).filter((branch) => !throwAwayPattern.test(branch)),
     create: (branch) =>
       runAlone(connection, sql`create database ${nameOf(branch)} template template0`, branch),
     async copy(branch, interrupt) {
       // Sessions that begin during the copy wait for it.
       if (interrupt) await endOtherSessions(connection)
+      else await requireNoSessions(connection)
       // The files are copied as they are: no write-ahead log of a whole database.
       const statement = sql`create database ${nameOf(branch)} template ${sql.id(database)} strategy file_copy`
       await runAlone(connection, statement, branch)
     },
-    drop: (branch) =>
-      runAlone(connection, sql`drop database if exists ${nameOf(branch)} with (force)`, branch),
+    drop,
+    async dropForgotten() {
+      for (const branch of await listAll()) {
+        const [, time] = throwAwayPattern.exec(branch) ?? []
+        const age = systemClock.now().getTime() - Number.parseInt(time ?? '', 36)
+        if (age > forgottenMs) await drop(branch)
+      }
+    },
     [Symbol.asyncDispose]: close,
   }
 }
@@ -60,22 +83,30 @@ async function runAlone(connection: Connection, statement: Sql, branch: string):
     await queryableOn(connection).count(statement)
   } catch (error) {
     if (codeOf(error) === '42P04') throw new OperatorError(`the branch ${branch} exists`)
-    if (codeOf(error) === '55006') throw new OperatorError(await describeUsers(connection))
+    if (codeOf(error) === '55006') throw new DatabaseInUse(['a session that has just begun'])
     if (codeOf(error) !== '42501') throw error
     throw new OperatorError(`${messageOf(error)}: have an administrator run alter role … createdb`)
   }
 }
 
-async function describeUsers(connection: Connection): Promise<string> {
+/** Asked before, because PostgreSQL waits five seconds for the sessions to end. @throws OperatorError */
+async function requireNoSessions(connection: Connection): Promise<void> {
   const users = await queryableOn(connection).many<{ name: string }>(sql`
     select distinct coalesce(nullif(application_name, ''), 'a session without a name') as name
     from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid()
+    where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
     order by name`)
-  return (
-    `the database is in use by ${users.map(({ name }) => name).join(', ')}, and only one without sessions can be copied: ` +
-    'stop them, or end their sessions by --interrupt'
-  )
+  if (users.length > 0) throw new DatabaseInUse(users.map(({ name }) => name))
+}
+
+/** Only a database without sessions can be copied. */
+export class DatabaseInUse extends OperatorError {
+  constructor(users: readonly string[]) {
+    super(
+      `the database is in use by ${users.join(', ')}, and only one without sessions can be copied: stop them, or end ` +
+        'their sessions by --interrupt',
+    )
+  }
 }
 
 async function endOtherSessions(connection: Connection): Promise<void> {

@@ -1,28 +1,29 @@
-import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../../config/schema.ts'
 import { type Database, openDatabase } from '../../database/open.ts'
 import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
 import { inTransaction } from '../../database/system-database.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
 import { applyMigrations } from '../migrations/apply.ts'
 import { type MigrationFile, refuseTransactionControl } from '../migrations/files.ts'
-import { onBranch, openBranches } from './copies.ts'
+import { type Branches, onBranch, openBranches, throwAwayName } from './copies.ts'
 
 /**
  * Runs the work on a database of its own that is dropped afterwards.
  *
- * @param make creates the branch; an empty one unless given
+ * @param make creates the branch
  */
 export async function withThrowAwayBranch<Result>(
   config: Config,
+  make: (branches: Branches, branch: string) => Promise<void>,
   work: (config: Config) => Promise<Result>,
-  make: (branch: string) => Promise<void> | undefined = () => undefined,
 ): Promise<Result> {
-  const branch = `tmp_${randomBytes(6).toString('hex')}`
   await using branches = await openBranches(config)
-  await (make(branch) ?? branches.create(branch))
+  await branches.dropForgotten()
+  const branch = throwAwayName(systemClock.now())
+  await make(branches, branch)
   try {
     return await work(onBranch(config, branch))
   } finally {
@@ -36,7 +37,7 @@ export async function withReplayed<Result>(
   files: readonly MigrationFile[],
   work: (database: Database, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  return await withThrowAwayBranch(config, async (branch) => {
+  return await withThrowAwayBranch(config, createEmpty, async (branch) => {
     const options = { purpose: 'basalt replay', asServer: false, log: () => undefined }
     const database = await openDatabase(branch, options)
     try {
@@ -46,6 +47,10 @@ export async function withReplayed<Result>(
       await database.close()
     }
   })
+}
+
+function createEmpty(branches: Branches, branch: string): Promise<void> {
+  return branches.create(branch)
 }
 
 /** Runs the statements of a file in one transaction. @returns their number, 0 when there is no such file */

@@ -1,8 +1,7 @@
 import { isDevelopment } from '../../config/development.ts'
 import type { Config } from '../../config/schema.ts'
-import { openDatabase } from '../../database/open.ts'
-import { OperatorError } from '../../lib/errors.ts'
-import { openBranches } from '../databases/copies.ts'
+import { type Database, openDatabase } from '../../database/open.ts'
+import { DatabaseInUse } from '../databases/copies.ts'
 import { withReplayed, withThrowAwayBranch } from '../databases/replay.ts'
 import { describeAccessChange } from '../schema/access.ts'
 import type { MigrationFile } from './files.ts'
@@ -21,42 +20,47 @@ export async function checkMigrations(
   files: readonly MigrationFile[],
   { allowLate, interrupt }: { readonly allowLate: boolean; readonly interrupt: boolean },
 ): Promise<Checked> {
-  const database = await openDatabase(config, { purpose: 'basalt migrate', asServer: false, log: () => undefined })
-  const plan = planMigrations(
-    files,
-    await listLedger(database.system).finally(() => database.close()),
-  )
+  const database = await openDatabase(config, {
+    purpose: 'basalt migrate',
+    asServer: false,
+    log: () => undefined,
+  })
+  const plan = planMigrations(files, await listLedger(database.system).finally(() => database.close()))
   requireNoObstacle(plan, allowLate)
   try {
     return await withThrowAwayBranch(
       config,
+      (branches, branch) => branches.copy(branch, interrupt || isDevelopment(config)),
       async (branch) => {
-        const copy = await openDatabase(branch, { purpose: 'basalt check', asServer: false, log: () => undefined })
-        const connection = await copy.aside.open()
+        const options = { purpose: 'basalt check', asServer: false, log: () => undefined }
+        const copy = await openDatabase(branch, options)
         try {
-          return { copy: 'database', ...(await rehearse(connection, plan.pending)) }
+          return { copy: 'database', ...(await rehearseOn(copy, plan.pending)) }
         } finally {
-          await connection.close()
           await copy.close()
         }
       },
-      async (branch) => {
-        await using branches = await openBranches(config)
-        await branches.copy(branch, interrupt || isDevelopment(config))
-      },
     )
   } catch (error) {
-    if (!(error instanceof OperatorError) || !error.message.startsWith('the database is in use')) throw error
+    if (!(error instanceof DatabaseInUse)) throw error
   }
   const applied = files.filter((file) => !plan.pending.includes(file))
-  return await withReplayed(config, applied, async ({ aside }) => {
-    const connection = await aside.open()
-    try {
-      return { copy: 'migrations', ...(await rehearse(connection, plan.pending)) }
-    } finally {
-      await connection.close()
-    }
-  })
+  return await withReplayed(config, applied, async (copy) => ({
+    copy: 'migrations' as const,
+    ...(await rehearseOn(copy, plan.pending)),
+  }))
+}
+
+async function rehearseOn(
+  { aside }: Pick<Database, 'aside'>,
+  files: readonly MigrationFile[],
+): Promise<Rehearsal> {
+  const connection = await aside.open()
+  try {
+    return await rehearse(connection, files)
+  } finally {
+    await connection.close()
+  }
 }
 
 /** For people. */

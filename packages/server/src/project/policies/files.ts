@@ -23,6 +23,8 @@ export function writeCaseFile(path: string, content: string): void {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content, { flag: 'wx' })
   } catch (error) {
-    throw new OperatorError(codeOf(error) === 'EEXIST' ? `${path} exists` : `cannot write ${path}: ${messageOf(error)}`)
+    throw new OperatorError(
+      codeOf(error) === 'EEXIST' ? `${path} exists` : `cannot write ${path}: ${messageOf(error)}`,
+    )
   }
 }

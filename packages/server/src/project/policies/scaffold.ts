@@ -10,7 +10,9 @@ import { suggestion } from '../../lib/suggestion.ts'
 export function scaffoldCases({ relations }: Catalog, collection: string): string {
   const relation = relations.get(collection)
   if (relation === undefined) {
-    throw new OperatorError(`collection not found: ${collection}${suggestion(collection, [...relations.keys()])}`)
+    throw new OperatorError(
+      `collection not found: ${collection}${suggestion(collection, [...relations.keys()])}`,
+    )
   }
   const owner = relation.columns.find((column) => isOwner(relation, column))
   const asOwner = owner === undefined ? '' : `${quoteKey(owner.name)} = ":alice", `
@@ -21,7 +23,7 @@ export function scaffoldCases({ relations }: Catalog, collection: string): strin
   const insert = (user: string) =>
     `insert into ${table} (${names.join(', ')}) values (${[...(owner === undefined ? [] : [`:'${user}'`]), ...samples].join(', ')});`
   const rows = names.length === 0 ? `insert into ${table} default values;` : insert('alice')
-  const values = required.map((column) => `${quoteKey(column.name)} = ${valueOf(column)}`).join(', ')
+  const values = required.map((column) => `${quoteKey(column.name)} = ${exampleOf(column)}`).join(', ')
   return `# Who sees and changes which rows of ${collection}: \`basalt policy test\` runs these cases. They say what most tables
 # want; make them true by policies, or say what you want instead.
 
@@ -70,7 +72,10 @@ function isOwner({ foreignKeys }: Relation, { name, default: fallback, type }: C
   if (type.base !== 'uuid') return false
   const refersToUsers = foreignKeys.some(
     ({ columns, referencedSchema, referencedTable }) =>
-      columns.length === 1 && columns[0] === name && referencedSchema === 'basalt' && referencedTable === 'users',
+      columns.length === 1 &&
+      columns[0] === name &&
+      referencedSchema === 'basalt' &&
+      referencedTable === 'users',
   )
   return refersToUsers || fallback?.includes('basalt.user_id') === true
 }
@@ -90,7 +95,7 @@ function sampleOf({ type }: Column): string {
 }
 
 /** As TOML. */
-function valueOf({ type }: Column): string {
+function exampleOf({ type }: Column): string {
   if (type.json === 'boolean') return 'true'
   if (type.json === 'integer' || type.json === 'number') return '1'
   if (type.enumLabels?.[0] !== undefined) return JSON.stringify(type.enumLabels[0])

@@ -91,6 +91,7 @@ export function describeAccessChange(change: AccessChange): string {
     ...(gained.length > 0 ? [`may newly ${gained.join(', ')}`] : []),
     ...(lost.length > 0 ? [`may no longer ${lost.join(', ')}`] : []),
   ]
-  const rows = rowsBefore === rowsAfter || rowsBefore === 'nothing' ? rowsAfter : `${rowsBefore} → ${rowsAfter}`
+  const rows =
+    rowsBefore === rowsAfter || rowsBefore === 'nothing' ? rowsAfter : `${rowsBefore} → ${rowsAfter}`
   return `${role} ${parts.length === 0 ? 'has other rows of' : parts.join(' and ')} ${object}: ${rows}`
 }

@@ -1,0 +1,73 @@
+import { Command } from 'commander'
+import type { Logger } from 'pino'
+import type { App } from '../app.ts'
+import type { Config } from '../config/schema.ts'
+import { messageOf, OperatorError } from '../lib/errors.ts'
+import { runFile } from '../project/databases/replay.ts'
+import { requireDevelopment } from '../project/databases/reset.ts'
+import { watchFiles } from '../project/dev/watch.ts'
+import { applyMigrations } from '../project/migrations/apply.ts'
+import { readMigrationFiles } from '../project/migrations/files.ts'
+import { readCaseFiles } from '../project/policies/files.ts'
+import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { testPolicies } from './policy-server.ts'
+import { serve } from './start.ts'
+
+export function devCommand(terminal: Terminal): Command {
+  const command = new Command('dev').description(
+    'start the server, and apply migrations, schema/current.sql and seed.sql when they change, then test policies',
+  )
+  return withConfigFlags(command).action(async () => {
+    const { config } = loadCommandConfig(terminal, command)
+    requireDevelopment(config, 'basalt dev')
+    // The watch applies them, and says what is wrong with them without ending the server.
+    const served = { ...config, project: { ...config.project, migrate_at_start: false } }
+    await serve(terminal, served, (app, _config, log) => ({ stop: watchProject(app, config, log) }))
+  })
+}
+
+/** @returns stops */
+function watchProject(app: App, config: Config, log: Logger): () => Promise<void> {
+  const { current, seed, migrations, policies } = config.project
+  let hasSucceeded = false
+  return watchFiles({ files: [current, seed], folders: [migrations, policies] }, async (changed) => {
+    const startedAt = performance.now()
+    try {
+      // After a failure any file may be the remedy.
+      const isSchema =
+        !hasSucceeded || [...changed].some((path) => path !== seed && !path.startsWith(policies))
+      if (isSchema) await applySchema(app, config, log)
+      if (isSchema || changed.has(seed)) await runFile(app.database, seed, 'seed.sql')
+      hasSucceeded = true
+      await reportPolicies(config, log)
+      log.info({ durationMs: Math.round(performance.now() - startedAt) }, 'the project is up to date')
+    } catch (error) {
+      hasSucceeded = false
+      // What is wrong in a file is one line; the rest is a fault of ours.
+      log.error(error instanceof OperatorError ? {} : { err: error }, messageOf(error))
+    }
+  })
+}
+
+async function applySchema({ database, catalog }: App, config: Config, log: Logger): Promise<void> {
+  await applyMigrations(database, {
+    files: readMigrationFiles(config.project.migrations),
+    settings: config.project,
+    onApplied: ({ name, durationMs }) => log.info({ name, durationMs }, 'migration applied'),
+    onRetry: (message) => log.warn({ reason: message }, 'a migration waits for a lock'),
+  })
+  const statements = await runFile(database, config.project.current, 'schema/current.sql')
+  if (statements > 0) log.info({ statements }, 'schema/current.sql applied')
+  await catalog.refresh()
+}
+
+async function reportPolicies(config: Config, log: Logger): Promise<void> {
+  const files = readCaseFiles(config.project.policies)
+  if (files.length === 0) return
+  const outcomes = await testPolicies(config, readMigrationFiles(config.project.migrations), files)
+  for (const { passed, file, name, request, expected, actual } of outcomes) {
+    if (!passed) log.error({ file, request, expected, actual }, `policy test failed: ${name}`)
+  }
+  const failed = outcomes.filter(({ passed }) => !passed).length
+  if (failed === 0) log.info({ passed: outcomes.length }, 'policy tests passed')
+}
