@@ -10,7 +10,7 @@ import { applyMigrations } from '../project/migrations/apply.ts'
 import { readMigrationFiles } from '../project/migrations/files.ts'
 import { readCaseFiles } from '../project/policies/files.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
-import { testPolicies } from './policy-server.ts'
+import { openPolicyTester, type PolicyTester } from './policy-server.ts'
 import { serve } from './start.ts'
 
 export function devCommand(terminal: Terminal): Command {
@@ -29,17 +29,17 @@ export function devCommand(terminal: Terminal): Command {
 /** @returns stops */
 function watchProject(app: App, config: Config, log: Logger): () => Promise<void> {
   const { current, seed, migrations, policies } = config.project
+  const tests = watchPolicies(config, log)
   let hasSucceeded = false
-  return watchFiles({ files: [current, seed], folders: [migrations, policies] }, async (changed) => {
+  const stop = watchFiles({ files: [current, seed], folders: [migrations, policies] }, async (changed) => {
     const startedAt = performance.now()
     try {
       // After a failure any file may be the remedy.
-      const isSchema =
-        !hasSucceeded || [...changed].some((path) => path !== seed && !path.startsWith(policies))
+      const isSchema = !hasSucceeded || [...changed].some((path) => path !== seed && !path.startsWith(policies))
       if (isSchema) await applySchema(app, config, log)
       if (isSchema || changed.has(seed)) await runFile(app.database, seed, 'seed.sql')
       hasSucceeded = true
-      await reportPolicies(config, log)
+      await tests.run()
       log.info({ durationMs: Math.round(performance.now() - startedAt) }, 'the project is up to date')
     } catch (error) {
       hasSucceeded = false
@@ -47,6 +47,10 @@ function watchProject(app: App, config: Config, log: Logger): () => Promise<void
       log.error(error instanceof OperatorError ? {} : { err: error }, messageOf(error))
     }
   })
+  return async () => {
+    await stop()
+    await tests.close()
+  }
 }
 
 async function applySchema({ database, catalog }: App, config: Config, log: Logger): Promise<void> {
@@ -61,13 +65,34 @@ async function applySchema({ database, catalog }: App, config: Config, log: Logg
   await catalog.refresh()
 }
 
-async function reportPolicies(config: Config, log: Logger): Promise<void> {
-  const files = readCaseFiles(config.project.policies)
-  if (files.length === 0) return
-  const outcomes = await testPolicies(config, readMigrationFiles(config.project.migrations), files)
-  for (const { passed, file, name, request, expected, actual } of outcomes) {
-    if (!passed) log.error({ file, request, expected, actual }, `policy test failed: ${name}`)
+/** Keeps the server of the tests: to make another one takes longer than to run them. */
+function watchPolicies(config: Config, log: Logger) {
+  let tester: PolicyTester | undefined
+  const close = async () => {
+    const closing = tester
+    tester = undefined
+    await closing?.[Symbol.asyncDispose]()
   }
-  const failed = outcomes.filter(({ passed }) => !passed).length
-  if (failed === 0) log.info({ passed: outcomes.length }, 'policy tests passed')
+  const run = async () => {
+    const files = readCaseFiles(config.project.policies)
+    if (files.length === 0) return
+    tester ??= await openPolicyTester(config)
+    const outcomes = await tester.run(readMigrationFiles(config.project.migrations), files)
+    for (const { passed, file, name, request, expected, actual } of outcomes) {
+      if (!passed) log.error({ file, request, expected, actual }, `policy test failed: ${name}`)
+    }
+    if (outcomes.every(({ passed }) => passed)) log.info({ passed: outcomes.length }, 'policy tests passed')
+  }
+  return {
+    close,
+    async run() {
+      try {
+        await run()
+      } catch (error) {
+        // The next run begins with another database: this one may have half of a change.
+        await close()
+        throw error
+      }
+    },
+  }
 }

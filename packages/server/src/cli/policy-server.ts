@@ -5,43 +5,58 @@ import type { Config } from '../config/schema.ts'
 import type { Call } from '../database/message.ts'
 import { signAccessToken } from '../features/identity/accounts/index.ts'
 import { systemClock } from '../lib/clock.ts'
-import { runFile, withReplayed } from '../project/databases/replay.ts'
+import { openThrowAwayBranch, runFile } from '../project/databases/replay.ts'
+import { applyMigrations } from '../project/migrations/apply.ts'
 import type { MigrationFile } from '../project/migrations/files.ts'
 import type { CaseFile } from '../project/policies/case-file.ts'
 import { type CaseOutcome, type PolicyServer, runCaseFiles } from '../project/policies/run.ts'
 
-/** Runs the cases of all files on a server of their own, whose database has the project's schema and no rows. */
-export async function testPolicies(
-  config: Config,
-  migrations: readonly MigrationFile[],
-  files: readonly CaseFile[],
-): Promise<CaseOutcome[]> {
-  return await withReplayed(config, migrations, async (database, branch) => {
-    await runFile(database, config.project.current, 'schema/current.sql')
-    const server = await startPolicyServer(branch)
-    try {
-      return await runCaseFiles(server, files)
-    } finally {
-      await server.close()
-    }
-  })
+/** A server of its own for cases of policies, whose database has the project's schema and no rows. */
+export interface PolicyTester extends AsyncDisposable {
+  /** Applies what is new of migrations and schema/current.sql, and runs the cases. @throws OperatorError */
+  run(migrations: readonly MigrationFile[], files: readonly CaseFile[]): Promise<CaseOutcome[]>
 }
 
-async function startPolicyServer(branch: Config): Promise<PolicyServer & { close(): Promise<void> }> {
+export async function openPolicyTester(config: Config): Promise<PolicyTester> {
+  const branch = await openThrowAwayBranch(config)
   const secret = randomBytes(32).toString('hex')
   const password = randomBytes(32).toString('hex')
   let setup: readonly Call[] = []
-  const app = await createApp({
-    config: rehearsing(branch, secret, password),
-    log: pino({ level: 'silent' }),
-    rehearsal: { setup: () => setup },
+  const start = () =>
+    createApp({
+      config: rehearsing(branch.config, secret, password),
+      log: pino({ level: 'silent' }),
+      rehearsal: { setup: () => setup },
+    })
+  const app = await start().catch(async (error) => {
+    await branch[Symbol.asyncDispose]()
+    throw error
   })
+  const server = createPolicyServer(app, { secret, password }, (calls) => {
+    setup = calls
+  })
+  return {
+    async run(migrations, files) {
+      await applyMigrations(app.database, { files: migrations, settings: config.project })
+      await runFile(app.database, config.project.current, 'schema/current.sql')
+      await app.catalog.refresh()
+      return await runCaseFiles(server, files)
+    },
+    async [Symbol.asyncDispose]() {
+      await app.close().finally(() => branch[Symbol.asyncDispose]())
+    },
+  }
+}
+
+function createPolicyServer(
+  app: App,
+  { secret, password }: { readonly secret: string; readonly password: string },
+  setSetup: PolicyServer['setSetup'],
+): PolicyServer {
   let admin: string | undefined
   return {
     database: app.database,
-    setSetup(calls) {
-      setup = calls
-    },
+    setSetup,
     request: (method, path, token, body) => request(app, method, path, token, body),
     signToken: ({ id, email, isEmailVerified, isAnonymous, aal }) =>
       signAccessToken(
@@ -59,7 +74,6 @@ async function startPolicyServer(branch: Config): Promise<PolicyServer & { close
       }
       return await fieldOf(app, '/api/admin/api-keys', admin, key, 'key')
     },
-    close: () => app.close(),
   }
 }
 

@@ -15,7 +15,7 @@ import {
   type Terminal,
   withConfigFlags,
 } from './context.ts'
-import { testPolicies } from './policy-server.ts'
+import { openPolicyTester } from './policy-server.ts'
 import { withDatabase } from './with-database.ts'
 
 interface JsonOption {
@@ -58,7 +58,8 @@ function testCommand(terminal: Terminal): Command {
         `${config.project.policies} has no cases: basalt policy scaffold TABLE writes a starter`,
       )
     }
-    const outcomes = await testPolicies(config, readMigrationFiles(config.project.migrations), files)
+    await using tester = await openPolicyTester(config)
+    const outcomes = await tester.run(readMigrationFiles(config.project.migrations), files)
     const failed = outcomes.filter(({ passed }) => !passed).length
     if (json === true) printJson(terminal, { passed: outcomes.length - failed, failed, cases: outcomes })
     else print(terminal, describeOutcomes(outcomes))

@@ -10,24 +10,30 @@ import { applyMigrations } from '../migrations/apply.ts'
 import { type MigrationFile, refuseTransactionControl } from '../migrations/files.ts'
 import { type Branches, onBranch, openBranches, throwAwayName } from './copies.ts'
 
-/**
- * Runs the work on a database of its own that is dropped afterwards.
- *
- * @param make creates the branch
- */
-export async function withThrowAwayBranch<Result>(
+/** A database of its own, which is dropped when it is disposed of. */
+export interface ThrowAwayBranch extends AsyncDisposable {
+  readonly config: Config
+}
+
+/** @param make creates it; an empty one unless given */
+export async function openThrowAwayBranch(
   config: Config,
-  make: (branches: Branches, branch: string) => Promise<void>,
-  work: (config: Config) => Promise<Result>,
-): Promise<Result> {
-  await using branches = await openBranches(config)
-  await branches.dropForgotten()
-  const branch = throwAwayName(systemClock.now())
-  await make(branches, branch)
+  make: (branches: Branches, branch: string) => Promise<void> = (branches, branch) => branches.create(branch),
+): Promise<ThrowAwayBranch> {
+  const branches = await openBranches(config)
   try {
-    return await work(onBranch(config, branch))
-  } finally {
-    await branches.drop(branch)
+    await branches.dropForgotten()
+    const branch = throwAwayName(systemClock.now())
+    await make(branches, branch)
+    return {
+      config: onBranch(config, branch),
+      async [Symbol.asyncDispose]() {
+        await branches.drop(branch).finally(() => branches[Symbol.asyncDispose]())
+      },
+    }
+  } catch (error) {
+    await branches[Symbol.asyncDispose]()
+    throw error
   }
 }
 
@@ -35,22 +41,17 @@ export async function withThrowAwayBranch<Result>(
 export async function withReplayed<Result>(
   config: Config,
   files: readonly MigrationFile[],
-  work: (database: Database, config: Config) => Promise<Result>,
+  work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
-  return await withThrowAwayBranch(config, createEmpty, async (branch) => {
-    const options = { purpose: 'basalt replay', asServer: false, log: () => undefined }
-    const database = await openDatabase(branch, options)
-    try {
-      await applyMigrations(database, { files, settings: config.project })
-      return await work(database, branch)
-    } finally {
-      await database.close()
-    }
-  })
-}
-
-function createEmpty(branches: Branches, branch: string): Promise<void> {
-  return branches.create(branch)
+  await using branch = await openThrowAwayBranch(config)
+  const options = { purpose: 'basalt replay', asServer: false, log: () => undefined }
+  const database = await openDatabase(branch.config, options)
+  try {
+    await applyMigrations(database, { files, settings: config.project })
+    return await work(database)
+  } finally {
+    await database.close()
+  }
 }
 
 /** Runs the statements of a file in one transaction. @returns their number, 0 when there is no such file */

@@ -2,7 +2,7 @@ import { isDevelopment } from '../../config/development.ts'
 import type { Config } from '../../config/schema.ts'
 import { type Database, openDatabase } from '../../database/open.ts'
 import { DatabaseInUse } from '../databases/copies.ts'
-import { withReplayed, withThrowAwayBranch } from '../databases/replay.ts'
+import { openThrowAwayBranch, withReplayed } from '../databases/replay.ts'
 import { describeAccessChange } from '../schema/access.ts'
 import type { MigrationFile } from './files.ts'
 import { listLedger } from './ledger.ts'
@@ -28,19 +28,16 @@ export async function checkMigrations(
   const plan = planMigrations(files, await listLedger(database.system).finally(() => database.close()))
   requireNoObstacle(plan, allowLate)
   try {
-    return await withThrowAwayBranch(
-      config,
-      (branches, branch) => branches.copy(branch, interrupt || isDevelopment(config)),
-      async (branch) => {
-        const options = { purpose: 'basalt check', asServer: false, log: () => undefined }
-        const copy = await openDatabase(branch, options)
-        try {
-          return { copy: 'database', ...(await rehearseOn(copy, plan.pending)) }
-        } finally {
-          await copy.close()
-        }
-      },
+    await using branch = await openThrowAwayBranch(config, (branches, name) =>
+      branches.copy(name, interrupt || isDevelopment(config)),
     )
+    const options = { purpose: 'basalt check', asServer: false, log: () => undefined }
+    const copy = await openDatabase(branch.config, options)
+    try {
+      return { copy: 'database', ...(await rehearseOn(copy, plan.pending)) }
+    } finally {
+      await copy.close()
+    }
   } catch (error) {
     if (!(error instanceof DatabaseInUse)) throw error
   }

@@ -48,8 +48,13 @@ export interface CaseOutcome {
 export async function runCaseFiles(server: PolicyServer, files: readonly CaseFile[]): Promise<CaseOutcome[]> {
   const resetSequences = await statementOfSequences(server.database.system)
   const outcomes: CaseOutcome[] = []
-  for (const file of files) outcomes.push(...(await runCaseFile(server, file, resetSequences)))
-  return outcomes
+  try {
+    for (const file of files) outcomes.push(...(await runCaseFile(server, file, resetSequences)))
+    return outcomes
+  } finally {
+    // For the next run.
+    for (const text of resetSequences) await server.database.system.execute({ text, values: [] })
+  }
 }
 
 async function runCaseFile(
