@@ -39,17 +39,15 @@ describe('basalt dev', () => {
     }
     await using server = launchCommand(['dev'], { config })
     let seen = 0
-    const next = (msg: string) =>
-      waitFor(
-        msg,
-        () => {
-          const index = server.log().findIndex((line, at) => at >= seen && line.msg === msg)
-          if (index === -1) return undefined
-          seen = index + 1
-          return server.log()[index]
-        },
-        60_000,
-      )
+    /** The next line of the log that says so. */
+    const next = async (msg: string) => {
+      const find = () => server.log().findIndex((line, at) => at >= seen && line.msg === msg)
+      await waitFor(msg, () => find() !== -1, 30_000).catch((error) => {
+        throw new Error(`${error.message}; it wrote:\n${server.output()}`)
+      })
+      seen = find() + 1
+      return server.log()[seen - 1]
+    }
     expect(await next('migration applied')).toMatchObject({ name: migration })
     expect(await next('policy tests passed')).toMatchObject({ passed: 4 })
     await next('the project is up to date')

@@ -7,6 +7,7 @@ import { runFile } from '../project/databases/replay.ts'
 import { requireDevelopment } from '../project/databases/reset.ts'
 import { watchFiles } from '../project/dev/watch.ts'
 import { applyMigrations } from '../project/migrations/apply.ts'
+import { applyCurrent } from '../project/migrations/current.ts'
 import { readMigrationFiles } from '../project/migrations/files.ts'
 import { readCaseFiles } from '../project/policies/files.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
@@ -60,7 +61,7 @@ async function applySchema({ database, catalog }: App, config: Config, log: Logg
     onApplied: ({ name, durationMs }) => log.info({ name, durationMs }, 'migration applied'),
     onRetry: (message) => log.warn({ reason: message }, 'a migration waits for a lock'),
   })
-  const statements = await runFile(database, config.project.current, 'schema/current.sql')
+  const statements = await applyCurrent(database, config.project.current)
   if (statements > 0) log.info({ statements }, 'schema/current.sql applied')
   await catalog.refresh()
 }

@@ -60,6 +60,9 @@ function upCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action(async ({ allowLate, acceptDrift, json }: UpOptions) => {
     const { config } = loadCommandConfig(terminal, command)
     const files = readMigrationFiles(config.project.migrations)
+    for (const { name, statements } of files) {
+      if (statements.length === 0) warn(terminal, `${name} has no statement yet`)
+    }
     const applied = await withDatabase(config, 'basalt migrate', (database) =>
       applyMigrations(database, {
         files,
@@ -82,7 +85,7 @@ function statusCommand(terminal: Terminal): Command {
     .description(
       'print which migrations are applied and pending, and what was changed by hand; 1 when something is wrong',
     )
-    .option('--json', 'print {"applied", "pending", "obstacles", "drift"}')
+    .option('--json', 'print {"applied", "pending", "empty", "obstacles", "drift"}')
   return withConfigFlags(command).action(async ({ json }: JsonOption) => {
     const { config } = loadCommandConfig(terminal, command)
     const files = readMigrationFiles(config.project.migrations)

@@ -5,8 +5,9 @@ import type { Config } from '../config/schema.ts'
 import type { Call } from '../database/message.ts'
 import { signAccessToken } from '../features/identity/accounts/index.ts'
 import { systemClock } from '../lib/clock.ts'
-import { openThrowAwayBranch, runFile } from '../project/databases/replay.ts'
+import { openThrowAwayBranch } from '../project/databases/replay.ts'
 import { applyMigrations } from '../project/migrations/apply.ts'
+import { applyCurrent } from '../project/migrations/current.ts'
 import type { MigrationFile } from '../project/migrations/files.ts'
 import type { CaseFile } from '../project/policies/case-file.ts'
 import { type CaseOutcome, type PolicyServer, runCaseFiles } from '../project/policies/run.ts'
@@ -38,7 +39,7 @@ export async function openPolicyTester(config: Config): Promise<PolicyTester> {
   return {
     async run(migrations, files) {
       await applyMigrations(app.database, { files: migrations, settings: config.project })
-      await runFile(app.database, config.project.current, 'schema/current.sql')
+      await applyCurrent(app.database, config.project.current)
       await app.catalog.refresh()
       return await runCaseFiles(server, files)
     },

@@ -1,8 +1,13 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import type { Database } from '../../database/open.ts'
+import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
 import { emptyCurrent } from '../init/templates.ts'
+import { readSchema } from '../schema/objects.ts'
 import { createMigrationFile, parseMigration } from './files.ts'
+import { inMigrationTransaction } from './lock.ts'
+import { recordChanges } from './recorded-schema.ts'
 
 /**
  * Makes a migration of the change in progress. A crash between the two writes leaves it in both places, where it works:
@@ -28,6 +33,34 @@ export function commitCurrent(
     throw new OperatorError(`${path} is written, but ${current} cannot be emptied: ${messageOf(error)}`)
   }
   return path
+}
+
+/**
+ * Applies the change in progress, in one transaction. What it changes counts as the project's, as it will when it is a
+ * migration that finds everything done.
+ *
+ * @returns the number of its statements, 0 when there is no such file
+ * @throws OperatorError with the line that fails
+ */
+export async function applyCurrent({ aside }: Pick<Database, 'aside'>, path: string): Promise<number> {
+  const name = 'schema/current.sql'
+  if (!existsSync(path)) return 0
+  const { statements } = parseMigration(name, read(path))
+  if (statements.length === 0) return 0
+  const connection = await aside.open()
+  try {
+    await inMigrationTransaction(connection, async (transaction) => {
+      const before = await readSchema(transaction)
+      for (const statement of statements) await runStatement(connection, statement)
+      await recordChanges(transaction, before)
+    })
+    return statements.length
+  } catch (error) {
+    if (!(error instanceof ScriptFailure)) throw error
+    throw new OperatorError(`${name}:${error.line}: ${error.message}`, { cause: error })
+  } finally {
+    await connection.close()
+  }
 }
 
 function read(path: string): string {

@@ -6,6 +6,8 @@ import type { LedgerRow } from './ledger.ts'
 export interface MigrationPlan {
   /** In order. */
   readonly pending: readonly MigrationFile[]
+  /** Neither applied nor in the way: files without a statement, which are still to be written. */
+  readonly empty: readonly string[]
   /** Those of {@link pending} that are older than one that was applied. */
   readonly late: readonly MigrationFile[]
   readonly applied: readonly LedgerRow[]
@@ -35,9 +37,11 @@ export function planMigrations(files: readonly MigrationFile[], ledger: readonly
     .map(({ name }) => name)
     .toSorted()
     .at(-1)
-  const pending = files.filter(({ name }) => !known.has(name))
+  const unknown = files.filter(({ name }) => !known.has(name))
+  const pending = unknown.filter(({ statements }) => statements.length > 0)
   return {
     pending,
+    empty: unknown.filter((file) => !pending.includes(file)).map(({ name }) => name),
     late: pending.filter(({ name }) => newest !== undefined && name < newest),
     applied,
     newest,

@@ -8,6 +8,8 @@ import { findDrift } from './recorded-schema.ts'
 export interface MigrationStatus {
   readonly applied: readonly { readonly name: string; readonly appliedAt: string }[]
   readonly pending: readonly { readonly name: string; readonly isLate: boolean }[]
+  /** Files that are still to be written. */
+  readonly empty: readonly string[]
   /** Why `up` would refuse, one line each. */
   readonly obstacles: readonly string[]
   /** What was changed since the last migration, other than by migrations. */
@@ -26,6 +28,7 @@ export async function readStatus(
         appliedAt: applied_at?.toISOString() ?? '',
       })),
       pending: plan.pending.map((file) => ({ name: file.name, isLate: plan.late.includes(file) })),
+      empty: plan.empty,
       obstacles: findObstacles(plan),
       drift: (await findDrift(transaction)) ?? [],
     }
@@ -33,11 +36,12 @@ export async function readStatus(
 }
 
 /** For people. */
-export function describeStatus({ applied, pending, obstacles, drift }: MigrationStatus): string {
+export function describeStatus({ applied, pending, empty, obstacles, drift }: MigrationStatus): string {
   return [
     `${applied.length} applied${applied.length === 0 ? '' : `, the newest ${applied.at(-1)?.name}`}`,
     pending.length === 0 ? 'nothing is pending' : `${pending.length} pending:`,
     ...pending.map(({ name, isLate }) => `  ${name}${isLate ? ' (late)' : ''}`),
+    ...empty.map((name) => `${name} has no statement yet`),
     ...(obstacles.length === 0 ? [] : ['in the way:', ...obstacles.map((line) => `  ${line}`)]),
     ...(drift.length === 0
       ? []

@@ -129,13 +129,15 @@ function userToken(server: PolicyServer, { users }: CaseFile, { as, aal = 'aal1'
   return server.signToken({ id, email, isEmailVerified: email_verified, isAnonymous: is_anonymous, aal })
 }
 
-/** In place of those of the file before. */
+/** Those of other files stay, without their addresses: tokens of users who are deleted end, also for the next run. */
 async function insertUsers(transaction: Queryable, { users }: CaseFile): Promise<void> {
-  await transaction.count(sql`delete from basalt.users`)
+  await transaction.count(sql`update basalt.users set email = null`)
   for (const { id, email, email_verified = false, is_anonymous = false } of users.values()) {
     await transaction.count(sql`
       insert into basalt.users (id, email, email_verified_at, is_anonymous)
-      values (${id}, ${email ?? null}, case when ${email_verified} then now() end, ${is_anonymous})`)
+      values (${id}, ${email ?? null}, case when ${email_verified} then now() end, ${is_anonymous})
+      on conflict (id) do update
+      set email = excluded.email, email_verified_at = excluded.email_verified_at, is_anonymous = excluded.is_anonymous`)
   }
 }
 

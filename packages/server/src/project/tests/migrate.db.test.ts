@@ -112,7 +112,7 @@ describe('basalt migrate up', () => {
     )
   })
 
-  test('runs savepoints, functions with bodies of statements, and files without a statement', async () => {
+  test('runs savepoints and functions with bodies of statements, and leaves files without a statement pending', async () => {
     file(1, 'a', 'savepoint s; create table a (id int); rollback to s; release savepoint s')
     file(2, 'b', '-- nothing yet\n')
     file(
@@ -120,8 +120,14 @@ describe('basalt migrate up', () => {
       'c',
       'create function f() returns int begin atomic select 1; select 2; end;\ncreate table c (id int)',
     )
-    expect((await json('up')).answer.applied).toHaveLength(3)
+    const { answer, stderr } = await json('up')
+    expect(answer.applied).toHaveLength(2)
+    expect(stderr).toBe('warning: 20260101000002_b.sql has no statement yet\n')
     expect(await tables()).toEqual(['c'])
+    expect(await json('status')).toMatchObject({
+      code: 0,
+      answer: { pending: [], obstacles: [], empty: ['20260101000002_b.sql'] },
+    })
   })
 
   test('refuses a file with another name, and an unknown directive', async () => {
