@@ -1,4 +1,5 @@
 import type { Catalog, Column, Relation } from '../../database/catalog/model.ts'
+import { quoteIdentifier } from '../../database/sql.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { suggestion } from '../../lib/suggestion.ts'
 
@@ -16,9 +17,9 @@ export function scaffoldCases({ relations }: Catalog, collection: string): strin
   }
   const owner = relation.columns.find((column) => isOwner(relation, column))
   const asOwner = owner === undefined ? '' : `${quoteKey(owner.name)} = ":alice", `
-  const table = collection.includes('.') ? `${relation.schema}.${relation.name}` : relation.name
+  const table = [...(collection === relation.name ? [] : [relation.schema]), relation.name].map(quoteName).join('.')
   const required = relation.columns.filter((column) => isRequired(column) && column !== owner)
-  const names = [...(owner === undefined ? [] : [owner]), ...required].map(({ name }) => name)
+  const names = [...(owner === undefined ? [] : [owner]), ...required].map(({ name }) => quoteName(name))
   const samples = required.map(sampleOf)
   const insert = (user: string) =>
     `insert into ${table} (${names.join(', ')}) values (${[...(owner === undefined ? [] : [`:'${user}'`]), ...samples].join(', ')});`
@@ -103,6 +104,11 @@ function exampleOf({ type }: Column): string {
   if (/^(date|timestamp)/.test(type.base)) return '"2026-01-01T00:00:00Z"'
   if (type.json === 'array') return '[]'
   return type.json === 'object' ? '{}' : '"sample"'
+}
+
+/** As SQL, quoted where it is not plain. */
+function quoteName(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteIdentifier(name)
 }
 
 function quoteKey(name: string): string {

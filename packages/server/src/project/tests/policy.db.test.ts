@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -232,6 +232,35 @@ describe('basalt policy test', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: `basalt: ${join(directory, 'tests/policies')} has no cases: basalt policy scaffold TABLE writes a starter\n`,
+    })
+  })
+})
+
+describe('basalt policy scaffold', () => {
+  test('writes cases that hold for a table whose rows have an owner, once', async () => {
+    await basalt('migrate', 'up')
+    await database.sql(`create policy gone on note for delete using (owner_id = basalt.user_id());
+      create table "odd name" (id uuid primary key, kind text not null, at date not null, more jsonb not null)`)
+    rmSync(join(directory, 'tests'), { recursive: true, force: true })
+    const { code, stdout, stderr } = await basalt('policy', 'scaffold', 'note')
+    const path = join(directory, 'tests/policies/note.toml')
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' })
+    expect(await basalt('policy', 'scaffold', 'note')).toEqual({ code: 1, stdout: '', stderr: `basalt: ${path} exists\n` })
+    // Only verified users may add notes here, which is for the author of the cases to say.
+    const report = JSON.parse((await basalt('policy', 'test', '--json')).stdout)
+    expect(report.cases.filter(({ passed }: { passed: boolean }) => !passed)).toMatchObject([
+      { name: 'alice adds a row of her own', expected: 'success' },
+    ])
+
+    const odd = await basalt('policy', 'scaffold', 'odd name', '--json')
+    expect(JSON.parse(odd.stdout)).toEqual({ path: join(directory, 'tests/policies/odd_name.toml') })
+    expect(readFileSync(join(directory, 'tests/policies/odd_name.toml'), 'utf8')).toContain(
+      `insert into "odd name" (id, kind, at, more) values (gen_random_uuid(), 'sample', now(), '{}');`,
+    )
+    expect(await basalt('policy', 'scaffold', 'notes')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'basalt: collection not found: notes; did you mean note?\n',
     })
   })
 })
