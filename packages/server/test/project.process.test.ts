@@ -12,18 +12,26 @@ describe('basalt dev', () => {
   test('in the folder that create-basaltdb makes, applies what changes and tests policies again', async () => {
     await using directory = createDirectory(undefined, 'data')
     const project = join(directory.path, 'app')
-    const create = fileURLToPath(
-      new URL('../../create-basaltdb/bin/create-basaltdb.js', import.meta.url),
-    )
+    const create = fileURLToPath(new URL('../../create-basaltdb/bin/create-basaltdb.js', import.meta.url))
     const options = { cwd: directory.path, encoding: 'utf8', env: inheritedEnvironment() } as const
     const made = spawnSync(process.execPath, [create, 'app'], options)
     expect([made.status, made.stderr]).toEqual([0, ''])
-    expect(readdirSync(project).toSorted()).toEqual(
-      ['.gitignore', 'AGENTS.md', 'basalt.toml', 'migrations', 'package.json', 'schema', 'seed.sql', 'tests'],
-    )
+    expect(readdirSync(project).toSorted()).toEqual([
+      '.gitignore',
+      'AGENTS.md',
+      'basalt.toml',
+      'migrations',
+      'package.json',
+      'schema',
+      'seed.sql',
+      'tests',
+    ])
     const [migration = ''] = readdirSync(join(project, 'migrations'))
     // Again, nothing changes, not even what was edited.
-    appendFileSync(join(project, 'seed.sql'), "insert into basalt.users (email) values ('seed@example.com') on conflict do nothing;")
+    appendFileSync(
+      join(project, 'seed.sql'),
+      "insert into basalt.users (email) values ('seed@example.com') on conflict do nothing;",
+    )
     const again = spawnSync(process.execPath, [create, 'app'], options)
     expect(again.stdout).not.toContain('created')
     expect(again.stdout).toContain(`kept app/migrations/${migration}`)
@@ -55,7 +63,10 @@ describe('basalt dev', () => {
     const current = join(project, 'schema/current.sql')
     appendFileSync(current, 'alter table todo add column if not exists note text;\n\nselect nope;\n')
     await next('schema/current.sql:6: column "nope" does not exist')
-    writeFileSync(current, readFileSync(current, 'utf8').replace('select nope;', 'drop policy if exists own on todo;'))
+    writeFileSync(
+      current,
+      readFileSync(current, 'utf8').replace('select nope;', 'drop policy if exists own on todo;'),
+    )
     await next('schema/current.sql applied')
     // The cases now find what the change has done.
     expect(await next('policy test failed: users see what is theirs')).toMatchObject({
@@ -77,7 +88,9 @@ describe('basalt dev', () => {
     const rows = await runCommand(['sql', '--json', 'select email from basalt.users'], { config })
     expect(JSON.parse(rows.stdout)).toEqual([{ email: 'seed@example.com' }])
     expect(await server.stop()).toEqual({ code: 0, signal: null })
-    const left = await runCommand(['sql', '--json', "select from pg_database where datname ~ 'basalt_tmp'"], { config })
+    const left = await runCommand(['sql', '--json', "select from pg_database where datname ~ 'basalt_tmp'"], {
+      config,
+    })
     expect(JSON.parse(left.stdout)).toEqual([])
   })
 
@@ -128,16 +141,19 @@ describe('migrations of a project', () => {
     const file = join(folder, '20260101000001_a.sql')
     writeFileSync(file, 'create table a (id int);\nselect pg_sleep(600);')
     await killDuring('select pg_sleep')
-    expect(await database.sql("select to_regclass('a') as a, count(*)::int from basalt.project_migrations")).toEqual([
-      { a: null, count: 0 },
-    ])
+    expect(
+      await database.sql("select to_regclass('a') as a, count(*)::int from basalt.project_migrations"),
+    ).toEqual([{ a: null, count: 0 }])
     writeFileSync(file, 'create table a (id int);')
     expect(await runCommand(['migrate', 'up'], { config: config() })).toMatchObject({ code: 0, stderr: '' })
   })
 
   test('without a transaction, killed in the middle, are named with the line, until they are resolved', async () => {
     const name = '20260101000002_b.sql'
-    writeFileSync(join(folder, name), '-- basalt: no transaction\ncreate table b (id int);\nselect pg_sleep(600);')
+    writeFileSync(
+      join(folder, name),
+      '-- basalt: no transaction\ncreate table b (id int);\nselect pg_sleep(600);',
+    )
     await killDuring('select pg_sleep')
     const { code, stderr } = await runCommand(['migrate', 'up'], { config: config() })
     expect(code).toBe(1)
@@ -160,7 +176,9 @@ describe('migrations of a project', () => {
     const both = { ...config(), 'project.migrate_at_start': 'true' }
     const starts = await Promise.all([startServer({ config: both }), startServer({ config: both })])
     for (const server of starts) await server[Symbol.asyncDispose]()
-    const applied = await database.sql('select count(*)::int from basalt.project_migrations where applied_at is not null')
+    const applied = await database.sql(
+      'select count(*)::int from basalt.project_migrations where applied_at is not null',
+    )
     expect(applied).toEqual([{ count: 6 }])
   })
 })

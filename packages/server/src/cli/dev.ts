@@ -36,7 +36,8 @@ function watchProject(app: App, config: Config, log: Logger): () => Promise<void
     const startedAt = performance.now()
     try {
       // After a failure any file may be the remedy.
-      const isSchema = !hasSucceeded || [...changed].some((path) => path !== seed && !path.startsWith(policies))
+      const isSchema =
+        !hasSucceeded || [...changed].some((path) => path !== seed && !path.startsWith(policies))
       if (isSchema) await applySchema(app, config, log)
       if (isSchema || changed.has(seed)) await runFile(app.database, seed, 'seed.sql')
       hasSucceeded = true

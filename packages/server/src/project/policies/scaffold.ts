@@ -17,7 +17,9 @@ export function scaffoldCases({ relations }: Catalog, collection: string): strin
   }
   const owner = relation.columns.find((column) => isOwner(relation, column))
   const asOwner = owner === undefined ? '' : `${quoteKey(owner.name)} = ":alice", `
-  const table = [...(collection === relation.name ? [] : [relation.schema]), relation.name].map(quoteName).join('.')
+  const table = [...(collection === relation.name ? [] : [relation.schema]), relation.name]
+    .map(quoteName)
+    .join('.')
   const required = relation.columns.filter((column) => isRequired(column) && column !== owner)
   const names = [...(owner === undefined ? [] : [owner]), ...required].map(({ name }) => quoteName(name))
   const samples = required.map(sampleOf)

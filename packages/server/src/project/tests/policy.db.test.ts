@@ -245,7 +245,11 @@ describe('basalt policy scaffold', () => {
     const { code, stdout, stderr } = await basalt('policy', 'scaffold', 'note')
     const path = join(directory, 'tests/policies/note.toml')
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' })
-    expect(await basalt('policy', 'scaffold', 'note')).toEqual({ code: 1, stdout: '', stderr: `basalt: ${path} exists\n` })
+    expect(await basalt('policy', 'scaffold', 'note')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `basalt: ${path} exists\n`,
+    })
     // Only verified users may add notes here, which is for the author of the cases to say.
     const report = JSON.parse((await basalt('policy', 'test', '--json')).stdout)
     expect(report.cases.filter(({ passed }: { passed: boolean }) => !passed)).toMatchObject([
