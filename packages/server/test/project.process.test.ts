@@ -169,7 +169,7 @@ describe('migrations of a project', () => {
     for (const number of [3, 4, 5, 6]) {
       writeFileSync(join(folder, `2026010100000${number}_t.sql`), `create table t${number} (id int);`)
     }
-    const only = { ...config(), 'project.migrate_at_start': 'false', 'logging.level': 'info' }
+    const only = { ...config(), 'logging.level': 'info' }
     await using waiting = await startServer({ config: only })
     const pending = waiting.log().find(({ msg }) => msg === 'migrations are pending: run basalt migrate up')
     expect(pending?.pending).toHaveLength(4)

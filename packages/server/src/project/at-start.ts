@@ -7,7 +7,8 @@ import { readMigrationFiles } from './migrations/files.ts'
 import { readStatus } from './migrations/status.ts'
 
 /**
- * Applies the pending migrations of a project, or says in the log that there are some.
+ * Applies the pending migrations of a project. Outside of development, unless it is configured, it says in the log that
+ * there are some.
  *
  * @throws OperatorError
  */
@@ -24,6 +25,8 @@ export async function migrateAtStart(config: Config, database: Database, log: Lo
     })
     return
   }
+  // false: they are applied by another command, which says so.
+  if (choice === false) return
   const { pending } = await readStatus(database.system, files)
   if (pending.length > 0) {
     log.warn({ pending: pending.map(({ name }) => name) }, 'migrations are pending: run basalt migrate up')

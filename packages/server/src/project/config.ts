@@ -11,7 +11,7 @@ export const projectConfig = Type.Object({
   seed: path('seed.sql', 'Rows for development; `basalt db seed` and `basalt dev` run it.'),
   policies: path('tests/policies', 'Folder of the cases of `basalt policy test`.'),
   migrate_at_start: automatic(
-    'Whether a start applies what is missing of project.migrations. auto: in development.',
+    'Whether a start applies what is missing of project.migrations. auto: in development; elsewhere it says so in the log.',
   ),
   lock_timeout_ms: integer(
     2000,

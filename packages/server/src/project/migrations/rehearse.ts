@@ -106,7 +106,7 @@ async function listLocks(queryable: Queryable): Promise<{ relation: string; mode
     from pg_locks l
     join pg_class c on c.oid = l.relation
     join pg_namespace n on n.oid = c.relnamespace
-    where l.pid = pg_backend_pid() and l.granted and l.mode = any (${modes})
+    where l.pid = pg_backend_pid() and l.granted and c.relkind not in ('i', 'I') and l.mode = any (${modes})
       and n.nspname not like 'pg\\_%' and n.nspname not in ('information_schema', 'basalt')
     order by relation, array_position(${modes}, l.mode)`)
 }
