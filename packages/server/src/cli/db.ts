@@ -59,6 +59,11 @@ function branchCommand(terminal: Terminal): Command {
         exitCode: 2,
       })
     }
+    if (name.startsWith('tmp_')) {
+      throw new OperatorError(`"${name}": tmp_ begins the names of copies that commands drop`, {
+        exitCode: 2,
+      })
+    }
     if (options.delete === true) {
       if (!(await branches.list()).includes(name)) throw new OperatorError(`there is no branch ${name}`)
       await branches.drop(name)

@@ -187,6 +187,10 @@ describe('basalt db branch', () => {
     })
     expect(await basalt('db', 'branch')).toMatchObject({ stdout: 'no branches\n' })
     expect(await basalt('db', 'branch', 'Not"one')).toMatchObject({ code: 2 })
+    expect(await basalt('db', 'branch', 'tmp_a')).toMatchObject({
+      code: 2,
+      stderr: 'basalt: "tmp_a": tmp_ begins the names of copies that commands drop\n',
+    })
   })
 })
 
