@@ -12,6 +12,7 @@ import { scheduleErrorTable } from './features/events/schedules/index.ts'
 import { webhookErrorTable } from './features/events/webhooks/index.ts'
 import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { siteErrorTable } from './features/files/sites/index.ts'
+import { storageErrorTable } from './features/files/storage/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
 import { appErrorTable } from './features/identity/apps/index.ts'
@@ -23,6 +24,7 @@ import { socialLoginErrorTable } from './features/identity/social-login/index.ts
 import { mailErrorTable } from './features/messaging/mail/index.ts'
 import { pushErrorTable } from './features/messaging/push/index.ts'
 import { smsErrorTable } from './features/messaging/sms/index.ts'
+import { supportErrorTable } from './features/messaging/support/index.ts'
 import { adminErrorTable } from './features/operations/admin/index.ts'
 import { billingErrorTable } from './features/operations/billing/index.ts'
 import { logErrorTable } from './features/operations/logs/index.ts'
@@ -62,6 +64,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Mail: mailErrorTable,
   Push: pushErrorTable,
   'Text messages': smsErrorTable,
+  Support: supportErrorTable,
   Realtime: realtimeErrorTable,
   Webhooks: webhookErrorTable,
   Jobs: jobErrorTable,
@@ -72,6 +75,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Search: searchErrorTable,
   'CDN purge': cdnErrorTable,
   Sites: siteErrorTable,
+  Storage: storageErrorTable,
 }
 
 /** Every error the API can answer, by area. */

@@ -29,6 +29,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   db: async () => (await import('./cli/db.ts')).dbCommands,
   migrate: async () => (await import('./cli/migrate.ts')).migrateCommands,
   events: async () => (await import('./cli/events.ts')).eventsCommands,
+  storage: async () => (await import('./cli/storage.ts')).storageCommands,
 }
 
 /** argv → command → exit code: 0 done, 1 failed, 2 wrong usage; errors are one line on standard error. */

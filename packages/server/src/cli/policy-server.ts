@@ -85,6 +85,8 @@ function rehearsing(config: Config, secret: string, password: string): Config {
     auth: { ...config.auth, jwt_secret: secret },
     admin: { ...config.admin, password },
     jobs: { ...config.jobs, enabled: false },
+    // The bytes are those of the other database.
+    storage: { ...config.storage, enabled: false },
     database: { ...config.database, max_conns: 4 },
     project: { ...config.project, migrate_at_start: false },
   }

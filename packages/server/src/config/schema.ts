@@ -10,6 +10,7 @@ import { realtimeConfig } from '../features/events/realtime/config.ts'
 import { webhooksConfig } from '../features/events/webhooks/config.ts'
 import { cdnConfig } from '../features/files/cdn/config.ts'
 import { sitesConfig } from '../features/files/sites/config.ts'
+import { storageKeys } from '../features/files/storage/config.ts'
 import { accountKeys } from '../features/identity/accounts/config.ts'
 import { mfaKeys } from '../features/identity/mfa/config.ts'
 import { oauthServerKeys } from '../features/identity/oauth-server/config.ts'
@@ -18,6 +19,7 @@ import { socialLoginKeys } from '../features/identity/social-login/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
 import { pushConfig } from '../features/messaging/push/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
+import { supportConfig } from '../features/messaging/support/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
 import { auditConfig } from '../features/operations/audit/config.ts'
 import { billingConfig } from '../features/operations/billing/config.ts'
@@ -47,7 +49,8 @@ export const configSchema = Type.Object({
   api: apiConfig,
   email: emailConfig,
   push: pushConfig,
-  storage: Type.Object({ cdn: cdnConfig }),
+  support: supportConfig,
+  storage: Type.Object({ ...storageKeys, cdn: cdnConfig }),
   sites: sitesConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,

@@ -47,6 +47,7 @@ const rows = {
     '/api/realtime/ws': 'GET',
     '/api/webhooks/billing': 'POST',
     '/api/webhooks/sms/status': 'POST',
+    '/api/webhooks/support/email': 'POST',
     '/auth/magic-link': 'GET POST',
     '/auth/reset-password': 'GET POST',
     '/auth/verify': 'GET POST',
@@ -70,6 +71,8 @@ const rows = {
     '/api/collections/:table/export.json': 'GET',
     '/api/collections/:table/export.ndjson': 'GET',
     '/api/collections/:table/facets/:column/search': 'GET',
+    '/api/collections/:table/query': 'POST',
+    '/api/collections/:table/imports/:id': 'GET',
     '/api/schema': 'GET',
     '/api/usage': 'GET',
     '/api/usage/limits': 'GET',
@@ -87,8 +90,19 @@ const rows = {
   'procedure that reads': {
     '/api/rpc/:procedure': 'GET',
   },
+  'mail of users': {
+    '/api/email/send': 'POST',
+  },
   stream: {
     '/api/realtime': 'GET',
+  },
+  'storage that reads': {
+    '/api/storage/:bucket': 'GET',
+    '/api/storage/:bucket/*': 'GET',
+  },
+  storage: {
+    '/api/storage/:bucket': 'POST',
+    '/api/storage/:bucket/*': 'POST PUT DELETE',
   },
   account: {
     '/api/auth/api-keys': 'GET POST',
@@ -125,6 +139,9 @@ const rows = {
     '/api/push/devices': 'GET POST',
     '/api/push/devices/:id': 'DELETE',
     '/api/push/web-push-key': 'GET',
+    '/api/support/tickets': 'GET POST',
+    '/api/support/tickets/:id': 'GET',
+    '/api/support/tickets/:id/messages': 'POST',
   },
   aal2: {
     '/api/auth/mfa/factors/:id': 'GET DELETE',
@@ -216,9 +233,18 @@ const rows = {
     '/api/admin/sms/health': 'GET',
     '/api/admin/sms/messages': 'GET',
     '/api/admin/sms/send': 'POST',
+    '/api/admin/support/tickets': 'GET',
+    '/api/admin/support/tickets/:id': 'GET PUT',
+    '/api/admin/support/tickets/:id/messages': 'POST',
+    '/api/admin/email/sent': 'GET',
+    '/api/admin/billing/events': 'GET',
     '/api/admin/stats': 'GET',
     '/api/admin/storage/cdn/purge': 'POST',
     '/api/admin/tables': 'GET',
+    '/api/admin/rls/templates/storage-objects/:template': 'POST',
+    '/api/admin/users/:id/storage-quota': 'GET PUT',
+    '/api/storage/buckets': 'GET POST',
+    '/api/storage/buckets/:bucket': 'PUT DELETE',
     '/api/admin/usage': 'GET',
     '/api/admin/usage/:tenantId': 'GET',
     '/api/admin/usage/:tenantId/limits': 'GET',
@@ -273,8 +299,20 @@ function everywhere(answer: Answer, except: Partial<Record<Access, Answer>>): Re
 }
 
 const forAdmins = { admin: 'admin_required', 'second factor': 'no_pending_mfa' } as const
-const forPrograms = { document: 'in', read: 'in', 'procedure that reads': 'in', stream: 'in' } as const
-const forWritingPrograms = { ...forPrograms, write: 'in', procedure: 'in' } as const
+const forPrograms = {
+  document: 'in',
+  read: 'in',
+  'procedure that reads': 'in',
+  'storage that reads': 'in',
+  stream: 'in',
+} as const
+const forWritingPrograms = {
+  ...forPrograms,
+  write: 'in',
+  procedure: 'in',
+  'mail of users': 'in',
+  storage: 'in',
+} as const
 const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
 
 /** What each credential is answered. */
@@ -282,6 +320,7 @@ const expected = {
   none: everywhere('missing_authorization', {
     ...forAdmins,
     document: 'in',
+    'storage that reads': 'in',
     link: 'in',
     stream: 'authentication_required',
   }),
@@ -298,7 +337,9 @@ const expected = {
   'key with tables': everywhere('insufficient_scope', {
     ...forPrograms,
     write: 'in',
+    'mail of users': 'in',
     'procedure that reads': 'insufficient_scope',
+    'storage that reads': 'insufficient_scope',
   }),
   '* key': everywhere('insufficient_scope', forWritingPrograms),
   'readonly token of a client': everywhere('insufficient_scope', forPrograms),
@@ -312,6 +353,8 @@ const expected = {
     write: 'in',
     procedure: 'in',
     'procedure that reads': 'in',
+    'storage that reads': 'in',
+    storage: 'in',
     admin: 'in',
     'second factor': 'no_pending_mfa',
   }),
@@ -324,7 +367,7 @@ let pending: string
 const keys = new Map<Credential, string>()
 
 beforeAll(async () => {
-  app = await createOAuthApp({ setup: notes })
+  app = await createOAuthApp({ setup: notes, config: { 'storage.enabled': 'true' } })
   const [row] = await app.sql(
     `insert into basalt.pending_sign_ins (user_id, method, expires_at)
     values ($1, 'password', now() + interval '1 hour') returning id`,

@@ -12,7 +12,7 @@ let expiredAdmin: string
 let pending: string
 
 beforeAll(async () => {
-  app = await createTestApp({ setup: notes })
+  app = await createTestApp({ setup: notes, config: { 'storage.enabled': 'true' } })
   await app.sql('insert into basalt.users (id) values ($1)', [alice])
   const [row] = await app.sql(
     `insert into basalt.pending_sign_ins (user_id, method, expires_at)
@@ -69,6 +69,7 @@ const publicRoutes = new Set([
   // Providers sign them.
   'POST /api/webhooks/billing',
   'POST /api/webhooks/sms/status',
+  'POST /api/webhooks/support/email',
   // Judges the token itself: who connects may also say in a first message who they are.
   'GET /api/realtime/ws',
   ...[
@@ -108,12 +109,14 @@ type Access = 'public' | 'optional' | 'admin' | 'data' | 'stream' | 'account' | 
 function accessOf({ method, url }: ServedRoute): Access {
   if (publicRoutes.has(`${method === 'HEAD' ? 'GET' : method} ${url}`)) return 'public'
   if (optionalRoutes.has(url)) return 'optional'
-  if (/^\/api\/(admin|webhooks)(\/|$)/.test(url)) return 'admin'
+  const isReading = method === 'GET' || method === 'HEAD'
+  if (isReading && /^\/api\/storage\/:bucket/.test(url)) return 'optional'
+  if (/^\/api\/(admin|webhooks|storage\/buckets)(\/|$)/.test(url)) return 'admin'
   if (/^\/api\/collections\/:table\/(search-settings|synonyms)$/.test(url)) return 'admin'
   if (secondFactorRoutes.test(url)) return 'second factor'
   if (eitherRoutes.test(url)) return 'either'
   if (url === '/api/realtime') return 'stream'
-  return /^\/api\/(auth|messaging|push)\//.test(url) ? 'account' : 'data'
+  return /^\/api\/(auth|email|messaging|push|support)\//.test(url) ? 'account' : 'data'
 }
 
 function guarded(access: Access): ServedRoute[] {
