@@ -15,8 +15,12 @@ export function branchName(database: string, branch: string): string {
 export function branchUrl(url: string, branch: string): string {
   if (branch === '') return url
   const { database, user } = parseIntoClientConfig(url)
-  const name = encodeURIComponent(branchName(database || user || '', branch))
+  return withDatabaseName(url, branchName(database || user || '', branch))
+}
+
+/** The same server, another database. */
+export function withDatabaseName(url: string, name: string): string {
   const [address = '', query] = url.split('?', 2)
   const [, start = ''] = /^(\w+:\/\/[^/]*)/.exec(address) ?? []
-  return `${start}/${name}${query === undefined ? '' : `?${query}`}`
+  return `${start}/${encodeURIComponent(name)}${query === undefined ? '' : `?${query}`}`
 }

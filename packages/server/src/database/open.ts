@@ -7,7 +7,7 @@ import { isLoopback } from '../lib/addresses.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { prepareAccess } from './access.ts'
 import { Connection, type ConnectionTarget } from './connection.ts'
-import { branchName, branchUrl, describeUrl } from './database-url.ts'
+import { branchName, branchUrl, describeUrl, withDatabaseName } from './database-url.ts'
 import { type ClusterSettings, embeddedDatabase } from './embedded/cluster.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import type { TcpPassword } from './embedded/tcp-access.ts'
@@ -31,6 +31,8 @@ export interface OpenOptions {
   readonly embeddedSettings?: ClusterSettings
   /** Of the embedded database's port; a server sets it. */
   readonly embeddedPassword?: TcpPassword
+  /** Another database of the server than the configured one. */
+  readonly databaseName?: string
   /** Has no request of a caller change anything; for tests of policies. */
   readonly rehearsal?: Rehearsal | undefined
   /** Stops the opening, which then rejects with the signal's reason and leaves no Postgres that it has started. */
@@ -92,7 +94,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     config.database.url === '' ? await openEmbedded(config, options, options.asServer ?? true) : undefined
   try {
     const bare: ConnectionTarget = {
-      ...reach(config, embedded, options.purpose),
+      ...reach(config, embedded, options),
       settings: {},
       prepare: false,
     }
@@ -196,7 +198,7 @@ export async function openConnection(
 ): Promise<{ connection: Connection; close(): Promise<void> }> {
   const embedded = config.database.url === '' ? await openEmbedded(config, options, false) : undefined
   try {
-    const target = { ...reach(config, embedded, options.purpose), settings: {}, prepare: false }
+    const target = { ...reach(config, embedded, options), settings: {}, prepare: false }
     const connection = await openFirst(target, config)
     return {
       connection,
@@ -230,9 +232,16 @@ function connectionStringOf({ database }: Config, embedded: EmbeddedPostgres | u
   return `postgresql:///${name}?host=${encodeURIComponent(directory)}&port=${port}&user=${user}`
 }
 
-function reach(config: Config, embedded: EmbeddedPostgres | undefined, purpose: string) {
+function reach(
+  config: Config,
+  embedded: EmbeddedPostgres | undefined,
+  { purpose, databaseName }: Pick<OpenOptions, 'purpose' | 'databaseName'>,
+) {
   const { url, branch } = config.database
-  const where = embedded === undefined ? { url: branchUrl(url, branch) } : { socket: embedded.socket }
+  const where =
+    embedded === undefined
+      ? { url: databaseName === undefined ? branchUrl(url, branch) : withDatabaseName(url, databaseName) }
+      : { socket: { ...embedded.socket, ...(databaseName === undefined ? {} : { database: databaseName }) } }
   return { ...where, applicationName: purpose, connectTimeoutMs }
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../config/schema.ts'
 import type { Connection } from '../../database/connection.ts'
 import { branchName } from '../../database/database-url.ts'
@@ -59,12 +60,11 @@ export async function openBranches(config: Config): Promise<Branches> {
     create: (branch) =>
       runAlone(connection, sql`create database ${nameOf(branch)} template template0`, branch),
     async copy(branch, interrupt) {
-      // Sessions that begin during the copy wait for it.
-      if (interrupt) await endOtherSessions(connection)
-      else await requireNoSessions(connection)
+      if (!interrupt) await requireNoSessions(connection)
       // The files are copied as they are: no write-ahead log of a whole database.
       const statement = sql`create database ${nameOf(branch)} template ${sql.id(database)} strategy file_copy`
-      await runAlone(connection, statement, branch)
+      const copying = runAlone(connection, statement, branch)
+      await (interrupt ? Promise.all([copying, endSessions(base, connection.backendPid, copying)]) : copying)
     },
     drop,
     async dropForgotten() {
@@ -109,8 +109,28 @@ export class DatabaseInUse extends OperatorError {
   }
 }
 
-async function endOtherSessions(connection: Connection): Promise<void> {
-  await queryableOn(connection).count(sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`)
+/**
+ * Ends sessions for as long as the copy waits for them. Those that begin meanwhile wait for its lock on the database; one that was
+ * quicker than the lock is ended in the next round. From a session in another database: it would be in the way itself.
+ */
+async function endSessions(config: Config, copierPid: number, copying: Promise<void>): Promise<void> {
+  let isDone = false
+  const finish = () => {
+    isDone = true
+  }
+  copying.then(finish, finish)
+  const options = { purpose: 'basalt db', databaseName: 'postgres', log: () => undefined }
+  const { connection, close } = await openConnection(config, options)
+  try {
+    while (!isDone) {
+      await queryableOn(connection).count(sql`
+        select pg_terminate_backend(other.pid)
+        from pg_stat_activity other
+        join pg_stat_activity copier on copier.pid = ${copierPid}::int and copier.datid = other.datid
+        where other.pid <> copier.pid and other.backend_type = 'client backend'`)
+      await delay(50)
+    }
+  } finally {
+    await close()
+  }
 }

@@ -20,20 +20,17 @@ export async function openThrowAwayBranch(
   config: Config,
   make: (branches: Branches, branch: string) => Promise<void> = (branches, branch) => branches.create(branch),
 ): Promise<ThrowAwayBranch> {
-  const branches = await openBranches(config)
-  try {
-    await branches.dropForgotten()
-    const branch = throwAwayName(systemClock.now())
-    await make(branches, branch)
-    return {
-      config: onBranch(config, branch),
-      async [Symbol.asyncDispose]() {
-        await branches.drop(branch).finally(() => branches[Symbol.asyncDispose]())
-      },
-    }
-  } catch (error) {
-    await branches[Symbol.asyncDispose]()
-    throw error
+  const branch = throwAwayName(systemClock.now())
+  await using branches = await openBranches(config)
+  await branches.dropForgotten()
+  await make(branches, branch)
+  return {
+    config: onBranch(config, branch),
+    async [Symbol.asyncDispose]() {
+      // A session of its own: one that was held until now may have been ended by a copy of the database.
+      await using current = await openBranches(config)
+      await current.drop(branch)
+    },
   }
 }
 

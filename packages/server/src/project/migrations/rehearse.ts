@@ -119,6 +119,7 @@ async function listFiles(queryable: Queryable): Promise<Map<string, { filenode: 
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
     where c.relkind in ('r', 'm', 'i', 'p', 'I') and n.nspname not like 'pg\\_%'
-      and n.nspname not in ('information_schema', 'basalt')`)
+      and n.nspname not in ('information_schema', 'basalt')
+    order by n.nspname, c.relname`)
   return new Map(rows.map(({ relation, filenode, bytes }) => [relation, { filenode, bytes }]))
 }
