@@ -51,7 +51,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'import-runs': ['collections'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
-  sites: ['audit'],
+  sites: ['audit', 'cdn', 'throttle'],
   storage: ['audit', 'cdn'],
   'social-login': ['accounts', 'audit'],
   usage: ['audit'],

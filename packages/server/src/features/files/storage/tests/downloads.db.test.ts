@@ -216,7 +216,7 @@ describe('storage › signed addresses', () => {
   const open = (url: string, method = 'GET', body?: string) =>
     exchange(apps.second, method, url.replace('/api/storage', ''), undefined, body, {})
 
-  test('open one object for whoever may read it, until they are revoked', async () => {
+  test('open one object on behalf of a caller who may read it, until they are revoked', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
     const [one, other] = [newUser(), newUser()]
