@@ -61,11 +61,17 @@ export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
   })
 }
 
-const exposedHeaders = 'X-Request-Id, Retry-After, WWW-Authenticate'
+/** Those of resumable uploads are of tus 1.0. */
+const exposedHeaders = [
+  'X-Request-Id, Retry-After, WWW-Authenticate, Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires',
+  'Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size',
+].join(', ')
 
 const preflightHeaders = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers':
+  'access-control-allow-headers': [
     'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action',
+    'Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata',
+  ].join(', '),
   'access-control-max-age': '86400',
 }

@@ -3,6 +3,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Purger } from '../cdn/index.ts'
 import type { ByteStore } from './bytes/store.ts'
+import { expireUploads } from './resumable/upload-queries.ts'
 import type { UrlOf } from './show.ts'
 
 export const reaperJobName = 'storage_reaper'
@@ -99,6 +100,7 @@ async function expire(database: SystemDatabase): Promise<void> {
   await database.count(sql`
     update basalt.stored_bytes set state = 'doomed' where state = 'staged' and expires_at < now()`)
   await database.count(sql`delete from basalt.signed_addresses where expires_at < now()`)
+  await expireUploads(database)
 }
 
 async function removeDoomed(database: SystemDatabase, store: ByteStore): Promise<void> {
