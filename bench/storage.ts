@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
 import { mkdir, open, writeFile } from 'node:fs/promises'
-import { type AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import fastify from 'fastify'
@@ -14,7 +15,8 @@ import { basalt, createDirectory, runScript, startServer } from './server.ts'
 const largeMegabytes = Number(process.argv[2] ?? 1000)
 const megabyte = 1024 * 1024
 const downloads = 600
-const uploads = 150
+const uploads = 40
+const uploadMegabytes = 16
 const clients = 10
 
 const directory = createDirectory()
@@ -44,7 +46,8 @@ async function drain(response: Response): Promise<number> {
 
 /** Of the server's process, in MB. */
 function residentMemory(): number {
-  const [, kilobytes = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.process.pid}/status`, 'utf8')) ?? []
+  const [, kilobytes = '0'] =
+    /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.process.pid}/status`, 'utf8')) ?? []
   return Number(kilobytes) / 1024
 }
 
@@ -69,7 +72,14 @@ try {
   })
   const body = randomBytes(megabyte)
   const put = async (name: string, content: Uint8Array | ReadableStream) => {
-    await drain(await fetch(`${url}/bench/${name}`, { method: 'PUT', headers, body: content, duplex: 'half' } as RequestInit))
+    await drain(
+      await fetch(`${url}/bench/${name}`, {
+        method: 'PUT',
+        headers,
+        body: content,
+        duplex: 'half',
+      } as RequestInit),
+    )
   }
   await put('one', body)
   const root = join(directory, 'static')
@@ -88,22 +98,37 @@ try {
     const theirs = await timed(downloads, () => get(peerUrl))
     ratios.push(theirs / ours)
   }
-  console.log(`downloads of 1 MB beside @fastify/static: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')} (target 0.7)`)
+  console.log(
+    `downloads of 1 MB beside @fastify/static: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')} (target 0.7)`,
+  )
 
-  const disk = async (index: number) => {
-    const file = await open(join(directory, `disk-${index}`), 'w')
-    await file.write(body)
+  // What any server has to do: receive the bytes, write them, have them on the disk.
+  const writer = createServer(async (request, response) => {
+    const file = await open(join(directory, 'bare', (request.url ?? '').slice(1)), 'w')
+    for await (const chunk of request) await file.write(chunk as Buffer)
     await file.sync()
     await file.close()
+    response.end('{}')
+  })
+  await mkdir(join(directory, 'bare'))
+  await new Promise<void>((resolve) => writer.listen(0, '127.0.0.1', resolve))
+  const writerUrl = `http://127.0.0.1:${(writer.address() as AddressInfo).port}`
+  const file = randomBytes(uploadMegabytes * megabyte)
+  const send = async (address: string) => {
+    const init = { method: 'PUT', headers, body: file }
+    await drain(await fetch(address, init as RequestInit))
   }
-  await timed(30, (index) => put(`warm-${index}`, body))
   const written: number[] = []
   for (let round = 0; round < 3; round += 1) {
-    const ours = await timed(uploads, (index) => put(`upload-${round}-${index}`, body))
-    const bare = await timed(uploads, disk)
+    const ours = await timed(uploads, (index) => send(`${url}/bench/${round}-${index}`))
+    const bare = await timed(uploads, (index) => send(`${writerUrl}/${round}-${index}`))
     written.push(bare / ours)
   }
-  console.log(`uploads of 1 MB beside writing and syncing a file: ${written.map((ratio) => ratio.toFixed(2)).join(', ')} (target 0.5)`)
+  writer.close()
+  console.log(
+    `uploads of ${uploadMegabytes} MB beside a bare server that writes and syncs a file: ` +
+      `${written.map((ratio) => ratio.toFixed(2)).join(', ')} (target 0.5)`,
+  )
 
   const before = residentMemory()
   const large = () => {
@@ -116,7 +141,9 @@ try {
       },
     })
   }
-  const up = await withPeak(async () => void (await timed(clients, (index) => put(`large-${index}`, large()))))
+  const up = await withPeak(
+    async () => void (await timed(clients, (index) => put(`large-${index}`, large()))),
+  )
   const down = await withPeak(
     async () => void (await timed(clients, (index) => get(`${url}/bench/large-${index}`))),
   )

@@ -65,3 +65,65 @@ create table basalt.app_billing (
   status text not null,
   updated_at timestamptz not null default now()
 );
+
+-- Events that say nothing of a subscription, or that later ones have replaced.
+insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
+values ('billing_event_retention_daily', 'billing_event_retention', '0 4 * * *',
+  (date_trunc('day', now() at time zone 'UTC') + interval '1 day 4 hours') at time zone 'UTC');
+create index billing_events_received_at on basalt.billing_events (received_at);
+
+-- What users ask for help with.
+create table basalt.support_tickets (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null references basalt.users on delete cascade,
+  subject text not null,
+  -- open: the user wrote last; answered: an administrator did.
+  status text not null default 'open' check (status in ('open', 'answered', 'closed')),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create index support_tickets_newest on basalt.support_tickets (updated_at desc, id desc);
+create index support_tickets_status on basalt.support_tickets (status, updated_at desc, id desc);
+create index support_tickets_user on basalt.support_tickets (user_id, updated_at desc, id desc);
+
+create table basalt.support_messages (
+  id uuid primary key default gen_random_uuid(),
+  ticket_id uuid not null references basalt.support_tickets on delete cascade,
+  author text not null check (author in ('user', 'support')),
+  body text not null,
+  -- What a mail is known by when it is delivered again; null of messages that did not arrive by mail.
+  mail_key bytea,
+  -- Names, types and sizes of what was attached to the mail; the content is not kept.
+  attachments jsonb not null default '[]',
+  -- When an answer was handed to the mail backend.
+  mailed_at timestamptz,
+  -- Messages of one ticket are written one after the other; now() would be the time at which each began to wait.
+  created_at timestamptz not null default clock_timestamp(),
+  unique (ticket_id, mail_key)
+);
+create index support_messages_ticket on basalt.support_messages (ticket_id, created_at, id);
+
+insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
+values ('support_retention_daily', 'support_retention', '0 4 * * *',
+  (date_trunc('day', now() at time zone 'UTC') + interval '1 day 4 hours') at time zone 'UTC');
+
+-- Mail that users and programs sent, one row per recipient, from before it was sent.
+create table basalt.sent_mails (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid references basalt.users on delete set null,
+  api_key_id uuid,
+  sender text not null,
+  recipient text not null,
+  subject text not null,
+  template_key text,
+  -- pending: a process that ended in between never learned what became of it.
+  status text not null default 'pending' check (status in ('pending', 'sent', 'failed')),
+  error_message text,
+  created_at timestamptz not null default now()
+);
+create index sent_mails_newest on basalt.sent_mails (created_at desc, id desc);
+create index sent_mails_user on basalt.sent_mails (user_id, created_at desc, id desc);
+
+insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
+values ('sent_mail_retention_daily', 'sent_mail_retention', '0 4 * * *',
+  (date_trunc('day', now() at time zone 'UTC') + interval '1 day 4 hours') at time zone 'UTC');

@@ -31,7 +31,7 @@ create table basalt.objects (
   name text collate "C" not null check (octet_length(name) between 1 and 1024),
   size bigint not null check (size >= 0),
   content_type text not null,
-  -- Who made it: a user, or nobody where an administrator did. Overwriting does not change it.
+  -- Who made it: a user; null where an administrator did. Overwriting does not change it.
   user_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -39,7 +39,9 @@ create table basalt.objects (
   app_id uuid not null,
   key text collate "C" not null unique references basalt.stored_bytes,
   -- The key names one version of the content, and so does this.
-  etag text not null generated always as (left(encode(sha256(decode(key, 'hex')), 'hex'), 32)) stored,
+  etag text not null generated always as (
+    lpad(to_hex(hashtextextended(key, 0)), 16, '0') || lpad(to_hex(hashtextextended(key, 1)), 16, '0')
+  ) stored,
   unique (bucket, name)
 );
 create index objects_user_id on basalt.objects (user_id);
@@ -61,7 +63,7 @@ create table basalt.storage_purges (
   name text not null
 );
 
--- Whatever changes an object, by whatever hand: its bytes follow, its user's usage is exact, copies of it are purged,
+-- Whatever changes an object, plain SQL included: its bytes follow, its user's usage is exact, copies of it are purged,
 -- listeners learn of it.
 create function basalt.track_object() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -172,6 +174,27 @@ revoke all on function basalt.delete_storage_of_users() from public;
 create trigger users_storage after delete on basalt.users
   referencing old table as ended for each statement execute function basalt.delete_storage_of_users();
 
+-- What was made of images, kept because it may be asked for again. It ends with the bytes it was made from.
+create table basalt.image_variants (
+  source_key text collate "C" not null references basalt.stored_bytes on delete cascade,
+  -- The transform, in one spelling.
+  parameters text collate "C" not null,
+  key text collate "C" not null unique references basalt.stored_bytes on delete cascade,
+  size bigint not null,
+  used_at timestamptz not null default now(),
+  primary key (source_key, parameters)
+);
+
+create function basalt.doom_image_variants() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update basalt.stored_bytes b set state = 'doomed' from ended e where b.key = e.key;
+  return null;
+end $$;
+revoke all on function basalt.doom_image_variants() from public;
+create trigger image_variants_doomed after delete on basalt.image_variants
+  referencing old table as ended for each statement execute function basalt.doom_image_variants();
+
 -- Uploads that come in several requests, to any node (tus 1.0). Parts that have arrived are durable before the offset moves.
 create table basalt.resumable_uploads (
   id uuid primary key default gen_random_uuid(),
@@ -206,7 +229,7 @@ create table basalt.resumable_parts (
   primary key (upload_id, start)
 );
 
--- The bytes of a part are kept as long as its row, by whatever hand that is deleted.
+-- The bytes of a part are kept as long as its row, whether the API or SQL deletes it.
 create function basalt.track_resumable_part() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin

@@ -14,7 +14,7 @@ import { wireData } from './features/data/index.ts'
 import { createSchemaLog } from './features/data/schema/index.ts'
 import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
-import { measureFiles, wireFiles } from './features/files/index.ts'
+import { measureFiles, type ResolveTxt, wireFiles } from './features/files/index.ts'
 import { wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
@@ -46,6 +46,8 @@ export interface AppOptions {
   readonly changes?: ChangeLog
   /** Finds addresses of names that users have given; for tests. */
   readonly resolve?: Resolve
+  /** Finds TXT records of names that administrators have given; for tests. */
+  readonly resolveTxt?: ResolveTxt
   /** Where requests to an address of a sign-in provider or of a client go instead; for tests. */
   readonly reachProvider?: (url: string) => string
   /** Hashes passwords at another cost; for tests. */
@@ -108,7 +110,15 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function wire(
-  { config, log: output, changes, resolve, reachProvider, passwords = createPasswordHasher() }: AppOptions,
+  {
+    config,
+    log: output,
+    changes,
+    resolve,
+    resolveTxt,
+    reachProvider,
+    passwords = createPasswordHasher(),
+  }: AppOptions,
   clock: Clock,
   database: Database,
   catalog: LiveCatalog,
@@ -182,7 +192,7 @@ async function wire(
     openPopup: identity.openPopup,
   })
   const data = wireData(platform, { changes: changes ?? events.changes, embedders })
-  const files = wireFiles(platform, { resolve })
+  const files = wireFiles(platform, { resolve, resolveTxt })
   const features = [
     ...observation.features(platform.queue),
     ...[operations, data, events, messaging, identity, files].flatMap((area) => area.features),

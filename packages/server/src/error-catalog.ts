@@ -24,6 +24,7 @@ import { socialLoginErrorTable } from './features/identity/social-login/index.ts
 import { mailErrorTable } from './features/messaging/mail/index.ts'
 import { pushErrorTable } from './features/messaging/push/index.ts'
 import { smsErrorTable } from './features/messaging/sms/index.ts'
+import { supportErrorTable } from './features/messaging/support/index.ts'
 import { adminErrorTable } from './features/operations/admin/index.ts'
 import { billingErrorTable } from './features/operations/billing/index.ts'
 import { logErrorTable } from './features/operations/logs/index.ts'
@@ -63,6 +64,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Mail: mailErrorTable,
   Push: pushErrorTable,
   'Text messages': smsErrorTable,
+  Support: supportErrorTable,
   Realtime: realtimeErrorTable,
   Webhooks: webhookErrorTable,
   Jobs: jobErrorTable,

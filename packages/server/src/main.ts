@@ -23,6 +23,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   logs: async () => (await import('./cli/logs.ts')).logsCommand,
   audit: async () => (await import('./cli/audit.ts')).auditCommand,
   search: async () => (await import('./cli/search.ts')).searchCommands,
+  sites: async () => (await import('./cli/sites.ts')).sitesCommands,
   events: async () => (await import('./cli/events.ts')).eventsCommands,
   storage: async () => (await import('./cli/storage.ts')).storageCommands,
 }

@@ -11,6 +11,8 @@ export interface Browser extends AsyncDisposable {
   evaluate<Value>(expression: string): Promise<Value>
   /** Calls a method of the protocol for the page. */
   call<Result>(method: string, params?: object): Promise<Result>
+  /** What the next event of this name says. */
+  once<Params>(event: string): Promise<Params>
 }
 
 /** The program, if it is installed. */
@@ -53,8 +55,9 @@ export async function startBrowser(program: string): Promise<Browser> {
     await protocol.call('Page.enable')
     return {
       call: protocol.call,
+      once: protocol.once,
       async open(url) {
-        const loaded = protocol.once('Page.loadEventFired')
+        const loaded = protocol.once<object>('Page.loadEventFired')
         await protocol.call('Page.navigate', { url })
         await loaded
       },
@@ -106,6 +109,7 @@ function readEndpoint({ stderr }: ChildProcess): Promise<string> {
 interface Message {
   readonly id?: number
   readonly method?: string
+  readonly params?: unknown
   readonly result?: unknown
   readonly error?: { readonly message: string }
 }
@@ -113,11 +117,11 @@ interface Message {
 async function connect(url: string) {
   const socket = new WebSocket(url)
   const waiting = new Map<number, (message: Message) => void>()
-  const events = new Map<string, () => void>()
+  const events = new Map<string, (params: unknown) => void>()
   socket.addEventListener('message', ({ data }) => {
     const message = JSON.parse(String(data)) as Message
     if (message.id !== undefined) waiting.get(message.id)?.(message)
-    if (message.method !== undefined) events.get(message.method)?.()
+    if (message.method !== undefined) events.get(message.method)?.(message.params)
   })
   await new Promise<void>((resolve, reject) => {
     socket.addEventListener('open', () => resolve())
@@ -140,7 +144,11 @@ async function connect(url: string) {
         })
       })
     },
-    once: (method: string) => new Promise<void>((resolve) => events.set(method, resolve)),
+    once: <Params>(method: string) =>
+      new Promise<Params>((resolve) => {
+        // The shape is that of the event's documentation.
+        events.set(method, (params) => resolve(params as Params))
+      }),
     close: () => socket.close(),
   }
 }

@@ -29,7 +29,7 @@ const series = [
     'docs/guides/webhooks.md',
     'docs/guides/jobs.md',
   ],
-  ['docs/guides/accounts.md', 'docs/guides/mfa.md', 'docs/guides/passkeys.md'],
+  ['docs/guides/accounts.md', 'docs/guides/mfa.md', 'docs/guides/passkeys.md', 'docs/guides/mail.md'],
 ]
 
 const pages = ['README.md', ...readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`)]

@@ -6,6 +6,7 @@ import {
   removeOrphans,
   type StorageReport,
 } from '../features/files/storage/index.ts'
+import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 
@@ -27,7 +28,7 @@ function checkCommand(terminal: Terminal): Command {
     const connection = { purpose: 'basalt storage check', asServer: false, log: () => undefined }
     const opened = await openDatabase(config, connection)
     try {
-      const storage = { database: opened.system, store: openByteStore(config) }
+      const storage = { database: opened.system, store: openByteStore(config, systemClock) }
       const report = await checkStorage(storage)
       if (repair) {
         requireSameStorage(report)
@@ -46,7 +47,7 @@ function checkCommand(terminal: Terminal): Command {
 function requireSameStorage({ objects, lost, orphans }: StorageReport): void {
   if (orphans.length === 0 || objects > lost.length) return
   throw new OperatorError(
-    'nothing was removed: no object of the database has its bytes here; check database.url and storage.local_path',
+    'nothing was removed: no object of the database has its bytes here; check database.url and the keys of storage',
   )
 }
 

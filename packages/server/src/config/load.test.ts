@@ -187,6 +187,14 @@ describe('without anything', () => {
           security: 'starttls',
           max_connections: 5,
         },
+        policy: {
+          senders: 'users',
+          allowed_from_addresses: [],
+          max_recipients_per_request: 50,
+          send_rate_limit_per_key: 100,
+          send_rate_limit_window: 3600,
+          retention_days: 30,
+        },
       },
       jobs: { enabled: true, concurrency: 10, retention_days: 7 },
       webhooks: {
@@ -199,6 +207,7 @@ describe('without anything', () => {
       events: { retention_hours: 24 },
       realtime: {
         max_connections_per_user: 100,
+        max_anonymous_connections_per_address: 50,
         heartbeat_interval_seconds: 20,
         resume_seconds: 300,
         broadcast_rate_limit_per_second: 100,
@@ -232,12 +241,27 @@ describe('without anything', () => {
         },
         webpush: { subject: '', private_key: '' },
       },
+      support: {
+        enabled: false,
+        inbound_email_domain: '',
+        webhook_secret: '',
+        messages_per_hour: 60,
+        retention_days: 365,
+      },
       storage: {
         enabled: 'auto',
+        backend: 'local',
         local_path: '',
         max_file_size: 10_485_760,
         default_quota_mb: 100,
         upload_timeout: 300,
+        s3_endpoint: '',
+        s3_bucket: '',
+        s3_region: 'us-east-1',
+        s3_access_key: '',
+        s3_secret_key: '',
+        s3_use_ssl: true,
+        image_cache_mb: 1024,
         cdn_url: '',
         cdn: {
           provider: 'nop',
@@ -258,7 +282,7 @@ describe('without anything', () => {
         drains: {},
       },
       usage: { plans: {}, enforce: false, retention_days: 400 },
-      billing: { provider: '', webhook_secret: '', plans: {}, free_plan: 'free' },
+      billing: { provider: '', webhook_secret: '', plans: {}, free_plan: 'free', retention_days: 365 },
       audit: { tables: [], retention_days: 90 },
       telemetry: { otlp_endpoint: '', otlp_headers: '', service_name: 'basalt', sample_percent: 100 },
       metrics: { enabled: true, token: '' },
@@ -718,4 +742,14 @@ test('a provider of a content delivery network is refused without its keys', () 
     expect(fault({ flags: flags('cloudfront') })).toContain(`storage.cdn.cloudfront.${key}`)
   }
   expect(fault({ flags: flags('webhook') })).toContain('required with storage.cdn.provider = "webhook"')
+})
+
+test('S3 is refused without its keys, and an endpoint with a path', () => {
+  const s3 = { 'storage.backend': 's3' }
+  for (const key of ['s3_bucket', 's3_access_key', 's3_secret_key']) {
+    expect(fault({ flags: s3 })).toContain(`storage.${key}`)
+  }
+  for (const endpoint of ['https://s3.example/bucket', 'user:pass@s3.example', 's3.example?x=1']) {
+    expect(fault({ flags: { ...s3, 'storage.s3_endpoint': endpoint } })).toContain('storage.s3_endpoint')
+  }
 })

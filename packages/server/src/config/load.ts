@@ -31,11 +31,11 @@ interface Candidate {
 }
 
 /**
- * Environment variables that are not configuration keys: two of ours, and those that Kubernetes sets in every pod
- * beside a service named `basalt`.
+ * Environment variables that are not configuration keys: the file and those of commands that reach a server, those of tests,
+ * and those that Kubernetes sets in every pod beside a service named `basalt`.
  */
 const otherVariables =
-  /^BASALT_(CONFIG$|TEST_|SERVICE_(HOST|PORT)($|_)|PORT$|PORT_\d+_(TCP|UDP|SCTP)($|_(PROTO|PORT|ADDR)$))/
+  /^BASALT_(CONFIG$|URL$|ADMIN_TOKEN$|TEST_|SERVICE_(HOST|PORT)($|_)|PORT$|PORT_\d+_(TCP|UDP|SCTP)($|_(PROTO|PORT|ADDR)$))/
 
 /**
  * Merges defaults, file, environment and flags, in rising precedence.

@@ -19,6 +19,7 @@ import { socialLoginKeys } from '../features/identity/social-login/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
 import { pushConfig } from '../features/messaging/push/config.ts'
 import { smsKeys } from '../features/messaging/sms/config.ts'
+import { supportConfig } from '../features/messaging/support/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
 import { auditConfig } from '../features/operations/audit/config.ts'
 import { billingConfig } from '../features/operations/billing/config.ts'
@@ -47,6 +48,7 @@ export const configSchema = Type.Object({
   api: apiConfig,
   email: emailConfig,
   push: pushConfig,
+  support: supportConfig,
   storage: Type.Object({ ...storageKeys, cdn: cdnConfig }),
   sites: sitesConfig,
   jobs: jobsConfig,

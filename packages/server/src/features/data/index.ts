@@ -2,6 +2,7 @@ import type { ChangeLog } from '../../database/change-log.ts'
 import type { Platform } from '../../platform.ts'
 import { collections } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
+import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
@@ -18,6 +19,7 @@ export function wireData(
     notifications,
     configName: config.api.text_search_config,
   })
+  const importRuns = new ImportRuns(database.system, log)
   const embedder = embedders.find()
   const deps = {
     catalog,
@@ -54,6 +56,7 @@ export function wireData(
           changes,
           isAudited: config.audit.tables.length > 0,
           isDevelopment,
+          background: importRuns,
           limits: {
             maxSizeMb: config.api.import_max_size_mb,
             maxRows: config.api.import_max_rows,
@@ -63,6 +66,7 @@ export function wireData(
         },
         bulkLimit: config.api.bulk_max_rows,
       }),
+      { name: 'import-runs', stop: () => importRuns.stop() },
       procedures(deps),
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),

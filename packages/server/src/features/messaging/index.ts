@@ -4,6 +4,7 @@ import type { Platform } from '../../platform.ts'
 import { createMailBackend, createMailTemplates, mail } from './mail/index.ts'
 import { push } from './push/index.ts'
 import { createSmsProvider, StoredSms, sms } from './sms/index.ts'
+import { support } from './support/index.ts'
 
 /** Wires what sends messages to people. */
 export function wireMessaging(
@@ -31,7 +32,7 @@ export function wireMessaging(
   })
   return {
     features: [
-      mail({ database: system, templates, backend, log }),
+      mail({ ...platform, config: config.email, database: system, templates, backend }),
       push({
         ...platform,
         config: config.push,
@@ -48,6 +49,7 @@ export function wireMessaging(
         sms: messages,
         isEnabled: isSmsEnabled,
       }),
+      support({ ...platform, config: config.support, database: system, backend }),
     ],
     mail: { backend, templates },
     sms: messages.codes,

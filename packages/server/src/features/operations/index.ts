@@ -40,7 +40,7 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
       overview({ catalog, database, version, isAuthRequired: config.auth.enabled }),
       reference({ catalog, errors, publicBaseUrl }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
-      billing({ config: config.billing, database, clock: platform.clock }),
+      billing({ ...platform, config: config.billing, database }),
       audit({ config: config.audit, database, catalog, queue, log }),
     ],
     throttle: attempts,

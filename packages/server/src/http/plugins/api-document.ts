@@ -28,6 +28,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'oauth', description: 'Programs of others, let in by users.' },
         { name: 'mail', description: 'Texts of mail.' },
         { name: 'sms', description: 'Text messages.' },
+        { name: 'support', description: 'Tickets of users, and their answers.' },
         { name: 'billing', description: 'Plans of apps, as a billing provider reports them.' },
         { name: 'callbacks', description: 'What vendors report, with a signature.' },
         { name: 'push', description: 'Messages to devices.' },

@@ -45,8 +45,10 @@ const rows = {
     '/api/docs/guides': 'GET',
     '/api/docs/guides/:name': 'GET',
     '/api/realtime/ws': 'GET',
+    '/api/sites/tls-check': 'GET',
     '/api/webhooks/billing': 'POST',
     '/api/webhooks/sms/status': 'POST',
+    '/api/webhooks/support/email': 'POST',
     '/auth/magic-link': 'GET POST',
     '/auth/reset-password': 'GET POST',
     '/auth/verify': 'GET POST',
@@ -70,6 +72,8 @@ const rows = {
     '/api/collections/:table/export.json': 'GET',
     '/api/collections/:table/export.ndjson': 'GET',
     '/api/collections/:table/facets/:column/search': 'GET',
+    '/api/collections/:table/query': 'POST',
+    '/api/collections/:table/imports/:id': 'GET',
     '/api/schema': 'GET',
     '/api/usage': 'GET',
     '/api/usage/limits': 'GET',
@@ -88,6 +92,9 @@ const rows = {
   },
   'procedure that reads': {
     '/api/rpc/:procedure': 'GET',
+  },
+  'mail of users': {
+    '/api/email/send': 'POST',
   },
   stream: {
     '/api/realtime': 'GET',
@@ -135,6 +142,9 @@ const rows = {
     '/api/push/devices': 'GET POST',
     '/api/push/devices/:id': 'DELETE',
     '/api/push/web-push-key': 'GET',
+    '/api/support/tickets': 'GET POST',
+    '/api/support/tickets/:id': 'GET',
+    '/api/support/tickets/:id/messages': 'POST',
   },
   aal2: {
     '/api/auth/mfa/factors/:id': 'GET DELETE',
@@ -214,6 +224,9 @@ const rows = {
     '/api/admin/schedules/:id': 'PUT DELETE',
     '/api/admin/schedules/:id/disable': 'POST',
     '/api/admin/schedules/:id/enable': 'POST',
+    '/api/admin/domains': 'GET POST',
+    '/api/admin/domains/:id': 'GET DELETE',
+    '/api/admin/domains/:id/verify': 'POST',
     '/api/admin/sites': 'GET POST',
     '/api/admin/sites/:siteId': 'GET PUT DELETE',
     '/api/admin/sites/:siteId/deploys': 'GET POST',
@@ -226,6 +239,11 @@ const rows = {
     '/api/admin/sms/health': 'GET',
     '/api/admin/sms/messages': 'GET',
     '/api/admin/sms/send': 'POST',
+    '/api/admin/support/tickets': 'GET',
+    '/api/admin/support/tickets/:id': 'GET PUT',
+    '/api/admin/support/tickets/:id/messages': 'POST',
+    '/api/admin/email/sent': 'GET',
+    '/api/admin/billing/events': 'GET',
     '/api/admin/stats': 'GET',
     '/api/admin/storage/cdn/purge': 'POST',
     '/api/admin/tables': 'GET',
@@ -294,7 +312,13 @@ const forPrograms = {
   'storage that reads': 'in',
   stream: 'in',
 } as const
-const forWritingPrograms = { ...forPrograms, write: 'in', procedure: 'in', storage: 'in' } as const
+const forWritingPrograms = {
+  ...forPrograms,
+  write: 'in',
+  procedure: 'in',
+  'mail of users': 'in',
+  storage: 'in',
+} as const
 const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
 
 /** What each credential is answered. */
@@ -319,6 +343,7 @@ const expected = {
   'key with tables': everywhere('insufficient_scope', {
     ...forPrograms,
     write: 'in',
+    'mail of users': 'in',
     'procedure that reads': 'insufficient_scope',
     'storage that reads': 'insufficient_scope',
   }),

@@ -102,6 +102,31 @@ export const storageErrorTable = {
     message: 'range not satisfiable',
     help: 'Nothing of the object lies in the range. `Content-Range` says how long it is (RFC 9110 §14).',
   },
+  invalidTransform: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: '`w` and `h` are pixels up to 4096, of which one is required; `fit` is contain, cover or fill, `crop` center or smart, `q` 1 to 100, `format` jpeg, png, webp, avif or auto.',
+  },
+  unsupportedImage: {
+    status: 400,
+    message: 'file is not a supported image format (jpeg, png, webp)',
+    help: 'Other objects are served as they are, without `w` and `h`.',
+  },
+  imageProcessingFailed: {
+    status: 422,
+    message: 'image processing failed',
+    help: 'The file is damaged, has more than 64 million pixels or 50 MiB, or took too long.',
+  },
+  imagesBusy: {
+    status: 503,
+    message: 'too many images are being processed',
+    help: 'Try again after the seconds of `Retry-After`. What was made once is answered from the cache.',
+  },
+  imagesUnavailable: {
+    status: 503,
+    message: 'image transforms are not available',
+    help: 'The optional package `sharp` is not installed on the server.',
+  },
   invalidExpiry: {
     status: 400,
     message: (problem: string) => problem,

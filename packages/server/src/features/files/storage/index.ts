@@ -2,10 +2,12 @@ import type { Feature } from '../../../feature.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Platform } from '../../../platform.ts'
-import type { Purger } from '../cdn/index.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
 import { openByteStore } from './bytes/open-store.ts'
 import { storageErrors } from './errors.ts'
+import { createImageService } from './images/images.ts'
+import { createTransformer } from './images/transformer.ts'
 import { createCopier } from './objects/copy.ts'
 import { createObjectService } from './objects/objects.ts'
 import { createUploader } from './objects/upload.ts'
@@ -16,6 +18,7 @@ import { resumableRoutes } from './resumable/routes.ts'
 import { createResumableService } from './resumable/uploads.ts'
 import { adminRoutes } from './routes-admin.ts'
 import { objectRoutes } from './routes-objects.ts'
+import { uploadRoutes } from './routes-uploads.ts'
 import { objectPath } from './show.ts'
 import { createAddressService } from './signing/addresses.ts'
 
@@ -25,21 +28,22 @@ export { storageErrorTable } from './errors.ts'
 export { createStorageMeasure } from './quotas/measure.ts'
 
 /** Files of users: rows in the database under the operator's policies, bytes on a disk. */
-export function storage(platform: Platform, purger: Purger): Feature {
+export function storage(platform: Platform, purge: PurgeChanged | undefined): Feature {
   const { config, database, queue, clock, log, publicBaseUrl } = platform
   const { system } = database
-  const { default_quota_mb, max_file_size, upload_timeout, cdn, cdn_url } = config.storage
+  const { default_quota_mb, max_file_size, upload_timeout, image_cache_mb, cdn, cdn_url } = config.storage
   const isEnabled = isStorageEnabled(config)
-  const store = openByteStore(config)
+  const store = openByteStore(config, clock)
   const urlOf = (bucket: string, name: string) =>
     `${(cdn_url || publicBaseUrl()).replace(/\/$/, '')}${objectPath(bucket, name)}`
   const reaper = createReaper({
     database: system,
     queue,
     store: isEnabled ? store : undefined,
-    purger,
+    purge,
     urlOf,
     now: () => clock.now(),
+    imageCacheBytes: image_cache_mb * 1024 * 1024,
     onFailure: (error) =>
       log.warn({ reason: messageOf(error) }, 'failed to add a job of storage; the schedule will add one'),
   })
@@ -56,6 +60,8 @@ export function storage(platform: Platform, purger: Purger): Feature {
     maxFileSize: max_file_size,
     timeoutSeconds: upload_timeout,
   })
+  const transformer = createTransformer()
+  const images = createImageService({ database: system, store, transformer })
   return {
     name: 'storage',
     routes(app) {
@@ -76,13 +82,16 @@ export function storage(platform: Platform, purger: Purger): Feature {
           maxFileSize: max_file_size,
           timeoutSeconds: upload_timeout,
         })
+        const addresses = createAddressService({ database: system, objects, clock })
+        uploadRoutes(scope, { uploader, addresses })
         objectRoutes(scope, {
           store,
           objects,
+          images,
           uploader,
           copier: createCopier({ database: system, store, objects, uploader }),
-          addresses: createAddressService({ database: system, objects, clock }),
-          // A network that is told of changes may keep what browsers ask about each time.
+          addresses,
+          // A network that is purged on changes may keep what browsers ask about each time.
           publicCacheControl:
             cdn.provider === 'nop'
               ? 'public, no-cache'
@@ -90,11 +99,15 @@ export function storage(platform: Platform, purger: Purger): Feature {
         })
       })
     },
-    stop: () => reaper.stop(),
+    async stop() {
+      transformer.stop()
+      await reaper.stop()
+    },
   }
 }
 
-/** By itself only where one server has its own database: several would have to share the directory. */
+/** By itself where one server has its own database or all share a bucket: others would have to share the directory. */
 export function isStorageEnabled({ storage, database }: Platform['config']): boolean {
-  return storage.enabled === 'auto' ? database.url === '' : storage.enabled
+  if (storage.enabled !== 'auto') return storage.enabled
+  return database.url === '' || storage.backend === 's3'
 }

@@ -1,8 +1,9 @@
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
-import type { Purger } from '../cdn/index.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
 import type { ByteStore } from './bytes/store.ts'
+import { limitImageVariants } from './images/variant-queries.ts'
 import { expireUploads } from './resumable/upload-queries.ts'
 import type { UrlOf } from './show.ts'
 
@@ -22,9 +23,11 @@ export interface ReaperDeps {
   readonly queue: JobQueue
   /** Undefined while storage is off: the schedule is there all the same. */
   readonly store: ByteStore | undefined
-  readonly purger: Purger
+  /** Undefined without a content delivery network. */
+  readonly purge: PurgeChanged | undefined
   readonly urlOf: UrlOf
   readonly now: () => Date
+  readonly imageCacheBytes: number
   readonly onFailure: (error: unknown) => void
 }
 
@@ -38,14 +41,26 @@ export interface Reaper {
  * Removes the bytes that no object has any more and hands out-of-date addresses to the purge. What a crash interrupts the
  * next turn repeats: bytes are removed before their row.
  */
-export function createReaper({ database, queue, store, purger, urlOf, now, onFailure }: ReaperDeps): Reaper {
+export function createReaper({
+  database,
+  queue,
+  store,
+  purge,
+  urlOf,
+  now,
+  imageCacheBytes,
+  onFailure,
+}: ReaperDeps): Reaper {
   let timer: NodeJS.Timeout | undefined
   let adding: Promise<void> | undefined
   if (store !== undefined) {
     queue.define(
       housekeeping(reaperJobName, async () => {
-        await purgeChanged(database, purger, urlOf)
+        await purgeChanged(database, purge, urlOf)
         await expire(database)
+        await limitImageVariants(database, imageCacheBytes)
+        await removeDoomed(database, store)
+        // What was made of the images that are gone is doomed by their end.
         await removeDoomed(database, store)
         await store.removeUnfinished(new Date(now().getTime() - unfinishedMs))
       }),
@@ -79,7 +94,11 @@ export function createReaper({ database, queue, store, purger, urlOf, now, onFai
 }
 
 /** The purge is recorded and its reason forgotten in one transaction. */
-async function purgeChanged(database: SystemDatabase, purger: Purger, urlOf: UrlOf): Promise<void> {
+async function purgeChanged(
+  database: SystemDatabase,
+  purge: PurgeChanged | undefined,
+  urlOf: UrlOf,
+): Promise<void> {
   for (;;) {
     const count = await database.transaction(async (transaction) => {
       const changed = await transaction.many<{ id: string; bucket: string; name: string }>(sql`
@@ -87,10 +106,9 @@ async function purgeChanged(database: SystemDatabase, purger: Purger, urlOf: Url
           select id from basalt.storage_purges order by id limit ${purgeBatch} for update skip locked
         ) returning id, bucket, name`)
       const urls = [...new Set(changed.map(({ bucket, name }) => urlOf(bucket, name)))]
-      if (urls.length > 0) await purger.purge(urls, transaction)
+      if (urls.length > 0) await purge?.(transaction, { operation: 'purge_urls', urls })
       return changed.length
     })
-    if (count > 0) purger.wake()
     if (count < purgeBatch) return
   }
 }

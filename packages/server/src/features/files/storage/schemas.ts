@@ -135,16 +135,34 @@ export const putObjectSchema = {
   response: responses({ 200: object, 201: object }),
 }
 
+const transform = {
+  w: Type.Optional(Type.String({ description: 'Width of an image in pixels, up to 4096.' })),
+  h: Type.Optional(Type.String({ description: 'Height of an image in pixels, up to 4096.' })),
+  fit: Type.Optional(
+    Type.String({ description: 'contain (within the box), cover (filling it) or fill (stretched).' }),
+  ),
+  crop: Type.Optional(Type.String({ description: 'What cover keeps: center or smart.' })),
+  q: Type.Optional(Type.String({ description: 'Quality, 1 to 100; 80 unless given, 50 for AVIF.' })),
+  format: Type.Optional(
+    Type.String({
+      description: "jpeg, png, webp, avif, or auto: by `Accept`. The object's own unless given.",
+    }),
+  ),
+  fmt: Type.Optional(Type.String({ description: 'The same as `format`.' })),
+}
+
 export const getObjectSchema = {
   tags,
   summary: 'Download an object',
-  description: 'With `Range`, `If-None-Match` and the other conditions of RFC 9110.',
+  description:
+    'With `Range`, `If-None-Match` and the other conditions of RFC 9110. With `w` or `h` a smaller version of a JPEG, PNG or WebP.',
   params: objectParams,
   querystring: Type.Object({
     ...signature,
     download: Type.Optional(
       Type.String({ description: 'To be saved: under this name, or under its own where it is empty.' }),
     ),
+    ...transform,
   }),
   response: responses({
     200: {
@@ -157,20 +175,17 @@ export const getObjectSchema = {
 export const deleteObjectSchema = {
   tags,
   security,
-  summary: 'Delete an object, or with /sign behind its name the signed addresses of it',
+  summary: 'Delete an object',
   params: objectParams,
-  response: responses({
-    200: Type.Object({ revoked: Type.Integer({ description: 'Signed addresses that were ended.' }) }),
-    204: noContent,
-  }),
+  response: responses({ 204: noContent }),
 }
 
 export const actOnObjectSchema = {
   tags,
   security,
-  summary: 'Sign an address of an object, move or copy it',
+  summary: 'Sign addresses of an object or revoke them, move or copy it',
   description:
-    'Behind the name: `/sign` for an address to download from, `/sign-upload` for one to `PUT` to, `/move` and `/copy` with the place in the body.',
+    'Behind the name: `/sign` for an address to download from, `/sign-upload` for one to `PUT` to, `/revoke` to end those that the caller had signed, `/move` and `/copy` with the place in the body.',
   params: objectParams,
   body: Type.Optional(
     Type.Object(

@@ -4,6 +4,10 @@ export interface MailMessage {
   readonly subject: string
   readonly html: string
   readonly text: string
+  /** Instead of `email.from`. */
+  readonly from?: string
+  /** Where replies go instead of to the sender. */
+  readonly replyTo?: string
 }
 
 export interface SendOptions {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { choice, integer, plain, secret, text, webAddress } from '../../../config/keys.ts'
+import { choice, integer, list, plain, secret, text, webAddress } from '../../../config/keys.ts'
 
 /** `email`: what sends mail. */
 export const emailConfig = Type.Object({
@@ -25,5 +25,20 @@ export const emailConfig = Type.Object({
       'starttls: refuse servers without it; tls: from the first byte (port 465); none: only for a server nearby.',
     ),
     max_connections: integer(5, 'Connections to the mail server, per node.', 1, 100),
+  }),
+  policy: Type.Object({
+    senders: choice(
+      'users',
+      ['users', 'keys', 'none'],
+      'Who may send mail by `/api/email/send`: signed-in users and programs, API keys alone, or none.',
+    ),
+    allowed_from_addresses: list([], 'Senders that `from` may name beside that of `email.from`.', {
+      pattern: '^[^\\s@<>]+@[^\\s@<>]+$',
+      expects: 'a list of addresses such as orders@example.com',
+    }),
+    max_recipients_per_request: integer(50, 'Recipients of one request.', 1, 1000),
+    send_rate_limit_per_key: integer(100, 'Mails of one API key or user in the window.', 1, 10_000_000),
+    send_rate_limit_window: integer(3600, 'Seconds of the window.', 1, 31_536_000),
+    retention_days: integer(30, 'Days that the log of these mails is kept.', 1, 3650),
   }),
 })

@@ -36,10 +36,35 @@ export const mailErrorTable = {
     message: 'template not found',
     help: 'The key has neither a built-in nor an enabled custom template. To change or delete one, it must be a custom one.',
   },
+  mailSenderNotPermitted: {
+    status: 403,
+    message: 'email sending is not permitted',
+    help: '`email.policy.senders` names who may send mail; anonymous users never may.',
+  },
+  fromAddressNotAllowed: {
+    status: 403,
+    message: 'from address not allowed',
+    help: '`from` may be the address of `email.from` or one of `email.policy.allowed_from_addresses`.',
+  },
+  invalidMailField: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'A member of the body has a value that it cannot take; the message names it.',
+  },
+  tooManyRecipients: {
+    status: 400,
+    message: (most: number) => `too many recipients: at most ${most}`,
+    help: 'The limit of a request is `email.policy.max_recipients_per_request`.',
+  },
+  mailNotConfigured: {
+    status: 501,
+    message: 'email sending is not configured',
+    help: 'With `email.backend = "log"` mail is only shown to developers, not sent.',
+  },
   mailLimitReached: {
     status: 429,
     message: 'email send rate limit exceeded',
-    help: 'The administration may send 1000 mails an hour. Wait for the number of seconds in the `Retry-After` header.',
+    help: 'The administration may send 1000 mails an hour, an API key or a user `email.policy.send_rate_limit_per_key` in the window. Wait for the number of seconds in the `Retry-After` header.',
   },
   mailNotSent: {
     status: 500,

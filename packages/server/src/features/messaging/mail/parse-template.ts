@@ -3,7 +3,9 @@ import { createHtmlScanner, type HtmlPlace } from './html-scanner.ts'
 
 /** Limits of a template, in characters. */
 export const subjectLimit = 1000
-export const htmlLimit = 256_000
+const htmlLimit = 256_000
+/** Of a text part that was not made from HTML. */
+export const textLimit = htmlLimit
 
 /** Turning HTML into text takes the square of the depth of its tags; a large newsletter has about 5,000. */
 const tagLimit = 10_000
@@ -40,7 +42,25 @@ export function parseTemplate({ subjectTemplate, htmlTemplate }: TemplateSource)
   return { subject, html, variables: [...new Set(names)] }
 }
 
-function requireLength(part: string, text: string, limit: number): void {
+/** Makes sure that HTML without placeholders can be turned into text. @throws AppError template_too_large */
+export function requireHtmlSize(html: string): void {
+  requireLength('html', html, htmlLimit)
+  requireTags(countTags(html))
+}
+
+/** Whether HTML can be turned into text in a moment. */
+export function isConvertible(html: string): boolean {
+  return html.length <= htmlLimit && countTags(html) <= tagLimit
+}
+
+function countTags(html: string): number {
+  const scanner = createHtmlScanner()
+  scanner.read(html)
+  return scanner.tags
+}
+
+/** @throws AppError template_too_large */
+export function requireLength(part: string, text: string, limit: number): void {
   if (text.length <= limit) return
   // What a person counts as one character may be two units of the text.
   if (text.length <= 2 * limit && [...text].length <= limit) return
@@ -88,6 +108,10 @@ function placePlaceholders(parts: readonly (string | Placeholder)[]): (string | 
     }
     return { ...part, place }
   })
-  if (scanner.tags > tagLimit) throw mailErrors.templateTooLarge(`html exceeds ${tagLimit} tags`)
+  requireTags(scanner.tags)
   return placed
+}
+
+function requireTags(tags: number): void {
+  if (tags > tagLimit) throw mailErrors.templateTooLarge(`html exceeds ${tagLimit} tags`)
 }

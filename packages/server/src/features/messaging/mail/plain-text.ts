@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { HtmlToTextOptions } from 'html-to-text'
+import { isConvertible } from './parse-template.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -23,6 +24,11 @@ let convert: ((html: string) => string) | undefined
 export function toPlainText(html: string): string {
   convert ??= loadConverter()
   return convert(html)
+}
+
+/** Of mail that anyone may have written: what is too large to be converted loses its tags alone. */
+export function textOfHtml(html: string): string {
+  return isConvertible(html) ? toPlainText(html) : html.replace(/<[^<>]*>/g, ' ')
 }
 
 /** Read with the first mail. */

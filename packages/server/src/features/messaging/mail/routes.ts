@@ -6,6 +6,8 @@ import type { TemplateSource } from './parse-template.ts'
 import * as schemas from './schemas.ts'
 import type { MailService } from './service.ts'
 import { requireTemplateKey } from './template-key.ts'
+import { userMailRoutes } from './user-mail/routes.ts'
+import type { UserMail } from './user-mail/service.ts'
 
 const path = '/api/admin/email/templates'
 
@@ -13,7 +15,7 @@ const path = '/api/admin/email/templates'
 const bodyLimit = 2 * 1024 * 1024
 
 /** Email templates and sending by hand. */
-export function mailRoutes(app: HttpServer, service: MailService): void {
+export function mailRoutes(app: HttpServer, service: MailService, userMail: UserMail): void {
   void app.register(async (scope: HttpServer) => {
     // Too large is a 400 here, unlike elsewhere.
     scope.setErrorHandler((error, _request, reply) => {
@@ -100,6 +102,8 @@ export function mailRoutes(app: HttpServer, service: MailService): void {
         return reply.send({ status: 'sent' })
       },
     )
+
+    userMailRoutes(scope, userMail, bodyLimit)
   })
 }
 

@@ -131,6 +131,17 @@ describe('a mail', () => {
     expect(mail?.content.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
   })
 
+  test('is from another sender and has replies go elsewhere where it says so', async () => {
+    const server = await open()
+    const given = { from: 'Orders <orders@example.com>', replyTo: 'support@in.example.com' }
+    await backendFor(server.port).send({ ...message, ...given }, { id: 'a1' })
+    const [received] = server.mails
+    expect(received?.from).toBe('orders@example.com')
+    expect(received?.raw).toContain('From: Orders <orders@example.com>')
+    expect(received?.raw).toContain('Reply-To: support@in.example.com')
+    expect(received?.raw).toContain('Message-ID: <a1@example.com>')
+  })
+
   test('has its text before its HTML, so that readers prefer the HTML', async () => {
     const server = await open()
     await backendFor(server.port).send(message)

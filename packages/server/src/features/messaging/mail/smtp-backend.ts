@@ -29,8 +29,8 @@ const require = createRequire(import.meta.url)
 
 /** Mail through a mail server, over a few connections that are kept. */
 export function createSmtpBackend(settings: SmtpSettings): MailBackend {
-  const { from, smtp, clock, limits = usualLimits, trust } = settings
-  const sender = parseSender(from)
+  const { smtp, clock, limits = usualLimits, trust } = settings
+  const sender = parseSender(settings.from)
   // Only a server that sends by SMTP pays for the library.
   const { createTransport }: typeof import('nodemailer') = require('nodemailer')
   const transport = createTransport({
@@ -52,16 +52,18 @@ export function createSmtpBackend(settings: SmtpSettings): MailBackend {
     disableUrlAccess: true,
   })
   return {
-    async send({ to, subject, html, text }, { id = randomUUID() } = {}) {
+    async send({ to, subject, html, text, from: given, replyTo }, { id = randomUUID() } = {}) {
+      const from = given === undefined ? sender : parseSender(given)
       try {
         await transport.sendMail({
-          from: sender,
+          from,
+          ...(replyTo === undefined ? {} : { replyTo }),
           // As an object it is one address, whatever commas or semicolons it holds.
           to: { name: '', address: to },
           subject,
           text,
           html,
-          messageId: `<${messageName(id)}@${domainOf(sender)}>`,
+          messageId: `<${messageName(id)}@${domainOf(from)}>`,
           date: clock.now(),
           // RFC 3834: absence notices are not sent in answer.
           headers: { 'Auto-Submitted': 'auto-generated' },

@@ -11,10 +11,10 @@ const shownLimit = 200
 const passing: readonly number[] = [408, 425, 429]
 
 /** Hands mail to a service of the operator's as signed JSON. */
-export function createWebhookBackend(config: Config['email']['webhook'], from: string): MailBackend {
+export function createWebhookBackend(config: Config['email']['webhook'], sender: string): MailBackend {
   return {
-    async send({ to, subject, html, text }, { id } = {}) {
-      const body = JSON.stringify({ to, subject, html, text, from })
+    async send({ to, subject, html, text, from = sender, replyTo }, { id } = {}) {
+      const body = JSON.stringify({ to, subject, html, text, from, replyTo })
       const signal = AbortSignal.timeout(config.timeout * 1000)
       const response = await post(config.url, body, signal, {
         'content-type': 'application/json',

@@ -98,7 +98,7 @@ export class DeviceService {
       appId: appId === undefined ? undefined : requireId('app_id', appId),
       userId: userId === undefined ? undefined : requireId('user_id', userId),
       includesInactive: readFlag('include_inactive', includesInactive),
-      ...readRange(limit, offset),
+      ...readRange({ limit, offset }),
     })
     return { items: rows.map(showDevice) }
   }

@@ -36,6 +36,11 @@ export const pushErrorTable = {
     message: 'device token not found',
     help: 'No device has this id, or it belongs to another user.',
   },
+  pushTokenNotFound: {
+    status: 404,
+    message: 'not found',
+    help: 'No device has the id that `token_id` names; `GET /api/admin/push/devices` lists them.',
+  },
   pushDeliveryNotFound: {
     status: 404,
     message: 'delivery not found',

@@ -2,7 +2,6 @@ import { pushErrors } from './errors.ts'
 
 /** Members of requests that several routes read. */
 
-const defaultLimit = 50
 const longestLimit = 500
 
 /** Names that every provider could take. */
@@ -13,10 +12,13 @@ export function topicProblem(member: string): string {
 }
 
 /** @throws AppError invalid_push */
-export function readRange(limit = defaultLimit, offset = 0) {
-  if (limit < 1) throw pushErrors.invalidPush('limit: expected an integer from 1')
+export function readRange(
+  { limit, offset = 0 }: { readonly limit?: number | undefined; readonly offset?: number | undefined },
+  fallback = longestLimit,
+) {
+  if (limit !== undefined && limit < 1) throw pushErrors.invalidPush('limit: expected an integer from 1')
   if (offset < 0) throw pushErrors.invalidPush('offset: expected an integer from 0')
-  return { limit: Math.min(limit, longestLimit), offset }
+  return { limit: Math.min(limit ?? fallback, longestLimit), offset }
 }
 
 /** @throws AppError invalid_push */

@@ -105,10 +105,12 @@ const ownDevice = {
   ),
 }
 
-const range = {
-  limit: Type.Optional(Type.Integer({ description: '50 unless given; at most 500.' })),
+const rangeOf = (limit: string) => ({
+  limit: Type.Optional(Type.Integer({ description: limit })),
   offset: Type.Optional(Type.Integer()),
-}
+})
+const deviceRange = rangeOf('500 unless given, and at most.')
+const deliveryRange = rangeOf('50 unless given; at most 500.')
 const owners = { app_id: Type.Optional(Type.String()), user_id: Type.Optional(Type.String()) }
 const params = Type.Object({ id: Type.String() })
 const providerParams = Type.Object({ provider: Type.String({ description: 'fcm, apns or webpush' }) })
@@ -134,7 +136,10 @@ export const ownSchemas = {
   list: {
     ...common,
     summary: "The caller's active devices",
-    querystring: Type.Object({ app_id: Type.Optional(Type.String({ description: 'Required.' })), ...range }),
+    querystring: Type.Object({
+      app_id: Type.Optional(Type.String({ description: 'Required.' })),
+      ...deviceRange,
+    }),
     response: responses({ 200: Type.Object({ items: Type.Array(device) }) }),
   },
   revoke: {
@@ -157,7 +162,7 @@ export const adminSchemas = {
     querystring: Type.Object({
       ...owners,
       include_inactive: Type.Optional(Type.String({ description: '`true` shows those, too.' })),
-      ...range,
+      ...deviceRange,
     }),
     response: responses({ 200: Type.Object({ items: Type.Array(device) }) }),
   },
@@ -191,7 +196,7 @@ export const adminSchemas = {
       send_id: Type.Optional(Type.String()),
       device_token_id: Type.Optional(Type.String()),
       status: Type.Optional(Type.String({ description: 'pending, sent, failed or invalid_token' })),
-      ...range,
+      ...deliveryRange,
     }),
     response: responses({ 200: Type.Object({ items: Type.Array(delivery) }) }),
   },

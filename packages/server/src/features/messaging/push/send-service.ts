@@ -59,13 +59,13 @@ export class SendService {
     return { send_id: id, deliveries: rows.map(showDelivery) }
   }
 
-  /** @throws AppError invalid_push, payload_too_large, device_not_found, invalid_device_token, idempotency_key_reused */
+  /** @throws AppError invalid_push, payload_too_large, push_token_not_found, invalid_device_token, idempotency_key_reused */
   async sendToDevice(input: SendInput, origin: RequestOrigin) {
     const deviceId = requireId('token_id', input.token_id)
     const device = await findDevice(this.#database, deviceId)
     const target = { kind: 'device', deviceId } as const
     readMessage(input)
-    if (device === undefined) throw pushErrors.deviceNotFound()
+    if (device === undefined) throw pushErrors.pushTokenNotFound()
     if (!device.is_active) throw pushErrors.invalidDeviceToken()
     const { rows } = await this.#add(device.app_id, target, input, origin, async () => [device])
     const [delivery] = rows
@@ -89,7 +89,7 @@ export class SendService {
       sendId: sendId === undefined ? undefined : requireId('send_id', sendId),
       deviceId: deviceId === undefined ? undefined : requireId('device_token_id', deviceId),
       status: readStatus(status),
-      ...readRange(limit, offset),
+      ...readRange({ limit, offset }, 50),
     })
     return { items: rows.map(showDelivery) }
   }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { secret, table, text } from '../../../config/keys.ts'
+import { integer, secret, table, text } from '../../../config/keys.ts'
 
 /** `billing`: who reports what apps pay for. */
 export const billingConfig = Type.Object({
@@ -19,4 +19,11 @@ export const billingConfig = Type.Object({
     expects: 'a name',
     minLength: 1,
   }),
+  retention_days: integer(
+    365,
+    'Days that events are kept which the state of no app follows from.',
+    // Stripe delivers an event again for a month.
+    31,
+    3650,
+  ),
 })

@@ -6,11 +6,13 @@ import { acceptRaw } from '../../../http/body.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { billingErrors } from './errors.ts'
+import { deleteEvents, eventLogRoute } from './event-log.ts'
 import * as queries from './queries.ts'
-import { type BillingEvent, readStripeEvent } from './stripe-event.ts'
+import { readStripeEvent } from './stripe-event.ts'
 import { isSignedByStripe } from './stripe-signature.ts'
 
 export { billingErrorTable } from './errors.ts'
@@ -18,6 +20,7 @@ export { billingErrorTable } from './errors.ts'
 export interface BillingDeps {
   readonly config: Config['billing']
   readonly database: SystemDatabase
+  readonly queue: JobQueue
   readonly clock: Clock
 }
 
@@ -35,12 +38,18 @@ const billingState = Type.Object({
 })
 
 /** What apps pay for: events of the billing provider, and the plan and status that follow from them. */
-export function billing({ config, database, clock }: BillingDeps): Feature {
+export function billing({ config, database, queue, clock }: BillingDeps): Feature {
+  queue.define(
+    housekeeping('billing_event_retention', ({ retention_days = config.retention_days }) =>
+      deleteEvents(database, retention_days),
+    ),
+  )
   const isEnabled = config.provider !== '' && config.webhook_secret !== ''
   const names = { plans: config.plans, free: config.free_plan }
   return {
     name: 'billing',
     routes(app) {
+      eventLogRoute(app, database)
       app.get(
         '/api/admin/apps/:id/billing',
         {
@@ -82,25 +91,14 @@ export function billing({ config, database, clock }: BillingDeps): Feature {
             if (!isSignedByStripe(signature, body, config.webhook_secret, clock.now())) {
               throw httpErrors.invalidWebhookSignature()
             }
-            await takeEvent(database, readStripeEvent(body, names))
+            // In one transaction, so that an event is known and in force, or neither and reported again.
+            await database.runTogether(queries.takeEvent(readStripeEvent(body, names)))
             return reply.send({ ok: true })
           },
         )
       })
     },
   }
-}
-
-/** In one transaction, so that an event is either known and in force, or neither and reported again. */
-async function takeEvent(database: SystemDatabase, event: BillingEvent): Promise<void> {
-  const { subscriptionId } = event
-  await database.transaction(async (transaction) => {
-    if (subscriptionId !== undefined) await queries.lockSubscription(transaction, subscriptionId)
-    if (!(await queries.insertEvent(transaction, event)) || subscriptionId === undefined) return
-    // Before its checkout is reported a subscription belongs to no app; then these events count, too.
-    const app = await queries.lockAppOf(transaction, subscriptionId)
-    if (app !== undefined) await queries.updateBilling(transaction, app.id)
-  })
 }
 
 async function getBilling(database: SystemDatabase, id: string) {

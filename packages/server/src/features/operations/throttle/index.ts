@@ -30,8 +30,11 @@ export type AttemptVerdict =
  * failures than the limit have been recorded.
  */
 export interface Throttle {
-  /** Counts one attempt; the verdict says whether it was still one of those allowed. */
-  attempt(limit: AttemptLimit, key: string): Promise<AttemptVerdict>
+  /**
+   * Counts one attempt, or as many as are made at once; the verdict says whether they were still among those allowed.
+   * Either all of them count or none.
+   */
+  attempt(limit: AttemptLimit, key: string, count?: number): Promise<AttemptVerdict>
   /** Takes one attempt back that turned out to be none. */
   release(limit: AttemptLimit, key: string): Promise<void>
   /**
@@ -57,20 +60,21 @@ export function createThrottle(database: SystemDatabase): Throttle {
       const width = Math.max(1, Math.floor(limit.attempts * inFlightQuota))
       return slots.take(fullKey(limit, key), width, attempt)
     },
-    async attempt(limit, key) {
+    async attempt(limit, key, count = 1) {
       // Attempts beyond the limit are not counted: what is released would not be all that was counted.
       const refused = await database.maybeOne<{ retry_after: number }>(sql`
         with counted as (
           insert into basalt.attempts as a (key, count, window_ends_at)
-          values (${fullKey(limit, key)}, 1, now() + make_interval(secs => ${limit.windowSeconds}::int))
+          select ${fullKey(limit, key)}, ${count}::int, now() + make_interval(secs => ${limit.windowSeconds}::int)
+          where ${count}::int <= ${limit.attempts}::int
           on conflict (key) do update set
-            count = case when a.window_ends_at <= now() then 1 else a.count + 1 end,
+            count = case when a.window_ends_at <= now() then excluded.count else a.count + excluded.count end,
             window_ends_at = case
               when a.window_ends_at <= now() then excluded.window_ends_at
-              when a.count = ${limit.attempts - 1}::int and ${limit.lockSeconds ?? null}::int is not null
+              when a.count + excluded.count = ${limit.attempts}::int and ${limit.lockSeconds ?? null}::int is not null
                 then now() + make_interval(secs => ${limit.lockSeconds ?? null}::int)
               else a.window_ends_at end
-          where a.window_ends_at <= now() or a.count < ${limit.attempts}::int
+          where a.window_ends_at <= now() or a.count + excluded.count <= ${limit.attempts}::int
           returning key
         )
         select ceil(extract(epoch from coalesce(

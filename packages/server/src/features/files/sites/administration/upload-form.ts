@@ -1,3 +1,4 @@
+import { readForm } from '../../../../http/multipart.ts'
 import { siteErrors } from '../errors.ts'
 import { readFilePath } from './file-path.ts'
 
@@ -14,19 +15,12 @@ export interface UploadedFile {
  * @throws AppError invalid_multipart_form, file_missing and those of a name
  */
 export async function readUploadForm(body: Buffer, contentType: string): Promise<UploadedFile> {
-  const form = await parseForm(body, contentType)
+  const form = await readForm(body, contentType)
+  if (form === undefined) throw siteErrors.invalidMultipartForm()
   const files = form.getAll('file')
   const [file] = files
   if (file === undefined || typeof file === 'string' || files.length > 1) throw siteErrors.fileMissing()
   const name = form.get('name')
   const path = readFilePath(typeof name === 'string' ? name : file.name)
   return { path, bytes: Buffer.from(await file.arrayBuffer()), contentType: file.type }
-}
-
-async function parseForm(body: Buffer, contentType: string): Promise<FormData> {
-  try {
-    return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
-  } catch {
-    throw siteErrors.invalidMultipartForm()
-  }
 }

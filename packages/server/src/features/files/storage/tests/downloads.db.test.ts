@@ -216,7 +216,7 @@ describe('storage › signed addresses', () => {
   const open = (url: string, method = 'GET', body?: string) =>
     exchange(apps.second, method, url.replace('/api/storage', ''), undefined, body, {})
 
-  test('open one object for whoever may read it, until they are revoked', async () => {
+  test('open one object on behalf of a caller who may read it, until they are revoked', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
     const [one, other] = [newUser(), newUser()]
@@ -246,7 +246,7 @@ describe('storage › signed addresses', () => {
     }
     expect(problem(await open(url, 'PUT', 'x'))).toEqual(invalid)
     const revoke = (token: string) =>
-      exchange(apps.app, 'DELETE', `/${bucket}/a/ü/sign`, token, undefined, {})
+      exchange(apps.app, 'POST', `/${bucket}/a/ü/revoke`, token, undefined, {})
     expect((await revoke(other.token)).json).toEqual({ revoked: 0 })
     expect((await revoke(one.token)).json).toEqual({ revoked: 1 })
     expect(problem(await open(url))).toEqual(invalid)

@@ -230,6 +230,16 @@ describe('storage › uploads', () => {
     expect((await get(apps.app, `/${bucket}`, admin)).json.totalItems).toBe(0)
   })
 
+  test('that are encoded are refused: they would be stored as they came', async () => {
+    const bucket = await createBucket(apps.app)
+    const response = await put(apps.app, `/${bucket}/a`, admin, 'x', { 'content-encoding': 'gzip' })
+    expect(problem(response)).toEqual([
+      415,
+      'the request body must not be encoded: no content encoding is accepted',
+      'unsupported_content_encoding',
+    ])
+  })
+
   test('to a bucket that is not there are refused', async () => {
     const missing = [404, 'bucket not found', 'bucket_not_found']
     expect(problem(await put(apps.app, '/nowhere/a', admin, 'x'))).toEqual(missing)

@@ -381,7 +381,11 @@ describe('push › send', () => {
       invalid('user_id is required'),
     )
     expect(envelope(await asAdmin('POST', '/send-to-token', valid))).toEqual(invalid('token_id is required'))
-    expect((await asAdmin('POST', '/send-to-token', { ...valid, token_id: unknown })).status).toBe(404)
+    expect(envelope(await asAdmin('POST', '/send-to-token', { ...valid, token_id: unknown }))).toEqual({
+      code: 404,
+      message: 'not found',
+      error: 'push_token_not_found',
+    })
     const { id } = await register(alice)
     await asAdmin('DELETE', `/devices/${id}`)
     expect(envelope(await asAdmin('POST', '/send-to-token', { ...valid, token_id: id }))).toEqual({
@@ -408,6 +412,154 @@ describe('push › deliveries', () => {
   ])('%s is refused', async (path, status, message) => {
     const response = await asAdmin('GET', path)
     expect(response.json).toMatchObject({ code: status, message })
+  })
+})
+
+describe('push › contract', () => {
+  let own: string
+  beforeAll(async () => {
+    own = await createApplication(app, { ownerUserId: bob })
+  })
+  const inOwn = () => ({ ...android(), app_id: own })
+  const idsOf = async (path: string) =>
+    (await asAdmin('GET', path)).json.items.map(({ id }: { id: string }) => id)
+
+  test('POST /api/admin/push/devices answers 201 with the device that it created, or updated', async () => {
+    const body = { ...inOwn(), user_id: alice }
+    const created = await asAdmin('POST', '/devices', body)
+    expect([created.status, created.json]).toEqual([
+      201,
+      {
+        id: uuid,
+        ...body,
+        topics: [],
+        is_active: true,
+        inactive_reason: null,
+        last_refreshed_at: timestamp,
+        last_used: null,
+        created_at: timestamp,
+        updated_at: timestamp,
+      },
+    ])
+    const updated = await asAdmin('POST', '/devices', { ...body, user_id: bob, device_name: 'Tablet' })
+    expect([updated.status, updated.json]).toEqual([
+      201,
+      {
+        ...created.json,
+        user_id: bob,
+        device_name: 'Tablet',
+        last_refreshed_at: timestamp,
+        updated_at: timestamp,
+      },
+    ])
+  })
+
+  test('POST /api/push/devices registers for the caller, not for the user that the body names', async () => {
+    const { json } = await as(alice, 'POST', '/devices', { ...inOwn(), user_id: bob })
+    expect(json.user_id).toBe(alice)
+  })
+
+  test('GET /api/admin/push/devices filters by app, user and activity, and pages when asked to', async () => {
+    const app_id = await createApplication(app, { ownerUserId: bob })
+    const ids: string[] = []
+    for (const user_id of [alice, bob, bob]) {
+      ids.unshift((await asAdmin('POST', '/devices', { ...android(), app_id, user_id })).json.id)
+    }
+    const [revoked] = ids
+    expect((await asAdmin('DELETE', `/devices/${revoked}`)).status).toBe(204)
+    expect(await idsOf(`/devices?app_id=${app_id}`)).toEqual(ids.slice(1))
+    expect(await idsOf(`/devices?app_id=${app_id}&include_inactive=false`)).toEqual(ids.slice(1))
+    expect(await idsOf(`/devices?app_id=${app_id}&include_inactive=true`)).toEqual(ids)
+    expect(await idsOf(`/devices?app_id=${app_id}&user_id=${alice}`)).toEqual(ids.slice(2))
+    expect(await idsOf(`/devices?app_id=${app_id}&include_inactive=true&limit=1&offset=1`)).toEqual([ids[1]])
+    expect(await idsOf(`/devices?app_id=${unknown}`)).toEqual([])
+    expect(envelope(await asAdmin('GET', '/devices?include_inactive=maybe'))).toEqual(
+      invalid('include_inactive: expected true or false'),
+    )
+    expect(envelope(await asAdmin('GET', '/devices?app_id=x'))).toEqual(invalid('app_id: expected a UUID'))
+  })
+
+  test('GET of devices shows more than fifty', async () => {
+    const app_id = await createApplication(app, { ownerUserId: bob })
+    await app.sql(
+      `insert into basalt.push_devices (app_id, user_id, provider, platform, token, token_hash)
+       select $1, $2, 'fcm', 'android', 'c' || n, sha256(('c' || n)::bytea) from generate_series(1, 60) n`,
+      [app_id, bob],
+    )
+    expect(await idsOf(`/devices?app_id=${app_id}`)).toHaveLength(60)
+    expect((await as(bob, 'GET', `/devices?app_id=${app_id}`)).json.items).toHaveLength(60)
+  })
+
+  test.each([
+    ['DELETE', `/devices/${unknown}`, 404, 'device token not found'],
+    ['DELETE', '/devices/x', 400, 'id: expected a UUID'],
+  ])('%s %s is refused to administrators and users', async (method, path, code, message) => {
+    expect((await asAdmin(method, path)).json).toMatchObject({ code, message })
+    expect((await as(alice, method, path)).json).toMatchObject({ code, message })
+  })
+
+  test('POST /api/admin/push/send-to-token answers the bare delivery', async () => {
+    const device = (await as(alice, 'POST', '/devices', inOwn())).json
+    const body = { token_id: device.id, title: 'Hi', body: 'there', data: { a: 'b' } }
+    const response = await asAdmin('POST', '/send-to-token', body)
+    expect([response.status, response.json]).toEqual([
+      200,
+      {
+        id: uuid,
+        send_id: uuid,
+        device_token_id: device.id,
+        job_id: uuid,
+        app_id: own,
+        user_id: alice,
+        provider: 'fcm',
+        title: 'Hi',
+        body: 'there',
+        data: { a: 'b' },
+        options: {},
+        status: 'pending',
+        attempts: 0,
+        error_code: null,
+        error_message: null,
+        provider_message_id: null,
+        send_at: timestamp,
+        sent_at: null,
+        created_at: timestamp,
+        updated_at: timestamp,
+      },
+    ])
+    const done = await settled(response.json.id)
+    expect(done).toMatchObject({ status: 'sent', sent_at: timestamp })
+    expect(await idsOf(`/devices?app_id=${own}&user_id=${alice}`)).toContain(device.id)
+    const { items } = (await as(alice, 'GET', `/devices?app_id=${own}`)).json
+    expect(items.find(({ id }: { id: string }) => id === device.id).last_used).toEqual(timestamp)
+  })
+
+  test('GET /api/admin/push/deliveries shows fifty unless asked for others, the newest first', async () => {
+    const app_id = await createApplication(app, { ownerUserId: bob })
+    const send = async (user_id: string) => {
+      const response = await asAdmin('POST', '/send', { app_id, user_id, title: 'a', body: 'b' })
+      return response.json.deliveries.map(({ id }: { id: string }) => id)
+    }
+    await app.sql(
+      `insert into basalt.push_devices (app_id, user_id, provider, platform, token, token_hash)
+       select $1, $2, 'fcm', 'android', 'd' || n, sha256(('d' || n)::bytea) from generate_series(1, 60) n`,
+      [app_id, bob],
+    )
+    await as(alice, 'POST', '/devices', { ...android(), app_id })
+    const ofBob: string[] = await send(bob)
+    const [ofAlice] = await send(alice)
+    await waitFor('the deliveries', async () => {
+      return (await idsOf(`/deliveries?app_id=${app_id}&status=pending`)).length === 0
+    })
+    const all = await idsOf(`/deliveries?app_id=${app_id}&limit=500`)
+    expect([all.length, all[0]]).toEqual([61, ofAlice])
+    expect(await idsOf(`/deliveries?app_id=${app_id}`)).toEqual(all.slice(0, 50))
+    expect(await idsOf(`/deliveries?app_id=${app_id}&limit=5&offset=50`)).toEqual(all.slice(50, 55))
+    expect(await idsOf(`/deliveries?app_id=${app_id}&user_id=${alice}`)).toEqual([ofAlice])
+    const bobs = await idsOf(`/deliveries?app_id=${app_id}&user_id=${bob}&status=sent&limit=100`)
+    expect(bobs.toSorted()).toEqual(ofBob.toSorted())
+    expect(await idsOf(`/deliveries?app_id=${app_id}&status=failed`)).toEqual([])
+    expect(await idsOf(`/deliveries?app_id=${unknown}`)).toEqual([])
   })
 })
 

@@ -1,8 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createApplication } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
 
 const path = '/api/webhooks/billing'
 const secret = 'whsec_test'
@@ -173,6 +175,16 @@ describe('billing › events', () => {
     expect(rows).toHaveLength(3)
   })
 
+  test('that are reported again leave a plan which an administrator has set since', async () => {
+    const last = updated(1, 'price_pro')
+    for (const each of [checkout(0), last]) await report(each)
+    await app.sql(`update basalt.apps set plan = 'team' where id = $1`, [shop])
+    expect((await report(last)).json).toEqual({ ok: true })
+    expect(await state()).toEqual(['team', 'active'])
+    await report(invoice(2, 'paid'))
+    expect(await state()).toEqual(['pro', 'active'])
+  })
+
   test('that arrive together on two nodes end in one state', async () => {
     for (const _attempt of [1, 2, 3]) {
       shop = await createApplication(app, { ownerUserId: alice })
@@ -266,6 +278,129 @@ describe('billing › administration', () => {
       message: 'app not found',
     })
   })
+})
+
+describe('billing › events › list', () => {
+  const list = async (query: string) =>
+    app.request('GET', `/api/admin/billing/events?${query}`, { token: await app.adminToken() })
+  const idsOf = async (query: string) => (await list(query)).json.items.map(({ id }: { id: string }) => id)
+
+  test('shows what was reported, filtered by app, subscription, customer, type and time', async () => {
+    const [start, change, end] = [checkout(0), updated(60, 'price_pro'), deleted(120)]
+    for (const each of [end, start, change]) await report(each)
+    const [other] = [event('charge.refunded', 30, { customer: `cus_${subscription}` })]
+    await report(other)
+    const { status, json } = await list(`subscription_id=${subscription}&limit=2`)
+    expect([status, json.count, json.limit, json.offset]).toEqual([200, 2, 2, 0])
+    expect(json.items).toEqual([
+      {
+        id: end.id,
+        type: 'customer.subscription.deleted',
+        happened_at: new Date((begin + 120) * 1000).toISOString(),
+        app_id: null,
+        subscription_id: subscription,
+        customer_id: 'cus_1',
+        plan: 'free',
+        status: 'canceled',
+        received_at: timestamp,
+      },
+      expect.objectContaining({ id: change.id, plan: 'pro', status: 'active' }),
+    ])
+    expect(await idsOf(`subscription_id=${subscription}&limit=2&offset=2`)).toEqual([start.id])
+    expect(await idsOf(`app_id=${shop}`)).toEqual([end.id, change.id, start.id])
+    expect(await idsOf(`customer_id=cus_${subscription}`)).toEqual([other.id])
+    expect(await idsOf(`app_id=${shop}&type=checkout.session.completed`)).toEqual([start.id])
+    const moment = (seconds: number) => new Date((begin + seconds) * 1000).toISOString()
+    expect(await idsOf(`app_id=${shop}&from=${moment(1)}&to=${moment(60)}`)).toEqual([change.id])
+    expect(await idsOf(`app_id=${randomUUID()}`)).toEqual([])
+  })
+
+  test.each([
+    ['app_id=x', 'invalid app_id filter; must be a UUID'],
+    ['limit=0', 'invalid limit'],
+    ['offset=-1', 'invalid offset'],
+    ['from=yesterday', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
+  ])('refuses %s', async (query, message) => {
+    expect(envelope(await list(query))).toEqual({ code: 400, error: 'invalid_list_parameter', message })
+  })
+})
+
+describe('billing › retention', () => {
+  test('removes old events but those that a state follows from', async () => {
+    const ended = `sub_${randomUUID()}`
+    const events = {
+      start: checkout(0),
+      first: updated(1, 'price_pro', 'trialing'),
+      second: updated(2, 'price_team', 'past_due'),
+      paid: invoice(3, 'paid'),
+      unrelated: event('charge.refunded', 4, { id: 'ch_1' }),
+      end: deleted(5, ended),
+      afterEnd: updated(6, 'price_pro', 'active', ended),
+    }
+    for (const each of Object.values(events)) await report(each)
+    const ids = Object.values(events).map(({ id }) => id)
+    await app.sql(
+      `update basalt.billing_events set received_at = now() - interval '366 days' where id = any ($1)`,
+      [ids],
+    )
+    const recent = event('charge.refunded', 7, { id: 'ch_2' })
+    await report(recent)
+    const token = await app.adminToken()
+    const body = { type: 'billing_event_retention', payload: {} }
+    const { id } = (await app.request('POST', '/api/admin/jobs', { token, body })).json
+    await waitFor('the job', async () => {
+      const { json } = await app.request('GET', `/api/admin/jobs/${id}`, { token })
+      return json.state === 'completed'
+    })
+    const left = await app.sql<{ id: string }>('select id from basalt.billing_events where id = any ($1)', [
+      [...ids, recent.id],
+    ])
+    const { start, second, paid, end, afterEnd } = events
+    expect(left.map(({ id }) => id).toSorted()).toEqual(
+      [start, second, paid, end, afterEnd, recent].map(({ id }) => id).toSorted(),
+    )
+    expect(await state()).toEqual(['team', 'active'])
+    // One that is reported late finds what it needs.
+    await report(updated(2, 'price_pro', 'unpaid'))
+    expect(await state()).toEqual(['pro', 'active'])
+  })
+})
+
+test('billing › events › of one subscription are taken one after the other, before its app is known', async () => {
+  const late = updated(1, 'price_pro', 'past_due')
+  // Keeps the report of this event from committing once it has found no app.
+  await app.sql(`
+    create function public.hold() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock_shared(4711); return null;
+    end $$;
+    create constraint trigger hold after insert on basalt.billing_events deferrable initially deferred
+      for each row when (new.type = 'customer.subscription.updated') execute function public.hold()`)
+  const holder = new pg.Client({ connectionString: app.database.url })
+  await holder.connect()
+  try {
+    await holder.query('select pg_advisory_lock(4711)')
+    const waiting = (count: number) =>
+      waitFor(`${count} reports that wait`, async () => {
+        const rows = await app.sql(`select from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())`)
+        return rows.length === count
+      })
+    const first = report(late)
+    await waiting(1)
+    let isAnswered = false
+    const second = report(checkout(0), other).then((answer) => {
+      isAnswered = true
+      return answer
+    })
+    await Promise.race([waiting(2), second])
+    expect(isAnswered).toBe(false)
+    await holder.query('select pg_advisory_unlock(4711)')
+    expect([(await first).status, (await second).status]).toEqual([200, 200])
+    expect(await state()).toEqual(['pro', 'past_due'])
+  } finally {
+    await holder.end()
+    await app.sql('drop function public.hold cascade')
+  }
 })
 
 test.each([[{ 'billing.provider': 'stripe' }], [{ 'billing.webhook_secret': secret }]])(

@@ -1,0 +1,71 @@
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+
+/** Mails of one request. */
+export interface NewMails {
+  readonly ids: readonly string[]
+  readonly recipients: readonly string[]
+  readonly userId: string
+  readonly keyId: string | undefined
+  readonly sender: string
+  readonly subject: string
+  readonly templateKey: string | undefined
+}
+
+export async function insertMails(
+  database: Queryable,
+  { ids, recipients, userId, keyId, sender, subject, templateKey }: NewMails,
+): Promise<void> {
+  await database.count(sql`
+    insert into basalt.sent_mails (id, recipient, user_id, api_key_id, sender, subject, template_key)
+    select m.id, m.recipient, u.id, ${keyId ?? null}::uuid, ${sender}, ${subject}, ${templateKey ?? null}
+    from unnest(${[...ids]}::uuid[], ${[...recipients]}::text[]) as m (id, recipient)
+    left join basalt.users u on u.id = ${userId}`)
+}
+
+export interface MailOutcome {
+  readonly id: string
+  /** Undefined when it was sent. */
+  readonly reason: string | undefined
+}
+
+export async function recordOutcomes(database: Queryable, outcomes: readonly MailOutcome[]): Promise<void> {
+  await database.count(sql`
+    update basalt.sent_mails m
+    set status = case when o.reason is null then 'sent' else 'failed' end, error_message = o.reason
+    from unnest(${outcomes.map(({ id }) => id)}::uuid[], ${outcomes.map(({ reason }) => reason ?? null)}::text[])
+      as o (id, reason)
+    where m.id = o.id`)
+}
+
+export interface MailRow {
+  readonly id: string
+  readonly user_id: string | null
+  readonly api_key_id: string | null
+  readonly sender: string
+  readonly recipient: string
+  readonly subject: string
+  readonly template_key: string | null
+  readonly status: 'pending' | 'sent' | 'failed'
+  readonly error_message: string | null
+  readonly created_at: Date
+  readonly [column: string]: unknown
+}
+
+/** The newest first. */
+export function listMails(
+  database: Queryable,
+  userId: string | undefined,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<MailRow[]> {
+  const condition = userId === undefined ? sql`true` : sql`user_id = ${userId}`
+  return database.many<MailRow>(sql`
+    select id, user_id, api_key_id, sender, recipient, subject, template_key, status, error_message, created_at
+    from basalt.sent_mails where ${condition}
+    order by created_at desc, id desc limit ${limit} offset ${offset}`)
+}
+
+export function deleteMails(database: Queryable, days: number): Promise<number> {
+  return database.count(sql`
+    delete from basalt.sent_mails where created_at < now() - make_interval(days => ${days})`)
+}

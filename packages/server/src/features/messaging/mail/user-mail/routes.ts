@@ -1,0 +1,29 @@
+import { userOf } from '../../../../http/authentication.ts'
+import { readLimit, readOffset, readUuid } from '../../../../http/filters.ts'
+import type { HttpServer } from '../../../../http/server.ts'
+import { listSchema, sendSchema } from './schemas.ts'
+import type { UserMail } from './service.ts'
+
+/** Mail of users and programs, and the log of it. */
+export function userMailRoutes(app: HttpServer, mail: UserMail, bodyLimit: number): void {
+  app.post(
+    '/api/email/send',
+    {
+      config: { guard: 'bearer', operation: 'mail.sendOwn', programs: 'write' },
+      schema: sendSchema,
+      bodyLimit,
+    },
+    async (request, reply) => reply.send(await mail.send(request.body, userOf(request))),
+  )
+  app.get(
+    '/api/admin/email/sent',
+    { config: { guard: 'admin', operation: 'mail.listSent' }, schema: listSchema },
+    async (request, reply) => {
+      const { user_id: user, limit, offset } = request.query
+      const userId = user === undefined ? undefined : readUuid('user_id filter', user)
+      return reply.send(
+        await mail.list(userId, { limit: readLimit(limit, 50, 500), offset: readOffset(offset) }),
+      )
+    },
+  )
+}

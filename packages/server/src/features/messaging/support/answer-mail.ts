@@ -1,0 +1,58 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { JobRefused, type JobType } from '../../../job-queue.ts'
+import { escapeHtml } from '../../../lib/page.ts'
+import { type MailBackend, MailRefused } from '../mail/index.ts'
+import * as queries from './queries.ts'
+
+export const answerJobName = 'support_answer_mail'
+
+export interface AnswerMailDeps {
+  readonly database: SystemDatabase
+  readonly backend: MailBackend
+  /** That replies go to; empty: they are not accepted. */
+  readonly inboundDomain: string
+}
+
+/** Mails an answer to the user of its ticket. */
+export function answerJob({
+  database,
+  backend,
+  inboundDomain,
+}: AnswerMailDeps): JobType<{ readonly message_id: string }> {
+  return {
+    name: answerJobName,
+    retry: { attempts: 11, delay: 5, delayMax: 900, backoff: 2 },
+    timeout: 60,
+    findProblem: ({ message_id: id }) => (typeof id === 'string' ? undefined : 'message_id must be an id'),
+    async handle({ message_id: id }) {
+      const answer = await queries.findUnmailedAnswer(database, id)
+      if (answer === undefined) return
+      const { ticket_id: ticketId, subject, body, email } = answer
+      const invitation = inboundDomain === '' ? '' : 'Reply to this mail to answer.'
+      try {
+        await backend.send(
+          {
+            to: email,
+            // By this a reply finds its ticket.
+            subject: `[Ticket #${ticketId}] ${subject}`,
+            text: [body, invitation].filter((part) => part !== '').join('\n\n'),
+            html: describe([body, invitation]),
+            ...(inboundDomain === '' ? {} : { replyTo: `support@${inboundDomain}` }),
+          },
+          // A crash between sending and recording sends it again, as the same mail.
+          { id },
+        )
+      } catch (error) {
+        if (error instanceof MailRefused) throw new JobRefused(error.message)
+        throw error
+      }
+      await queries.markMailed(database, id)
+    },
+  }
+}
+
+function describe(paragraphs: readonly string[]): string {
+  const lines = (text: string) => escapeHtml(text).replaceAll('\n', '<br>\n')
+  const shown = paragraphs.filter((text) => text !== '').map((text) => `<p>${lines(text)}</p>`)
+  return `<!doctype html>\n<html><body>\n${shown.join('\n')}\n</body></html>\n`
+}

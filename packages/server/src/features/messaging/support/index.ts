@@ -1,0 +1,54 @@
+import type { Config } from '../../../config/schema.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Feature } from '../../../feature.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import { createThrottle } from '../../operations/throttle/index.ts'
+import type { MailBackend } from '../mail/index.ts'
+import { answerJob } from './answer-mail.ts'
+import { supportErrors } from './errors.ts'
+import { inboundMailRoute } from './inbound-route.ts'
+import { deleteClosedTickets } from './queries.ts'
+import { adminSupportRoutes, ownSupportRoutes } from './routes.ts'
+import { SupportService } from './service.ts'
+
+export { supportErrorTable } from './errors.ts'
+
+export interface SupportDeps {
+  readonly config: Config['support']
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+  readonly backend: MailBackend
+}
+
+/** What users ask for help with: tickets, by the API and by mail. */
+export function support({ config, database, queue, backend }: SupportDeps): Feature {
+  const inboundDomain = config.inbound_email_domain.toLowerCase()
+  queue.define(answerJob({ database, backend, inboundDomain }))
+  queue.define(
+    housekeeping('support_retention', ({ retention_days = config.retention_days }) =>
+      deleteClosedTickets(database, retention_days),
+    ),
+  )
+  const service = new SupportService({
+    database,
+    queue,
+    throttle: createThrottle(database),
+    messagesPerHour: config.messages_per_hour,
+    inboundDomain,
+  })
+  return {
+    name: 'support',
+    routes(app) {
+      void app.register(async (scope: HttpServer) => {
+        // After the guard and before anything is read.
+        scope.addHook('preParsing', async () => {
+          if (!config.enabled) throw supportErrors.supportNotEnabled()
+        })
+        ownSupportRoutes(scope, service)
+        adminSupportRoutes(scope, service)
+        inboundMailRoute(scope, service, config.webhook_secret)
+      })
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { Type } from 'typebox'
+import { bearerSecurity, pageOf, pageQuery, responses } from '../../../http/schemas.ts'
+
+const common = { tags: ['support'], security: bearerSecurity }
+const id = Type.String({ format: 'uuid' })
+const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+
+const message = Type.Object({
+  id,
+  ticket_id: id,
+  author: Type.String({ description: 'user or support' }),
+  body: Type.String(),
+  attachments: Type.Array(
+    Type.Object({ filename: Type.String(), content_type: Type.String(), size: Type.Integer() }),
+    { description: 'What was attached to the mail; the content is not kept.' },
+  ),
+  mailed_at: nullable('When an answer was mailed.'),
+  created_at: Type.String(),
+})
+
+const ticket = {
+  id,
+  user_id: id,
+  email: nullable('Of the user.'),
+  subject: Type.String(),
+  status: Type.String({ description: 'open, answered or closed' }),
+  created_at: Type.String(),
+  updated_at: Type.String(),
+}
+const ticketWithMessages = Type.Object({
+  ...ticket,
+  messages: Type.Array(message, { description: 'The last 500, the oldest of them first.' }),
+})
+
+const params = Type.Object({ id: Type.String() })
+const status = Type.Optional(Type.String({ description: 'open, answered or closed' }))
+const body = Type.Optional(Type.String({ description: 'Required; at most 20000 characters.' }))
+
+export const ownSchemas = {
+  list: {
+    ...common,
+    summary: "The caller's tickets, those with the newest message first",
+    querystring: Type.Object({ ...pageQuery.properties, status }),
+    response: responses({ 200: pageOf(Type.Object(ticket)) }),
+  },
+  open: {
+    ...common,
+    summary: 'Open a ticket',
+    body: Type.Object({
+      subject: Type.Optional(Type.String({ description: 'Required; one line of at most 200 characters.' })),
+      body,
+    }),
+    response: responses({ 201: ticketWithMessages }),
+  },
+  get: {
+    ...common,
+    summary: "One of the caller's tickets",
+    params,
+    response: responses({ 200: ticketWithMessages }),
+  },
+  write: {
+    ...common,
+    summary: "Write into one of the caller's tickets",
+    description: 'A closed ticket is open again.',
+    params,
+    body: Type.Object({ body }),
+    response: responses({ 201: message }),
+  },
+}
+
+export const adminSchemas = {
+  list: {
+    ...common,
+    summary: 'Tickets, those with the newest message first',
+    querystring: Type.Object({
+      ...pageQuery.properties,
+      status,
+      user_id: Type.Optional(Type.String()),
+    }),
+    response: responses({ 200: pageOf(Type.Object(ticket)) }),
+  },
+  get: { ...common, summary: 'One ticket', params, response: responses({ 200: ticketWithMessages }) },
+  change: {
+    ...common,
+    summary: 'Close a ticket, or open it again',
+    params,
+    body: Type.Object({ status }),
+    response: responses({ 200: ticketWithMessages }),
+  },
+  answer: {
+    ...common,
+    summary: 'Answer a ticket',
+    description: 'The answer is mailed to the user.',
+    params,
+    body: Type.Object({ body }),
+    response: responses({ 201: message }),
+  },
+}
+
+export const inboundSchema = {
+  tags: ['callbacks'],
+  summary: 'A gateway of mail delivers a reply to a ticket',
+  description:
+    'Multipart: `from`, `to`, `subject`, `text`, `envelope`, and, when known, `html`, `headers`, `SPF`, `dkim` and files. `X-Webhook-Secret` is the key. The subject names the ticket: `[Ticket #…]`; other mail, and mail of programs, is answered `{"ok": true}`. A mail counts once, by its Message-ID. At most 2 MiB.',
+  response: responses({ 200: Type.Union([message, Type.Object({ ok: Type.Boolean() })]) }),
+}
