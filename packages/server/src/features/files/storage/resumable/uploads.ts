@@ -68,7 +68,7 @@ export function createResumableService({ database, store, objects, uploader, rea
   ): Promise<Result> {
     const lease = randomUUID()
     const upload = await queries.leaseUpload(database, { id, userId: actor.userId, offset, lease })
-    if (upload === undefined) throw await findRefusal(actor, id, offset)
+    if (upload === undefined) return await refuse(actor, id, offset)
     try {
       return await work(upload, lease)
     } finally {
@@ -77,17 +77,12 @@ export function createResumableService({ database, store, objects, uploader, rea
     }
   }
 
-  /** Why the lease could not be taken, or was lost. */
-  async function findRefusal(actor: Actor, id: string, offset: number): Promise<AppError> {
-    try {
-      const { is_free: isFree, received } = await getOwn(actor, id)
-      return isFree && received !== offset
-        ? storageErrors.resumableUploadOffsetMismatch()
-        : storageErrors.resumableUploadLocked()
-    } catch (error) {
-      if (error instanceof AppError) return error
-      throw error
-    }
+  /** Says why the lease could not be taken, or was lost. */
+  async function refuse(actor: Actor, id: string, offset: number): Promise<never> {
+    const { is_free: isFree, received } = await getOwn(actor, id)
+    throw isFree && received !== offset
+      ? storageErrors.resumableUploadOffsetMismatch()
+      : storageErrors.resumableUploadLocked()
   }
 
   /** Passes a stream on, and renews the lease as long as bytes move. */
@@ -123,8 +118,7 @@ export function createResumableService({ database, store, objects, uploader, rea
       uploader.timeoutSeconds,
       async (part) => {
         const moved = await queries.addPart(database, { id, lease, offset }, part)
-        if (moved === undefined) throw await findRefusal(actor, id, offset)
-        return moved
+        return moved ?? (await refuse(actor, id, offset))
       },
     )
   }
