@@ -42,7 +42,7 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     return await database.run(scope, steps, { isRead })
   }
 
-  /** Administrators are not held to quotas: they could not make room. */
+  /** Administrators are not held to quotas: they could not make room. Nor are programs that act for no user. */
   function quotaOf({ userId }: Actor): string {
     return userId === null ? '' : String(defaultQuotaMb * 1024 * 1024)
   }

@@ -2,6 +2,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../../../../test/api-keys.ts'
+import { alice } from '../../../../../test/fixtures.ts'
+import { askToken, createClient } from '../../../../../test/oauth.ts'
 import { exchangeRaw } from '../../../../../test/raw-http.ts'
 import {
   applyTemplate,
@@ -20,6 +22,7 @@ let admin: string
 
 beforeAll(async () => {
   apps = await createStorageApps({
+    'auth.oauth_provider.enabled': 'true',
     'storage.default_quota_mb': '1',
     'storage.upload_timeout': '2',
     'server.request_timeout': '1',
@@ -215,6 +218,26 @@ describe('storage › signed addresses', () => {
     })
   const open = (url: string, method = 'GET', body?: string) =>
     exchange(apps.second, method, url.replace('/api/storage', ''), undefined, body, {})
+
+  test('of a program that acts for no user are its own, and so are its objects', async () => {
+    const bucket = await createBucket(apps.app)
+    await applyTemplate(apps.app, 'bucket-scoped', { bucket })
+    await apps.app.sql('insert into basalt.users (id) values ($1)', [alice])
+    const { clientId, clientSecret } = await createClient(apps.app)
+    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+    const program = (await askToken(apps.app, { ...form, scope: 'readwrite' })).json.access_token
+    const path = `/${bucket}/report`
+    const upload = (await sign(path, program, {}, 'sign-upload')).json.url
+    expect((await exchange(apps.app, 'PUT', upload.slice(12), undefined, 'one', {})).status).toBe(201)
+    const made = await put(apps.app, path, program, 'two')
+    expect([made.status, made.json.userId]).toEqual([200, undefined])
+    const own = (await sign(path, program)).json.url
+    const ofAdmin = (await sign(path, admin)).json.url
+    const ofUser = (await sign(path, newUser().token)).json.url
+    expect((await sign(path, program, {}, 'revoke')).json).toEqual({ revoked: 2 })
+    expect(problem(await get(apps.app, own.slice(12)))).toEqual(invalid)
+    for (const url of [ofAdmin, ofUser]) expect((await get(apps.app, url.slice(12))).text).toBe('two')
+  })
 
   test('open one object on behalf of a caller who may read it, until they are revoked', async () => {
     const bucket = await createBucket(apps.app)
