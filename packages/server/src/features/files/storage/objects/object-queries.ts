@@ -164,11 +164,12 @@ export interface Place {
   readonly name: string
 }
 
-export function moveObject(from: Place, to: Place): Sql {
+/** The content that was looked at: another one may not fit the other bucket. */
+export function moveObject({ bucket, name, etag }: StoredObject, to: Place): Sql {
   return sql`
     update basalt.objects o
     set bucket = ${to.bucket}, name = ${to.name}, updated_at = now()
-    where o.bucket = ${from.bucket} and o.name = ${from.name}
+    where o.bucket = ${bucket} and o.name = ${name} and o.etag = ${etag}
     returning o.id`
 }
 

@@ -1,10 +1,12 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { askToken, createClient } from '../../../../../test/oauth.ts'
 import { exchangeRaw } from '../../../../../test/raw-http.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
 import {
   applyTemplate,
   createBucket,
@@ -207,6 +209,30 @@ describe('storage › moving and copying', () => {
     expect(problem(await act(`/${bucket}/a/copy`, one.token, { bucket: closed, name: 'b' }))[0]).toBe(403)
     expect((await act(`/${bucket}/a/copy`, one.token, { name: 'b' })).json.userId).toBe(one.id)
     expect((await act(`/${bucket}/a/move`, one.token, { name: 'c' })).status).toBe(200)
+  })
+
+  test('to another bucket check the content that is moved, not one that it replaced', async () => {
+    const from = await createBucket(apps.app)
+    const images = await createBucket(apps.app, { allowedTypes: ['image/*'] })
+    await put(apps.app, `/${from}/a`, admin, Buffer.from('89504e470d0a1a0a', 'hex'))
+    const client = new pg.Client({ connectionString: apps.database.url })
+    await client.connect()
+    await client.query('begin')
+    await client.query('select from basalt.objects where bucket = $1 for update', [from])
+    const moving = act(`/${from}/a/move`, admin, { bucket: images, name: 'a' })
+    await waitFor('the move to wait', async () => {
+      const waiting = await apps.app.sql(`
+        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+      return waiting.length > 0
+    })
+    await client.query(`insert into basalt.stored_bytes (key) values (repeat('ab', 16))`)
+    await client.query(
+      `update basalt.objects set key = repeat('ab', 16), content_type = 'text/html' where bucket = $1`,
+      [from],
+    )
+    await client.query('commit')
+    await client.end()
+    expect(problem(await moving)[0]).toBe(415)
   })
 })
 
