@@ -167,6 +167,18 @@ describe('storage › downloads', () => {
     expect(apps.app.log.join()).toContain(`no bytes under the key ${key}`)
     await get(apps.app, `/${bucket}/lost`, admin, {}, 'DELETE')
   })
+
+  test('of a name with a slash at its end are refused, and so are uploads and deletions', async () => {
+    const bucket = await createBucket(apps.app)
+    expect((await put(apps.app, `/${bucket}/photos`, admin, 'one')).status).toBe(201)
+    const refused = [400, 'invalid object name: it must have no empty segments', 'invalid_object_name']
+    expect(problem(await put(apps.app, `/${bucket}/photos/`, admin, 'two'))).toEqual(refused)
+    expect(problem(await exchange(apps.app, 'DELETE', `/${bucket}/photos/`, admin, undefined, {}))).toEqual(
+      refused,
+    )
+    expect(problem(await get(apps.app, `/${bucket}/photos/?download=`, admin))).toEqual(refused)
+    expect((await get(apps.app, `/${bucket}/photos?download=a/`, admin)).text).toBe('one')
+  })
 })
 
 describe('storage › moving and copying', () => {
