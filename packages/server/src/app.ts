@@ -8,6 +8,7 @@ import { translateDatabaseFailure } from './database/errors.ts'
 import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { ping } from './database/ping.ts'
+import type { Rehearsal } from './database/user-database.ts'
 import { listErrors } from './error-catalog.ts'
 import { createEmbedders } from './features/data/embedding-provider/index.ts'
 import { wireData } from './features/data/index.ts'
@@ -35,6 +36,7 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import type { Platform } from './platform.ts'
+import { migrateAtStart } from './project/at-start.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
@@ -54,6 +56,8 @@ export interface AppOptions {
   readonly passwords?: PasswordHasher
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
+  /** A server that changes no data and stands beside another one; for tests of policies. */
+  readonly rehearsal?: Rehearsal
   /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
   readonly signal?: AbortSignal
 }
@@ -83,11 +87,14 @@ export async function createApp(options: AppOptions): Promise<App> {
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
+    asServer: options.rehearsal === undefined,
+    rehearsal: options.rehearsal,
     embeddedPassword: embeddedPassword(config),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
   })
   try {
+    await untilAborted(signal, migrateAtStart(config, database, log))
     const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,

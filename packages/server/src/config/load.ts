@@ -75,6 +75,12 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   }
   if (faults.length > 0) throw new OperatorError(describeFaults(faults), { exitCode: 2 })
   checked.server.data_dir = resolve(input.directory, checked.server.data_dir)
+  for (const name of ['migrations', 'current', 'seed', 'policies'] as const) {
+    checked.project[name] = resolve(input.directory, checked.project[name])
+  }
+  if (checked.project.types !== '') {
+    checked.project.types = resolve(input.directory, checked.project.types)
+  }
   checked.server.public_base_url = checked.server.public_base_url.replace(/\/$/, '')
   return { config: deepFreeze(checked), sources }
 }

@@ -102,5 +102,7 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
 /** By itself where one server has its own database or all share a bucket: others would have to share the directory. */
 export function isStorageEnabled({ storage, database }: Platform['config']): boolean {
   if (storage.enabled !== 'auto') return storage.enabled
+  // What is deleted in a copy of the database would be missing from the place that both name.
+  if (database.branch !== '') return false
   return database.url === '' || storage.backend === 's3'
 }

@@ -476,7 +476,7 @@ describe('storage › cut uploads', () => {
     await sending
     await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toEqual([])
     expect((await get(apps.app, `/${bucket}/slow`, admin)).text).toBe('old')
-    const rows = await apps.app.sql(`select state from basalt.stored_bytes where state = 'staged'`)
-    expect(rows).toEqual([])
+    const staged = () => apps.app.sql(`select state from basalt.stored_bytes where state = 'staged'`)
+    await expect.poll(staged, { timeout: 20_000 }).toEqual([])
   })
 })
