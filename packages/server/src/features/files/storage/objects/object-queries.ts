@@ -96,7 +96,7 @@ export function listObjects({ bucket, prefix, delimiter, limit, offset }: ListWi
       union all
       select distinct on (o.folder) o.folder, null from found o where o.folder is not null
     ),
-    page as (select * from entries order by entry limit ${String(limit)}::int offset ${String(offset)}::int)
+    page as (select * from entries order by entry limit ${String(limit)}::int offset ${String(offset)}::bigint)
     select json_build_object(
       'items', coalesce((select json_agg(object order by entry) from page where object is not null), '[]'),
       'prefixes', coalesce((select json_agg(entry order by entry) from page where object is null), '[]'),
