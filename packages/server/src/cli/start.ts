@@ -18,7 +18,7 @@ export function startCommand(terminal: Terminal): Command {
     const { config: loaded } = loadCommandConfig(terminal, command)
     const isTerminal = terminal.stdout.isTTY === true
     const config = { ...loaded, logging: resolveLogging(loaded.logging, isTerminal) }
-    const log = createLogger(config.logging, isTerminal)
+    const log = await createLogger(config.logging, isTerminal)
     const startedAt = performance.now()
     const note = noteServer(config.server.data_dir, { pid: terminal.pid, version: readVersion() })
     // Before anything is begun that a signal must not leave half done.
