@@ -3,6 +3,7 @@ import { LongestFirst } from './packages/server/test/longest-first.ts'
 import { SlowestFiles } from './packages/server/test/slowest-files.ts'
 
 const server = 'packages/server'
+const client = 'packages/client'
 const database = { globalSetup: [`${server}/test/global-setup.ts`] }
 /** Tests wait for Postgres and for servers that start: more files at once than there are cores. */
 const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
@@ -29,8 +30,8 @@ export default defineConfig({
       {
         test: {
           name: 'pure',
-          include: [`${server}/{src,test}/**/*.test.ts`],
-          exclude: [`${server}/**/*.{db,process,architecture}.test.ts`],
+          include: [`${server}/{src,test}/**/*.test.ts`, `${client}/src/**/*.test.ts`],
+          exclude: [`packages/*/**/*.{db,process,architecture}.test.ts`],
           testTimeout: 120_000,
           ...sideBySide,
           ...sharedModules,
@@ -48,7 +49,7 @@ export default defineConfig({
       {
         test: {
           name: 'database',
-          include: [`${server}/{src,test}/**/*.db.test.ts`],
+          include: [`${server}/{src,test}/**/*.db.test.ts`, `${client}/src/**/*.db.test.ts`],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           ...database,
@@ -59,7 +60,7 @@ export default defineConfig({
       {
         test: {
           name: 'process',
-          include: [`${server}/{src,test}/**/*.process.test.ts`],
+          include: [`${server}/{src,test}/**/*.process.test.ts`, `${client}/src/**/*.process.test.ts`],
           exclude: [`${server}/test/faults/**`],
           ...ofProcesses,
           maxConcurrency: 2,

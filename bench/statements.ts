@@ -4,10 +4,11 @@ import { silentChangeLog } from '../packages/server/src/database/change-log.ts'
 import type { Connection } from '../packages/server/src/database/connection.ts'
 import type { Call, Receiver } from '../packages/server/src/database/message.ts'
 import type { Pool, Work } from '../packages/server/src/database/pool.ts'
-import { inTransaction } from '../packages/server/src/database/system-database.ts'
+import { inTransaction, SystemDatabase } from '../packages/server/src/database/system-database.ts'
 import { UserDatabase } from '../packages/server/src/database/user-database.ts'
 import { plainSearch } from '../packages/server/src/features/data/collections/index.ts'
 import { createCollectionService } from '../packages/server/src/features/data/collections/service.ts'
+import { createWritesOnce } from '../packages/server/src/features/data/idempotency/index.ts'
 import { type BenchRequest, ownerId } from './cases.ts'
 
 const scope = {
@@ -44,9 +45,11 @@ export async function createPlanner(
     limits: { waitingLimit: 1000, acquireTimeoutMs: 1000 },
     networkMs: 0,
   } as unknown as Pool
+  const database = new UserDatabase(pool, {})
   const service = createCollectionService({
     catalog: { current: catalog } as unknown as LiveCatalog,
-    database: new UserDatabase(pool, {}),
+    database,
+    writesOnce: createWritesOnce({ user: database, system: new SystemDatabase(pool) }),
     changes: silentChangeLog,
     searches: { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch },
     isAudited: false,

@@ -1,5 +1,5 @@
 /**
- * Writes docs/generated from the code: `npm run generate`. With `--check` it only compares, and fails when a file
+ * Writes docs/generated, and the kinds of errors that the client knows, from the code: `npm run generate`. With `--check` it only compares, and fails when a file
  * is not what the code says.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,22 +11,22 @@ import { loadConfig } from '../packages/server/src/config/load.ts'
 import { describeConfiguration } from '../packages/server/src/config/reference.ts'
 import { listErrors } from '../packages/server/src/error-catalog.ts'
 
-const folder = join(import.meta.dirname, '..', 'docs', 'generated')
+const root = join(import.meta.dirname, '..')
 
 const files: Readonly<Record<string, string>> = {
-  'configuration.md': note('config/schema.ts', describeConfiguration()),
-  'errors.md': note('the errors.ts files', describeErrors()),
-  'openapi.json': await readApiDocument(),
+  'docs/generated/configuration.md': note('config/schema.ts', describeConfiguration()),
+  'docs/generated/errors.md': note('the errors.ts files', describeErrors()),
+  'packages/client/src/error-slugs.ts': printErrorSlugs(),
+  'docs/generated/openapi.json': await readApiDocument(),
 }
 
 if (process.argv.includes('--check')) {
   const stale = Object.entries(files).filter(([name, text]) => readExisting(name) !== text)
-  for (const [name] of stale)
-    console.error(`docs/generated/${name} is not what the code says: npm run generate`)
+  for (const [name] of stale) console.error(`${name} is not what the code says: npm run generate`)
   process.exitCode = stale.length === 0 ? 0 : 1
 } else {
-  mkdirSync(folder, { recursive: true })
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  mkdirSync(join(root, 'docs/generated'), { recursive: true })
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text)
 }
 
 function note(source: string, text: string): string {
@@ -47,6 +47,16 @@ function describeErrors(): string {
 Every error is \`{code, message, error, doc_url, data?}\`: the HTTP status, a sentence for people, the stable name
 below, this page as the server itself serves it (\`/api/docs/errors\`), and details where there are any.
 ${tables.join('')}`
+}
+
+function printErrorSlugs(): string {
+  const slugs = [...new Set(listErrors().map(({ kind }) => kind))].sort()
+  return `// Generated from the errors.ts files by \`npm run generate\`.
+
+/** What an error of the server can be; docs/generated/errors.md has what each means. */
+export type ErrorSlug =
+${slugs.map((slug) => `  | '${slug}'`).join('\n')}
+`
 }
 
 function escapeCell(text: string): string {
@@ -70,7 +80,7 @@ async function readApiDocument(): Promise<string> {
 
 function readExisting(name: string): string | undefined {
   try {
-    return readFileSync(join(folder, name), 'utf8')
+    return readFileSync(join(root, name), 'utf8')
   } catch {
     return undefined
   }

@@ -170,3 +170,22 @@ begin
   return places;
 end $$;
 revoke all on function basalt.similar_rows(regclass, text, real) from public;
+
+-- Migrations of the operator's own schema: the files of project.migrations that were applied.
+create table basalt.project_migrations (
+  name text primary key,
+  -- Of the file, to notice that it was changed afterwards.
+  checksum text not null,
+  started_at timestamptz not null default clock_timestamp(),
+  -- Null of a file without a transaction that was begun and not finished.
+  applied_at timestamptz,
+  statements_done int not null default 0
+);
+
+-- The operator's schema as the migrations left it, one row; what differs now was changed by hand.
+create table basalt.project_schema (
+  id bool primary key default true check (id),
+  -- [{"kind", "name", "definition"}]
+  objects jsonb not null,
+  recorded_at timestamptz not null default now()
+);

@@ -198,3 +198,16 @@ create table basalt.vector_index_build (
   holder uuid not null,
   leased_until timestamptz not null
 );
+
+-- What writes with an Idempotency-Key have answered, for a day (see features/data/idempotency/README.md). `result` is null
+-- only within the transaction of the write.
+create table basalt.idempotency_keys (
+  owner text not null,
+  key text not null,
+  -- SHA-256 of the request.
+  fingerprint bytea not null,
+  result text,
+  created_at timestamptz not null default now(),
+  primary key (owner, key)
+);
+create index idempotency_keys_created_at on basalt.idempotency_keys (created_at);

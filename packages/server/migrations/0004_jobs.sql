@@ -72,6 +72,7 @@ from (values
   ('unfinished_auth_cleanup_hourly', 'unfinished_auth_cleanup', '30 * * * *', null, true),
   ('attempt_cleanup', 'attempt_cleanup', '*/10 * * * *', null, true),
   ('event_log_prune', 'event_log_prune', '*/10 * * * *', null, true),
+  ('idempotency_key_cleanup', 'idempotency_key_cleanup', '*/10 * * * *', null, true),
   ('realtime_cleanup', 'realtime_cleanup', '*/10 * * * *', null, true)
 ) as built_in (name, job_type, cron_expr, hour, enabled);
 

@@ -1,6 +1,7 @@
 import { databaseErrorTable } from './database/errors.ts'
 import { collectionErrorTable, importErrorTable } from './features/data/collections/index.ts'
 import { embeddingErrorTable } from './features/data/embedding-provider/index.ts'
+import { idempotencyErrorTable } from './features/data/idempotency/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { procedureErrorTable } from './features/data/procedures/index.ts'
 import { searchErrorTable } from './features/data/search/index.ts'
@@ -47,6 +48,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Database: databaseErrorTable,
   Collections: collectionErrorTable,
   Import: importErrorTable,
+  'Idempotency keys': idempotencyErrorTable,
   Embeddings: embeddingErrorTable,
   Procedures: procedureErrorTable,
   Administration: adminErrorTable,

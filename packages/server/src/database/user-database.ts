@@ -83,6 +83,16 @@ export interface Step extends Call {
   readonly asLogin?: boolean
 }
 
+/** A step of the login role was refused as requests are: what was wrong is not for the caller to know. */
+export class ServerStepFailed extends Error {
+  readonly failure: StatementFailed
+
+  constructor(failure: StatementFailed) {
+    super('a step of the server itself failed', { cause: failure.error })
+    this.failure = failure
+  }
+}
+
 /** The snapshot's transaction has ended. */
 export class SnapshotUnavailable extends Error {}
 
@@ -124,7 +134,23 @@ export interface RunOptions {
   readonly isReadOnly?: boolean
   /** Whether the client has disconnected; its statement is then cancelled. */
   readonly isAbandoned?: () => boolean
+  /**
+   * Makes the last steps of what the others have answered. They follow in a second message of the same transaction,
+   * which is undone when this throws.
+   */
+  readonly conclude?: ((answers: readonly Answer[]) => readonly Step[]) | undefined
 }
+
+/** Has every run undone, after the setup that its transaction begins with; for tests of policies. */
+export interface Rehearsal {
+  /** Runs as the login role, in front of each run. */
+  readonly setup: () => readonly Call[]
+}
+
+/** Ends what a run that failed has left open, so that the connection can be used again. */
+const rollback: Call = { statement: statement('rollback'), values: [] }
+/** What would fail at the commit fails before the rollback. */
+const checkConstraints: Call = { statement: statement('set constraints all immediate'), values: [] }
 
 /** A serialization failure or a deadlock: nothing happened, another attempt may succeed. */
 export const conflictCodes = new Set(['40001', '40P01'])
@@ -142,13 +168,15 @@ export class UserDatabase {
   readonly #callerContext: Context
   readonly #anonymousContext: Context
   readonly #unrestrictedContext: Context
+  readonly #rehearsal: Rehearsal | undefined
   #observe: StatementObserver | undefined
 
   /**
    * @param sessionSettings settings each transaction makes for itself; empty where the connection carries them.
    */
-  constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>) {
+  constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>, rehearsal?: Rehearsal) {
     this.#pool = pool
+    this.#rehearsal = rehearsal
     this.#reads = new ReadQueue(pool)
     this.#callerContext = createContext({ role: callerRole, ...sessionSettings }, callerVariables)
     this.#anonymousContext = createContext({ role: anonymousRole, ...sessionSettings }, callerVariables)
@@ -166,13 +194,16 @@ export class UserDatabase {
   }
 
   /**
-   * Runs the steps as the caller in one transaction and one round trip.
+   * Runs the steps as the caller in one transaction and, unless it has to be concluded, one round trip.
    *
    * @throws StatementFailed with the index of the failing step
-   * @throws ConnectionLost, PoolExhausted
+   * @throws ServerStepFailed, ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    const running = this.#attempt(this.#assemble(scope, steps, options), options, 1)
+    const { conclude } = options
+    const message = this.#assemble(scope, steps, options)
+    const send = conclude && (() => this.#sendConcluded(scope, message, conclude, options))
+    const running = this.#attempt(message, options, 1, send)
     return this.#observe === undefined
       ? running
       : observed(this.#observe, () => steps.map(({ statement }) => statement.text).join(';\n'), running)
@@ -262,14 +293,19 @@ export class UserDatabase {
     }
   }
 
-  #attempt(message: Assembled, options: RunOptions, attempt: number): Promise<readonly Answer[]> {
-    return this.#send(message.calls, options).then(
+  #attempt(
+    message: Assembled,
+    options: RunOptions,
+    attempt: number,
+    send = () => this.#send(message.calls, options),
+  ): Promise<readonly Answer[]> {
+    return send().then(
       (answers) => message.places.map((place) => answers[place] ?? noAnswer),
       async (error) => {
         if (!isWorthAnotherAttempt(error, attempt, options)) throw locateFailure(error, message)
         // Those who collided must not meet again at once.
         if (!options.isRead || attempt > 1) await delay(Math.random() * 20 * attempt)
-        return await this.#attempt(message, options, attempt + 1)
+        return await this.#attempt(message, options, attempt + 1, send)
       },
     )
   }
@@ -283,14 +319,42 @@ export class UserDatabase {
     })
   }
 
+  async #sendConcluded(
+    scope: CallerScope,
+    { calls, steps, places }: Assembled,
+    conclude: NonNullable<RunOptions['conclude']>,
+    { isAbandoned }: RunOptions,
+  ): Promise<readonly Answer[]> {
+    const run = async (connection: Connection) => {
+      try {
+        const answers = await connection.send(calls)
+        const last = placeSteps(scope, conclude(places.map((place) => answers[place] ?? noAnswer)))
+        await connection.send([...last.calls, commit]).catch((error) => {
+          // Of none of the steps, as a deferred constraint is that fails at the commit.
+          throw error instanceof StatementFailed ? new StatementFailed(error.error, calls.length) : error
+        })
+        return answers
+      } catch (error) {
+        // A connection whose rollback fails is in an unknown state and must not be used again.
+        await connection.script('rollback').catch(() => connection.destroy())
+        throw error
+      }
+    }
+    return await this.#pool.use({ run, subject: subjectOf(steps), isAbandoned })
+  }
+
   /** Puts the context before the steps. */
   #assemble(
     scope: CallerScope,
     steps: readonly Step[],
-    { origin, isReadOnly = false }: Partial<RunOptions> = {},
+    { origin, isReadOnly = false, conclude }: Partial<RunOptions> = {},
   ): Assembled {
     const context = this.#contextOf(scope, origin)
-    return placeSteps(scope, steps, isReadOnly ? [context, refuseWrites] : [context])
+    const opening = conclude === undefined ? [context] : [begin, context]
+    const before = isReadOnly ? [...opening, refuseWrites] : opening
+    if (this.#rehearsal === undefined) return placeSteps(scope, steps, before)
+    const rehearsed = placeSteps(scope, steps, [rollback, begin, ...this.#rehearsal.setup(), ...before])
+    return { ...rehearsed, calls: [...rehearsed.calls, checkConstraints, rollback] }
   }
 
   #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
@@ -377,9 +441,7 @@ function locateFailure(error: unknown, { steps, places }: Assembled): unknown {
   if (!(error instanceof StatementFailed)) return error
   const index = places.findIndex((place) => place >= error.index)
   const located = new StatementFailed(error.error, index === -1 ? places.length : index)
-  return steps[index]?.asLogin === true && isFaultOfRequest(located)
-    ? new Error('a step of the server itself failed', { cause: error.error })
-    : located
+  return steps[index]?.asLogin === true && isFaultOfRequest(located) ? new ServerStepFailed(located) : located
 }
 
 /** Whether the caller would learn that the request is to blame. */

@@ -62,11 +62,11 @@ export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
 }
 
 const exposedHeaders =
-  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition'
+  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed'
 
 const preflightHeaders = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':
-    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action, Prefer, Range, If-Range, If-Match, If-None-Match',
+    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action, Prefer, Range, If-Range, If-Match, If-None-Match, Idempotency-Key',
   'access-control-max-age': '86400',
 }

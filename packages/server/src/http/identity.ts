@@ -36,6 +36,8 @@ export interface UserIdentity extends Attribution {
   readonly issuedAt: number | undefined
   /** What the policies see of the caller. A caller who is a program has a grant in it. */
   readonly scope: Extract<CallerScope, { kind: 'caller' }>
+  /** The client of the OAuth server that the token was issued to. */
+  readonly clientId?: string
   /** Undefined when the requests of its app are not limited. */
   readonly appLimit?: AppLimit | undefined
 }

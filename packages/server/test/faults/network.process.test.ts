@@ -47,8 +47,12 @@ function list(app: TestApp): Promise<TestResponse> {
   return app.request('GET', '/api/collections/author?perPage=1', { token })
 }
 
-function create(app: TestApp, number: string): Promise<TestResponse> {
-  return app.request('POST', '/api/collections/ticket', { token, body: { number } })
+function create(
+  app: TestApp,
+  number: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<TestResponse> {
+  return app.request('POST', '/api/collections/ticket', { token, body: { number }, headers })
 }
 
 async function count(number: string): Promise<number> {
@@ -78,6 +82,37 @@ describe('when the connection breaks before the answer has come', () => {
     expectUnavailable(response)
     expect(await count('lost')).toBe(1)
     expect((await create(app, 'lost')).status).toBe(409)
+  })
+
+  test('a write with an Idempotency-Key that was done is answered when it is sent again', async () => {
+    await using behind = await startBehindProxy()
+    const { app, proxy } = behind
+    const headers = { 'idempotency-key': 'once' }
+    const isCut = proxy.cutReply((reply) => reply.includes('COMMIT'))
+    const lost = await create(app, 'keyed', headers)
+    await isCut
+    expectUnavailable(lost)
+    expect(await count('keyed')).toBe(1)
+    const again = await create(app, 'keyed', headers)
+    expect([again.status, again.json, again.headers.get('idempotency-replayed')]).toEqual([
+      201,
+      { number: 'keyed' },
+      'true',
+    ])
+    expect(await count('keyed')).toBe(1)
+  })
+
+  test('a write with an Idempotency-Key that was not done is done when it is sent again', async () => {
+    await using behind = await startBehindProxy()
+    const { app, proxy } = behind
+    const headers = { 'idempotency-key': 'undone' }
+    const isCut = proxy.cutReply((reply) => reply.includes('undone ticket'))
+    expectUnavailable(await create(app, 'undone ticket', headers))
+    await isCut
+    expect(await count('undone ticket')).toBe(0)
+    const again = await create(app, 'undone ticket', headers)
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, null])
+    expect(await count('undone ticket')).toBe(1)
   })
 
   test('a read is done again', async () => {

@@ -2,6 +2,7 @@ import type { ChangeLog } from '../../database/change-log.ts'
 import type { Platform } from '../../platform.ts'
 import { collections } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
+import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
 import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
 import { procedures } from './procedures/index.ts'
@@ -21,9 +22,12 @@ export function wireData(
   })
   const importRuns = new ImportRuns(database.system, log)
   const embedder = embedders.find()
+  defineKeyCleanup(database.system, queue)
+  const writesOnce = createWritesOnce(database)
   const deps = {
     catalog,
     database: database.user,
+    writesOnce,
     changes,
     searches,
     isAudited: config.audit.tables.length > 0,
@@ -53,6 +57,7 @@ export function wireData(
         imports: {
           catalog,
           database,
+          writesOnce,
           changes,
           isAudited: config.audit.tables.length > 0,
           isDevelopment,

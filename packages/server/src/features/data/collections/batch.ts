@@ -2,8 +2,9 @@ import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { type Capture, withCapture } from '../../../database/change-log.ts'
 import { isDefinitionFault, translateDatabaseFailure } from '../../../database/errors.ts'
 import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
-import type { Step, UserDatabase } from '../../../database/user-database.ts'
+import type { Step } from '../../../database/user-database.ts'
 import type { AppError } from '../../../lib/errors.ts'
+import type { WritesOnce } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
 import type { FindCapture } from './capture.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
@@ -22,7 +23,7 @@ import { mayFindKeyNow, readUpsert, upsertSteps } from './upsert-steps.ts'
 export interface BatchDeps {
   readonly isAudited: boolean
   readonly statements: StatementCache
-  readonly database: UserDatabase
+  readonly writesOnce: WritesOnce
   readonly findCapture: FindCapture
   readonly findDefinitionFault: FindDefinitionFault
 }
@@ -46,7 +47,7 @@ interface RunStep {
 
 export function createBatchRunner({
   statements,
-  database,
+  writesOnce,
   isAudited,
   findCapture,
   findDefinitionFault,
@@ -113,19 +114,19 @@ export function createBatchRunner({
     const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
     const compiled = [...compileChecks(runs), ...runs.flatMap((run) => compileRun(catalog, reader, run))]
     const steps = compiled.map(({ step }) => step)
+    const { scope, key, isAbandoned, origin } = caller
     try {
-      const answers = await database.run(caller.scope, steps, {
-        isRead: false,
-        isAbandoned: caller.isAbandoned,
-        origin: isAudited ? caller.origin?.() : undefined,
+      const options = { isRead: false, isAbandoned, origin: isAudited ? origin?.() : undefined }
+      const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) => {
+        const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
+        for (const [index, { run, isWork }] of compiled.entries()) {
+          const answer = answers[index]
+          if (isWork && answer !== undefined) works.get(run)?.push(answer)
+        }
+        return `[${Array.from(works, ([run, done]) => formatResult(run, done)).join()}]`
       })
       compiled.find(({ committed }) => committed !== undefined)?.committed?.()
-      const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
-      for (const [index, { run, isWork }] of compiled.entries()) {
-        const answer = answers[index]
-        if (isWork && answer !== undefined) works.get(run)?.push(answer)
-      }
-      return `[${Array.from(works, ([run, done]) => formatResult(run, done)).join()}]`
+      return formatted
     } catch (error) {
       if (!(error instanceof StatementFailed)) throw error
       const failed = compiled[error.index]?.run

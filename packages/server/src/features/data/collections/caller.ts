@@ -1,4 +1,5 @@
 import type { CallerScope, Origin } from '../../../database/user-database.ts'
+import type { IdempotencyKey } from '../idempotency/index.ts'
 
 /** Identity of a request, and whether its client has disconnected. */
 export interface Caller {
@@ -9,4 +10,6 @@ export interface Caller {
   readonly isAdministrator: boolean
   /** What is recorded with changes of audited tables. */
   readonly origin?: () => Origin
+  /** Of a write that may be sent again. */
+  readonly key?: IdempotencyKey | undefined
 }

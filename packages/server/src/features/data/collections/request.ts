@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/authentication.ts'
 import { addressKey } from '../../../http/client-address.ts'
+import { idempotencyKeyOf } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
 
 /** What the routes of the collections read from a request. */
@@ -17,11 +18,14 @@ export interface RecordRoute {
   Params: { table: string; id: string }
 }
 
+/** @throws AppError invalid_idempotency_key */
 export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
-  const { kind, scope, appId, keyId = '' } = identityOf(request)
+  const identity = identityOf(request)
+  const { kind, scope, appId, keyId = '' } = identity
   return {
     scope,
     isAdministrator: kind === 'admin',
+    key: idempotencyKeyOf(request, reply, identity),
     origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
     isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
     signal: () => untilDisconnected(reply),

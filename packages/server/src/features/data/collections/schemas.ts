@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { idempotencyHeaders } from '../idempotency/index.ts'
 import {
   bulkQuery,
   createQuery,
@@ -111,6 +112,9 @@ const recordParams = Type.Object({
 
 export const common = { tags: ['collections'], security: bearerSecurity }
 
+/** Of routes that change something. */
+export const writing = { ...common, headers: Type.Object(idempotencyHeaders) }
+
 export const routeSchemas = {
   list: {
     ...common,
@@ -145,7 +149,7 @@ export const routeSchemas = {
     }),
   },
   create: {
-    ...common,
+    ...writing,
     summary: 'Create a record, or update the one with its key',
     params: tableParams,
     querystring: createQuery,
@@ -153,7 +157,7 @@ export const routeSchemas = {
     response: responses({ 200: record, 201: record }),
   },
   updateAll: {
-    ...common,
+    ...writing,
     summary: 'Change the given fields of all records that a filter finds',
     params: tableParams,
     querystring: bulkQuery,
@@ -163,7 +167,7 @@ export const routeSchemas = {
     }),
   },
   removeAll: {
-    ...common,
+    ...writing,
     summary: 'Delete all records that a filter finds',
     params: tableParams,
     querystring: bulkQuery,
@@ -179,7 +183,7 @@ export const routeSchemas = {
     response: responses({ 200: record }),
   },
   update: {
-    ...common,
+    ...writing,
     summary: 'Change the given fields of a record',
     params: recordParams,
     querystring: Type.Object(recordQuery),
@@ -187,20 +191,20 @@ export const routeSchemas = {
     response: responses({ 200: record }),
   },
   remove: {
-    ...common,
+    ...writing,
     summary: 'Delete a record',
     params: recordParams,
     response: responses({ 204: noContent }),
   },
   batch: {
-    ...common,
+    ...writing,
     summary: 'Run up to 1000 operations on one table in one transaction',
     params: tableParams,
     body: Type.Object({ operations: Type.Array(operation, { maxItems: 1000 }) }),
     response: responses({ 200: results }),
   },
   batchAcross: {
-    ...common,
+    ...writing,
     summary: 'Run up to 1000 operations on several tables in one transaction',
     body: Type.Object({ operations: Type.Array(operationAcross, { maxItems: 1000 }) }),
     response: responses({ 200: results }),

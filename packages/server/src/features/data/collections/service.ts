@@ -6,6 +6,7 @@ import type { Answer } from '../../../database/message.ts'
 import type { Database } from '../../../database/open.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { requireTable } from '../../../http/grants.ts'
+import type { WritesOnce } from '../idempotency/index.ts'
 import { createBatchRunner } from './batch.ts'
 import type { Caller } from './caller.ts'
 import { createCaptureFinder } from './capture.ts'
@@ -62,6 +63,7 @@ export interface CreateResult {
 export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: UserDatabase
+  readonly writesOnce: WritesOnce
   /** Connections beside the pools, for exports. */
   readonly aside: Database['aside']
   readonly changes: ChangeLog
@@ -82,6 +84,7 @@ export interface CollectionDeps {
 export function createCollectionService({
   catalog: live,
   database,
+  writesOnce,
   changes,
   embedder,
   searches,
@@ -99,7 +102,7 @@ export function createCollectionService({
   const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
   const reading: Reading = { database, statements, withCatalog, searches, findDefinitionFault, limits }
   const exporter = createExporter({ ...reading, aside, exportLimits, log })
-  const writing = { statements, database, isAudited, findCapture, findDefinitionFault }
+  const writing = { statements, writesOnce, isAudited, findCapture, findDefinitionFault }
   const runBatch = createBatchRunner(writing)
   const writes = createWrites(writing)
 
@@ -160,16 +163,12 @@ export function createCollectionService({
           const plan = planUpsert(relation, query.conflict, record.columns)
           return await writes.upsert(context, { relation, body: record, answer, plan })
         }
-        const created = await writes.write(context, {
-          action: 'create',
-          relation,
-          body: record,
-          id: [],
-          answer,
+        const write = { action: 'create', relation, body: record, id: [], answer } as const
+        return await writes.write(context, write, (created) => {
+          const text = created?.rows[0]?.[0]
+          if (text == null) throw collectionErrors.rowDiscarded()
+          return { isCreated: true, record: text }
         })
-        const text = created?.rows[0]?.[0]
-        if (text == null) throw collectionErrors.rowDiscarded()
-        return { isCreated: true, record: text }
       }).catch(explainingRefusal),
 
     update: (caller, collection, id, body, queryString) =>
@@ -180,11 +179,10 @@ export function createCollectionService({
         const answer = planAnswer(catalog, relation, parseRecordQuery(queryString), reader)
         if (answer !== undefined) requireTables(caller, relationsOf(answer))
         const record = parseRecordBody(relation, body, 'update')
-        return requireRecord(
-          await writes.write(
-            { catalog, caller, reader, shape: queryString },
-            { action: 'update', relation, body: record, id: key, answer },
-          ),
+        return await writes.write(
+          { catalog, caller, reader, shape: queryString },
+          { action: 'update', relation, body: record, id: key, answer },
+          requireRecord,
         )
       }).catch(explainingRefusal),
 
@@ -193,11 +191,13 @@ export function createCollectionService({
         const relation = requireWritableBy(caller, catalog, collection)
         const key = parsePathId(relation, id)
         readParameters(queryString, [])
-        const answer = await writes.write(
+        await writes.write(
           { catalog, caller, reader: readerOf(caller), shape: '' },
           { action: 'delete', relation, body: nothingWritten, id: key },
+          (answer) => {
+            if (answer === undefined || answer.count === 0) throw collectionErrors.recordNotFound()
+          },
         )
-        if (answer === undefined || answer.count === 0) throw collectionErrors.recordNotFound()
       }),
 
     updateAll: (caller, collection, body, queryString) =>

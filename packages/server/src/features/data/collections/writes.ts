@@ -1,7 +1,7 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { type Capture, type ChangeAction, withCapture } from '../../../database/change-log.ts'
 import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
-import type { UserDatabase } from '../../../database/user-database.ts'
+import type { WritesOnce } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
 import type { FindCapture } from './capture.ts'
 import { bulkSlots, compileBulk, readUnexpectedCount } from './compile/bulk.ts'
@@ -19,7 +19,7 @@ import { mayFindKeyNow, readUpsert, upsertSteps } from './upsert-steps.ts'
 export interface WriteDeps {
   readonly isAudited: boolean
   readonly statements: StatementCache
-  readonly database: UserDatabase
+  readonly writesOnce: WritesOnce
   readonly findCapture: FindCapture
   readonly findDefinitionFault: FindDefinitionFault
 }
@@ -45,13 +45,22 @@ export interface RecordWrite {
 
 /** Runs writes of the data API: each is one message, and is handed on when there is a listener. */
 export interface Writes {
-  /** Answers no row, or nothing, when it touched none. */
-  write(context: WriteContext, write: RecordWrite): Promise<Answer | undefined>
+  /** @param read is given no row, or nothing, when it touched none */
+  write<Result>(
+    context: WriteContext,
+    write: RecordWrite,
+    read: (answer: Answer | undefined) => Result,
+  ): Promise<Result>
   upsert(
     context: WriteContext,
     write: Omit<RecordWrite, 'action' | 'id'> & { readonly plan: UpsertPlan },
-  ): Promise<{ readonly isCreated: boolean; readonly record: string }>
+  ): Promise<UpsertResult>
   bulk(context: WriteContext, plan: BulkPlan, json: string, expect: number): Promise<BulkResult>
+}
+
+export interface UpsertResult {
+  readonly isCreated: boolean
+  readonly record: string
 }
 
 export interface BulkResult {
@@ -63,25 +72,24 @@ export interface BulkResult {
 export const nothingWritten: RecordBody = { json: '', columns: [] }
 
 export function createWrites(deps: WriteDeps): Writes {
-  const { statements, database, isAudited, findCapture, findDefinitionFault } = deps
+  const { statements, writesOnce, isAudited, findCapture, findDefinitionFault } = deps
 
-  /** Runs the write with what surrounds it, then the further calls; answers what comes after the capture begins. */
-  async function run(
+  /** Runs the write with what surrounds it, then the further calls. @param read gets the answers of these two */
+  async function run<Result>(
     { caller }: WriteContext,
     work: Work,
-    write: Call,
-    capture: Capture | undefined,
-    further: readonly Call[] = [],
-  ): Promise<readonly (Answer | undefined)[]> {
+    { write, capture, further = [] }: Run,
+    read: (answers: readonly (Answer | undefined)[]) => Result,
+  ): Promise<Result> {
+    const { scope, key, isAbandoned, origin } = caller
     const steps = [...withCapture(write, capture), ...further]
+    const options = { isRead: false, isAbandoned, origin: isAudited ? origin?.() : undefined }
     try {
-      const answers = await database.run(caller.scope, steps, {
-        isRead: false,
-        isAbandoned: caller.isAbandoned,
-        origin: isAudited ? caller.origin?.() : undefined,
-      })
+      const result = await writesOnce.run({ key, scope, steps, options }, (answers) =>
+        read([answers[capture?.before.length ?? 0], ...answers.slice(steps.length - further.length)]),
+      )
       capture?.committed()
-      return [answers[capture?.before.length ?? 0], ...answers.slice(steps.length - further.length)]
+      return result
     } catch (error) {
       if (error instanceof StatementFailed && isCountFailure(error)) throw error
       throw (await findDefinitionFault(caller, error, work)) ?? error
@@ -95,7 +103,7 @@ export function createWrites(deps: WriteDeps): Writes {
   }
 
   return {
-    async write(context, { action, relation, body, id, answer }) {
+    async write(context, { action, relation, body, id, answer }, read) {
       const { catalog, reader } = context
       const slots = writeSlots(body.json, id)
       const capture = findCapture({ catalog, relation, action, form: changeForm(action), reader, slots })
@@ -115,9 +123,11 @@ export function createWrites(deps: WriteDeps): Writes {
       const relations = answer === undefined ? [relation] : relationsOf(answer)
       const work = { relations, ...(action === 'delete' ? {} : { body }) }
       try {
-        return (await run(context, work, fill(template, slots), capture))[0]
+        return await run(context, work, { write: fill(template, slots), capture }, ([written]) =>
+          read(written),
+        )
       } catch (error) {
-        if (error instanceof StatementFailed && isRowMissing(error)) return undefined
+        if (error instanceof StatementFailed && isRowMissing(error)) return read(undefined)
         throw error
       }
     },
@@ -127,12 +137,14 @@ export function createWrites(deps: WriteDeps): Writes {
       const steps = { catalog, reader, relation, body, plan, answer, mustTouch: false, shape }
       const { write, capture, read } = upsertSteps(deps, steps)
       const work = { relations: answer === undefined ? [relation] : relationsOf(answer), body }
-      const attempt = () => run(context, work, write, capture, read)
-      const [wrote, found] = await attempt().catch((error) => {
+      const attempt = () =>
+        run(context, work, { write, capture, further: read }, ([wrote, found]) =>
+          readUpsert(plan, wrote, found),
+        )
+      return await attempt().catch((error) => {
         if (error instanceof StatementFailed && mayFindKeyNow(error.error)) return attempt()
         throw error
       })
-      return readUpsert(plan, wrote, found)
     },
 
     async bulk(context, plan, json, expect) {
@@ -153,9 +165,10 @@ export function createWrites(deps: WriteDeps): Writes {
       )
       const work = { relations: relationsOfBulk(plan), ...(action === 'delete' ? {} : { body }) }
       try {
-        const [answer] = await run(context, work, fill(template, slots), capture)
-        const [count, records = null] = answer?.rows[0] ?? []
-        return { count: Number(count), records }
+        return await run(context, work, { write: fill(template, slots), capture }, ([answer]) => {
+          const [count, records = null] = answer?.rows[0] ?? []
+          return { count: Number(count), records }
+        })
       } catch (error) {
         const found = error instanceof StatementFailed ? readUnexpectedCount(error) : undefined
         if (found === undefined) throw error
@@ -169,6 +182,13 @@ export function createWrites(deps: WriteDeps): Writes {
       }
     },
   }
+}
+
+/** A write, what surrounds it, and what follows. */
+interface Run {
+  readonly write: Call
+  readonly capture: Capture | undefined
+  readonly further?: readonly Call[]
 }
 
 /** A failure of ours, about how many rows there are. */

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { idempotencyHeaders } from '../idempotency/index.ts'
 
 /** Shapes for the API document. They describe; what is right depends on the function. */
 
@@ -30,6 +31,7 @@ export const routeSchemas = {
     ...common,
     summary: 'Call a function',
     headers: Type.Object({
+      ...idempotencyHeaders,
       'x-notify-table': Type.Optional(
         Type.String({ description: 'A collection: each returned row is announced as a change of it.' }),
       ),

@@ -3,7 +3,6 @@ import type { Catalog, DatabaseFunction } from '../../../database/catalog/model.
 import type { ChangeLog } from '../../../database/change-log.ts'
 import { databaseErrors } from '../../../database/errors.ts'
 import { type Answer, StatementFailed } from '../../../database/message.ts'
-import type { UserDatabase } from '../../../database/user-database.ts'
 import { requireProcedure, tokenRequired } from '../../../http/grants.ts'
 import {
   type Caller,
@@ -22,6 +21,7 @@ import {
   StatementCache,
   type Template,
 } from '../collections/index.ts'
+import type { WritesOnce } from '../idempotency/index.ts'
 import { parseBody, splitQuery, writeBody } from './arguments.ts'
 import { argumentsSlot, compilePage, compileSet, compileSingle } from './compile.ts'
 import { procedureErrors, unknownProcedureKinds } from './errors.ts'
@@ -49,7 +49,7 @@ export interface ProcedureService {
 
 export interface ProcedureDeps {
   readonly catalog: LiveCatalog
-  readonly database: UserDatabase
+  readonly writesOnce: WritesOnce
   readonly changes: ChangeLog
   readonly searches: SearchDefinitions
   readonly limits: ReadLimits
@@ -79,7 +79,7 @@ interface Plan {
 }
 
 export function createProcedureService(deps: ProcedureDeps): ProcedureService {
-  const { catalog: live, database, changes, searches, limits, isAudited, isDevelopment } = deps
+  const { catalog: live, writesOnce, changes, searches, limits, isAudited, isDevelopment } = deps
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live, unknownProcedureKinds)
 
@@ -118,14 +118,14 @@ export function createProcedureService(deps: ProcedureDeps): ProcedureService {
           ]),
     ]
     try {
-      const [answer] = await database.run(caller.scope, steps, {
-        isRead: isReadOnly,
-        isReadOnly,
-        isAbandoned: caller.isAbandoned,
-        origin: isAudited && !isReadOnly ? caller.origin?.() : undefined,
-      })
+      const { scope, key, isAbandoned } = caller
+      const origin = isAudited && !isReadOnly ? caller.origin?.() : undefined
+      const options = { isRead: isReadOnly, isReadOnly, isAbandoned, origin }
+      const result = await writesOnce.run({ key, scope, steps, options }, ([answer]) =>
+        format(target.called, plan.list, answer),
+      )
       if (capture !== undefined) changes.committed()
-      return format(target.called, plan.list, answer)
+      return result
     } catch (error) {
       if (!(error instanceof StatementFailed)) throw error
       const showsText = isDevelopment || caller.isAdministrator

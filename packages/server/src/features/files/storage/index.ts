@@ -2,7 +2,7 @@ import type { Feature } from '../../../feature.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Platform } from '../../../platform.ts'
-import type { Purger } from '../cdn/index.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
 import { openByteStore } from './bytes/open-store.ts'
 import { storageErrors } from './errors.ts'
@@ -16,6 +16,7 @@ import { createQuotaService } from './quotas/quotas.ts'
 import { createReaper } from './reaper.ts'
 import { adminRoutes } from './routes-admin.ts'
 import { objectRoutes } from './routes-objects.ts'
+import { uploadRoutes } from './routes-uploads.ts'
 import { objectPath } from './show.ts'
 import { createAddressService } from './signing/addresses.ts'
 
@@ -25,7 +26,7 @@ export { storageErrorTable } from './errors.ts'
 export { createStorageMeasure } from './quotas/measure.ts'
 
 /** Files of users: rows in the database under the operator's policies, bytes on a disk. */
-export function storage(platform: Platform, purger: Purger): Feature {
+export function storage(platform: Platform, purge: PurgeChanged | undefined): Feature {
   const { config, database, queue, clock, log, publicBaseUrl } = platform
   const { system } = database
   const { default_quota_mb, max_file_size, upload_timeout, image_cache_mb, cdn, cdn_url } = config.storage
@@ -37,7 +38,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
     database: system,
     queue,
     store: isEnabled ? store : undefined,
-    purger,
+    purge,
     urlOf,
     now: () => clock.now(),
     imageCacheBytes: image_cache_mb * 1024 * 1024,
@@ -74,14 +75,16 @@ export function storage(platform: Platform, purger: Purger): Feature {
           quotas: createQuotaService(system, default_quota_mb),
           templates: createTemplateService(system),
         })
+        const addresses = createAddressService({ database: system, objects, clock })
+        uploadRoutes(scope, { uploader, addresses })
         objectRoutes(scope, {
           store,
           objects,
           images,
           uploader,
           copier: createCopier({ database: system, store, objects, uploader }),
-          addresses: createAddressService({ database: system, objects, clock }),
-          // A network that is told of changes may keep what browsers ask about each time.
+          addresses,
+          // A network that is purged on changes may keep what browsers ask about each time.
           publicCacheControl:
             cdn.provider === 'nop'
               ? 'public, no-cache'
@@ -99,5 +102,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
 /** By itself where one server has its own database or all share a bucket: others would have to share the directory. */
 export function isStorageEnabled({ storage, database }: Platform['config']): boolean {
   if (storage.enabled !== 'auto') return storage.enabled
+  // What is deleted in a copy of the database would be missing from the place that both name.
+  if (database.branch !== '') return false
   return database.url === '' || storage.backend === 's3'
 }

@@ -6,20 +6,24 @@ import type { Clock } from '../../../lib/clock.ts'
 import { describeProgram, OpaqueTokens, type OpenedProgram } from '../opaque-tokens/index.ts'
 import { accessTokenPrefix } from './context.ts'
 
+interface OpenedClientToken extends OpenedProgram {
+  readonly client_id: string
+}
+
 /** Verifies access tokens of clients on the data API. */
 export function createOAuthTokens(
   database: SystemDatabase,
   clock: Clock,
   notifications: Notifications,
-): OpaqueTokens<OpenedProgram> {
-  return new OpaqueTokens<OpenedProgram>(
+): OpaqueTokens<OpenedClientToken> {
+  return new OpaqueTokens<OpenedClientToken>(
     {
       prefix: accessTokenPrefix,
       topic: 'oauth_tokens',
       version: sql`select version from basalt.oauth_version`,
       open: (hashes) => openAccessTokens(database, hashes),
       expiryOf: (token) => token.expires_at_ms,
-      identify: (token) => describeProgram(token),
+      identify: (token) => ({ ...describeProgram(token), clientId: token.client_id }),
     },
     clock,
     notifications,
@@ -30,9 +34,9 @@ export function createOAuthTokens(
 async function openAccessTokens(
   database: SystemDatabase,
   hashes: readonly string[],
-): Promise<OpenedProgram[]> {
-  return await database.many<OpenedProgram>(sql`
-    select encode(t.token_hash, 'hex') as hash, g.user_id, a.id as app_id, g.scope, g.allowed_tables,
+): Promise<OpenedClientToken[]> {
+  return await database.many<OpenedClientToken>(sql`
+    select encode(t.token_hash, 'hex') as hash, g.user_id, c.id as client_id, a.id as app_id, g.scope, g.allowed_tables,
       (extract(epoch from t.expires_at) * 1000)::float8 as expires_at_ms,
       u.email, coalesce(u.email_verified_at is not null and u.id is not null, false) as is_email_verified,
       coalesce(u.is_anonymous, false) as is_anonymous, a.rate_limit, a.rate_limit_window_seconds

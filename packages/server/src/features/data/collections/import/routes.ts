@@ -4,6 +4,7 @@ import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import { httpErrors } from '../../../../http/errors.ts'
 import { bearerSecurity, responses } from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
+import { idempotencyHeaders } from '../../idempotency/index.ts'
 import type { Caller } from '../caller.ts'
 import { readParameters } from '../parse/parameters.ts'
 import { createAdmission, isOpenFor } from '../public-access.ts'
@@ -43,7 +44,9 @@ export function importRoutes(app: HttpServer, importer: Importer, catalog: LiveC
             body: request.raw.iterator({ destroyOnReturn: false }),
             signal: untilDisconnected(reply),
           }
-          if (!mayAnswerBefore(request, caller)) return await importer.run(caller, sent)
+          // A key stands for the answer, which is not there before the end.
+          if (caller.key !== undefined || !mayAnswerBefore(request, caller))
+            return await importer.run(caller, sent)
           const status = await importer.start(caller, sent)
           const location = `/api/collections/${encodeURIComponent(collection)}/imports/${status.id}`
           return reply.code(202).headers({ location, 'preference-applied': 'respond-async' }).send(status)
@@ -159,6 +162,7 @@ const importSchema = {
     },
   },
   headers: Type.Object({
+    ...idempotencyHeaders,
     prefer: Type.Optional(
       Type.String({
         description:

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
@@ -9,6 +10,7 @@ import { sql } from '../../../../database/sql.ts'
 import { conflictCodes, type Step } from '../../../../database/user-database.ts'
 import { requireTable } from '../../../../http/grants.ts'
 import { createSlots } from '../../../operations/throttle/index.ts'
+import { type KeySteps, type WritesOnce, withBody } from '../../idempotency/index.ts'
 import type { Caller } from '../caller.ts'
 import { createCaptureFinder } from '../capture.ts'
 import { requireWritable } from '../catalog-access.ts'
@@ -27,6 +29,7 @@ import { type Spool, spoolRows } from './spool.ts'
 export interface ImportDeps {
   readonly catalog: LiveCatalog
   readonly database: Pick<Database, 'user' | 'aside'>
+  readonly writesOnce: WritesOnce
   readonly changes: ChangeLog
   readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
@@ -75,7 +78,7 @@ const databaseWidth = 2
 const attempts = 5
 
 export function createImporter(deps: ImportDeps): Importer {
-  const { catalog: live, database, changes, limits, background } = deps
+  const { catalog: live, database, writesOnce, changes, limits, background } = deps
   const statements = new StatementCache()
   const findCapture = createCaptureFinder(changes, statements)
   const slots = createSlots()
@@ -99,6 +102,7 @@ export function createImporter(deps: ImportDeps): Importer {
     relation: Relation,
     spool: Spool,
     { options, signal, progress }: Written,
+    { reserve, store }: KeySteps<ImportResult>,
   ): Promise<ImportResult> {
     const faults = spool.faults.copy()
     const reader = caller.scope.kind
@@ -121,6 +125,7 @@ export function createImporter(deps: ImportDeps): Importer {
             signal.throwIfAborted()
             return await transaction.run(steps)
           }
+          await reserve(run)
           await run([statements.call(sql`savepoint import`)])
           progress?.restart()
           const plan = { catalog, relation, insert, capture, faults, statements, onRows: progress?.wrote }
@@ -130,7 +135,8 @@ export function createImporter(deps: ImportDeps): Importer {
           const result = { processed: spool.rowCount, ...counts, skipped, ...describeFaults(faults) }
           if (faults.count > 0 && !options.isPartial) throw refuseAll(result)
           if (options.isDryRun) await run([statements.call(sql`rollback to savepoint import`)])
-          const answer = options.isDryRun ? ({ ...result, dryRun: true } as const) : result
+          const answer: ImportResult = options.isDryRun ? { ...result, dryRun: true } : result
+          await store(run, answer)
           if (progress !== undefined) {
             await progress.stopSaving()
             const end = { ...statements.call(progress.end(answer)), asLogin: true }
@@ -157,7 +163,9 @@ export function createImporter(deps: ImportDeps): Importer {
     const signal = AbortSignal.any([request.signal, timeout])
     for (let number = 1; ; number += 1) {
       try {
-        return await attempt(caller, catalog, relation, spool, { ...request, signal })
+        return await writesOnce.runLong<ImportResult>(caller.key, (steps) =>
+          attempt(caller, catalog, relation, spool, { ...request, signal }, steps),
+        )
       } catch (error) {
         if (timeout.aborted) throw importErrors.importTimeout()
         if (!(error instanceof StatementFailed)) throw error
@@ -190,14 +198,17 @@ export function createImporter(deps: ImportDeps): Importer {
       rows: limits.maxRows,
       rowSize: limits.rowBytes,
     }
+    const digest = caller.key && createHash('sha256')
+    const body = digest === undefined ? request.body : digesting(request.body, digest)
     const spool = await slots.take('upload', uploadWidth, () =>
-      spoolRows(request.body, relation, request.format, spoolLimits),
+      spoolRows(body, relation, request.format, spoolLimits),
     )
+    const key = caller.key && digest && withBody(caller.key, digest.digest('hex'))
     return {
       rowsRead: spool.rowCount,
       async write(written: Written): Promise<ImportResult> {
         const result = await slots.take('database', databaseWidth, () =>
-          insertSpooled(caller, catalog, relation, spool, written),
+          insertSpooled({ ...caller, key }, catalog, relation, spool, written),
         )
         changes.committed()
         return result
@@ -226,6 +237,13 @@ export function createImporter(deps: ImportDeps): Importer {
       requireTable(caller.scope, collection)
       return background.find(collection, id, ownerOf(caller))
     },
+  }
+}
+
+async function* digesting(body: AsyncIterable<Buffer>, digest: Hash): AsyncGenerator<Buffer> {
+  for await (const chunk of body) {
+    digest.update(chunk)
+    yield chunk
   }
 }
 

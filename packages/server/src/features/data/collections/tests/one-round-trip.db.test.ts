@@ -60,12 +60,14 @@ async function trafficOf(
   path: string,
   body?: unknown,
   as = token,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Traffic> {
   // An error is answered before its connection is free again.
   await waitFor('free connections', () => app.app.database.user.stats.busy === 0)
   proxy.takeTraffic()
   const response = await app.request(method, `/api/${path}`, {
     token: as,
+    headers,
     ...(body === undefined ? {} : { body }),
   })
   expect(response.status, response.text).toBe(status)
@@ -157,6 +159,14 @@ describe('one round trip and one transaction', () => {
       ...once,
       executes: 2,
     })
+  })
+
+  test('and one more for a write with an Idempotency-Key, which stores its answer', async () => {
+    const write = (key: string) =>
+      trafficOf(200, 'PATCH', 'collections/note/1', { body: 'k' }, token, { 'idempotency-key': key })
+    await write('one')
+    // Begin, context, login role, key, caller's role, write; login role, answer, caller's role, commit.
+    expect(await write('two')).toEqual({ turns: 2, syncs: 2, executes: 10, parsed: [] })
   })
 
   test('and none for what is refused before', async () => {

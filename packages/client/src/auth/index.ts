@@ -1,0 +1,189 @@
+import { createTransport, type TransportOptions } from '../transport.ts'
+import { createFactors, type Factors } from './factors.ts'
+import { createPasskeys, getAssertion, type Passkeys } from './passkeys.ts'
+import {
+  beginRedirect,
+  completeTokens,
+  openPopup,
+  type ProviderAnswer,
+  providerUrl,
+  takeRedirect,
+} from './providers.ts'
+import { createSecondFactor, type SecondFactor } from './second-factor.ts'
+import { memorySession, type Session, type SessionStorage, type Tokens, type User } from './session.ts'
+import { createSessionStore, type SessionStore } from './session-store.ts'
+
+export type { Factors } from './factors.ts'
+export type { Passkey, Passkeys } from './passkeys.ts'
+export type { Factor, SecondFactor } from './second-factor.ts'
+export {
+  type CookieAttributes,
+  type CookieOptions,
+  type Cookies,
+  cookieSession,
+  localSession,
+  memorySession,
+  type Session,
+  type SessionStorage,
+  type User,
+} from './session.ts'
+
+export interface AuthOptions extends Omit<TransportOptions, 'auth'> {
+  /** In memory unless given: `localSession()` in browsers, `cookieSession(…)` on servers. */
+  readonly storage?: SessionStorage
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+/** How a sign-in ended: look at `status`. */
+export type SignInResult =
+  | { readonly status: 'signed_in'; readonly session: Session }
+  | { readonly status: 'second_factor'; readonly factor: SecondFactor<SignInResult> }
+  /** A mailed link has to be followed first (`auth.require_verified_email`). */
+  | { readonly status: 'verify_email'; readonly user: User }
+
+export interface Credentials {
+  readonly email: string
+  readonly password: string
+}
+
+export interface SignedInSession {
+  readonly id: string
+  readonly user_agent: string
+  readonly ip_address: string
+  readonly created_at: string
+  readonly last_active_at: string
+  readonly current: boolean
+}
+
+/** Accounts and sessions. Give it to `createClient` as `auth`. */
+export interface Auth extends Pick<SessionStore, 'current' | 'load' | 'refresh' | 'subscribe' | 'token'> {
+  renew(refused: string): Promise<string | undefined>
+  /** The id of the signed-in user. */
+  identity(): string | undefined
+  signUp(credentials: Credentials): Promise<SignInResult>
+  signIn(credentials: Credentials): Promise<SignInResult>
+  signInAnonymously(): Promise<SignInResult>
+  /** Gives an anonymous user an address and a password; the id stays. */
+  linkEmail(credentials: Credentials): Promise<SignInResult>
+  sendMagicLink(email: string): Promise<void>
+  /** With the token of the link. */
+  confirmMagicLink(token: string): Promise<SignInResult>
+  sendSms(phone: string): Promise<void>
+  confirmSms(phone: string, code: string): Promise<SignInResult>
+  /** With a passkey, of this address or of the person's choice. In a browser. */
+  signInWithPasskey(email?: string): Promise<SignInResult>
+  /** Leaves the page for that of a provider; `finishRedirect` follows on the page that it returns to. */
+  signInWithRedirect(provider: string, redirectTo?: string): void
+  /** Undefined where this tab has begun no sign-in. */
+  finishRedirect(): Promise<SignInResult | undefined>
+  /** On pages of the server's own origin. */
+  signInWithPopup(provider: string): Promise<SignInResult>
+  providerUrl(provider: string, redirectTo?: string): string
+  /** Ends the session; locally also when the server cannot be reached. */
+  signOut(): Promise<void>
+  me(): Promise<User>
+  sessions(): Promise<readonly SignedInSession[]>
+  revokeSession(id: string): Promise<void>
+  revokeOtherSessions(): Promise<void>
+  changePassword(currentPassword: string, newPassword: string): Promise<void>
+  sendPasswordReset(email: string): Promise<void>
+  confirmPasswordReset(token: string, password: string): Promise<void>
+  verifyEmail(token: string): Promise<void>
+  resendVerification(): Promise<void>
+  deleteAccount(): Promise<void>
+  /** Second factors of the signed-in user. */
+  readonly factors: Factors
+  readonly passkeys: Passkeys
+}
+
+type Answer =
+  | Tokens
+  | { readonly mfa_pending: true; readonly mfa_token: string }
+  | { readonly user: User; readonly token?: undefined }
+
+export function createAuth({ storage = memorySession(), now = Date.now, ...options }: AuthOptions): Auth {
+  const anonymous = createTransport(options)
+  const store = createSessionStore(storage, anonymous, now)
+  const transport = createTransport({ ...options, auth: store })
+
+  async function accept(answer: Answer): Promise<SignInResult> {
+    if ('mfa_pending' in answer) {
+      const factor = createSecondFactor<SignInResult>(anonymous, answer.mfa_token, accept)
+      return { status: 'second_factor', factor }
+    }
+    if (answer.token === undefined) return { status: 'verify_email', user: answer.user }
+    return { status: 'signed_in', session: await store.set(answer) }
+  }
+
+  /** Sent once: a sign-in that is sent again might use up a code. */
+  const post = (path: string, body: unknown = {}) =>
+    anonymous.request('POST', `auth/${path}`, { body, isRepeatable: false })
+  const signIn = async (path: string, body?: unknown) => await accept((await post(path, body)) as Answer)
+  const asUser = (method: string, path: string, body?: unknown) =>
+    transport.request(method, `auth/${path}`, { body, isRepeatable: method === 'GET' })
+  const acceptProvider = async (answer: ProviderAnswer) =>
+    await accept('mfa_pending' in answer ? answer : await completeTokens(anonymous, answer))
+
+  async function signInWithPasskey(email?: string): Promise<SignInResult> {
+    const path = email === undefined ? 'webauthn/login/discover' : 'webauthn/login'
+    const { challenge_id, options: challenge } = (await post(`${path}/begin`, { email })) as {
+      challenge_id: string
+      options: unknown
+    }
+    return await signIn(`${path}/finish`, { challenge_id, assertion_response: await getAssertion(challenge) })
+  }
+
+  return {
+    get current() {
+      return store.current
+    },
+    load: store.load,
+    refresh: store.refresh,
+    subscribe: store.subscribe,
+    token: store.token,
+    identity: () => store.current?.user.id,
+    renew: async (refused) => await store.renew?.(refused),
+    signUp: (credentials) => signIn('register', credentials),
+    signIn: (credentials) => signIn('login', credentials),
+    signInAnonymously: () => signIn('anonymous'),
+    linkEmail: async (credentials) =>
+      await accept((await asUser('POST', 'link/email', credentials)) as Answer),
+    sendMagicLink: async (email) => void (await post('magic-link', { email })),
+    // With the token of an anonymous user the account keeps its id.
+    confirmMagicLink: async (token) =>
+      await accept((await asUser('POST', 'magic-link/confirm', { token })) as Answer),
+    sendSms: async (phone) => void (await post('sms', { phone })),
+    confirmSms: (phone, code) => signIn('sms/confirm', { phone, code }),
+    signInWithPasskey,
+    signInWithRedirect: (provider, redirectTo) => beginRedirect(transport, provider, redirectTo),
+    async finishRedirect() {
+      const answer = takeRedirect()
+      return answer && (await acceptProvider(answer))
+    },
+    signInWithPopup: async (provider) => await acceptProvider(await openPopup(transport, provider)),
+    providerUrl: (provider, redirectTo) => providerUrl(transport, provider, { redirect_to: redirectTo }),
+    async signOut() {
+      const session = store.current ?? (await store.load())
+      await store.clear()
+      if (session !== undefined) await post('logout', { refreshToken: session.refreshToken })
+    },
+    me: async () => (await asUser('GET', 'me')) as User,
+    sessions: async () => (await asUser('GET', 'sessions')) as SignedInSession[],
+    revokeSession: async (id) => void (await asUser('DELETE', `sessions/${encodeURIComponent(id)}`)),
+    revokeOtherSessions: async () => void (await asUser('DELETE', 'sessions?all_except_current=true')),
+    changePassword: async (currentPassword, newPassword) =>
+      void (await asUser('POST', 'change-password', { currentPassword, newPassword })),
+    sendPasswordReset: async (email) => void (await post('password-reset', { email })),
+    confirmPasswordReset: async (token, password) =>
+      void (await post('password-reset/confirm', { token, password })),
+    verifyEmail: async (token) => void (await post('verify', { token })),
+    resendVerification: async () => void (await asUser('POST', 'verify/resend', {})),
+    async deleteAccount() {
+      await asUser('DELETE', 'me')
+      await store.clear()
+    },
+    factors: createFactors(transport),
+    passkeys: createPasskeys(transport),
+  }
+}

@@ -1,0 +1,163 @@
+import { randomId } from '../transport.ts'
+
+/** A user as the server describes it. */
+export interface User {
+  readonly id: string
+  /** Empty without one. */
+  readonly email: string
+  readonly emailVerified: boolean
+  readonly phone?: string
+  readonly is_anonymous: boolean
+  readonly linked_at?: string
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/** What a sign-in answers. */
+export interface Tokens {
+  readonly token: string
+  readonly refreshToken: string
+  readonly user: User
+}
+
+/** A signed-in user. */
+export interface Session extends Tokens {
+  /** By the clock of this machine, in milliseconds since 1970. */
+  readonly expiresAt: number
+  /** `aal2` after a second factor. */
+  readonly aal: string
+}
+
+/** Where a session is kept. */
+export interface SessionStorage {
+  /** Names the session among tabs; tabs with different ones do not share theirs. */
+  readonly name: string
+  load(): string | null | Promise<string | null>
+  save(session: string | null): void | Promise<void>
+  /** Calls back when another tab has saved one. */
+  watch?(changed: () => void): () => void
+}
+
+/** Until the page is left. */
+export function memorySession(): SessionStorage {
+  let kept: string | null = null
+  return {
+    name: `basalt.session.${randomId()}`,
+    load: () => kept,
+    save(session) {
+      kept = session
+    },
+  }
+}
+
+/**
+ * In `localStorage`, for all tabs. A script that gets into the page can read it; where pages are rendered by a server
+ * of your own, {@link cookieSession} keeps tokens from scripts.
+ */
+export function localSession(name = 'basalt.session'): SessionStorage {
+  return {
+    name,
+    load: () => localStorage.getItem(name),
+    save(session) {
+      if (session === null) localStorage.removeItem(name)
+      else localStorage.setItem(name, session)
+    },
+    watch(changed) {
+      const listener = ({ key }: StorageEvent) => {
+        // Null: everything was cleared.
+        if (key === name || key === null) changed()
+      }
+      addEventListener('storage', listener)
+      return () => removeEventListener('storage', listener)
+    },
+  }
+}
+
+/** The cookies of one request of a server that renders pages. */
+export interface Cookies {
+  get(name: string): string | undefined | Promise<string | undefined>
+  set(name: string, value: string, attributes: CookieAttributes): void | Promise<void>
+}
+
+export interface CookieAttributes {
+  readonly path: '/'
+  readonly httpOnly: true
+  readonly secure: boolean
+  readonly sameSite: 'lax'
+  /** Seconds; 0 removes the cookie. */
+  readonly maxAge: number
+}
+
+export interface CookieOptions {
+  readonly name?: string
+  /** False for pages without TLS; true unless given. */
+  readonly secure?: boolean
+  /** As `auth.refresh_token_duration`; a week unless given. */
+  readonly maxAgeSeconds?: number
+}
+
+/** In a cookie that scripts cannot read, for a server that renders pages: one `createAuth` for each request. */
+export function cookieSession(
+  cookies: Cookies,
+  { name = 'basalt.session', secure = true, maxAgeSeconds = 604_800 }: CookieOptions = {},
+): SessionStorage {
+  const attributes = { path: '/', httpOnly: true, secure, sameSite: 'lax' } as const
+  return {
+    name,
+    async load() {
+      const value = await cookies.get(name)
+      return value === undefined || value === '' ? null : decodeURIComponent(value)
+    },
+    save: (session) =>
+      cookies.set(name, session === null ? '' : encodeURIComponent(session), {
+        ...attributes,
+        maxAge: session === null ? 0 : maxAgeSeconds,
+      }),
+  }
+}
+
+/** Claims of an access token. The server verifies it; here it only says when to renew it. */
+interface Claims {
+  readonly iat?: number
+  readonly exp?: number
+  readonly aal?: string
+}
+
+/** @param now in milliseconds: what counts is how long the token lasts, as the clocks may differ */
+export function openSession({ token, refreshToken, user }: Tokens, now: number): Session {
+  const { iat = 0, exp = iat, aal = 'aal1' } = readClaims(token)
+  return { token, refreshToken, user, expiresAt: now + (exp - iat) * 1000, aal }
+}
+
+export function readSession(text: string | null): Session | undefined {
+  if (text === null) return undefined
+  try {
+    const session: unknown = JSON.parse(text)
+    return isSession(session) ? session : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isSession(value: unknown): value is Session {
+  if (typeof value !== 'object' || value === null) return false
+  const { token, refreshToken, user, expiresAt } = value as Partial<Session>
+  return (
+    typeof token === 'string' &&
+    typeof refreshToken === 'string' &&
+    typeof expiresAt === 'number' &&
+    typeof user?.id === 'string'
+  )
+}
+
+function readClaims(token: string): Claims {
+  try {
+    const [, payload = ''] = token.split('.')
+    const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (character) =>
+      character.charCodeAt(0),
+    )
+    return JSON.parse(new TextDecoder().decode(bytes)) as Claims
+  } catch {
+    return {}
+  }
+}

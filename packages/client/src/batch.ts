@@ -1,0 +1,47 @@
+import type { AnyDatabase, InsertOf, KeyOf, RowOf, TableName, UpdateOf } from './database-types.ts'
+
+declare const resultType: unique symbol
+
+/** One operation of a batch; `Result` is what it answers. */
+export interface Operation<Result> {
+  readonly table: string
+  readonly method: 'create' | 'update' | 'delete'
+  readonly id?: string
+  readonly body?: unknown
+  readonly [resultType]?: Result
+}
+
+/** Makes operations on any table, for one transaction. */
+export interface Operations<DB extends AnyDatabase> {
+  create<T extends TableName<DB>>(table: T, record: InsertOf<DB, T>): Operation<RowOf<DB, T>>
+  update<T extends TableName<DB>>(
+    table: T,
+    key: KeyOf<DB, T>,
+    changes: UpdateOf<DB, T>,
+  ): Operation<RowOf<DB, T>>
+  delete<T extends TableName<DB>>(table: T, key: KeyOf<DB, T>): Operation<undefined>
+}
+
+export type ResultsOf<Batch extends readonly Operation<unknown>[]> = {
+  -readonly [Index in keyof Batch]: Batch[Index] extends Operation<infer Result> ? Result : never
+}
+
+/** @internal */
+export const operations: Operations<AnyDatabase> = {
+  create: (table: string, body: unknown) => ({ table, method: 'create', body }),
+  update: (table: string, key: unknown, body: unknown) => ({
+    table,
+    method: 'update',
+    id: formatId(key),
+    body,
+  }),
+  delete: (table: string, key: unknown) => ({ table, method: 'delete', id: formatId(key) }),
+}
+
+/** A single value as it is; those of a composite key as in an address, where a comma inside a value is encoded. */
+function formatId(key: unknown): string {
+  const values = Array.isArray(key) ? key : [key]
+  return values.length === 1
+    ? String(values[0])
+    : values.map((value) => encodeURIComponent(String(value))).join()
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { parseExact, stringify } from './exact-json.ts'
+
+test.each([
+  ['9007199254740993', '9007199254740993'],
+  ['9007199254740992', 9007199254740992],
+  ['-9223372036854775808', '-9223372036854775808'],
+  ['9223372036854775807', '9223372036854775807'],
+  ['0.1234567890123456789', '0.1234567890123456789'],
+  ['0.30000000000000004', 0.30000000000000004],
+  ['1.2345678901234566e-07', 1.2345678901234566e-7],
+  ['123456789012345680000', 123456789012345680000],
+  ['1.0000000000000000000', 1],
+  ['1e400', '1e400'],
+  ['-0.00', -0],
+])('the number %s is parsed without losing a digit', (source, value) => {
+  expect(parseExact(source)).toBe(value)
+  expect(parseExact(`{"a":[${source},${source}]}`)).toEqual({ a: [value, value] })
+})
+
+test('texts that look like numbers stay as they are', () => {
+  const value = { a: '12345678901234567890', b: '\\"12345678901234567890,', '9007199254740993': ['x"1'] }
+  expect(parseExact(JSON.stringify(value))).toEqual(value)
+})
+
+test('what is no JSON is refused', () => {
+  for (const text of ['{', '12345678901234567890x', '[1234567890123456-1]', '01234567890123456789']) {
+    expect(() => parseExact(text), text).toThrow(SyntaxError)
+  }
+})
+
+test('a bigint is written with all its digits', () => {
+  expect(stringify({ a: 9007199254740993n, b: [1n], c: undefined })).toBe(
+    '{"a":"9007199254740993","b":["1"]}',
+  )
+})

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { and, column, compileFilter, type Filter, gt, like, neq, not, oneOf, or, where } from './filter.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: hostile values have no type
+const compile = (filter: any) => compileFilter(filter as Filter<Record<string, unknown>>)
+
+describe('a filter', () => {
+  test.each([
+    [{ title: 'x', done: false, n: null }, `"title" = 'x' and "done" = false and "n" = null`],
+    [
+      { n: gt(5), id: oneOf([1, 2]), t: like('a%'), m: neq(null) },
+      `"n" > 5 and "id" in (1, 2) and "t" ~ 'a%' and "m" != null`,
+    ],
+    [{ skipped: undefined }, ''],
+    [{ big: 9007199254740993n }, '"big" = 9007199254740993'],
+    [{ at: new Date(0) }, `"at" = '1970-01-01T00:00:00.000Z'`],
+    [{ 'odd " name': "it's \\ odd" }, `"odd "" name" = 'it\\'s \\\\ odd'`],
+    [{ id: oneOf([]) }, '("id" is null and "id" is not null)'],
+    [where`a = ${"x' or '1' = '1"} and b in (${[1, 'y']})`, `a = 'x\\' or \\'1\\' = \\'1' and b in (1, 'y')`],
+    [where`${column('album', 'odd "name"')} = ${1}`, '"album"."odd ""name""" = 1'],
+    [and(where`a = 1 or b = 2`, not(where`c = ${true}`)), '(a = 1 or b = 2) and (not (c = true))'],
+    [where`${or(where`a = 1`, where`b = 2`)} and c = 3`, '((a = 1) or (b = 2)) and c = 3'],
+  ])('%# is compiled with its values quoted', (filter, text) => {
+    expect(compile(filter)).toBe(text)
+  })
+
+  test.each([
+    ['an object in place of a value', { name: { neq: null } }],
+    ['a comparison that came as JSON', { name: JSON.parse(JSON.stringify(gt(5))) }],
+    ['a condition that came as JSON', { name: { text: '1 = 1' } }],
+    ['an array', { name: ['x'] }],
+    ['a number that is none', { n: Number.NaN }],
+    ['a function', { n: () => 1 }],
+    ['an empty list', () => where`id in (${[]})`],
+    ['a list in a list', () => where`id in (${[[1]]})`],
+    ['an object in a template', () => where`id = ${{ toString: () => '1 or true' }}`],
+    ['a filter of another class', new Map([['a', 1]])],
+    ['no condition', () => or()],
+  ])('is refused with %s', (_what, filter) => {
+    expect(() => compile(typeof filter === 'function' ? filter() : filter)).toThrow(TypeError)
+  })
+})

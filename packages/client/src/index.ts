@@ -1,0 +1,38 @@
+export type { Operation, Operations } from './batch.ts'
+export { type Client, type ClientOptions, createClient } from './client.ts'
+export type { Collection, CursorPage, CursorQuery, ListQuery, Page, PageQuery, Shape } from './collection.ts'
+export type {
+  AnyDatabase,
+  ExpandOf,
+  InsertOf,
+  KeyOf,
+  RecordOf,
+  RowOf,
+  TableName,
+  UpdateOf,
+} from './database-types.ts'
+export type { ErrorSlug } from './error-slugs.ts'
+export { BasaltError, isBasaltError } from './errors.ts'
+export { parseExact } from './exact-json.ts'
+export {
+  and,
+  Comparison,
+  Condition,
+  column,
+  contains,
+  eq,
+  type Filter,
+  type FilterObject,
+  gt,
+  gte,
+  ilike,
+  like,
+  lt,
+  lte,
+  neq,
+  not,
+  oneOf,
+  or,
+  where,
+} from './filter.ts'
+export type { RequestOptions, TokenSource, WriteOptions } from './transport.ts'

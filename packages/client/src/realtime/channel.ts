@@ -1,0 +1,110 @@
+import type { Client } from '../client.ts'
+import type { AnyDatabase } from '../database-types.ts'
+import { type ChannelMessage, channelSocketOf } from './channel-socket.ts'
+
+export interface Broadcast {
+  readonly event: string
+  readonly payload: unknown
+}
+
+/** Who is on a channel: what each connection shows, by its id. */
+export type Present = ReadonlyMap<string, unknown>
+
+export interface ChannelListener {
+  readonly onBroadcast?: (broadcast: Broadcast) => void
+  readonly onPresence?: (present: Present) => void
+  /** The channel is joined; again after each break, which may have lost broadcasts. */
+  readonly onConnected?: () => void
+  /** It connects again by itself, unless the channel is refused. */
+  readonly onDisconnected?: (error: unknown) => void
+}
+
+export interface Channel {
+  /** Sends to everybody else on the channel. Rejects while the connection is broken. */
+  broadcast(event: string, payload: unknown): Promise<void>
+  /** Shows an object to everybody on the channel, until `untrack` or `leave`. */
+  track(presence: object): Promise<void>
+  untrack(): Promise<void>
+  leave(): void
+}
+
+/** Joins a channel, over the one WebSocket of the client. */
+export function joinChannel<DB extends AnyDatabase>(
+  client: Client<DB>,
+  channel: string,
+  listener: ChannelListener,
+): Channel {
+  const socket = channelSocketOf(client.transport)
+  const present = new Map<string, unknown>()
+  let presence: object | undefined
+  let joined = createGate()
+
+  function receive(message: ChannelMessage): void {
+    if (message.type === 'broadcast') {
+      const { event, payload } = message
+      listener.onBroadcast?.({ event: String(event), payload })
+    } else if (message.type === 'presence') {
+      notePresence(message)
+      listener.onPresence?.(new Map(present))
+    } else if (message.type === 'system') listener.onDisconnected?.(message)
+  }
+
+  function notePresence({
+    presence_action,
+    presence_conn_id,
+    presence: shown,
+    presences,
+  }: ChannelMessage): void {
+    if (presence_action === 'sync') {
+      present.clear()
+      for (const [id, each] of Object.entries(presences as object)) present.set(id, each)
+    } else if (presence_action === 'leave') present.delete(String(presence_conn_id))
+    else present.set(String(presence_conn_id), shown)
+  }
+
+  const track = () => ({ type: 'presence_track', channel, presence })
+  const leave = socket.join({
+    channel,
+    greetings: () => [{ type: 'channel_subscribe', channel }, ...(presence === undefined ? [] : [track()])],
+    receive,
+    connected() {
+      joined.resolve()
+      listener.onConnected?.()
+    },
+    disconnected(error) {
+      joined.reject(error)
+      joined.promise.catch(() => undefined)
+      joined = createGate()
+      listener.onDisconnected?.(error)
+    },
+  })
+
+  return {
+    async broadcast(event, payload) {
+      await joined.promise
+      await socket.send({ type: 'broadcast', channel, event, payload })
+    },
+    async track(shown) {
+      presence = shown
+      await joined.promise
+      await socket.send(track())
+    },
+    async untrack() {
+      presence = undefined
+      await joined.promise
+      await socket.send({ type: 'presence_untrack', channel })
+    },
+    leave,
+  }
+}
+
+/** `Promise.withResolvers`, which not every browser has. */
+function createGate() {
+  let resolve = () => {}
+  let reject: (error: unknown) => void = () => {}
+  const promise = new Promise<void>((done, failed) => {
+    resolve = done
+    reject = failed
+  })
+  return { promise, resolve, reject }
+}

@@ -1,0 +1,146 @@
+import type { TokenSource, Transport } from '../transport.ts'
+import type { Change, StreamEvent } from './event-source.ts'
+import { createOwnStream } from './own-stream.ts'
+import { canShare, createSharedStream } from './shared-stream.ts'
+
+/** A listener to the stream of a page. */
+export interface Subscriber {
+  readonly tables: readonly string[]
+  /** The stream is in force for its tables; `isGap` where changes since the last one may be missing. */
+  readonly connected: (isGap: boolean) => void
+  readonly change: (change: Change) => void
+  readonly disconnected: (error: unknown) => void
+  /** For good. */
+  readonly failed: (error: unknown) => void
+  /** Another user is signed in: what was received is not theirs. */
+  readonly forget: () => void
+}
+
+/** One stream for all subscribers, over all tabs where the browser connects them. */
+export interface Hub {
+  /** @returns what ends the subscription */
+  subscribe(subscriber: Subscriber): () => void
+}
+
+const hubs = new WeakMap<Transport, Hub>()
+
+/** The one of this client. */
+export function hubOf(transport: Transport): Hub {
+  let hub = hubs.get(transport)
+  if (hub === undefined) {
+    hub = createHub((onEvent) => createSource(transport, onEvent), transport.tokens)
+    hubs.set(transport, hub)
+  }
+  return hub
+}
+
+function createSource(transport: Transport, onEvent: OnSourceEvent): Source {
+  const identity = transport.tokens.identity?.()
+  return identity !== undefined && canShare()
+    ? createSharedStream(transport, `basalt.stream ${transport.url} ${identity}`, onEvent)
+    : createOwnStream(transport, onEvent)
+}
+
+/** Where events come from: a stream of the page itself, or that of another tab. */
+export interface Source {
+  /** The tables to listen to, all of them; none closes it. */
+  want(tables: readonly string[]): void
+}
+
+export type OnSourceEvent = (
+  event: StreamEvent | { readonly type: 'failed'; readonly error: unknown },
+) => void
+
+export function createHub(
+  createSource: (onEvent: OnSourceEvent) => Source,
+  tokens: Pick<TokenSource, 'identity' | 'subscribe'>,
+): Hub {
+  const subscribers = new Set<Subscriber>()
+  /** Tables that the stream is in force for. */
+  let inForce: ReadonlySet<string> = new Set()
+  let wanted: readonly string[] = []
+  let source: Source | undefined
+  let identity: string | undefined
+  let stopWatching: (() => void) | undefined
+
+  function onEvent(event: Parameters<OnSourceEvent>[0]): void {
+    switch (event.type) {
+      case 'connected':
+        inForce = new Set(wanted)
+        for (const each of [...subscribers]) if (isServed(each)) each.connected(false)
+        return
+      case 'gap':
+        for (const each of [...subscribers]) if (isServed(each)) each.connected(true)
+        return
+      case 'change':
+        for (const each of [...subscribers]) {
+          if (each.tables.includes(event.change.table)) each.change(event.change)
+        }
+        return
+      case 'disconnected':
+        for (const each of [...subscribers]) each.disconnected(event.error)
+        return
+      case 'failed':
+        inForce = new Set()
+        wanted = []
+        for (const each of [...subscribers]) each.failed(event.error)
+    }
+  }
+
+  /** A stream of one user never continues for another. */
+  function followIdentity(): void {
+    if (tokens.identity?.() === identity) return
+    close()
+    for (const each of [...subscribers]) each.forget()
+    rewant()
+  }
+
+  function close(): void {
+    source?.want([])
+    source = undefined
+    stopWatching?.()
+    stopWatching = undefined
+    inForce = new Set()
+    wanted = []
+  }
+
+  function open(): Source {
+    identity = tokens.identity?.()
+    stopWatching = tokens.subscribe?.(followIdentity)
+    // An event of a source that was closed is of another user.
+    const opened = createSource((event) => {
+      if (source === opened) onEvent(event)
+    })
+    return opened
+  }
+
+  const isServed = ({ tables }: Subscriber) => tables.every((table) => inForce.has(table))
+
+  let isScheduled = false
+  /** Subscribers that begin and end in one moment change the stream once. */
+  function rewant(): void {
+    if (isScheduled) return
+    isScheduled = true
+    queueMicrotask(() => {
+      isScheduled = false
+      const tables = [...new Set([...subscribers].flatMap((each) => each.tables))].sort()
+      if (tables.join('\n') === wanted.join('\n')) return
+      if (tables.length === 0) return close()
+      wanted = tables
+      source ??= open()
+      source.want(tables)
+    })
+  }
+
+  return {
+    subscribe(subscriber) {
+      subscribers.add(subscriber)
+      if (isServed(subscriber))
+        queueMicrotask(() => subscribers.has(subscriber) && subscriber.connected(false))
+      rewant()
+      return () => {
+        if (subscribers.delete(subscriber)) rewant()
+      }
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import { BasaltError } from '../errors.ts'
+import { randomId, type Transport } from '../transport.ts'
+import type { OnSourceEvent, Source } from './hub.ts'
+import { createOwnStream } from './own-stream.ts'
+
+/**
+ * One stream for all tabs of a user: the tab that has the lock opens it and broadcasts its events. When that tab is
+ * closed, the browser gives the lock to another one, which resumes after the last event that it has seen.
+ */
+
+export function canShare(): boolean {
+  return globalThis.navigator?.locks !== undefined && typeof BroadcastChannel === 'function'
+}
+
+type SourceEvent = Parameters<OnSourceEvent>[0]
+
+type Message =
+  /** To all: the leader asks for their tables. */
+  | { readonly type: 'leads' }
+  | { readonly type: 'wants'; readonly tab: string; readonly tables: readonly string[] }
+  /** From the leader. @property tables those that the stream is in force for */
+  | { readonly type: 'event'; readonly event: SourceEvent; readonly tables: readonly string[] }
+
+/** @param name of the user's stream: no other user has it */
+export function createSharedStream(transport: Transport, name: string, onEvent: OnSourceEvent): Source {
+  const tab = randomId()
+  const tabLock = (id: string) => `${name} tab ${id}`
+  let wanted: readonly string[] = []
+  let lastEventId: string | undefined
+  let connection: { readonly channel: BroadcastChannel; readonly closing: AbortController } | undefined
+  /** Of the leader. */
+  let stream: Source | undefined
+  const wantedByTab = new Map<string, readonly string[]>()
+
+  const union = () => [...new Set([...wantedByTab.values()].flat())].sort()
+
+  function receive(event: SourceEvent, tables: readonly string[]): void {
+    if (event.type === 'connected' || event.type === 'change' || event.type === 'gap') lastEventId = event.id
+    // Another tab has asked for more tables, and this one's are not among them yet.
+    if (event.type === 'connected' && !wanted.every((table) => tables.includes(table))) return
+    onEvent(event.type === 'failed' ? { ...event, error: reviveError(event.error) } : event)
+  }
+
+  function receiveMessage(message: Message): void {
+    if (message.type === 'event') receive(message.event, message.tables)
+    else if (message.type === 'leads') announce()
+    else if (stream !== undefined) note(message.tab, message.tables)
+  }
+
+  function announce(): void {
+    connection?.channel.postMessage({ type: 'wants', tab, tables: wanted } satisfies Message)
+  }
+
+  /** As the leader: what a tab wants. */
+  function note(id: string, tables: readonly string[]): void {
+    const isNew = !wantedByTab.has(id)
+    if (tables.length === 0) wantedByTab.delete(id)
+    else wantedByTab.set(id, tables)
+    stream?.want(union())
+    // A tab holds its lock as long as it lives, however it ends.
+    if (isNew && id !== tab && tables.length > 0) {
+      void navigator.locks
+        .request(tabLock(id), { signal: closingSignal() }, () => note(id, []))
+        .catch(ignoreAbort)
+    }
+  }
+
+  function lead(channel: BroadcastChannel): void {
+    stream = createOwnStream(
+      transport,
+      (event) => {
+        const tables = union()
+        const sent =
+          event.type === 'failed' || event.type === 'disconnected'
+            ? { ...event, error: describeError(event.error) }
+            : event
+        channel.postMessage({ type: 'event', event: sent, tables } satisfies Message)
+        receive(event, tables)
+      },
+      lastEventId,
+    )
+    note(tab, wanted)
+    channel.postMessage({ type: 'leads' } satisfies Message)
+  }
+
+  function closingSignal(): AbortSignal {
+    return connection?.closing.signal ?? AbortSignal.abort()
+  }
+
+  function join(): void {
+    const channel = new BroadcastChannel(name)
+    const closing = new AbortController()
+    connection = { channel, closing }
+    channel.onmessage = ({ data }: MessageEvent<Message>) => receiveMessage(data)
+    const untilClosed = () =>
+      new Promise<void>((resolve) =>
+        closing.signal.addEventListener('abort', () => resolve(), { once: true }),
+      )
+    void navigator.locks.request(tabLock(tab), untilClosed)
+    navigator.locks
+      .request(name, { signal: closing.signal }, () => {
+        if (closing.signal.aborted) return
+        lead(channel)
+        return untilClosed()
+      })
+      .catch(ignoreAbort)
+  }
+
+  function leave(): void {
+    announce()
+    stream?.want([])
+    stream = undefined
+    wantedByTab.clear()
+    connection?.closing.abort()
+    connection?.channel.close()
+    connection = undefined
+  }
+
+  return {
+    want(tables) {
+      wanted = tables
+      if (tables.length === 0) return leave()
+      if (connection === undefined) join()
+      else if (stream !== undefined) note(tab, tables)
+      // Only the leader reads it; while there is none the next one asks.
+      if (stream === undefined) announce()
+    },
+  }
+}
+
+function ignoreAbort(error: unknown): void {
+  if (!(error instanceof DOMException && error.name === 'AbortError')) throw error
+}
+
+/** Errors lose their class on the way to another tab. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof BasaltError)) return error instanceof Error ? error.message : undefined
+  return { message: error.message, error: error.error, status: error.status }
+}
+
+function reviveError(value: unknown): unknown {
+  if (value instanceof BasaltError || typeof value !== 'object' || value === null) return value
+  const { message, error, status } = value as { message: string; error: string; status: number }
+  return new BasaltError(message, { error, status })
+}

@@ -1,0 +1,401 @@
+import { randomUUID } from 'node:crypto'
+import { TOTP } from 'otpauth'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { faultsOf } from '../../../server/test/faults.ts'
+import { createTestApp, type TestApp } from '../../../server/test/test-app.ts'
+import { waitFor } from '../../../server/test/wait-for.ts'
+import {
+  type Auth,
+  type CookieAttributes,
+  cookieSession,
+  createAuth,
+  type SessionStorage,
+  type SignInResult,
+} from '../auth/index.ts'
+import { createClient } from '../index.ts'
+import { joinChannel, type LiveList, live, subscribe } from '../realtime/index.ts'
+import type { Database } from './database.ts'
+import { createNetwork, type Network, readFixture } from './harness.ts'
+
+let app: TestApp
+let second: TestApp
+const password = 'correct horse battery staple'
+const newEmail = () => `${randomUUID()}@example.com`
+
+beforeAll(async () => {
+  const config = { 'auth.totp_enabled': 'true', 'auth.anonymous_auth_enabled': 'true' }
+  app = await createTestApp({ setup: await readFixture(), config })
+  second = await createTestApp({ database: app.database, config })
+})
+afterAll(async () => {
+  expect(faultsOf(app)).toEqual([])
+  await second[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+/** Shared by several tabs, as `localStorage` is. */
+function sharedStorage(name: string = randomUUID()): SessionStorage {
+  let kept: string | null = null
+  const watchers = new Set<() => void>()
+  return {
+    name,
+    load: () => kept,
+    save(session) {
+      kept = session
+      for (const changed of watchers) queueMicrotask(changed)
+    },
+    watch(changed) {
+      watchers.add(changed)
+      return () => watchers.delete(changed)
+    },
+  }
+}
+
+interface Tab {
+  readonly auth: Auth
+  readonly network: Network
+  readonly client: ReturnType<typeof createClient<Database>>
+}
+
+function openTab(storage: SessionStorage, { now = Date.now, url = app.url } = {}): Tab {
+  const network = createNetwork()
+  const auth = createAuth({ url, storage, now, fetch: network.fetch })
+  return { auth, network, client: createClient<Database>({ url, auth, fetch: network.fetch }) }
+}
+
+function refreshes(...tabs: readonly Tab[]): number {
+  return tabs.flatMap(({ network }) => network.requests).filter((each) => each.endsWith('/refresh')).length
+}
+
+async function signUp(
+  storage = sharedStorage(),
+): Promise<Tab & { readonly storage: SessionStorage; readonly email: string }> {
+  const tab = openTab(storage)
+  const email = newEmail()
+  const { status } = await tab.auth.signUp({ email, password })
+  expect(status).toBe('signed_in')
+  return { ...tab, storage, email }
+}
+
+describe('a session', () => {
+  test('begins with signing up or in, is kept, and ends with signing out', async () => {
+    const { auth, client, email, storage } = await signUp()
+    const received: (string | undefined)[] = []
+    const stop = auth.subscribe(() => received.push(auth.current?.user.email))
+    expect(auth.current).toMatchObject({ aal: 'aal1', user: { email, is_anonymous: false } })
+    expect((await client.from('task').create({ title: email })).owner).toBe(auth.current?.user.id)
+    const later = openTab(storage)
+    expect(later.auth.current).toBeUndefined()
+    expect((await later.auth.load())?.user.email).toBe(email)
+    expect((await later.client.from('task').list()).totalItems).toBe(1)
+    await later.auth.signOut()
+    await waitFor('the other tab to be notified', () => received.length > 0)
+    expect([received, auth.current, storage.load()]).toEqual([[undefined], undefined, null])
+    await expect(client.from('task').list()).rejects.toMatchObject({ error: 'missing_authorization' })
+    expect(await auth.signIn({ email, password })).toMatchObject({ status: 'signed_in' })
+    await expect(auth.signIn({ email, password: 'wrong' })).rejects.toMatchObject({ status: 401 })
+    expect(received).toEqual([undefined, email])
+    stop()
+  })
+
+  test('of an anonymous user becomes that of an address, with the same id', async () => {
+    const { auth } = openTab(sharedStorage())
+    await auth.signInAnonymously()
+    const before = auth.current?.user
+    await auth.linkEmail({ email: newEmail(), password })
+    expect([before?.is_anonymous, auth.current?.user.is_anonymous]).toEqual([true, false])
+    expect(auth.current?.user.id).toBe(before?.id)
+  })
+
+  test('is renewed once for all requests of all tabs, and on the server, that need it at once', async () => {
+    const { storage, auth, email } = await signUp()
+    const soon = () => Date.now() + 890_000
+    const tabs = [openTab(storage, { now: soon }), openTab(storage, { now: soon, url: second.url })]
+    const cookies = createCookies()
+    await cookieSession(cookies).save(JSON.stringify(auth.current))
+    const renderers = Array.from({ length: 2 }, () =>
+      openTab(cookieSession(cookies), { now: soon, url: second.url }),
+    )
+    const everywhere = [...tabs, ...renderers]
+    const lists = everywhere.flatMap(({ client }) =>
+      Array.from({ length: 5 }, () => client.from('task').list()),
+    )
+    expect((await Promise.all(lists)).map(({ totalItems }) => totalItems)).toEqual(Array(20).fill(0))
+    expect(refreshes(...tabs)).toBe(1)
+    const sessions = await tabs[0]?.auth.sessions()
+    expect(sessions).toHaveLength(1)
+    for (const tab of everywhere) expect((await tab.auth.refresh())?.user.email).toBe(email)
+    expect(cookies.attributes).toEqual({
+      path: '/',
+      httpOnly: true,
+      secure: true,
+      sameSite: 'lax',
+      maxAge: 604_800,
+    })
+  })
+
+  test('is renewed when the server refuses its token, and the request made again', async () => {
+    const { auth, client, network, storage } = await signUp()
+    const kept = JSON.parse(String(storage.load()))
+    const broken = { ...kept, token: `${kept.token}x` }
+    await storage.save(JSON.stringify(broken))
+    const tab = openTab(storage)
+    expect((await tab.client.from('task').list()).totalItems).toBe(0)
+    expect(refreshes(tab)).toBe(1)
+    await auth.load()
+    expect((await client.from('task').list()).totalItems).toBe(0)
+    expect(refreshes({ auth, client, network })).toBe(0)
+  })
+
+  test('that the server has ended is forgotten, once', async () => {
+    const { auth, client, email } = await signUp()
+    await app.sql(
+      'delete from basalt.sessions s using basalt.users u where u.id = s.user_id and u.email = $1',
+      [email],
+    )
+    await waitFor('the token to be refused', async () => {
+      await client
+        .from('task')
+        .list()
+        .catch(() => undefined)
+      return auth.current === undefined
+    })
+    await expect(client.from('task').list()).rejects.toMatchObject({ error: 'missing_authorization' })
+  })
+
+  test('stays when the server cannot be reached', async () => {
+    const { storage, email } = await signUp()
+    const tab = openTab(storage, { now: () => Date.now() + 3_600_000 })
+    const offline = createAuth({
+      url: app.url,
+      storage,
+      now: () => Date.now() + 3_600_000,
+      retries: 0,
+      fetch: () => Promise.reject(new TypeError('fetch failed')),
+    })
+    await expect(offline.token()).rejects.toMatchObject({ error: 'network_error' })
+    expect((await tab.auth.me()).email).toBe(email)
+  })
+
+  test('is renewed by listeners that ask for more, without waiting for themselves', async () => {
+    const { auth, client } = await signUp()
+    let inner: Promise<unknown> | undefined
+    const stop = auth.subscribe(() => {
+      inner = Promise.all([client.from('task').list(), auth.refresh()])
+      stop()
+    })
+    await auth.refresh()
+    expect(await inner).toHaveLength(2)
+  })
+})
+
+test('a second factor is a state of the sign-in that leads to a session of level aal2', async () => {
+  const { auth, email } = await signUp()
+  const { secret } = await auth.factors.enrollTotp()
+  const totp = new TOTP({ secret })
+  await auth.factors.confirmTotp(totp.generate())
+  await auth.signOut()
+  const pending: SignInResult = await auth.signIn({ email, password })
+  if (pending.status !== 'second_factor') throw new Error(pending.status)
+  expect(auth.current).toBeUndefined()
+  const { factor } = pending
+  expect(await factor.factors()).toMatchObject([{ method: 'totp' }])
+  const challenge = await factor.challenge('totp')
+  await expect(factor.verify('totp', { ...challenge, code: '000000' })).rejects.toMatchObject({ status: 401 })
+  // The code of a step that was used is refused.
+  const code = totp.generate({ timestamp: Date.now() + 30_000 })
+  const done = await factor.verify('totp', { ...(await factor.challenge('totp')), code })
+  expect(done).toMatchObject({ status: 'signed_in', session: { aal: 'aal2' } })
+  expect(await auth.factors.makeBackupCodes()).toHaveLength(10)
+})
+
+describe('a live list', () => {
+  /** Keeps the titles that a list shows. */
+  function watch(list: LiveList<{ title: string }>) {
+    const states: string[] = []
+    const stop = list.subscribe(({ items, status }) =>
+      states.push(`${status}: ${items.map((item) => item.title).join()}`),
+    )
+    return {
+      stop,
+      states,
+      shows: (text: string) => waitFor(`the list to show ${text}`, () => states.at(-1) === text),
+    }
+  }
+
+  const open = { filter: { done: false }, sort: ['title'] } as const
+
+  test('shows what its filter finds, as it changes, and nothing of others', async () => {
+    const { client } = await signUp()
+    const other = await signUp()
+    const prefix = randomUUID()
+    const titled = (text: string) => `${prefix} ${text}`
+    const tasks = client.from('task')
+    await tasks.create({ title: titled('b') })
+    const watched = watch(live(client, 'task', open))
+    await watched.shows(`live: ${titled('b')}`)
+    const a = await tasks.create({ title: titled('a') })
+    await watched.shows(`live: ${titled('a')},${titled('b')}`)
+    await other.client.from('task').create({ title: titled('hidden') })
+    await tasks.update(a.id, { done: true })
+    await watched.shows(`live: ${titled('b')}`)
+    await tasks.update(a.id, { done: false, title: titled('c') })
+    await watched.shows(`live: ${titled('b')},${titled('c')}`)
+    await tasks.delete(a.id)
+    await watched.shows(`live: ${titled('b')}`)
+    watched.stop()
+    expect(watched.states.join()).not.toContain('hidden')
+  })
+
+  test('loses nothing while its connection breaks again and again, on two nodes', async () => {
+    const { client, network, storage } = await signUp()
+    const writer = openTab(storage, { url: second.url })
+    const list = live(client, 'task', { sort: ['title'] })
+    const watched = watch(list)
+    await watched.shows('live: ')
+    const prefix = randomUUID()
+    const titles = Array.from({ length: 10 }, (_, index) => `${prefix} ${index}`)
+    for (const [index, title] of titles.entries()) {
+      if (index % 3 === 0) network.cutStreams()
+      await writer.client.from('task').create({ title })
+    }
+    await watched.shows(`live: ${titles.join()}`)
+    expect(watched.states.some((state) => state.startsWith('stale'))).toBe(true)
+    watched.stop()
+  })
+
+  test('begins and ends with its subscribers, as often as they like', async () => {
+    const { client, network } = await signUp()
+    const list = live(client, 'task')
+    expect(list.state).toMatchObject({ status: 'loading', items: [] })
+    for (let round = 0; round < 3; round += 1) watch(list).stop()
+    const watched = watch(list)
+    await watched.shows('live: ')
+    expect(network.streams).toBe(1)
+    expect(list.state).toBe(list.state)
+    watched.stop()
+    await waitFor('the stream to end', () => network.streams === 0)
+  })
+
+  test('belongs to its user: of the one before nothing is left', async () => {
+    const { client, auth } = await signUp()
+    const title = randomUUID()
+    await client.from('task').create({ title })
+    const watched = watch(live(client, 'task'))
+    await watched.shows(`live: ${title}`)
+    await auth.signUp({ email: newEmail(), password })
+    await watched.shows('live: ')
+    const mine = randomUUID()
+    await client.from('task').create({ title: mine })
+    await watched.shows(`live: ${mine}`)
+    watched.stop()
+  })
+
+  test('says what is wrong for good', async () => {
+    const { client } = await signUp()
+    // @ts-expect-error there is no such table
+    const list: LiveList<{ title: string }> = live(client, 'nothing')
+    const stop = list.subscribe(() => undefined)
+    await waitFor('the list to fail', () => list.state.status === 'failed')
+    expect(list.state.error).toMatchObject({ status: 400 })
+    stop()
+  })
+})
+
+describe('the stream of several tabs', () => {
+  test('is one, which the next tab takes over when the first is closed, without losing a change', async () => {
+    const storage = sharedStorage()
+    const first = await signUp(storage)
+    const tabs = [first, openTab(storage), openTab(storage)]
+    await Promise.all(tabs.map(({ auth }) => auth.load()))
+    const received = tabs.map(() => [] as string[])
+    const connected = tabs.map(() => 0)
+    const stops: (() => void)[] = []
+    for (const [index, { client }] of tabs.entries()) {
+      const stop = subscribe(client, ['task'], {
+        onConnected: () => (connected[index] = (connected[index] ?? 0) + 1),
+        onChange: ({ record }) => received[index]?.push(String(record.title)),
+      })
+      stops.push(stop)
+      await waitFor('the tab to be connected', () => (connected[index] ?? 0) > 0)
+    }
+    const streams = () => tabs.map(({ network }) => network.streams)
+    expect(streams()).toEqual([1, 0, 0])
+    const titles = Array.from({ length: 6 }, () => randomUUID())
+    for (const [index, title] of titles.entries()) {
+      if (index === 3) stops[0]?.()
+      await tabs[1]?.client.from('task').create({ title })
+    }
+    await waitFor('the other tabs to have all of them', () =>
+      [1, 2].every((index) => received[index]?.length === titles.length),
+    )
+    expect(received[1]).toEqual(titles)
+    expect(received[2]).toEqual(titles)
+    expect(streams().reduce((sum, count) => sum + count, 0)).toBe(1)
+    for (const stop of stops) stop()
+    await waitFor('the stream to end', () => streams().every((count) => count === 0))
+  })
+
+  test('is in force for the tables of all of them', async () => {
+    const storage = sharedStorage()
+    const first = await signUp(storage)
+    const other = openTab(storage)
+    await other.auth.load()
+    const seen: string[] = []
+    let connections = 0
+    const listener = {
+      onConnected: () => (connections += 1),
+      onChange: ({ table }: { table: string }) => seen.push(table),
+    }
+    const stops = [subscribe(first.client, ['task'], listener), subscribe(other.client, ['artist'], listener)]
+    await waitFor('both to be connected', () => connections >= 2)
+    await first.client.from('artist').create({ name: 'x' })
+    await first.client.from('task').create({ title: randomUUID() })
+    await waitFor('each to have its change', () => seen.length >= 2)
+    expect(seen.sort()).toEqual(['artist', 'task'])
+    expect(first.network.streams + other.network.streams).toBe(1)
+    for (const stop of stops) stop()
+  })
+})
+
+test('a channel carries broadcasts and presence, and is joined again when its connection breaks', async () => {
+  const ada = await signUp()
+  const bob = await signUp()
+  const received: unknown[] = []
+  let present: unknown[] = []
+  let connections = 0
+  const adas = joinChannel(ada.client, 'room:1', {
+    onBroadcast: (broadcast) => received.push(broadcast),
+    onPresence: (next) => (present = [...next.values()]),
+    onConnected: () => (connections += 1),
+  })
+  const bobs = joinChannel(bob.client, 'room:1', {})
+  await Promise.all([adas.track({ name: 'Ada' }), bobs.track({ name: 'Bob' })])
+  await waitFor('both to be present', () => present.length === 2)
+  await bobs.broadcast('said', { text: 'hello', id: 9007199254740993n })
+  await waitFor('the broadcast', () => received.length === 1)
+  expect(received).toEqual([{ event: 'said', payload: { text: 'hello', id: '9007199254740993' } }])
+  const before = connections
+  await ada.auth.signUp({ email: newEmail(), password })
+  await waitFor('the channel to be joined as another user', () => connections > before)
+  await waitFor('both to be present again', () => present.length === 2)
+  await bobs.broadcast('said', 'again')
+  await waitFor('the next broadcast', () => received.length === 2)
+  adas.leave()
+  bobs.leave()
+})
+
+function createCookies() {
+  const jar = new Map<string, string>()
+  let last: CookieAttributes | undefined
+  return {
+    get: (name: string) => jar.get(name),
+    set(name: string, value: string, attributes: CookieAttributes) {
+      last = attributes
+      jar.set(name, value)
+    },
+    get attributes() {
+      return last
+    },
+  }
+}

@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { generateTypes } from '../../../server/src/features/data/types/index.ts'
+import { systemClock } from '../../../server/src/lib/clock.ts'
+import { faultsOf } from '../../../server/test/faults.ts'
+import { alice, bob } from '../../../server/test/fixtures.ts'
+import { createTestApp, type TestApp, userToken } from '../../../server/test/test-app.ts'
+import { BasaltError, type Client, createClient, gt, isBasaltError, oneOf, where } from '../index.ts'
+import type { Database, Row } from './database.ts'
+import { createNetwork, readFixture } from './harness.ts'
+
+let app: TestApp
+let client: Client<Database>
+const token = userToken({ sub: alice })
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: await readFixture() })
+  client = createClient<Database>({ url: `${app.url}/`, auth: token })
+})
+beforeEach(async () => {
+  await app.sql(`
+    truncate artist, album, task, "constructor", pair restart identity cascade;
+    insert into artist (name) values ('Ursula'), ('Miles');
+    insert into album (title, price, artist_id) values ('one', 1.5, 1), ('two', 12345678901234567.89, null);
+    insert into task (title, album_id, owner) values ('write', 1, '${alice}'), ('read', null, '${alice}'), ('hidden', 1, '${bob}')`)
+})
+afterAll(async () => {
+  expect(faultsOf(app)).toEqual([])
+  await app[Symbol.asyncDispose]()
+})
+
+/** Says at compile time that a value has exactly this type. */
+function typed<Expected>() {
+  return <Actual>(actual: Actual, ..._same: Same<Expected, Actual>): Actual => actual
+}
+type Same<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : ['the types differ']
+
+test('the types of the tests are those of `basalt types`', async () => {
+  const { text } = await app.app.database.system.transaction((transaction) =>
+    generateTypes(transaction, ['public'], 'client', systemClock.now()),
+  )
+  expect(await readFile(join(import.meta.dirname, 'database.ts'), 'utf8')).toBe(text)
+})
+
+describe('a collection', () => {
+  test('lists pages, filtered and sorted, whose records have the type of their table', async () => {
+    const page = await client.from('task').list({ filter: { done: false }, sort: ['-title'], perPage: 1 })
+    typed<Row<'task'>[]>()(page.items)
+    expect(page).toMatchObject({
+      page: 1,
+      perPage: 1,
+      totalItems: 2,
+      totalPages: 2,
+      items: [{ title: 'write' }],
+    })
+    const without = await client.from('task').list({ total: 'none', page: 2, perPage: 1 })
+    expect(without).toMatchObject({ totalItems: -1, items: [{ title: 'read' }] })
+  })
+
+  test('lists by cursor, and each record of all pages', async () => {
+    const first = await client.from('task').list({ cursor: '', perPage: 1, sort: ['id'] })
+    expect([first.items.length, typeof first.nextCursor]).toEqual([1, 'string'])
+    const titles: string[] = []
+    for await (const { title } of client.from('task').each({ perPage: 1, fields: ['title'] }))
+      titles.push(title)
+    expect(titles).toEqual(['write', 'read'])
+  })
+
+  test('answers the columns and related records that are asked for, and no others by type', async () => {
+    const { items } = await client
+      .from('artist')
+      .list({ fields: ['name'], expand: { album: { task: true } }, sort: ['id'] })
+    const [ursula, miles] = items
+    // @ts-expect-error it was not asked for
+    expect(ursula?.id).toBeUndefined()
+    typed<string | undefined>()(ursula?.name)
+    expect(ursula?.expand.album?.[0]?.expand.task?.map(({ title }) => title)).toEqual(['write'])
+    expect(miles).toEqual({ name: 'Miles', expand: {} })
+    const task = await client.from('task').one(1, { expand: { album: { artist: true } } })
+    typed<string | undefined>()(task.expand.album?.expand.artist?.name)
+    expect(task.expand.album?.expand.artist?.name).toBe('Ursula')
+    const alone = await client.from('task').one(2, { expand: { album: true } })
+    expect(alone.expand).toEqual({})
+    // @ts-expect-error no relation has this name
+    await expect(client.from('task').one(2, { expand: { artist: true } })).rejects.toThrow('unknown relation')
+  })
+
+  test('creates, updates, upserts and deletes', async () => {
+    const tasks = client.from('task')
+    const created = typed<Row<'task'>>()(await tasks.create({ title: 'new' }))
+    expect(created).toEqual({ id: 4, title: 'new', done: false, album_id: null, owner: alice })
+    expect(await tasks.update(4, { done: true }, { fields: ['done'] })).toEqual({ done: true })
+    const upserted = await tasks.upsert(
+      { title: 'new', done: false },
+      { on: ['title'], fields: ['id', 'done'] },
+    )
+    expect(upserted).toEqual({ id: 4, done: false })
+    expect(await tasks.delete(4)).toBeUndefined()
+    await expect(tasks.delete(4)).rejects.toMatchObject({ error: 'record_not_found', status: 404 })
+    // @ts-expect-error a title is missing
+    await expect(tasks.create({ done: true })).rejects.toMatchObject({ error: 'not_null_violation' })
+    // @ts-expect-error an identity that is always generated is not written
+    const refused = tasks.create({ id: 7, title: 'x' })
+    await expect(refused).rejects.toBeInstanceOf(BasaltError)
+  })
+
+  test('changes and deletes by filter as many records as expected, or none', async () => {
+    const tasks = client.from('task')
+    expect(await tasks.updateAll({ id: gt(0) }, { done: true }, 2)).toBe(2)
+    await expect(tasks.deleteAll({ done: true }, 1)).rejects.toMatchObject({ error: 'unexpected_count' })
+    expect(await tasks.deleteAll({ done: true }, 2)).toBe(2)
+  })
+
+  test('keeps every digit of int8 and numeric, both ways', async () => {
+    const albums = client.from('album')
+    const big = await albums.create({ id: 9007199254740993n, title: 'big', price: '0.12345678901234567890' })
+    expect(big).toMatchObject({ id: '9007199254740993', price: '0.12345678901234567890' })
+    expect((await albums.one('9007199254740993')).title).toBe('big')
+    expect((await albums.list({ filter: { id: 9007199254740993n } })).totalItems).toBe(1)
+    expect((await albums.one(2)).price).toBe('12345678901234567.89')
+    expect((await albums.one(1)).price).toBe(1.5)
+  })
+
+  test('may have any name, as may its columns', async () => {
+    const odd = client.from('constructor')
+    // A literal with a member of this name looks like a promise.
+    const record = JSON.parse('{"id": 1, "then": "x", "odd \\"name\\"": "y"}')
+    await odd.create(record)
+    const query = {
+      filter: { 'odd "name"': 'y' },
+      sort: ['-odd "name"'],
+      fields: ['then', 'odd "name"'],
+    } as const
+    expect((await odd.list(query)).items).toMatchObject([{ 'odd "name"': 'y' }])
+    expect(await odd.one(1)).toEqual(record)
+  })
+
+  test('is addressed by keys of any text, composite ones in their order', async () => {
+    const pairs = client.from('pair')
+    for (const a of ['a,b', '..', 'é/?#%2C "', ' ', '.', '%']) {
+      await pairs.create({ a, b: 1, v: 'x' })
+      expect(await pairs.one([a, 1]), a).toEqual({ a, b: 1, v: 'x' })
+      expect((await pairs.update([a, 1], { v: 'y' })).v).toBe('y')
+      const [deleted] = await client.batch((batch) => [batch.delete('pair', [a, 1])])
+      expect(deleted).toBeUndefined()
+    }
+    const tasks = client.from('task')
+    for (const key of ['..', '.', '']) {
+      // @ts-expect-error a text is no key of this table; it would lead to another address
+      await expect(async () => await tasks.delete(key)).rejects.toThrow(TypeError)
+    }
+    expect((await tasks.list()).totalItems).toBe(2)
+  })
+
+  test('finds exactly the records whose text is the one asked for, whatever it holds', async () => {
+    const pairs = client.from('pair')
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }), async (text) => {
+        // PostgreSQL stores neither.
+        fc.pre(!text.includes('\0') && text.isWellFormed())
+        await app.sql('truncate pair')
+        await app.sql("insert into pair values ('other', 1, 'x'), ($1, 2, $1) on conflict do nothing", [text])
+        const byObject = await pairs.list({ filter: { a: text, b: 2 } })
+        expect(byObject.items).toEqual([{ a: text, b: 2, v: text }])
+        const byTemplate = await pairs.list({ filter: where`v = ${text} and a in (${[text, 'no']})` })
+        expect(byTemplate.items).toEqual(byObject.items)
+        const byList = await pairs.list({ filter: { a: oneOf([text]) } })
+        expect(byList.totalItems).toBe(1)
+      }),
+      {
+        numRuns: 40,
+        examples: [["' or '1' = '1"], ['\\'], ["\\' or true --"], ["''"], ['"; drop table pair']],
+      },
+    )
+  })
+
+  test('of a view can be read, and not written by type', async () => {
+    const names = client.from('album_names')
+    const { items } = await names.list({ filter: { title: 'one' } })
+    typed<{ id: number | string; title: string }[]>()(items)
+    // @ts-expect-error nothing fits
+    await expect(names.create({ title: 'x' })).rejects.toMatchObject({ error: 'write_not_allowed' })
+  })
+
+  test('of another name is no collection of the types, and 404', async () => {
+    // @ts-expect-error there is none
+    await expect(client.from('nothing').list()).rejects.toMatchObject({ error: 'collection_not_found' })
+  })
+})
+
+describe('a batch', () => {
+  test('answers what each operation has answered, by type', async () => {
+    const [album, task, gone] = await client.batch((batch) => [
+      batch.create('album', { title: 'three' }),
+      batch.update('task', 1, { done: true }),
+      batch.delete('task', 2),
+    ])
+    typed<Row<'album'>>()(album)
+    typed<Row<'task'>>()(task)
+    typed<undefined>()(gone)
+    expect([album.title, task.done, gone]).toEqual(['three', true, undefined])
+  })
+
+  test('that fails names its operation and leaves nothing', async () => {
+    const failing = client.batch((batch) => [
+      batch.create('album', { title: 'three' }),
+      batch.create('task', { title: 'write' }),
+    ])
+    await expect(failing).rejects.toMatchObject({
+      error: 'unique_violation',
+      operation: { index: 1, method: 'create' },
+    })
+    expect((await client.from('album').list()).totalItems).toBe(2)
+  })
+})
+
+test('a procedure answers by type', async () => {
+  expect(typed<number | null>()(await client.rpc('add', { a: 1 }))).toBe(2)
+  expect(await client.rpc('add', { a: 1, b: 2 })).toBe(3)
+  expect(await client.rpc('forget', {})).toBeUndefined()
+  // @ts-expect-error there is no such argument
+  await expect(client.rpc('add', { c: 1 })).rejects.toBeInstanceOf(BasaltError)
+})
+
+describe('a failed request', () => {
+  test('rejects with what the server has answered', async () => {
+    const error = await client
+      .from('task')
+      .create({ title: 'write' })
+      .catch((thrown) => thrown)
+    expect(isBasaltError(error, 'unique_violation')).toBe(true)
+    expect(isBasaltError(error, 'record_not_found')).toBe(false)
+    expect(error).toMatchObject({ status: 409, data: { task_title_key: { code: 'unique_violation' } } })
+    expect(error.requestId).toMatch(/./)
+  })
+
+  test('is aborted by its signal, with its reason', async () => {
+    const reason = new Error('left')
+    await expect(client.from('task').list({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    const controller = new AbortController()
+    const slow = createClient<Database>({
+      url: app.url,
+      auth: token,
+      fetch: (_input, init) =>
+        new Promise((_resolve, reject) => {
+          init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+          controller.abort(reason)
+        }),
+    })
+    await expect(slow.from('task').list({}, { signal: controller.signal })).rejects.toBe(reason)
+  })
+
+  test('times out with an error of its own', async () => {
+    const stuck = createClient<Database>({
+      url: app.url,
+      retries: 0,
+      timeoutMs: 5,
+      fetch: (_input, init) =>
+        new Promise((_resolve, reject) => {
+          init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+        }),
+    })
+    await expect(stuck.from('task').list()).rejects.toMatchObject({ error: 'timeout', status: 0 })
+  })
+})
+
+describe('a request whose connection breaks', () => {
+  test.each([
+    ['before it was sent', 'loseRequest' as const],
+    ['after it was done', 'loseAnswer' as const],
+  ])('%s is sent again, and written once', async (_what, lose) => {
+    const network = createNetwork()
+    const shaky = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
+    network[lose]()
+    const task = await shaky.from('task').create({ title: 'once' })
+    expect(task.title).toBe('once')
+    expect(network.requests).toEqual(['POST /api/collections/task', 'POST /api/collections/task'])
+    expect(network.keys[0]).toBe(network.keys[1])
+    expect((await client.from('task').list({ filter: { title: 'once' } })).items).toEqual([task])
+    network[lose]()
+    await shaky.from('task').delete(task.id)
+    expect((await client.from('task').list()).totalItems).toBe(2)
+  })
+
+  test('for good rejects with what is wrong, and says it no more than once', async () => {
+    const network = createNetwork()
+    const shaky = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch, retries: 0 })
+    network.loseRequest()
+    await expect(shaky.from('task').list()).rejects.toMatchObject({ error: 'network_error', status: 0 })
+    expect(network.requests).toHaveLength(1)
+  })
+
+  test('has the key that the caller gives it', async () => {
+    const idempotencyKey = randomUUID()
+    const first = await client.from('task').create({ title: 'keyed' }, {}, { idempotencyKey })
+    expect(await client.from('task').create({ title: 'keyed' }, {}, { idempotencyKey })).toEqual(first)
+    const other = client.from('task').create({ title: 'other' }, {}, { idempotencyKey })
+    await expect(other).rejects.toMatchObject({ error: 'idempotency_key_reused' })
+  })
+})

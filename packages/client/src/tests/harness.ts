@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Requests of a client, which a test can let fail. */
+export interface Network {
+  readonly fetch: typeof fetch
+  /** `POST /api/collections/task`, in order. */
+  readonly requests: string[]
+  /** The header of the requests that had it. */
+  readonly keys: string[]
+  /** Lets the next request be made and loses its answer. */
+  loseAnswer(): void
+  /** Lets the next request not be made. */
+  loseRequest(): void
+  /** Breaks the streams that are open. */
+  cutStreams(): void
+  /** Streams that are open. */
+  readonly streams: number
+}
+
+export function createNetwork(): Network {
+  const requests: string[] = []
+  const keys: string[] = []
+  const streams = new Set<AbortController>()
+  let next: 'answer' | 'request' | undefined
+  return {
+    requests,
+    keys,
+    get streams() {
+      return streams.size
+    },
+    loseAnswer() {
+      next = 'answer'
+    },
+    loseRequest() {
+      next = 'request'
+    },
+    cutStreams() {
+      for (const stream of streams) stream.abort(new TypeError('the connection broke'))
+      streams.clear()
+    },
+    async fetch(input, init) {
+      const url = new URL(String(input))
+      requests.push(`${init?.method ?? 'GET'} ${url.pathname}`)
+      const key = new Headers(init?.headers).get('idempotency-key')
+      if (key !== null) keys.push(key)
+      const lost = next
+      next = undefined
+      if (lost === 'request') throw new TypeError('fetch failed')
+      if (!url.pathname.endsWith('/realtime')) {
+        const response = await fetch(input, init)
+        if (lost === 'answer') throw new TypeError('fetch failed')
+        return response
+      }
+      const stream = new AbortController()
+      const { signal } = init ?? {}
+      signal?.addEventListener('abort', () => {
+        stream.abort(signal.reason)
+        streams.delete(stream)
+      })
+      const response = await fetch(input, { ...init, signal: stream.signal })
+      if (response.ok) streams.add(stream)
+      return response
+    },
+  }
+}
+
+export function readFixture(): Promise<string> {
+  return readFile(join(import.meta.dirname, 'fixture.sql'), 'utf8')
+}

@@ -1,0 +1,172 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createDirectory } from '../../../server/test/server-process.ts'
+
+const root = join(import.meta.dirname, '../../../..')
+const directory = createDirectory()
+const consumer = join(directory.path, 'consumer')
+const installed = join(consumer, 'node_modules', '@basaltdb', 'client')
+
+function run(program: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' })
+  expect(status, `${program} ${args.join(' ')}\n${stdout}${stderr}`).toBe(0)
+  return stdout
+}
+
+// As a user gets it: a tarball, installed without scripts in a folder with nothing in it.
+beforeAll(() => {
+  run('npm', ['pack', '--workspace', '@basaltdb/client', '--pack-destination', directory.path], root)
+  const [tarball = ''] = readdirSync(directory.path).filter((name) => name.endsWith('.tgz'))
+  mkdirSync(consumer)
+  writeFileSync(join(consumer, 'package.json'), '{ "name": "consumer", "private": true, "type": "module" }')
+  run(
+    'npm',
+    ['install', '--ignore-scripts', '--offline', '--no-audit', '--no-fund', join(directory.path, tarball)],
+    consumer,
+  )
+})
+afterAll(() => directory[Symbol.asyncDispose]())
+
+interface Manifest {
+  readonly dependencies?: object
+  readonly sideEffects: boolean
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+}
+
+const readManifest = () => JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Manifest
+
+/** A module and all it imports. */
+function modulesOf(path: string, known = new Set<string>()): ReadonlySet<string> {
+  if (known.has(path)) return known
+  known.add(path)
+  for (const [, target = ''] of readFileSync(path, 'utf8').matchAll(
+    /^(?:import|export)[^'"]*from '([^']+)'/gm,
+  )) {
+    expect(target, `an import of ${path}`).toMatch(/^\.{1,2}\/.*\.js$/)
+    modulesOf(join(dirname(path), target), known)
+  }
+  return known
+}
+
+/** Without comments and indentation, as any bundler sends it, and compressed. */
+function sizeOf(entry: string): number {
+  const source = [...modulesOf(join(installed, entry))].map((path) => readFileSync(path, 'utf8')).join('\n')
+  const bare = source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '').replaceAll(/^\s+/gm, '')
+  return brotliCompressSync(bare).length
+}
+
+describe('the packed client', () => {
+  test('has no dependency, and each of its exports has its module and declarations', () => {
+    const manifest = readManifest()
+    expect([manifest.dependencies, manifest.sideEffects]).toEqual([undefined, false])
+    for (const [name, target] of Object.entries(manifest.exports)) {
+      if (typeof target === 'string') continue
+      for (const path of Object.values(target)) readFileSync(join(installed, path))
+      const declarations = readFileSync(join(installed, target.types), 'utf8')
+      expect(declarations, name).not.toMatch(/from '[^']*\.ts'|@internal/)
+    }
+    const files = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+    expect(files.filter((name) => /(?<!\.d)\.ts$|test/.test(name))).toEqual([])
+    expect(files).toEqual(expect.arrayContaining(['README.md', 'LICENSE']))
+    expect(readdirSync(join(consumer, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+      '@basaltdb',
+    ])
+  })
+
+  test('is small: the core at most 8 kB, accounts and realtime beside it 8 kB each', () => {
+    const core = sizeOf('dist/index.js')
+    expect(core).toBeLessThanOrEqual(8192)
+    expect(sizeOf('dist/auth/index.js')).toBeLessThanOrEqual(8192)
+    expect(sizeOf('dist/realtime/index.js')).toBeLessThanOrEqual(8192)
+  })
+
+  test('runs where nothing else is installed', () => {
+    const script = `
+      import { createClient, where } from '@basaltdb/client'
+      import { createAuth, memorySession } from '@basaltdb/client/auth'
+      import { live, subscribe } from '@basaltdb/client/realtime'
+      const fetch = async (url, init) => new Response(JSON.stringify({ items: [url, init.headers.authorization] }))
+      const client = createClient({ url: 'http://localhost', auth: 'secret', fetch })
+      const { items } = await client.from('task').list({ filter: where\`id = \${1}\` })
+      console.log(JSON.stringify([items, typeof createAuth({ url: '' }).signIn, memorySession().load(), typeof live, typeof subscribe]))`
+    writeFileSync(join(consumer, 'run.js'), script)
+    expect(JSON.parse(run(process.execPath, ['run.js'], consumer))).toEqual([
+      ['http://localhost/api/collections/task?filter=id+%3D+1', 'Bearer secret'],
+      'function',
+      null,
+      'function',
+      'function',
+    ])
+  })
+})
+
+/** @returns what the compiler prints, which finds no fault */
+function compile(file: string, ...more: readonly string[]): string {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const target = ['--target', 'es2022', '--lib', 'es2022,dom,dom.iterable', '--module', 'nodenext']
+  const options = ['--noEmit', '--strict', '--types', '', '--ignoreConfig', ...target, ...more]
+  return run(process.execPath, [compiler, ...options, file], consumer)
+}
+
+describe('the types of the packed client', () => {
+  test('are those that its guide and its README use', () => {
+    const fixture = readFileSync(join(import.meta.dirname, 'guide-database.ts'), 'utf8')
+    writeFileSync(join(consumer, 'database.ts'), fixture)
+    const blocks = readFileSync(join(root, 'docs/guides/client.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)
+    writeFileSync(join(consumer, 'guide.ts'), [...blocks].map(([, code]) => code).join('\n'))
+    const [, readme = ''] =
+      /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(installed, 'README.md'), 'utf8')) ?? []
+    writeFileSync(join(consumer, 'readme.ts'), readme)
+    expect([compile('guide.ts'), compile('readme.ts')]).toEqual(['', ''])
+  })
+
+  const tables = 200
+  const name = (index: number) => `table_${index % tables}`
+
+  /** Tables in a ring, each with a way to the next and back. */
+  function printDatabase(): string {
+    const printed = Array.from({ length: tables }, (_, index) => {
+      const columns = Array.from({ length: 20 }, (_each, column) => `column_${column}: string | null`)
+      return `${name(index)}: {
+        Row: { id: number; ${columns.join('; ')} }
+        Insert: { id?: number; ${columns.join('; ')} }
+        Update: { id?: number }
+        Key: [number]
+        Relations: {
+          next: { table: '${name(index + 1)}'; many: false }
+          before: { table: '${name(index + tables - 1)}'; many: true }
+        }
+      }`
+    })
+    return `export interface Database {\ntables: {\n${printed.join('\n')}\n}\nprocedures: {}\n}\n`
+  }
+
+  test('stay cheap: 200 tables and 200 lists with relations four levels deep', () => {
+    const lists = Array.from({ length: tables }, (_, index) => {
+      const expand = '{ next: { next: { before: { next: true } } } }'
+      return `export const list_${index} = async () => {
+        const { items } = await client.from('${name(index)}').list({ fields: ['id', 'column_1'], filter: { column_2: 'x' }, expand: ${expand} })
+        const deep: string | null | undefined = items[0]?.expand.next?.expand.next?.expand.before?.[0]?.expand.next?.column_3
+        return deep
+      }`
+    })
+    writeFileSync(join(consumer, 'database.ts'), printDatabase())
+    writeFileSync(
+      join(consumer, 'lists.ts'),
+      `import { createClient } from '@basaltdb/client'
+      import type { Database } from './database.js'
+      const client = createClient<Database>({ url: '' })
+      ${lists.join('\n')}`,
+    )
+    const report = compile('lists.ts', '--extendedDiagnostics')
+    const instantiations = Number(/Instantiations:\s+(\d+)/.exec(report)?.[1])
+    expect(instantiations).toBeGreaterThan(0)
+    expect(instantiations).toBeLessThanOrEqual(instantiationLimit)
+  })
+})
+
+/** A third more than it takes: a type that multiplies with tables or levels takes many times as much. */
+const instantiationLimit = 210_000

@@ -1,0 +1,109 @@
+import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Command } from 'commander'
+import type { Config } from '../config/schema.ts'
+import { type FingerprintRow, fingerprintQuery } from '../database/catalog/queries/fingerprint.ts'
+import type { Connection } from '../database/connection.ts'
+import { openConnection } from '../database/open.ts'
+import { inTransaction, queryableOn } from '../database/system-database.ts'
+import { generateTypes, type TypesFormat } from '../features/data/types/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { messageOf, OperatorError } from '../lib/errors.ts'
+import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { replaceFile } from './replace-file.ts'
+
+interface TypesOptions {
+  readonly out?: string
+  readonly watch?: boolean
+  readonly kysely?: boolean
+}
+
+/** How often definitions are compared. */
+const watchMs = 500
+
+export function typesCommand(terminal: Terminal): Command {
+  const command = new Command('types')
+    .description('print TypeScript types of the collections and procedures')
+    .option('-o, --out <path>', 'write them to a file, if they have changed')
+    .option('-w, --watch', 'write them again whenever a definition changes; needs --out')
+    .option('--kysely', 'print the `DB` of kysely instead')
+  return withConfigFlags(command).action(async (options: TypesOptions) => {
+    if (options.watch === true && options.out === undefined) {
+      throw new OperatorError('types --watch needs --out', { exitCode: 2 })
+    }
+    const { config } = loadCommandConfig(terminal, command)
+    const path = options.out === undefined ? undefined : resolve(terminal.cwd(), options.out)
+    const format = options.kysely === true ? 'kysely' : 'client'
+    const make = (connection: Connection) => writeTypes(terminal, connection, { config, path, format })
+    if (options.watch === true) await watch(terminal, config, make)
+    else await withConnection(config, make)
+  })
+}
+
+async function withConnection<Result>(
+  config: Config,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+  const { connection, close } = await openConnection(config, {
+    purpose: 'basalt types',
+    log: () => undefined,
+  })
+  try {
+    return await work(connection)
+  } finally {
+    await close()
+  }
+}
+
+interface TypesTarget {
+  readonly config: Config
+  /** Undefined: standard output. */
+  readonly path: string | undefined
+  readonly format: TypesFormat
+}
+
+/** @returns the fingerprint of the definitions */
+async function writeTypes(
+  terminal: Terminal,
+  connection: Connection,
+  { config, path, format }: TypesTarget,
+): Promise<string> {
+  const { text, fingerprint } = await inTransaction(connection, (transaction) =>
+    generateTypes(transaction, config.database.schemas, format, systemClock.now()),
+  )
+  if (path === undefined) print(terminal, text)
+  else if (await replaceFile(path, text)) print(terminal, `wrote ${path}\n`)
+  return fingerprint
+}
+
+/** Until it is interrupted. A database that is unavailable is tried again; at the start it is a failure. */
+async function watch(
+  terminal: Terminal,
+  config: Config,
+  make: (connection: Connection) => Promise<string>,
+): Promise<void> {
+  const interrupted = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => interrupted.abort())
+  let written: string | undefined
+  while (!interrupted.signal.aborted) {
+    try {
+      await withConnection(config, async (connection) => {
+        while (!interrupted.signal.aborted) {
+          const { fingerprint } = await queryableOn(connection).one<FingerprintRow & Record<string, unknown>>(
+            fingerprintQuery(config.database.schemas, false),
+          )
+          if (fingerprint !== written) written = await make(connection)
+          await pause(interrupted.signal)
+        }
+      })
+    } catch (error) {
+      if (written === undefined) throw error
+      terminal.stderr.write(`basalt: failed to read the definitions: ${messageOf(error)}; retrying\n`)
+      await pause(interrupted.signal)
+    }
+  }
+}
+
+async function pause(signal: AbortSignal): Promise<void> {
+  await delay(watchMs, undefined, { signal }).catch(() => undefined)
+}

@@ -1,0 +1,134 @@
+import { type Answer, StatementFailed } from '../../../database/message.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import {
+  type CallerScope,
+  type RunOptions,
+  ServerStepFailed,
+  type Step,
+  type UserDatabase,
+} from '../../../database/user-database.ts'
+import { idempotencyErrors } from './errors.ts'
+import type { IdempotencyKey } from './key.ts'
+import { deleteExpiredKey, findAnswer, keyConstraint, reserveKey, storeAnswer } from './queries.ts'
+
+/** Makes a write with a key once, however often it is sent. */
+export interface WritesOnce {
+  /**
+   * Runs the steps in one transaction. With a key, what `read` makes of their answers is kept in that transaction, and
+   * is the answer when the request comes again; it has to survive JSON.
+   *
+   * @param read what it throws undoes a write with a key
+   * @throws AppError idempotency_key_reused, idempotency_key_in_use
+   */
+  run<Result>(write: KeyedWrite, read: (answers: readonly Answer[]) => Result): Promise<Result>
+  /** The same for a write that takes several messages: it runs `reserve` first and `store` last. */
+  runLong<Result>(
+    key: IdempotencyKey | undefined,
+    write: (steps: KeySteps<Result>) => Promise<Result>,
+  ): Promise<Result>
+}
+
+export interface KeyedWrite {
+  readonly key: IdempotencyKey | undefined
+  readonly scope: CallerScope
+  readonly steps: readonly Step[]
+  readonly options: RunOptions
+}
+
+type RunSteps = (steps: readonly Step[]) => Promise<unknown>
+
+export interface KeySteps<Result> {
+  reserve(run: RunSteps): Promise<void>
+  store(run: RunSteps, result: Result): Promise<void>
+}
+
+/** A key can expire between the attempt that meets it and the look at its answer. */
+const attemptLimit = 3
+
+/** Thrown where a key is to be reserved that another request has. */
+class KeyTaken extends Error {}
+
+const statementTimeout = '57014'
+
+export function createWritesOnce(database: {
+  readonly user: Pick<UserDatabase, 'run'>
+  readonly system: SystemDatabase
+}): WritesOnce {
+  async function findResult<Result>(key: IdempotencyKey): Promise<{ readonly result: Result } | undefined> {
+    const stored = await findAnswer(database.system, key)
+    if (stored === undefined) {
+      await deleteExpiredKey(database.system, key)
+      return undefined
+    }
+    if (stored.fingerprint !== key.fingerprint) throw idempotencyErrors.idempotencyKeyReused()
+    key.replaying()
+    // Made by a request of the same method, address and body, and so of the same type.
+    return JSON.parse(stored.result) as { result: Result }
+  }
+
+  async function repeat<Result>(key: IdempotencyKey, attempt: () => Promise<Result>): Promise<Result> {
+    for (let number = 1; number <= attemptLimit; number += 1) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!(error instanceof KeyTaken)) throw error
+        const stored = await findResult<Result>(key)
+        if (stored !== undefined) return stored.result
+      }
+    }
+    throw idempotencyErrors.idempotencyKeyInUse().retryAfter(1)
+  }
+
+  /** The reservation of the key and the write, in two messages of one transaction. */
+  async function runReserved<Result>(
+    { scope, steps, options }: KeyedWrite,
+    key: IdempotencyKey,
+    read: (answers: readonly Answer[]) => Result,
+  ): Promise<Result> {
+    let made: { readonly result: Result } | undefined
+    const conclude = ([, ...answers]: readonly Answer[]) => {
+      made = { result: read(answers) }
+      return [storeAnswer(key, JSON.stringify(made))]
+    }
+    try {
+      await database.user.run(scope, [reserveKey(key), ...steps], { ...options, conclude })
+    } catch (error) {
+      if (!(error instanceof StatementFailed) || error.index === 0) throw reservationFailure(error)
+      throw new StatementFailed(error.error, error.index - 1)
+    }
+    if (made === undefined) throw new Error('a write was committed without its answer')
+    return made.result
+  }
+
+  return {
+    async run(write, read) {
+      const { key, scope, steps, options } = write
+      if (key === undefined) return read(await database.user.run(scope, steps, options))
+      return await repeat(key, () => runReserved(write, key, read))
+    },
+
+    async runLong(key, write) {
+      if (key === undefined) return await write({ reserve: async () => {}, store: async () => {} })
+      return await repeat(key, () =>
+        write({
+          async reserve(run) {
+            await run([reserveKey(key)]).catch((error) => {
+              throw reservationFailure(error)
+            })
+          },
+          store: async (run, result) => void (await run([storeAnswer(key, JSON.stringify({ result }))])),
+        }),
+      )
+    },
+  }
+}
+
+/** What the failure of a reservation means; any other failure is answered as it is. */
+function reservationFailure(error: unknown): unknown {
+  if (error instanceof ServerStepFailed && error.failure.error.constraint === keyConstraint) {
+    return new KeyTaken('the key is used', { cause: error })
+  }
+  return error instanceof StatementFailed && error.error.code === statementTimeout
+    ? idempotencyErrors.idempotencyKeyInUse().retryAfter(1)
+    : error
+}

@@ -1,0 +1,169 @@
+import type {
+  Catalog,
+  Column,
+  ColumnType,
+  DatabaseFunction,
+  Parameter,
+  Relation,
+} from '../../../database/catalog/model.ts'
+import { printEnum, printName, printText, printType } from './column-types.ts'
+import type { NotNullColumns } from './view-origins.ts'
+
+const head = `// Made by \`basalt types\` from the database; changes by hand are lost.
+
+/** An int8 or a numeric: a number where one has all of its digits, else the digits. \`BigInt(value)\` takes both. */
+export type Exact = number | string
+export type ExactInput = number | string | bigint
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
+/** GeoJSON (RFC 7946). */
+export interface Geometry {
+  type: string
+  coordinates?: unknown
+  geometries?: Geometry[]
+}
+`
+
+const tail = `
+type Tables = Database['tables']
+export type Row<T extends keyof Tables> = Tables[T]['Row']
+export type Insert<T extends keyof Tables> = Tables[T]['Insert']
+export type Update<T extends keyof Tables> = Tables[T]['Update']
+`
+
+/** The types of the collections and procedures, as `@basaltdb/client` takes them. Pure: the same of the same catalog. */
+export function printDatabase(catalog: Catalog, isNotNull: NotNullColumns): string {
+  const relations = inOrder([...catalog.relations.values()], ({ collection }) => collection)
+  const tables = relations.map((relation) => printRelation(catalog, relation, isNotNull))
+  const enums = [...findEnums(catalog)].map(
+    ([name, labels]) => `    ${printName(name)}: ${printEnum(labels)}`,
+  )
+  const procedures = inOrder([...catalog.procedures], ([name]) => name).flatMap(([name, overloads]) =>
+    printProcedure(name, overloads),
+  )
+  return `${head}
+export interface Database {
+  tables: {
+${tables.join('\n')}
+  }
+  enums: {
+${enums.join('\n')}
+  }
+  procedures: {
+${procedures.join('\n')}
+  }
+}
+${tail}`
+}
+
+function printRelation(catalog: Catalog, relation: Relation, isNotNull: NotNullColumns): string {
+  const isStored = relation.kind === 'table' || relation.kind === 'partitioned_table'
+  const isNullable = ({ name, nullable }: Column) =>
+    nullable && !(isViewed(relation) && isNotNull(relation.schema, relation.name, name))
+  const row = relation.columns.map(
+    (column) => `${printName(column.name)}: ${orNull(printType(column.type, 'read'), isNullable(column))}`,
+  )
+  const written = relation.columns.filter(
+    ({ identity, isGenerated }) => identity !== 'always' && !isGenerated,
+  )
+  const writtenAs = (column: Column) => orNull(printType(column.type, 'write'), column.nullable)
+  const insert = written.map(
+    (column) => `${printName(column.name)}${isOptional(column) ? '?' : ''}: ${writtenAs(column)}`,
+  )
+  const update = written.map((column) => `${printName(column.name)}?: ${writtenAs(column)}`)
+  const key = relation.primaryKey.map((column) => printType(column.type, 'write'))
+  const relations = [...relation.relationships.values()]
+    .filter(({ target }) => catalog.relations.has(target))
+    .map(({ name, target, kind }) => {
+      const many = kind === 'one-to-many'
+      return `${printName(name)}: { table: ${printText(target)}; many: ${many} }`
+    })
+  return `    ${printName(relation.collection)}: {
+      Row: ${block(row)}
+      Insert: ${isStored ? block(insert) : 'never'}
+      Update: ${isStored ? block(update) : 'never'}
+      Key: [${key.join(', ')}]
+      Relations: ${block(relations.toSorted())}
+    }`
+}
+
+function isViewed({ kind }: Relation): boolean {
+  return kind === 'view' || kind === 'materialized_view'
+}
+
+function isOptional(column: Column): boolean {
+  return column.nullable || column.default !== undefined || column.identity !== undefined
+}
+
+function orNull(type: string, isNullable: boolean): string {
+  return isNullable ? `${type} | null` : type
+}
+
+function block(members: readonly string[]): string {
+  if (members.length === 0) return '{}'
+  return `{\n${members.map((member) => `        ${member}`).join('\n')}\n      }`
+}
+
+/** Overloads are a union; one that cannot be called by names is left out. */
+function printProcedure(name: string, overloads: readonly DatabaseFunction[]): string[] {
+  const callable = overloads.filter(
+    ({ isPolymorphic, parameters }) => !isPolymorphic && parameters.every((each) => each.name !== ''),
+  )
+  if (callable.length === 0) return []
+  const printed = callable.map((each) => `{ Args: ${printArguments(each)}; Returns: ${printReturns(each)} }`)
+  return [`    ${printName(name)}: ${printed.toSorted().join(' | ')}`]
+}
+
+function printArguments({ parameters }: DatabaseFunction): string {
+  if (parameters.length === 0) return 'Record<string, never>'
+  const members = parameters.map((parameter) => `${printName(parameter.name)}${printArgument(parameter)}`)
+  return `{ ${members.join('; ')} }`
+}
+
+function printArgument({ type, hasDefault, isVariadic }: Parameter): string {
+  return `${hasDefault || isVariadic ? '?' : ''}: ${printType(type, 'write')} | null`
+}
+
+function printReturns({ result, returnsSet }: DatabaseFunction): string {
+  switch (result.kind) {
+    case 'void':
+      return 'undefined'
+    case 'scalar': {
+      const value = `${printType(result.type, 'read')} | null`
+      return returnsSet ? `(${value})[]` : value
+    }
+    case 'row': {
+      const members = result.columns.map(
+        ({ name, type }) => `${printName(name)}: ${printType(type, 'read')} | null`,
+      )
+      const row = `{ ${members.join('; ')} }`
+      return returnsSet ? `${row}[]` : `${row} | null`
+    }
+    case 'record':
+      return returnsSet ? '{ [column: string]: Json }[]' : '{ [column: string]: Json } | null'
+  }
+}
+
+/** The enums that columns and parameters use, by name. */
+function findEnums({ relations, functions }: Catalog): ReadonlyMap<string, readonly string[]> {
+  const enums = new Map<string, readonly string[]>()
+  const add = (type: ColumnType) => {
+    if (type.element !== undefined) add(type.element)
+    for (const attribute of type.attributes ?? []) add(attribute.type)
+    if (type.enumLabels !== undefined) enums.set(nameOf(type), type.enumLabels)
+  }
+  for (const { columns } of relations.values()) for (const { type } of columns) add(type)
+  for (const { parameters } of functions) for (const { type } of parameters) add(type)
+  return new Map(inOrder([...enums], ([name]) => name))
+}
+
+/** Without quotes, and without the schema where a collection would have none. */
+function nameOf({ name }: ColumnType): string {
+  return name
+    .replace(/^public\./, '')
+    .replaceAll(/"((?:[^"]|"")*)"/g, (_, quoted: string) => quoted.replaceAll('""', '"'))
+}
+
+/** The same on every machine, whatever its language. */
+export function inOrder<Item>(items: readonly Item[], nameOfItem: (item: Item) => string): Item[] {
+  return items.toSorted((one, other) => (nameOfItem(one) < nameOfItem(other) ? -1 : 1))
+}

@@ -1,0 +1,132 @@
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+
+/** Which columns of views never hold NULL, as the columns they show never do: PostgreSQL itself does not say. */
+export type NotNullColumns = (schema: string, view: string, column: string) => boolean
+
+/** A column of a view that shows a column as it is. */
+export interface Origin {
+  readonly name: string
+  readonly relation: string
+  readonly position: number
+}
+
+interface ViewRow {
+  readonly oid: string
+  readonly schema: string
+  readonly name: string
+  readonly definition: string
+  readonly [column: string]: unknown
+}
+
+interface ColumnRow {
+  readonly relation: string
+  readonly position: number
+  readonly name: string
+  readonly [column: string]: unknown
+}
+
+const isOfUser = sql`n.nspname not in ('pg_catalog', 'information_schema')`
+
+/** As parsed by PostgreSQL: a tree of nodes as text (`pg_node_tree`). */
+const viewsQuery: Sql = sql`
+  select c.oid::text as oid, n.nspname as schema, c.relname as name, r.ev_action::text as definition
+  from pg_rewrite r
+  join pg_class c on c.oid = r.ev_class
+  join pg_namespace n on n.oid = c.relnamespace
+  where r.rulename = '_RETURN' and c.relkind in ('v', 'm') and ${isOfUser}`
+
+const notNullQuery: Sql = sql`
+  select a.attrelid::text as relation, a.attnum::int as position, a.attname as name
+  from pg_attribute a
+  join pg_class c on c.oid = a.attrelid
+  join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'p') and a.attnotnull and a.attnum > 0 and not a.attisdropped and ${isOfUser}
+    -- A NOT NULL that is not validated (PostgreSQL 18) says nothing of the rows that are there.
+    and not exists (
+      select from pg_constraint k
+      where k.conrelid = a.attrelid and k.contype = 'n' and k.conkey = array[a.attnum] and not k.convalidated
+    )`
+
+export async function findNotNullColumns(transaction: Queryable): Promise<NotNullColumns> {
+  const views = await transaction.many<ViewRow>(viewsQuery)
+  const columns = views.length === 0 ? [] : await transaction.many<ColumnRow>(notNullQuery)
+  const notNull = new Set(columns.map(({ relation, position }) => `${relation} ${position}`))
+  const origins = new Map(views.map(({ oid, definition }) => [oid, readOrigins(definition)]))
+  const isNotNull = (relation: string, position: number): boolean => {
+    // A view numbers its columns as its target list does.
+    const origin = origins.get(relation)?.get(position)
+    return origin === undefined
+      ? notNull.has(`${relation} ${position}`)
+      : isNotNull(origin.relation, origin.position)
+  }
+  const known = new Set(
+    views.flatMap(({ oid, schema, name }) =>
+      [...(origins.get(oid) ?? [])].flatMap(([, origin]) =>
+        isNotNull(origin.relation, origin.position) ? [JSON.stringify([schema, name, origin.name])] : [],
+      ),
+    ),
+  )
+  return (schema, view, column) => known.has(JSON.stringify([schema, view, column]))
+}
+
+/**
+ * The columns of a view, by number, that show a column as it is and are not made NULL by a join: of a definition that
+ * is not plain, none. Pure.
+ */
+export function readOrigins(definition: string): ReadonlyMap<number, Origin> {
+  const isPlain =
+    !/:setOperations \{/.test(definition) &&
+    !/:groupingSets \(/.test(definition) &&
+    !hasHiddenJoin(definition)
+  if (!isPlain) return new Map()
+  return new Map(
+    entriesOf(definition).flatMap((entry): [number, Origin][] => {
+      const match = showsColumn.exec(entry)
+      const [, position = '', name = '', relation = '', column = ''] = match ?? []
+      if (match === null || relation === '0' || !isAlwaysThere(entry, definition)) return []
+      return [[Number(position), { name: withoutBackslashes(name), relation, position: Number(column) }]]
+    }),
+  )
+}
+
+const showsColumn =
+  /^\{TARGETENTRY :expr \{VAR [^{}]*\} :resno (\d+) :resname ((?:\\.|[^\\ ])+) :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+) :resjunk false\}$/s
+
+const outerJoin = /:jointype [123] /
+
+/** Since PostgreSQL 16 a column says itself which joins may make it NULL, but only those of its own query. */
+function isAlwaysThere(entry: string, definition: string): boolean {
+  return !outerJoin.test(definition) || / :varnullingrels \(b\) /.test(entry)
+}
+
+function hasHiddenJoin(definition: string): boolean {
+  return outerJoin.test(definition) && definition.split('{QUERY ').length > 2
+}
+
+/** The elements of the target list of the outermost query. */
+function entriesOf(definition: string): string[] {
+  const entries: string[] = []
+  let depth = 0
+  let start = -1
+  let isList = false
+  for (let index = 0; index < definition.length; index += 1) {
+    const character = definition[index]
+    // What is special in a name or a constant has a backslash before it.
+    if (character === '\\') index += 1
+    else if (character === '{' || character === '(') {
+      // ({QUERY … :targetList ({TARGETENTRY …} …) …})
+      if (depth === 2 && character === '(') isList = definition.endsWith(':targetList ', index)
+      if (depth === 3 && isList) start = index
+      depth += 1
+    } else if (character === '}' || character === ')') {
+      depth -= 1
+      if (depth === 3 && isList && start !== -1) entries.push(definition.slice(start, index + 1))
+    }
+  }
+  return entries
+}
+
+function withoutBackslashes(name: string): string {
+  return name.replace(/\\(.)/gs, '$1')
+}
