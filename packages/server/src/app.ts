@@ -14,7 +14,7 @@ import { wireData } from './features/data/index.ts'
 import { createSchemaLog } from './features/data/schema/index.ts'
 import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
-import { wireFiles } from './features/files/index.ts'
+import { measureFiles, wireFiles } from './features/files/index.ts'
 import { wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
@@ -119,7 +119,10 @@ async function wire(
   const metrics = new Metrics()
   metrics.watchPool(() => database.user.stats)
   const version = readVersion()
-  const observation = await openObservation({ config, database, metrics, clock, version }, output)
+  const observation = await openObservation(
+    { config, database, metrics, clock, version, measureStorage: measureFiles(config, system) },
+    output,
+  )
   const { log } = observation
   const notifications = new Notifications({ database: system, openListener, log })
   catalog.watchWith(notifications)

@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   audit: async () => (await import('./cli/audit.ts')).auditCommand,
   search: async () => (await import('./cli/search.ts')).searchCommands,
   events: async () => (await import('./cli/events.ts')).eventsCommands,
+  storage: async () => (await import('./cli/storage.ts')).storageCommands,
 }
 
 /** argv → command → exit code: 0 done, 1 failed, 2 wrong usage; errors are one line on standard error. */

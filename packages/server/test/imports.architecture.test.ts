@@ -50,6 +50,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
   sites: ['audit'],
+  storage: ['audit', 'cdn'],
   'social-login': ['accounts', 'audit'],
   usage: ['audit'],
 }
@@ -65,6 +66,7 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   'smol-toml': ['config'],
   'prom-client': ['http'],
   nodemailer: ['features/*'],
+  '@fastify/busboy': ['features/*'],
   '@simplewebauthn/server': ['features/*'],
   '@simplewebauthn/server/helpers': ['features/*'],
   'html-to-text': ['features/*'],

@@ -248,6 +248,20 @@ describe('without anything', () => {
         retention_days: 365,
       },
       storage: {
+        enabled: 'auto',
+        backend: 'local',
+        local_path: '',
+        max_file_size: 10_485_760,
+        default_quota_mb: 100,
+        upload_timeout: 300,
+        s3_endpoint: '',
+        s3_bucket: '',
+        s3_region: 'us-east-1',
+        s3_access_key: '',
+        s3_secret_key: '',
+        s3_use_ssl: true,
+        image_cache_mb: 1024,
+        cdn_url: '',
         cdn: {
           provider: 'nop',
           cloudflare: { zone_id: '', api_token: '', base_url: '' },
@@ -727,4 +741,14 @@ test('a provider of a content delivery network is refused without its keys', () 
     expect(fault({ flags: flags('cloudfront') })).toContain(`storage.cdn.cloudfront.${key}`)
   }
   expect(fault({ flags: flags('webhook') })).toContain('required with storage.cdn.provider = "webhook"')
+})
+
+test('S3 is refused without its keys, and an endpoint with a path', () => {
+  const s3 = { 'storage.backend': 's3' }
+  for (const key of ['s3_bucket', 's3_access_key', 's3_secret_key']) {
+    expect(fault({ flags: s3 })).toContain(`storage.${key}`)
+  }
+  for (const endpoint of ['https://s3.example/bucket', 'user:pass@s3.example', 's3.example?x=1']) {
+    expect(fault({ flags: { ...s3, 'storage.s3_endpoint': endpoint } })).toContain('storage.s3_endpoint')
+  }
 })

@@ -4,7 +4,9 @@ import { translateDatabaseFailure } from './errors.ts'
 import { ConnectionLost } from './failures.ts'
 import {
   type Answer,
+  begin,
   type Call,
+  commit,
   missingStatement,
   type Statement,
   StatementFailed,
@@ -33,9 +35,6 @@ const refuseWrites: Call = {
   statement: statement("select set_config('transaction_read_only', 'on', true)"),
   values: [],
 }
-const commit: Call = { statement: statement('commit'), values: [] }
-
-const begin: Call = { statement: statement('begin isolation level read committed'), values: [] }
 const changeSetting = statement('select set_config($1, $2, true)')
 
 type Settings = Readonly<Record<string, string>>

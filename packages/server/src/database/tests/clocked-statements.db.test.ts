@@ -17,6 +17,7 @@ import type { RenderedSql } from '../sql.ts'
 const smallTables = new Set([
   'admin',
   'api_key_version',
+  'buckets',
   'email_templates',
   'embeddings',
   'event_cursors',

@@ -1,7 +1,10 @@
+import type { Config } from '../../config/schema.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import { cdn } from './cdn/index.ts'
 import { sites } from './sites/index.ts'
+import { createStorageMeasure, isStorageEnabled, storage } from './storage/index.ts'
 
 /** Wires what serves files. */
 export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: Resolve | undefined }) {
@@ -14,12 +17,21 @@ export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: 
   })
   const { server } = config
   const hosting = sites({ config: config.sites, server, database: system, queue, notifications })
+  const { feature: cdnFeature, purger } = cdn({
+    config: config.storage.cdn,
+    database: system,
+    queue,
+    outbound,
+    clock,
+  })
   return {
     /** Leads requests for sites to them, before routing. */
     rewriteUrl: hosting.rewriteUrl,
-    features: [
-      cdn({ config: config.storage.cdn, database: system, queue, outbound, clock }),
-      hosting.feature,
-    ],
+    features: [cdnFeature, hosting.feature, storage(platform, purger)],
   }
+}
+
+/** What files take, by app, for the usage; undefined while none are stored. */
+export function measureFiles(config: Config, database: SystemDatabase) {
+  return isStorageEnabled(config) ? createStorageMeasure(database) : undefined
 }

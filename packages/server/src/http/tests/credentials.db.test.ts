@@ -94,6 +94,14 @@ const rows = {
   stream: {
     '/api/realtime': 'GET',
   },
+  'storage that reads': {
+    '/api/storage/:bucket': 'GET',
+    '/api/storage/:bucket/*': 'GET',
+  },
+  storage: {
+    '/api/storage/:bucket': 'POST',
+    '/api/storage/:bucket/*': 'POST PUT DELETE',
+  },
   account: {
     '/api/auth/api-keys': 'GET POST',
     '/api/auth/api-keys/:id': 'PATCH DELETE',
@@ -231,6 +239,10 @@ const rows = {
     '/api/admin/stats': 'GET',
     '/api/admin/storage/cdn/purge': 'POST',
     '/api/admin/tables': 'GET',
+    '/api/admin/rls/templates/storage-objects/:template': 'POST',
+    '/api/admin/users/:id/storage-quota': 'GET PUT',
+    '/api/storage/buckets': 'GET POST',
+    '/api/storage/buckets/:bucket': 'PUT DELETE',
     '/api/admin/usage': 'GET',
     '/api/admin/usage/:tenantId': 'GET',
     '/api/admin/usage/:tenantId/limits': 'GET',
@@ -285,8 +297,20 @@ function everywhere(answer: Answer, except: Partial<Record<Access, Answer>>): Re
 }
 
 const forAdmins = { admin: 'admin_required', 'second factor': 'no_pending_mfa' } as const
-const forPrograms = { document: 'in', read: 'in', 'procedure that reads': 'in', stream: 'in' } as const
-const forWritingPrograms = { ...forPrograms, write: 'in', procedure: 'in', 'mail of users': 'in' } as const
+const forPrograms = {
+  document: 'in',
+  read: 'in',
+  'procedure that reads': 'in',
+  'storage that reads': 'in',
+  stream: 'in',
+} as const
+const forWritingPrograms = {
+  ...forPrograms,
+  write: 'in',
+  procedure: 'in',
+  'mail of users': 'in',
+  storage: 'in',
+} as const
 const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
 
 /** What each credential is answered. */
@@ -294,6 +318,7 @@ const expected = {
   none: everywhere('missing_authorization', {
     ...forAdmins,
     document: 'in',
+    'storage that reads': 'in',
     link: 'in',
     stream: 'authentication_required',
   }),
@@ -312,6 +337,7 @@ const expected = {
     write: 'in',
     'mail of users': 'in',
     'procedure that reads': 'insufficient_scope',
+    'storage that reads': 'insufficient_scope',
   }),
   '* key': everywhere('insufficient_scope', forWritingPrograms),
   'readonly token of a client': everywhere('insufficient_scope', forPrograms),
@@ -325,6 +351,8 @@ const expected = {
     write: 'in',
     procedure: 'in',
     'procedure that reads': 'in',
+    'storage that reads': 'in',
+    storage: 'in',
     admin: 'in',
     'second factor': 'no_pending_mfa',
   }),
@@ -337,7 +365,7 @@ let pending: string
 const keys = new Map<Credential, string>()
 
 beforeAll(async () => {
-  app = await createOAuthApp({ setup: notes })
+  app = await createOAuthApp({ setup: notes, config: { 'storage.enabled': 'true' } })
   const [row] = await app.sql(
     `insert into basalt.pending_sign_ins (user_id, method, expires_at)
     values ($1, 'password', now() + interval '1 hour') returning id`,

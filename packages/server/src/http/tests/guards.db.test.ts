@@ -12,7 +12,7 @@ let expiredAdmin: string
 let pending: string
 
 beforeAll(async () => {
-  app = await createTestApp({ setup: notes })
+  app = await createTestApp({ setup: notes, config: { 'storage.enabled': 'true' } })
   await app.sql('insert into basalt.users (id) values ($1)', [alice])
   const [row] = await app.sql(
     `insert into basalt.pending_sign_ins (user_id, method, expires_at)
@@ -109,7 +109,9 @@ type Access = 'public' | 'optional' | 'admin' | 'data' | 'stream' | 'account' | 
 function accessOf({ method, url }: ServedRoute): Access {
   if (publicRoutes.has(`${method === 'HEAD' ? 'GET' : method} ${url}`)) return 'public'
   if (optionalRoutes.has(url)) return 'optional'
-  if (/^\/api\/(admin|webhooks)(\/|$)/.test(url)) return 'admin'
+  const isReading = method === 'GET' || method === 'HEAD'
+  if (isReading && /^\/api\/storage\/:bucket/.test(url)) return 'optional'
+  if (/^\/api\/(admin|webhooks|storage\/buckets)(\/|$)/.test(url)) return 'admin'
   if (/^\/api\/collections\/:table\/(search-settings|synonyms)$/.test(url)) return 'admin'
   if (secondFactorRoutes.test(url)) return 'second factor'
   if (eitherRoutes.test(url)) return 'either'

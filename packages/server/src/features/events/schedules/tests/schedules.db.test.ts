@@ -102,6 +102,7 @@ describe('GET /api/admin/schedules', () => {
       ['site_cleanup_daily', 'site_cleanup', '0 3 * * *', true],
       ['sms_retention_daily', 'sms_retention', '0 4 * * *', true],
       ['social_sign_in_cleanup', 'social_sign_in_cleanup', '*/10 * * * *', true],
+      ['storage_reaper', 'storage_reaper', '*/5 * * * *', true],
       ['support_retention_daily', 'support_retention', '0 4 * * *', true],
       ['unfinished_auth_cleanup_hourly', 'unfinished_auth_cleanup', '30 * * * *', true],
       ['usage_retention_daily', 'usage_retention', '0 7 * * *', true],

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { matchesTag, readRange } from '../../../../http/partial-content.ts'
 import type { BlobCache } from './blob-cache.ts'
 import { readRequestPath } from './file-name.ts'
 import { findFile, type SiteAnswer } from './find-file.ts'
 import type { LiveSites } from './live-sites.ts'
-import { chooseCoding, codings, matchesTag, readRange } from './negotiate.ts'
+import { chooseCoding, codings } from './negotiate.ts'
 import { codedBytes } from './serving-queries.ts'
 
 export interface ServeDeps {
