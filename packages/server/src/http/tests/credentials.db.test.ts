@@ -101,6 +101,8 @@ const rows = {
   storage: {
     '/api/storage/:bucket': 'POST',
     '/api/storage/:bucket/*': 'POST PUT DELETE',
+    '/api/storage/upload/resumable': 'POST',
+    '/api/storage/upload/resumable/:id': 'PATCH DELETE',
   },
   account: {
     '/api/auth/api-keys': 'GET POST',

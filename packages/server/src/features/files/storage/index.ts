@@ -14,6 +14,8 @@ import { createUploader } from './objects/upload.ts'
 import { createTemplateService } from './policies/templates.ts'
 import { createQuotaService } from './quotas/quotas.ts'
 import { createReaper } from './reaper.ts'
+import { resumableRoutes } from './resumable/routes.ts'
+import { createResumableService } from './resumable/uploads.ts'
 import { adminRoutes } from './routes-admin.ts'
 import { objectRoutes } from './routes-objects.ts'
 import { objectPath } from './show.ts'
@@ -73,6 +75,11 @@ export function storage(platform: Platform, purger: Purger): Feature {
           buckets: createBucketService(system, reaper),
           quotas: createQuotaService(system, default_quota_mb),
           templates: createTemplateService(system),
+        })
+        resumableRoutes(scope, {
+          uploads: createResumableService({ database, store, objects, uploader, reaper }),
+          maxFileSize: max_file_size,
+          timeoutSeconds: upload_timeout,
         })
         objectRoutes(scope, {
           store,

@@ -1,9 +1,11 @@
 import { StatementFailed } from '../../../../database/message.ts'
 import { storageErrors } from '../errors.ts'
 
-/** SQLSTATEs of `basalt.track_object`. */
+/** SQLSTATEs of the functions of storage. */
 const notStaged = 'BS001'
 const quotaExceeded = 'BS002'
+const leaseLost = 'BS003'
+const trialPassed = 'BS004'
 const denied = '42501'
 const duplicate = '23505'
 const missingReference = '23503'
@@ -17,6 +19,8 @@ export function translateFailure(error: unknown): unknown {
       return storageErrors.storageQuotaExceeded()
     case notStaged:
       return storageErrors.uploadTimedOut()
+    case leaseLost:
+      return storageErrors.resumableUploadLocked()
     case missingReference:
       return storageErrors.bucketNotFound()
     default:
@@ -30,6 +34,11 @@ export function isDuplicate(error: unknown): boolean {
 
 export function isDenied(error: unknown): boolean {
   return stateOf(error) === denied
+}
+
+/** Whether a trial got to its end, where it rolls itself back. */
+export function isPassedTrial(error: unknown): boolean {
+  return stateOf(error) === trialPassed
 }
 
 function stateOf(error: unknown): string | undefined {

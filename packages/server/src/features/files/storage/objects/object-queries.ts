@@ -150,6 +150,15 @@ export function putObject(
     where ${ifMatch === undefined ? sql`true` : sql`false`} and not exists (select from replaced)`
 }
 
+/** A key without bytes, for a trial. */
+export function stageTrial(key: string): Sql {
+  return sql`insert into basalt.stored_bytes (key, expires_at) values (${key}, now())`
+}
+
+/** Fails, so that nothing of a trial stays. */
+export const endTrial = sql`
+  do $$ begin raise exception 'the trial has passed' using errcode = 'BS004'; end $$`
+
 /** @param etags without quotes, of which the object must have one; undefined: any */
 export function deleteObject(bucket: string, name: string, etags: readonly string[] | undefined): Sql {
   const isExpected = etags === undefined ? sql`true` : sql`o.etag = any (${arrayLiteral(etags)}::text[])`

@@ -1,10 +1,11 @@
 import type { Answer } from '../../../../database/message.ts'
 import type { Step, UserDatabase } from '../../../../database/user-database.ts'
 import type { Actor } from '../actor.ts'
+import { newKey } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { Reaper } from '../reaper.ts'
 import { type ObjectRow, type ShownObject, showObject, type UrlOf } from '../show.ts'
-import { isDenied, isDuplicate, translateFailure } from './failures.ts'
+import { isDenied, isDuplicate, isPassedTrial, translateFailure } from './failures.ts'
 import type { Content, ListWindow, Place, StoredObject, WriteCondition } from './object-queries.ts'
 import * as queries from './object-queries.ts'
 
@@ -42,7 +43,7 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     return await database.run(scope, steps, { isRead })
   }
 
-  /** Administrators are not held to quotas: they could not make room. */
+  /** In bytes, for `setQuota`. Administrators are not held to quotas: they could not make room. */
   function quotaOf({ userId }: Actor): string {
     return userId === null ? '' : String(defaultQuotaMb * 1024 * 1024)
   }
@@ -88,8 +89,23 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     return { isPublic, object }
   }
 
+  /** Writes an object, again when one of this name was made meanwhile. */
+  async function write<Result>(condition: WriteCondition, work: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isDuplicate(error)) throw translateFailure(error)
+        if (condition.isNew === true) throw storageErrors.preconditionFailed()
+        // It is there, and stays out of the caller's reach.
+        if (attempt === attempts) throw storageErrors.insufficientStoragePermissions()
+      }
+    }
+  }
+
   return {
     getReadable,
+    quotaOf,
 
     /** @throws AppError bucket_not_found, missing_auth_token */
     async list(actor: Actor, window: ListWindow): Promise<ObjectPage> {
@@ -116,29 +132,49 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
      *
      * @throws AppError insufficient_storage_permissions, storage_quota_exceeded, precondition_failed, bucket_not_found
      */
-    async commitObject(actor: Actor, content: Content, condition: WriteCondition = {}): Promise<Committed> {
+    async commitObject(
+      actor: Actor,
+      content: Content,
+      condition: WriteCondition = {},
+      // Of the same transaction.
+      further: readonly Step[] = [],
+    ): Promise<Committed> {
       const steps = [
         queries.asLogin(queries.setQuota(quotaOf(actor))),
         queries.asCaller(queries.putObject(content, actor, condition)),
         queries.asLogin(queries.findByKey(content.key)),
         queries.asLogin(queries.isPublicBucket(content.bucket)),
+        ...further,
       ]
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          const answers = await run(actor, steps, false)
-          const object = queries.readObjectText(queries.firstValue(answers[2]))
-          if (object === undefined) throw storageErrors.preconditionFailed()
-          const isNew = answers[1]?.count === 1
-          if (!isNew) reaper.wake()
-          const isPublic = queries.firstValue(answers[3]) === 't'
-          return { object: await show(object, isPublic), etag: object.etag, isNew }
-        } catch (error) {
-          if (!isDuplicate(error)) throw translateFailure(error)
-          if (condition.isNew === true) throw storageErrors.preconditionFailed()
-          // It is there, and stays out of the caller's reach.
-          if (attempt === attempts) throw storageErrors.insufficientStoragePermissions()
-        }
-      }
+      return await write(condition, async () => {
+        const answers = await run(actor, steps, false)
+        const object = queries.readObjectText(queries.firstValue(answers[2]))
+        if (object === undefined) throw storageErrors.preconditionFailed()
+        const isNew = answers[1]?.count === 1
+        if (!isNew) reaper.wake()
+        const isPublic = queries.firstValue(answers[3]) === 't'
+        return { object: await show(object, isPublic), etag: object.etag, isNew }
+      })
+    },
+
+    /**
+     * Makes sure that the caller could commit such an object now: does so without bytes, and rolls it back.
+     *
+     * @throws AppError insufficient_storage_permissions, storage_quota_exceeded, bucket_not_found
+     */
+    async tryCommit(actor: Actor, content: Omit<Content, 'key'>): Promise<void> {
+      const key = newKey()
+      const steps = [
+        queries.asLogin(queries.stageTrial(key)),
+        queries.asLogin(queries.setQuota(quotaOf(actor))),
+        queries.asCaller(queries.putObject({ ...content, key }, actor, {})),
+        queries.asLogin(queries.endTrial),
+      ]
+      await write({}, async () => {
+        await run(actor, steps, false).catch((error) => {
+          if (!isPassedTrial(error)) throw error
+        })
+      })
     },
 
     /** @throws AppError file_not_found, insufficient_storage_permissions, precondition_failed */
