@@ -98,20 +98,18 @@ describe('names of objects', () => {
   test.each(['', '.', '..', '/a', 'a/', 'a//b', 'a/../b', './a'])(
     '"%s" would be of another address: nothing is sent',
     async (name) => {
-      const refused = expect.any(TypeError)
-      for (const work of [
-        own.upload(name, 'x'),
-        own.uploadResumable(name, new Blob(['x'])),
-        own.download(name),
-        own.sign(name),
-        own.revoke(name),
-        own.delete(name),
-        own.move(name, 'b'),
-        mine.bucket(name).upload('a', 'x'),
-      ])
-        if (name !== 'a/') expect(await failure(work)).toEqual(refused)
+      const requests = [
+        () => own.upload(name, 'x'),
+        () => own.uploadResumable(name, new Blob(['x'])),
+        () => own.download(name),
+        () => own.sign(name),
+        () => own.revoke(name),
+        () => own.delete(name),
+        () => own.move(name, 'b'),
+      ]
+      for (const request of requests) expect(await failure(request())).toEqual(expect.any(TypeError))
       expect(() => own.url(name)).toThrow(TypeError)
-      expect(network.requests.filter((each) => !each.includes(encodeURIComponent('/')))).toEqual([])
+      expect(network.requests).toEqual([])
     },
   )
 
