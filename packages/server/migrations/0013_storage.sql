@@ -31,7 +31,7 @@ create table basalt.objects (
   name text collate "C" not null check (octet_length(name) between 1 and 1024),
   size bigint not null check (size >= 0),
   content_type text not null,
-  -- Who made it: a user, or nobody where an administrator did. Overwriting does not change it.
+  -- Who made it: a user; null where an administrator did. Overwriting does not change it.
   user_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -39,7 +39,9 @@ create table basalt.objects (
   app_id uuid not null,
   key text collate "C" not null unique references basalt.stored_bytes,
   -- The key names one version of the content, and so does this.
-  etag text not null generated always as (left(encode(sha256(decode(key, 'hex')), 'hex'), 32)) stored,
+  etag text not null generated always as (
+    lpad(to_hex(hashtextextended(key, 0)), 16, '0') || lpad(to_hex(hashtextextended(key, 1)), 16, '0')
+  ) stored,
   unique (bucket, name)
 );
 create index objects_user_id on basalt.objects (user_id);
@@ -61,7 +63,7 @@ create table basalt.storage_purges (
   name text not null
 );
 
--- Whatever changes an object, by whatever hand: its bytes follow, its user's usage is exact, copies of it are purged,
+-- Whatever changes an object, plain SQL included: its bytes follow, its user's usage is exact, copies of it are purged,
 -- listeners learn of it.
 create function basalt.track_object() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$

@@ -60,6 +60,7 @@ describe('without anything', () => {
       database: {
         url: '',
         listen_url: '',
+        branch: '',
         max_conns: 20,
         acquire_timeout_ms: 5000,
         statement_timeout_ms: 30_000,
@@ -207,6 +208,7 @@ describe('without anything', () => {
       events: { retention_hours: 24 },
       realtime: {
         max_connections_per_user: 100,
+        max_anonymous_connections_per_address: 50,
         heartbeat_interval_seconds: 20,
         resume_seconds: 300,
         broadcast_rate_limit_per_second: 100,
@@ -285,6 +287,17 @@ describe('without anything', () => {
       audit: { tables: [], retention_days: 90 },
       telemetry: { otlp_endpoint: '', otlp_headers: '', service_name: 'basalt', sample_percent: 100 },
       metrics: { enabled: true, token: '' },
+      project: {
+        migrations: join(directory, 'migrations'),
+        current: join(directory, 'schema/current.sql'),
+        seed: join(directory, 'seed.sql'),
+        policies: join(directory, 'tests/policies'),
+        migrate_at_start: 'auto',
+        lock_timeout_ms: 2000,
+        lock_attempts: 8,
+        statement_timeout_ms: 600_000,
+        development: false,
+      },
     })
     expect([...sources.keys()]).toEqual(listSettings().map(({ key }) => key))
     expect(new Set(sources.values())).toEqual(new Set(['default']))

@@ -27,6 +27,7 @@ import { metricsConfig } from '../features/operations/metrics/config.ts'
 import { telemetryConfig } from '../features/operations/telemetry/config.ts'
 import { usageConfig } from '../features/operations/usage/config.ts'
 import { serverConfig } from '../http/config.ts'
+import { projectConfig } from '../project/config.ts'
 import { loggingConfig } from './logging.ts'
 
 /**
@@ -65,6 +66,7 @@ export const configSchema = Type.Object({
   audit: auditConfig,
   telemetry: telemetryConfig,
   metrics: metricsConfig,
+  project: projectConfig,
 })
 
 export type Config = Static<typeof configSchema>

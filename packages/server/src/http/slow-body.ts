@@ -54,7 +54,7 @@ export function openSlowBody({ socket, payload, timeoutMs, timedOut, endsAfterId
     payload.off('close', leave).unpipe(body)
     payload.resume()
   })
-  // Whoever reads it gets its error; without a reader there is none to get it.
+  // A reader gets its error; without one it must not end the process.
   body.on('error', () => undefined)
   payload.pipe(body)
   // Cut before it was opened: no event says so any more.

@@ -26,6 +26,8 @@ const smallTables = new Set([
   'oauth_version',
   'opened_schemas',
   'outbox_pruned',
+  'project_migrations',
+  'project_schema',
   'realtime_channels',
   'realtime_nodes',
   'realtime_tables',

@@ -40,11 +40,11 @@ function preflight(on: TestApp, origin: string, method: string) {
 const preflightAnswer = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':
-    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, Idempotency-Key, X-Notify-Table, X-Notify-Action, Range, If-Range, If-Match, If-None-Match, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata',
+    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action, Prefer, Range, If-Range, If-Match, If-None-Match, Idempotency-Key, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata',
   'access-control-max-age': '86400',
 }
 const exposed =
-  'X-Request-Id, Retry-After, WWW-Authenticate, Idempotency-Replayed, ETag, Accept-Ranges, Content-Range, Content-Disposition, Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size'
+  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size'
 
 describe('by default', () => {
   test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])(

@@ -3,7 +3,7 @@ import { automatic, choice, flag, integer, plain, secret, text, webAddress } fro
 /** `storage`: files of users. What purges their copies is in `cdn`. */
 export const storageKeys = {
   enabled: automatic(
-    'Whether files are stored. auto: with the embedded database or in S3; the nodes of an external database have to share the directory.',
+    'Whether files are stored. auto: with the embedded database or in S3, unless database.branch is set; the nodes of an external database have to share the directory.',
   ),
   backend: choice(
     'local',

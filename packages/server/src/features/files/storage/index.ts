@@ -2,7 +2,7 @@ import type { Feature } from '../../../feature.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Platform } from '../../../platform.ts'
-import type { Purger } from '../cdn/index.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
 import { openByteStore } from './bytes/open-store.ts'
 import { storageErrors } from './errors.ts'
@@ -18,6 +18,7 @@ import { resumableRoutes } from './resumable/routes.ts'
 import { createResumableService } from './resumable/uploads.ts'
 import { adminRoutes } from './routes-admin.ts'
 import { objectRoutes } from './routes-objects.ts'
+import { uploadRoutes } from './routes-uploads.ts'
 import { objectPath } from './show.ts'
 import { createAddressService } from './signing/addresses.ts'
 
@@ -27,7 +28,7 @@ export { storageErrorTable } from './errors.ts'
 export { createStorageMeasure } from './quotas/measure.ts'
 
 /** Files of users: rows in the database under the operator's policies, bytes on a disk. */
-export function storage(platform: Platform, purger: Purger): Feature {
+export function storage(platform: Platform, purge: PurgeChanged | undefined): Feature {
   const { config, database, queue, clock, log, publicBaseUrl } = platform
   const { system } = database
   const { default_quota_mb, max_file_size, upload_timeout, image_cache_mb, cdn, cdn_url } = config.storage
@@ -39,7 +40,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
     database: system,
     queue,
     store: isEnabled ? store : undefined,
-    purger,
+    purge,
     urlOf,
     now: () => clock.now(),
     imageCacheBytes: image_cache_mb * 1024 * 1024,
@@ -81,14 +82,16 @@ export function storage(platform: Platform, purger: Purger): Feature {
           maxFileSize: max_file_size,
           timeoutSeconds: upload_timeout,
         })
+        const addresses = createAddressService({ database: system, objects, clock })
+        uploadRoutes(scope, { uploader, addresses })
         objectRoutes(scope, {
           store,
           objects,
           images,
           uploader,
           copier: createCopier({ database: system, store, objects, uploader }),
-          addresses: createAddressService({ database: system, objects, clock }),
-          // A network that is told of changes may keep what browsers ask about each time.
+          addresses,
+          // A network that is purged on changes may keep what browsers ask about each time.
           publicCacheControl:
             cdn.provider === 'nop'
               ? 'public, no-cache'
@@ -106,5 +109,7 @@ export function storage(platform: Platform, purger: Purger): Feature {
 /** By itself where one server has its own database or all share a bucket: others would have to share the directory. */
 export function isStorageEnabled({ storage, database }: Platform['config']): boolean {
   if (storage.enabled !== 'auto') return storage.enabled
+  // What is deleted in a copy of the database would be missing from the place that both name.
+  if (database.branch !== '') return false
   return database.url === '' || storage.backend === 's3'
 }

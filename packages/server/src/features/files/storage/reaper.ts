@@ -1,7 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
-import type { Purger } from '../cdn/index.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
 import type { ByteStore } from './bytes/store.ts'
 import { limitImageVariants } from './images/variant-queries.ts'
 import { expireUploads } from './resumable/upload-queries.ts'
@@ -23,7 +23,8 @@ export interface ReaperDeps {
   readonly queue: JobQueue
   /** Undefined while storage is off: the schedule is there all the same. */
   readonly store: ByteStore | undefined
-  readonly purger: Purger
+  /** Undefined without a content delivery network. */
+  readonly purge: PurgeChanged | undefined
   readonly urlOf: UrlOf
   readonly now: () => Date
   readonly imageCacheBytes: number
@@ -44,7 +45,7 @@ export function createReaper({
   database,
   queue,
   store,
-  purger,
+  purge,
   urlOf,
   now,
   imageCacheBytes,
@@ -55,7 +56,7 @@ export function createReaper({
   if (store !== undefined) {
     queue.define(
       housekeeping(reaperJobName, async () => {
-        await purgeChanged(database, purger, urlOf)
+        await purgeChanged(database, purge, urlOf)
         await expire(database)
         await limitImageVariants(database, imageCacheBytes)
         await removeDoomed(database, store)
@@ -93,7 +94,11 @@ export function createReaper({
 }
 
 /** The purge is recorded and its reason forgotten in one transaction. */
-async function purgeChanged(database: SystemDatabase, purger: Purger, urlOf: UrlOf): Promise<void> {
+async function purgeChanged(
+  database: SystemDatabase,
+  purge: PurgeChanged | undefined,
+  urlOf: UrlOf,
+): Promise<void> {
   for (;;) {
     const count = await database.transaction(async (transaction) => {
       const changed = await transaction.many<{ id: string; bucket: string; name: string }>(sql`
@@ -101,10 +106,9 @@ async function purgeChanged(database: SystemDatabase, purger: Purger, urlOf: Url
           select id from basalt.storage_purges order by id limit ${purgeBatch} for update skip locked
         ) returning id, bucket, name`)
       const urls = [...new Set(changed.map(({ bucket, name }) => urlOf(bucket, name)))]
-      if (urls.length > 0) await purger.purge(urls, transaction)
+      if (urls.length > 0) await purge?.(transaction, { operation: 'purge_urls', urls })
       return changed.length
     })
-    if (count > 0) purger.wake()
     if (count < purgeBatch) return
   }
 }

@@ -1,10 +1,7 @@
-import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/authentication.ts'
-import { httpErrors } from '../../../http/errors.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import { openSlowBody } from '../../../http/slow-body.ts'
-import { type Actor, actorOf, requireBucket } from './actor.ts'
+import { actorOf, requireBucket } from './actor.ts'
 import type { ByteStore } from './bytes/store.ts'
 import { serveObject } from './download/serve.ts'
 import { storageErrors } from './errors.ts'
@@ -12,10 +9,10 @@ import type { ImageService } from './images/images.ts'
 import { isNegotiated, readTransform, type TransformQuery } from './images/transform.ts'
 import { readObjectName, readPrefix } from './names.ts'
 import type { Copier } from './objects/copy.ts'
-import type { Place, StoredObject, WriteCondition } from './objects/object-queries.ts'
+import type { Place, StoredObject } from './objects/object-queries.ts'
 import type { ObjectService } from './objects/objects.ts'
 import type { Uploader } from './objects/upload.ts'
-import { readUploadForm } from './objects/upload-form.ts'
+import { type ObjectParams, placeOf, readDestination, readTags, signatureOf, splitVerb } from './requests.ts'
 import * as schemas from './schemas.ts'
 import type { AddressService, Signature } from './signing/addresses.ts'
 
@@ -30,11 +27,6 @@ export interface ObjectServices {
   readonly publicCacheControl: string
 }
 
-interface ObjectParams {
-  readonly bucket: string
-  readonly '*': string
-}
-
 interface DownloadQuery extends TransformQuery {
   readonly exp?: string
   readonly sig?: string
@@ -43,7 +35,7 @@ interface DownloadQuery extends TransformQuery {
 
 const maxItems = 500
 
-/** Objects: listing, uploading, downloading, deleting, and what is done with one by the last segment of a path. */
+/** Objects: listing, downloading, deleting, and what is done with one by the last segment of a path. */
 export function objectRoutes(app: HttpServer, services: ObjectServices): void {
   const { store, objects, images, uploader, copier, addresses, publicCacheControl } = services
 
@@ -160,136 +152,6 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
         : reply.code(201).send(await copier.copy(actor, place, destination))
     },
   )
-
-  void app.register(async (scope: HttpServer) => {
-    scope.removeAllContentTypeParsers()
-    // Bodies stay streams.
-    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
-
-    const bodyOf = (request: FastifyRequest, reply: FastifyReply) => {
-      // It would be stored encoded, and sent without saying so.
-      if (request.headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding()
-      return openSlowBody({
-        socket: request.raw.socket,
-        // Without a body there is no content type and no parser ran.
-        payload: (request.body ?? request.raw) as Readable,
-        timeoutMs: uploader.timeoutSeconds * 1000,
-        timedOut: () => {
-          // The rest of the body is not waited for.
-          reply.raw.setHeader('connection', 'close')
-          return storageErrors.uploadTimedOut()
-        },
-      })
-    }
-
-    scope.post(
-      '/api/storage/:bucket',
-      {
-        config: { guard: 'data', programs: 'write', operation: 'storage.upload' },
-        schema: schemas.uploadFormSchema,
-      },
-      async (request, reply) => {
-        const actor = actorOf(identityOf(request))
-        const { bucket } = request.params
-        requireBucket(actor, bucket)
-        await uploader.limitOf(bucket)
-        const { object, etag } = await readUploadForm(bodyOf(request, reply), request.headers, (file) =>
-          uploader.receive(actor, {
-            bucket,
-            name: async () => readObjectName(await file.name()),
-            declaredType: file.type,
-            source: file.source,
-          }),
-        )
-        return reply.code(201).header('etag', `"${etag}"`).send(object)
-      },
-    )
-
-    scope.put(
-      '/api/storage/:bucket/*',
-      {
-        config: {
-          guard: 'data',
-          programs: 'write',
-          operation: 'storage.put',
-          // A signed address says itself for whom it works.
-          admitsAnonymous: ({ query }) => signatureOf(query as Partial<Signature>) !== undefined,
-        },
-        schema: schemas.putObjectSchema,
-      },
-      async (request, reply) => {
-        const place = placeOf(request.params)
-        const actor = await uploaderOf(request, place, signatureOf(request.query))
-        requireBucket(actor, place.bucket)
-        const limit = await uploader.limitOf(place.bucket)
-        // Said before the client sends it.
-        if (Number(request.headers['content-length']) > limit) throw storageErrors.fileTooLarge(limit)
-        const { object, etag, isNew } = await uploader.receive(actor, {
-          bucket: place.bucket,
-          name: async () => place.name,
-          declaredType: request.headers['content-type'],
-          source: bodyOf(request, reply),
-          condition: readCondition(request),
-        })
-        return send(reply, isNew, etag).send(object)
-      },
-    )
-  })
-
-  async function uploaderOf(
-    request: FastifyRequest,
-    place: Place,
-    signature: Signature | undefined,
-  ): Promise<Actor> {
-    return signature === undefined
-      ? actorOf(identityOf(request))
-      : await addresses.openUpload(place, signature)
-  }
-}
-
-function send(reply: FastifyReply, isNew: boolean, etag: string): FastifyReply {
-  return reply.code(isNew ? 201 : 200).header('etag', `"${etag}"`)
-}
-
-/** The path is decoded once, by the router. */
-function placeOf({ bucket, '*': path }: ObjectParams): Place {
-  return { bucket, name: readObjectName(path) }
-}
-
-/** `a/b/sign` → `a/b` and `sign`. */
-function splitVerb<Verb extends string>(path: string, verbs: readonly Verb[]): [string, Verb | undefined] {
-  const verb = verbs.find((each) => path.endsWith(`/${each}`))
-  return verb === undefined ? [path, undefined] : [path.slice(0, -verb.length - 1), verb]
-}
-
-function signatureOf({
-  exp,
-  sig,
-}: {
-  readonly exp?: string | undefined
-  readonly sig?: string | undefined
-}): Signature | undefined {
-  return exp === undefined && sig === undefined ? undefined : { exp, sig: sig ?? '' }
-}
-
-/** @throws AppError invalid_destination, invalid_object_name */
-function readDestination(
-  from: Place,
-  { bucket = from.bucket, name }: { readonly bucket?: string; readonly name?: string },
-): Place {
-  if (name === undefined) throw storageErrors.invalidDestination('name is required')
-  return { bucket, name: readObjectName(name) }
-}
-
-/** Strong tags without their quotes (RFC 9110 §13.1.1); undefined for any. */
-function readTags(header: string | undefined): readonly string[] | undefined {
-  if (header === undefined || header.trim() === '*') return undefined
-  return header.split(',').flatMap((each) => /^"([^"]*)"$/.exec(each.trim())?.[1] ?? [])
-}
-
-function readCondition({ headers }: FastifyRequest): WriteCondition {
-  const ifMatch = headers['if-match'] === undefined ? undefined : (readTags(headers['if-match']) ?? '*')
-  return { ifMatch, isNew: headers['if-none-match']?.trim() === '*' }
 }
 
 function addVary(reply: FastifyReply, name: string): void {

@@ -100,6 +100,7 @@ describe('GET /api/admin/schedules', () => {
       ['sent_mail_retention_daily', 'sent_mail_retention', '0 4 * * *', true],
       ['session_cleanup_hourly', 'stale_session_cleanup', '0 * * * *', true],
       ['site_cleanup_daily', 'site_cleanup', '0 3 * * *', true],
+      ['site_domain_reverify_daily', 'site_domain_reverify', '0 4 * * *', true],
       ['sms_retention_daily', 'sms_retention', '0 4 * * *', true],
       ['social_sign_in_cleanup', 'social_sign_in_cleanup', '*/10 * * * *', true],
       ['storage_reaper', 'storage_reaper', '*/5 * * * *', true],

@@ -46,7 +46,7 @@ export function readObjectText(text: string | null): StoredObject | undefined {
   return text === null ? undefined : readObject(JSON.parse(text) as StoredObject)
 }
 
-/** Whether a bucket is public, and its object of the name, whoever may see it. */
+/** Whether a bucket is public, and its object of the name, as the server sees them: without policies. */
 export function lookUpObject(bucket: string, name: string): Sql {
   return sql`
     select json_build_object('isPublic', b.is_public, 'object', case when o.id is not null then ${storedJson} end)::text as found
@@ -181,7 +181,7 @@ export function moveObject(from: Place, to: Place): Sql {
     returning o.id`
 }
 
-/** Whoever may see it. */
+/** Without policies. */
 export function findById(id: string): Sql {
   return sql`select ${storedJson}::text from basalt.objects o where o.id = ${id}::uuid`
 }

@@ -48,7 +48,7 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     return userId === null ? '' : String(defaultQuotaMb * 1024 * 1024)
   }
 
-  /** As the server itself, which is quicker than changing roles twice: whoever asks may learn of a public bucket. */
+  /** As the login role, without policies: what the caller may see of it is decided next. */
   async function lookUp(bucket: string, name: string) {
     const lookup = queries.asCaller(queries.lookUpObject(bucket, name))
     const [answer] = await run({ scope: { kind: 'unrestricted' } }, [lookup], true)

@@ -59,7 +59,7 @@ export function createAddressService({ database, objects, clock }: AddressDeps) 
   }
 
   return {
-    /** For whoever may read the object. @throws AppError file_not_found, invalid_expiry */
+    /** For callers who may read the object. @throws AppError file_not_found, invalid_expiry */
     async signDownload(actor: Actor, place: Place, expiresIn: number | undefined): Promise<SignedAddress> {
       const seconds = readSeconds(expiresIn)
       const { object } = await objects.getReadable(actor, place.bucket, place.name)

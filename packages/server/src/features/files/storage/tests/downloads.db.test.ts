@@ -216,7 +216,7 @@ describe('storage › signed addresses', () => {
   const open = (url: string, method = 'GET', body?: string) =>
     exchange(apps.second, method, url.replace('/api/storage', ''), undefined, body, {})
 
-  test('open one object for whoever may read it, until they are revoked', async () => {
+  test('open one object on behalf of a caller who may read it, until they are revoked', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
     const [one, other] = [newUser(), newUser()]
@@ -415,7 +415,7 @@ describe('storage › cut uploads', () => {
     await sending
     await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toEqual([])
     expect((await get(apps.app, `/${bucket}/slow`, admin)).text).toBe('old')
-    const rows = await apps.app.sql(`select state from basalt.stored_bytes where state = 'staged'`)
-    expect(rows).toEqual([])
+    const staged = () => apps.app.sql(`select state from basalt.stored_bytes where state = 'staged'`)
+    await expect.poll(staged, { timeout: 20_000 }).toEqual([])
   })
 })

@@ -58,13 +58,13 @@ describe('storage › bytes', () => {
     expect((await get(apps.app, `/${bucket}/b`, admin)).text).toBe('new')
   })
 
-  test('of a user are removed with the account, by whatever hand, and so is what it used', async () => {
+  test('of a user are removed with the account, through the API or by SQL, and so is what it used', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
     const { id, token } = newUser()
     await apps.app.sql('insert into basalt.users (id) values ($1)', [id])
     await put(apps.app, `/${bucket}/a`, token, 'mine')
-    await put(apps.app, `/${bucket}/b`, admin, 'of nobody')
+    await put(apps.app, `/${bucket}/b`, admin, 'of no user')
     const [key = ''] = await keysOf(bucket)
     await apps.app.sql('delete from basalt.users where id = $1', [id])
     expect(
