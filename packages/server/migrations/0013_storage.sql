@@ -229,7 +229,7 @@ create table basalt.resumable_parts (
   primary key (upload_id, start)
 );
 
--- The bytes of a part are kept as long as its row, by whatever hand that is deleted.
+-- The bytes of a part are kept as long as its row, whether the API or SQL deletes it.
 create function basalt.track_resumable_part() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin

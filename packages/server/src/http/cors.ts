@@ -61,7 +61,7 @@ export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
   })
 }
 
-/** Those of resumable uploads are of tus 1.0. */
+/** What is read from answers about files, and of tus 1.0. */
 const exposedHeaders = [
   'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed',
   'Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires',
@@ -71,7 +71,8 @@ const exposedHeaders = [
 const preflightHeaders = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers': [
-    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action, Prefer, Range, If-Range, If-Match, If-None-Match, Idempotency-Key',
+    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action',
+    'Prefer, Range, If-Range, If-Match, If-None-Match, Idempotency-Key',
     'Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata',
   ].join(', '),
   'access-control-max-age': '86400',

@@ -84,6 +84,8 @@ const rows = {
     '/api/collections/:table/:id': 'PATCH DELETE',
     '/api/collections/:table/batch': 'POST',
     '/api/collections/:table/import': 'POST',
+    '/api/storage/upload/resumable': 'POST',
+    '/api/storage/upload/resumable/:id': 'PATCH DELETE',
   },
   procedure: {
     '/api/rpc/:procedure': 'POST',
@@ -104,8 +106,6 @@ const rows = {
   storage: {
     '/api/storage/:bucket': 'POST',
     '/api/storage/:bucket/*': 'POST PUT DELETE',
-    '/api/storage/upload/resumable': 'POST',
-    '/api/storage/upload/resumable/:id': 'PATCH DELETE',
   },
   account: {
     '/api/auth/api-keys': 'GET POST',

@@ -68,8 +68,8 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
       void app.register(async (scope: HttpServer) => {
         // After the guard, and before the body is read.
         if (!isEnabled) {
-          scope.addHook('preParsing', (_request, _reply, _payload, done) =>
-            done(storageErrors.storageNotEnabled()),
+          scope.addHook('preParsing', ({ method }, _reply, _payload, done) =>
+            method === 'OPTIONS' ? done() : done(storageErrors.storageNotEnabled()),
           )
         }
         adminRoutes(scope, {
@@ -78,7 +78,7 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
           templates: createTemplateService(system),
         })
         resumableRoutes(scope, {
-          uploads: createResumableService({ database, store, objects, uploader, reaper }),
+          uploads: createResumableService({ database: system, store, objects, uploader, reaper }),
           maxFileSize: max_file_size,
           timeoutSeconds: upload_timeout,
         })

@@ -94,8 +94,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
           : await images.serve(object, transform, isPublic)
       if (served === undefined) continue
       if (isNegotiated(query)) addVary(reply, 'Accept')
-      const sent = await serveObject(store, { ...served, download: query.download }, request, reply)
-      if (sent !== undefined) return sent
+      if (await serveObject(store, { ...served, download: query.download }, request, reply)) return reply
     }
     throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${missing?.key}` })
   }

@@ -1,4 +1,5 @@
 import { StatementFailed } from '../../../../database/message.ts'
+import { codeOf } from '../../../../lib/errors.ts'
 import { storageErrors } from '../errors.ts'
 
 /** SQLSTATEs of the functions of storage. */
@@ -42,5 +43,8 @@ export function isPassedTrial(error: unknown): boolean {
 }
 
 function stateOf(error: unknown): string | undefined {
-  return error instanceof StatementFailed ? error.error.code : undefined
+  if (error instanceof StatementFailed) return error.error.code
+  // Of a step of the server itself the failure is the cause.
+  const cause = error instanceof Error ? codeOf(error.cause) : undefined
+  return cause?.startsWith('BS') === true ? cause : codeOf(error)
 }

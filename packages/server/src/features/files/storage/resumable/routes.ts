@@ -38,7 +38,7 @@ export function resumableRoutes(
 
     scope.options(
       path,
-      { config: { guard: 'public', operation: 'storage.resumable.options' }, schema: { hide: true } },
+      { config: { guard: 'public', operation: 'storage.uploadOptions' }, schema: { hide: true } },
       async (_request, reply) => {
         reply.headers({
           'tus-version': version,
@@ -53,7 +53,7 @@ export function resumableRoutes(
     scope.post(
       path,
       {
-        config: { guard: 'data', programs: 'write', operation: 'storage.resumable.create' },
+        config: { guard: 'data', programs: 'write', operation: 'storage.beginUpload' },
         schema: schemas.createUploadSchema,
       },
       async (request, reply) => {
@@ -77,7 +77,7 @@ export function resumableRoutes(
       `${path}/:id`,
       {
         // It makes the object when a crash left that to be done.
-        config: { guard: 'data', programs: 'write', operation: 'storage.resumable.find' },
+        config: { guard: 'data', programs: 'write', operation: 'storage.findUpload' },
         schema: { ...schemas.findUploadSchema, hide: true },
       },
       async (request, reply) => {
@@ -98,7 +98,7 @@ export function resumableRoutes(
     scope.patch(
       `${path}/:id`,
       {
-        config: { guard: 'data', programs: 'write', operation: 'storage.resumable.add' },
+        config: { guard: 'data', programs: 'write', operation: 'storage.addToUpload' },
         schema: schemas.addToUploadSchema,
       },
       async (request, reply) => {
@@ -113,7 +113,7 @@ export function resumableRoutes(
     scope.delete(
       `${path}/:id`,
       {
-        config: { guard: 'data', programs: 'write', operation: 'storage.resumable.terminate' },
+        config: { guard: 'data', programs: 'write', operation: 'storage.endUpload' },
         schema: schemas.terminateUploadSchema,
       },
       async (request, reply) => {

@@ -33,12 +33,19 @@ export type NewUpload = Pick<
   'id' | 'bucket' | 'name' | 'size' | 'content_type' | 'metadata' | 'user_id'
 >
 
-/** For a run of the caller, whose parameters are texts. */
-export function insertUpload({ id, bucket, name, size, content_type, metadata, user_id }: NewUpload): Sql {
-  return sql`
-    insert into basalt.resumable_uploads (id, bucket, name, size, content_type, metadata, user_id, expires_at)
-    values (${id}::uuid, ${bucket}, ${name}, ${String(size)}::bigint, ${content_type}, ${metadata}, ${user_id}::uuid,
-      now() + ${lifetime})`
+/** @param quota of the user, in bytes; empty: none applies */
+export async function insertUpload(
+  database: SystemDatabase,
+  { id, bucket, name, size, content_type, metadata, user_id }: NewUpload,
+  quota: string,
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await transaction.one(sql`select set_config('basalt.storage_quota', ${quota}, true)`)
+    await transaction.count(sql`
+      insert into basalt.resumable_uploads (id, bucket, name, size, content_type, metadata, user_id, expires_at)
+      values (${id}::uuid, ${bucket}, ${name}, ${size}::bigint, ${content_type}, ${metadata}, ${user_id}::uuid,
+        now() + ${lifetime})`)
+  })
 }
 
 export interface FoundUpload extends ResumableUpload {

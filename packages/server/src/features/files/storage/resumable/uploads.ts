@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import type { UserDatabase } from '../../../../database/user-database.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { type Actor, requireBucket } from '../actor.ts'
@@ -8,7 +7,7 @@ import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import { declaredTypeOf } from '../objects/content-type.ts'
 import { translateFailure } from '../objects/failures.ts'
-import { asLogin, type Place, setQuota } from '../objects/object-queries.ts'
+import { asLogin, type Place } from '../objects/object-queries.ts'
 import type { ObjectService } from '../objects/objects.ts'
 import { translateStoreFailure, withStagedBytes } from '../objects/staging.ts'
 import type { Uploader } from '../objects/upload.ts'
@@ -17,7 +16,7 @@ import type { FoundUpload, Part, ResumableUpload } from './upload-queries.ts'
 import * as queries from './upload-queries.ts'
 
 export interface ResumableDeps {
-  readonly database: { readonly system: SystemDatabase; readonly user: UserDatabase }
+  readonly database: SystemDatabase
   readonly store: ByteStore
   readonly objects: Pick<ObjectService, 'tryCommit' | 'quotaOf'>
   readonly uploader: Uploader
@@ -51,11 +50,9 @@ export type ResumableService = ReturnType<typeof createResumableService>
  * durable before the offset moves; the last one joins the parts into an object, as any other upload becomes one.
  */
 export function createResumableService({ database, store, objects, uploader, reaper }: ResumableDeps) {
-  const { system, user } = database
-
   /** @throws AppError resumable_upload_not_found, resumable_upload_forbidden, resumable_upload_expired */
   async function getOwn(actor: Actor, id: string): Promise<FoundUpload> {
-    const upload = isUuid(id) ? await queries.findUpload(system, id) : undefined
+    const upload = isUuid(id) ? await queries.findUpload(database, id) : undefined
     if (upload === undefined) throw storageErrors.resumableUploadNotFound()
     requireBucket(actor, upload.bucket)
     if (upload.user_id !== actor.userId) throw storageErrors.resumableUploadForbidden()
@@ -70,27 +67,22 @@ export function createResumableService({ database, store, objects, uploader, rea
     work: (upload: ResumableUpload, lease: string) => Promise<Result>,
   ): Promise<Result> {
     const lease = randomUUID()
-    const upload = await queries.leaseUpload(system, { id, userId: actor.userId, offset, lease })
-    if (upload === undefined) throw await findRefusal(actor, id, offset)
+    const upload = await queries.leaseUpload(database, { id, userId: actor.userId, offset, lease })
+    if (upload === undefined) return await refuse(actor, id, offset)
     try {
       return await work(upload, lease)
     } finally {
       // What does not happen, time does.
-      await queries.releaseLease(system, id, lease).catch(() => undefined)
+      await queries.releaseLease(database, id, lease).catch(() => undefined)
     }
   }
 
-  /** Why the lease could not be taken, or was lost. */
-  async function findRefusal(actor: Actor, id: string, offset: number): Promise<AppError> {
-    try {
-      const { is_free: isFree, received } = await getOwn(actor, id)
-      return isFree && received !== offset
-        ? storageErrors.resumableUploadOffsetMismatch()
-        : storageErrors.resumableUploadLocked()
-    } catch (error) {
-      if (error instanceof AppError) return error
-      throw error
-    }
+  /** Says why the lease could not be taken, or was lost. */
+  async function refuse(actor: Actor, id: string, offset: number): Promise<never> {
+    const { is_free: isFree, received } = await getOwn(actor, id)
+    throw isFree && received !== offset
+      ? storageErrors.resumableUploadOffsetMismatch()
+      : storageErrors.resumableUploadLocked()
   }
 
   /** Passes a stream on, and renews the lease as long as bytes move. */
@@ -102,7 +94,7 @@ export function createResumableService({ database, store, objects, uploader, rea
     let renewedAt = performance.now()
     for await (const chunk of source) {
       if (performance.now() - renewedAt > renewalMs) {
-        if (!(await queries.renewLease(system, id, lease))) throw storageErrors.resumableUploadLocked()
+        if (!(await queries.renewLease(database, id, lease))) throw storageErrors.resumableUploadLocked()
         renewedAt = performance.now()
       }
       yield chunk
@@ -121,13 +113,12 @@ export function createResumableService({ database, store, objects, uploader, rea
     const first = await chunks.next()
     if (first.done === true) return upload
     return await withStagedBytes(
-      { database: system, store },
+      { database, store },
       startingWith(first.value, chunks),
       uploader.timeoutSeconds,
       async (part) => {
-        const moved = await queries.addPart(system, { id, lease, offset }, part)
-        if (moved === undefined) throw await findRefusal(actor, id, offset)
-        return moved
+        const moved = await queries.addPart(database, { id, lease, offset }, part)
+        return moved ?? (await refuse(actor, id, offset))
       },
     )
   }
@@ -146,7 +137,7 @@ export function createResumableService({ database, store, objects, uploader, rea
   async function complete(actor: Actor, upload: ResumableUpload, lease: string): Promise<ResumableUpload> {
     const { id, bucket, name } = upload
     try {
-      const parts = await queries.listParts(system, id)
+      const parts = await queries.listParts(database, id)
       await uploader.receive(actor, {
         bucket,
         name: async () => name,
@@ -185,25 +176,18 @@ export function createResumableService({ database, store, objects, uploader, rea
       // The type as declared: what the bytes say is known when they are there, and asked about again.
       await objects.tryCommit(actor, { bucket, name, size, contentType: declaredTypeOf(contentType) })
       const id = randomUUID()
-      const upload = { id, bucket, name, size, user_id: actor.userId }
-      await user
-        .run(
-          actor.scope,
-          [
-            asLogin(setQuota(objects.quotaOf(actor))),
-            asLogin(
-              queries.insertUpload({
-                ...upload,
-                content_type: contentType ?? null,
-                metadata: metadata ?? null,
-              }),
-            ),
-          ],
-          { isRead: false },
-        )
-        .catch((error) => {
-          throw translateFailure(error)
-        })
+      const upload = {
+        id,
+        bucket,
+        name,
+        size,
+        content_type: contentType ?? null,
+        metadata: metadata ?? null,
+        user_id: actor.userId,
+      }
+      await queries.insertUpload(database, upload, objects.quotaOf(actor)).catch((error) => {
+        throw translateFailure(error)
+      })
       return await completeIfDue(actor, await getOwn(actor, id))
     },
 
@@ -230,7 +214,7 @@ export function createResumableService({ database, store, objects, uploader, rea
     /** Ends an upload, also while a request adds to it. An object that it has become stays. */
     async terminate(actor: Actor, id: string): Promise<void> {
       await getOwn(actor, id)
-      if (!(await queries.deleteUpload(system, id, actor.userId)))
+      if (!(await queries.deleteUpload(database, id, actor.userId)))
         throw storageErrors.resumableUploadNotFound()
       reaper.wake()
     },

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { readdir, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../../../../test/api-keys.ts'
@@ -71,6 +71,22 @@ describe('storage › downloads', () => {
       etag,
     ])
   })
+
+  test.runIf(process.platform === 'linux')(
+    'are answered once: no file stays open, no failure is logged',
+    async () => {
+      for (let count = 0; count < 5; count += 1) await get(apps.app, path)
+      const openFiles = async () => {
+        const names = await readdir('/proc/self/fd')
+        const targets = await Promise.all(
+          names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')),
+        )
+        return targets.filter((target) => target.startsWith(apps.directory))
+      }
+      await expect.poll(openFiles, { timeout: 5000 }).toEqual([])
+      expect(apps.app.log.filter((line) => line.includes('storage_unavailable'))).toEqual([])
+    },
+  )
 
   test.each<readonly [range: string, status: number, text: string, contentRange: string | null]>([
     ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
