@@ -263,9 +263,8 @@ describe('a signed address', () => {
   })
 })
 
-const mebibyte = 1024 * 1024
 /** No part of it is like another. */
-const content = Uint8Array.from({ length: 2 * mebibyte + 7 }, (_, index) => (index * 31 + (index >> 8)) % 251)
+const content = Uint8Array.from({ length: 1024 * 1024 + 7 }, (_, index) => (index * 31 + (index >> 8)) % 251)
 
 async function expectContent(name: string): Promise<void> {
   const stored = await (await own.download(name)).arrayBuffer()
@@ -384,7 +383,7 @@ describe('a resumable upload', () => {
     expect(await failure(mine.bucket(images).uploadResumable('page', page, options))).toBe(
       'file_type_not_allowed',
     )
-    expect(await failure(own.uploadResumable('large', new Blob([content, content]), options))).toBe(
+    expect(await failure(own.uploadResumable('large', new Blob([content, content, content]), options))).toBe(
       'file_too_large',
     )
     expect(await failure(mine.bucket('absent').uploadResumable('x', page))).toBe('bucket_not_found')
