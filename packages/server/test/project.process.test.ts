@@ -43,6 +43,7 @@ describe('basalt dev', () => {
       'project.current': join(project, 'schema/current.sql'),
       'project.seed': join(project, 'seed.sql'),
       'project.policies': join(project, 'tests/policies'),
+      'project.types': join(project, 'types/database.ts'),
       'logging.format': 'json',
     }
     await using server = launchCommand(['dev'], { config })
@@ -68,6 +69,8 @@ describe('basalt dev', () => {
       readFileSync(current, 'utf8').replace('select nope;', 'drop policy if exists own on todo;'),
     )
     await next('schema/current.sql applied')
+    await next('types written')
+    expect(readFileSync(join(project, 'types/database.ts'), 'utf8')).toContain('note: string | null')
     // The cases now find what the change has done.
     expect(await next('policy test failed: users see what is theirs')).toMatchObject({
       request: 'list todo as alice',

@@ -2,6 +2,9 @@ import { Command } from 'commander'
 import type { Logger } from 'pino'
 import type { App } from '../app.ts'
 import type { Config } from '../config/schema.ts'
+import type { Database } from '../database/open.ts'
+import { generateTypes } from '../features/data/types/index.ts'
+import { systemClock } from '../lib/clock.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { runFile } from '../project/databases/replay.ts'
 import { requireDevelopment } from '../project/databases/reset.ts'
@@ -12,11 +15,12 @@ import { readMigrationFiles } from '../project/migrations/files.ts'
 import { readCaseFiles } from '../project/policies/files.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
 import { openPolicyTester, type PolicyTester } from './policy-server.ts'
+import { replaceFile } from './replace-file.ts'
 import { serve } from './start.ts'
 
 export function devCommand(terminal: Terminal): Command {
   const command = new Command('dev').description(
-    'start the server, and apply migrations, schema/current.sql and seed.sql when they change, then test policies',
+    'start the server, and when they change apply migrations, schema/current.sql and seed.sql, write types and test policies',
   )
   return withConfigFlags(command).action(async () => {
     const { config } = loadCommandConfig(terminal, command)
@@ -64,7 +68,16 @@ async function applySchema({ database, catalog }: App, config: Config, log: Logg
   })
   const statements = await applyCurrent(database, config.project.current)
   if (statements > 0) log.info({ statements }, 'schema/current.sql applied')
+  await writeTypes(database, config, log)
   await catalog.refresh()
+}
+
+async function writeTypes({ system }: Database, { project, database }: Config, log: Logger): Promise<void> {
+  if (project.types === '') return
+  const { text } = await system.transaction((transaction) =>
+    generateTypes(transaction, database.schemas, 'client', systemClock.now()),
+  )
+  if (await replaceFile(project.types, text)) log.info({ file: project.types }, 'types written')
 }
 
 /** Keeps the server of the tests: to make another one takes longer than to run them. */

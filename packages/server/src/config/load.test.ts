@@ -291,6 +291,7 @@ describe('without anything', () => {
         migrations: join(directory, 'migrations'),
         current: join(directory, 'schema/current.sql'),
         seed: join(directory, 'seed.sql'),
+        types: '',
         policies: join(directory, 'tests/policies'),
         migrate_at_start: 'auto',
         lock_timeout_ms: 2000,

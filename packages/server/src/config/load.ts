@@ -78,6 +78,9 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   for (const name of ['migrations', 'current', 'seed', 'policies'] as const) {
     checked.project[name] = resolve(input.directory, checked.project[name])
   }
+  if (checked.project.types !== '') {
+    checked.project.types = resolve(input.directory, checked.project.types)
+  }
   checked.server.public_base_url = checked.server.public_base_url.replace(/\/$/, '')
   return { config: deepFreeze(checked), sources }
 }

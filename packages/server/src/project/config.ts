@@ -9,6 +9,9 @@ export const projectConfig = Type.Object({
   migrations: path('migrations', 'Folder of the migrations of your own schema.'),
   current: path('schema/current.sql', 'The migration that `basalt dev` applies at every change.'),
   seed: path('seed.sql', 'Rows for development; `basalt db seed` and `basalt dev` run it.'),
+  types: text('', 'File for TypeScript types, which `basalt dev` writes. Empty: none.', {
+    expects: 'a path',
+  }),
   policies: path('tests/policies', 'Folder of the cases of `basalt policy test`.'),
   migrate_at_start: automatic(
     'Whether a start applies what is missing of project.migrations. auto: in development; elsewhere it says so in the log.',

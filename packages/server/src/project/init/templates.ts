@@ -74,6 +74,10 @@ port = 8090
 [database]
 # Tables without row-level security are kept from everybody but administrators.
 require_rls = true
+
+[project]
+# \`basalt dev\` writes it; \`createClient<Database>\` of @basaltdb/client takes its types.
+types = "types/database.ts"
 `
 
 const seed = `-- Rows for development, run by \`basalt db seed\` and \`basalt dev\`. It runs again and again: write

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import { AppError } from '../../../../lib/errors.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { type Actor, requireBucket } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
@@ -181,7 +180,7 @@ export function createResumableService({ database, store, objects, uploader, rea
         bucket,
         name,
         size,
-        content_type: contentType ?? null,
+        content_type: contentType === undefined ? null : declaredTypeOf(contentType),
         metadata: metadata ?? null,
         user_id: actor.userId,
       }

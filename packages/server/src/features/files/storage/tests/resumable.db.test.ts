@@ -472,6 +472,16 @@ describe('storage › resumable uploads › refused', () => {
     if (status === 412) expect(response.headers.get('tus-version')).toBe('1.0.0')
   })
 
+  test('never for a type that cannot be one: the file has no known type then', async () => {
+    const headers = { 'upload-metadata': `filename ${base64('odd')},filetype ${base64('a/b\0\n')}` }
+    const { status, json } = await create(`?bucket=${own}`, 1, { headers })
+    expect(status).toBe(201)
+    await patch(apps.app, json.id, 0, 'x')
+    expect((await read(own, 'odd')).headers.get('content-type')).toBe('application/octet-stream')
+    expect((await create('?bucket=%00&name=a', 1)).status).toBe(400)
+    expect((await create(`?bucket=${own}&name=%00`, 1)).status).toBe(400)
+  })
+
   test('creations with a body of another type, or longer than the upload', async () => {
     const path = `/upload/resumable?bucket=${own}&name=a`
     const headers = { ...tus, 'upload-length': '2' }
