@@ -137,11 +137,11 @@ function isRefusal(error: unknown): boolean {
   return error instanceof BasaltError && [400, 403, 404, 410, 413, 415].includes(error.status)
 }
 
-/** An upload that was begun before, if there still is one. */
+/** An upload that was begun before, if some of it is missing: of one that is complete the object may have been deleted since. */
 async function findKnown(tus: Tus, id: string, size: number) {
   try {
     const found = await tus.find(id)
-    return found.size === size ? { id, offset: found.offset } : undefined
+    return found.size === size && found.offset < size ? { id, offset: found.offset } : undefined
   } catch (error) {
     // It has expired, or belongs to another user.
     if (isRefusal(error)) return undefined

@@ -374,6 +374,15 @@ describe('a resumable upload', () => {
     )
   })
 
+  test('begins anew when what was stored is complete: its object may have been deleted since', async () => {
+    const store = memoryStore()
+    const options = { store: { ...store, removeItem: () => undefined }, fingerprint: '1' }
+    await own.uploadResumable('complete', new Blob(['x']), options)
+    await own.delete('complete')
+    await own.uploadResumable('complete', new Blob(['x']), options)
+    expect(await textOf(own, 'complete')).toBe('x')
+  })
+
   test('that is refused says why, and is not kept', async () => {
     const store = memoryStore()
     const images = await createBucket(apps.app, { allowedTypes: ['image/png'] })
