@@ -146,7 +146,7 @@ create table basalt.signed_addresses (
   name text collate "C" not null,
   -- Of a download: it ends with its object.
   object_id uuid references basalt.objects on delete cascade,
-  -- On whose behalf: null for an administrator.
+  -- On whose behalf: null for an administrator, and for a program that acts for no user.
   user_id uuid,
   -- As the policies saw the caller; null for an administrator.
   scope jsonb,

@@ -96,7 +96,7 @@ export function listObjects({ bucket, prefix, delimiter, limit, offset }: ListWi
       union all
       select distinct on (o.folder) o.folder, null from found o where o.folder is not null
     ),
-    page as (select * from entries order by entry limit ${String(limit)}::int offset ${String(offset)}::int)
+    page as (select * from entries order by entry limit ${String(limit)}::int offset ${String(offset)}::bigint)
     select json_build_object(
       'items', coalesce((select json_agg(object order by entry) from page where object is not null), '[]'),
       'prefixes', coalesce((select json_agg(entry order by entry) from page where object is null), '[]'),
@@ -173,11 +173,12 @@ export interface Place {
   readonly name: string
 }
 
-export function moveObject(from: Place, to: Place): Sql {
+/** The content that was looked at: another one may not fit the other bucket. */
+export function moveObject({ bucket, name, etag }: StoredObject, to: Place): Sql {
   return sql`
     update basalt.objects o
     set bucket = ${to.bucket}, name = ${to.name}, updated_at = now()
-    where o.bucket = ${from.bucket} and o.name = ${from.name}
+    where o.bucket = ${bucket} and o.name = ${name} and o.etag = ${etag}
     returning o.id`
 }
 

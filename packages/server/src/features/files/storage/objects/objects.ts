@@ -43,7 +43,10 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     return await database.run(scope, steps, { isRead })
   }
 
-  /** In bytes, for `setQuota`. Administrators are not held to quotas: they could not make room. */
+  /**
+   * In bytes, for `setQuota`. Administrators are not held to quotas: they could not make room. Nor are programs that act
+   * for no user.
+   */
   function quotaOf({ userId }: Actor): string {
     return userId === null ? '' : String(defaultQuotaMb * 1024 * 1024)
   }
@@ -197,20 +200,27 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
       throw storageErrors.insufficientStoragePermissions()
     },
 
-    /** @throws AppError file_not_found, object_exists, insufficient_storage_permissions, bucket_not_found */
-    async move(actor: Actor, from: Place, to: Place): Promise<ShownObject> {
-      const { object } = await getReadable(actor, from.bucket, from.name)
+    /**
+     * Moves an object as it was read.
+     *
+     * @returns undefined when it has been replaced, moved or deleted since
+     * @throws AppError object_exists, insufficient_storage_permissions, bucket_not_found
+     */
+    async move(actor: Actor, object: StoredObject, to: Place): Promise<ShownObject | undefined> {
       const steps = [
         queries.asLogin(queries.setQuota('')),
-        queries.asCaller(queries.moveObject(from, to)),
+        queries.asCaller(queries.moveObject(object, to)),
         queries.asLogin(queries.findById(object.id)),
         queries.asLogin(queries.isPublicBucket(to.bucket)),
       ]
       try {
         const [, moved, found, isPublic] = await run(actor, steps, false)
-        if ((moved?.count ?? 0) === 0) throw storageErrors.insufficientStoragePermissions()
         const row = queries.readObjectText(queries.firstValue(found))
-        if (row === undefined) throw storageErrors.fileNotFound()
+        if ((moved?.count ?? 0) === 0) {
+          if (row === undefined || !isSame(row, object)) return undefined
+          throw storageErrors.insufficientStoragePermissions()
+        }
+        if (row === undefined) return undefined
         reaper.wake()
         return await show(row, queries.firstValue(isPublic) === 't')
       } catch (error) {
@@ -218,4 +228,9 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
       }
     },
   }
+}
+
+/** Whether an object has the place and the content that it had. */
+function isSame(now: StoredObject, before: StoredObject): boolean {
+  return now.bucket === before.bucket && now.name === before.name && now.key === before.key
 }
