@@ -219,7 +219,8 @@ describe('storage › images', () => {
     expect((await shapeOf(`${path}?w=5`)).slice(2)).toEqual([5, 10])
     await exchange(apps.app, 'DELETE', path, admin, undefined, {})
     await expect.poll(() => apps.listFiles(), { timeout: 20_000 }).not.toContain(key)
-    expect(await apps.app.sql('select from basalt.stored_bytes where key = $1', [key])).toEqual([])
+    const rows = () => apps.app.sql('select from basalt.stored_bytes where key = $1', [key])
+    await expect.poll(rows, { timeout: 20_000 }).toEqual([])
   })
 
   test('beyond the limit of the cache end, those first that were asked for longest ago', async () => {

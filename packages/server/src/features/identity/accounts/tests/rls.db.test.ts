@@ -242,6 +242,8 @@ describe('system tables are out of reach', () => {
     )
     // What these tell of an index, the statement of the caller reads again under its policies.
     expect(rights.filter(({ allowed }) => allowed).map(({ name }) => name)).toEqual([
+      // Files of users, under policies.
+      'basalt.objects',
       'basalt.search_rows(regclass,tsquery)',
       'basalt.similar_rows(regclass,text,real)',
     ])
