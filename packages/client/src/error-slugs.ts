@@ -315,6 +315,7 @@ export type ErrorSlug =
   | 'push_app_not_found'
   | 'push_delivery_not_found'
   | 'push_disabled'
+  | 'push_key_reused'
   | 'push_token_not_found'
   | 'push_user_not_found'
   | 'query_statistics_unavailable'

@@ -51,7 +51,7 @@ export const pushErrorTable = {
     message: 'send not found',
     help: 'No message has this id. They are removed after `push.retention_days`.',
   },
-  idempotencyKeyReused: {
+  pushKeyReused: {
     status: 422,
     message: 'idempotency_key was used for another message',
     help: 'The same key answers the first message; another message needs another key.',

@@ -45,7 +45,7 @@ export class SendService {
   /**
    * Sends a message to the devices of a user, or of a topic.
    *
-   * @throws AppError invalid_push, payload_too_large, push_app_not_found, push_user_not_found, idempotency_key_reused
+   * @throws AppError invalid_push, payload_too_large, push_app_not_found, push_user_not_found, push_key_reused
    */
   async send(input: SendInput, origin: RequestOrigin) {
     const appId = requireId('app_id', input.app_id)
@@ -59,7 +59,7 @@ export class SendService {
     return { send_id: id, deliveries: rows.map(showDelivery) }
   }
 
-  /** @throws AppError invalid_push, payload_too_large, push_token_not_found, invalid_device_token, idempotency_key_reused */
+  /** @throws AppError invalid_push, payload_too_large, push_token_not_found, invalid_device_token, push_key_reused */
   async sendToDevice(input: SendInput, origin: RequestOrigin) {
     const deviceId = requireId('token_id', input.token_id)
     const device = await findDevice(this.#database, deviceId)
@@ -166,7 +166,7 @@ async function requireSameSend(
 ): Promise<string> {
   const known = await sends.findSendByKey(transaction, appId, key)
   if (known === undefined) throw new Error('the message with this key is not visible')
-  if (!known.request_hash.equals(hash)) throw pushErrors.idempotencyKeyReused()
+  if (!known.request_hash.equals(hash)) throw pushErrors.pushKeyReused()
   return known.id
 }
 

@@ -291,7 +291,7 @@ describe('push › send', () => {
     expect(envelope(await asAdmin('POST', '/send', { ...body, title: 'other' }))).toEqual({
       code: 422,
       message: 'idempotency_key was used for another message',
-      error: 'idempotency_key_reused',
+      error: 'push_key_reused',
     })
   })
 
