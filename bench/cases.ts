@@ -118,6 +118,15 @@ export const cases: readonly BenchCase[] = [
     }),
   },
   {
+    name: 'search, highlight, three facets',
+    target: 0.7,
+    records: 20,
+    request: (n) => ({
+      method: 'GET',
+      path: `/api/collections/bench_document?search=word${(n * 31) % 2000}+harbour&highlight=true&facets=place,year,is_open`,
+    }),
+  },
+  {
     name: 'create',
     target: 0.6,
     records: 1,
@@ -150,12 +159,16 @@ create table bench_document (
   id bigint primary key,
   owner_id uuid not null,
   title text not null,
-  body text not null
+  body text not null,
+  place text not null,
+  year int not null,
+  is_open boolean not null
 );
 insert into bench_document
 select n, case when n % 2 = 0 then '${ownerId}'::uuid else gen_random_uuid() end,
   'Report ' || n || ' of ' || (array['harbour', 'forest', 'river', 'mountain', 'desert'])[1 + n % 5],
-  (select string_agg('word' || ((n * 7919 + i * 104729) % 2000), ' ') from generate_series(1, 40) i)
+  (select string_agg('word' || ((n * 7919 + i * 104729) % 2000), ' ') from generate_series(1, 40) i),
+  'Place ' || n % 53, 1990 + n % 31, n % 3 = 0
 from generate_series(1, 100000) n;
 alter table bench_document enable row level security;
 create policy own on bench_document

@@ -12,15 +12,16 @@ import {
   readsDocuments,
   seedScript,
 } from './cases.ts'
+import type { Latencies } from './open-loop.ts'
 import { measurePaired, pairedCases, pairedRequest } from './paired.ts'
 import { measureRecording, recordingCases } from './recording.ts'
 import { basalt, createDirectory, runScript, type Server, startFarServer, startServer } from './server.ts'
 
 /**
  * Requests per second over HTTP on loopback, token and row-level security on, against the floor: the same
- * statements sent straight to the same Postgres. Rounds alternate between the two, so that a machine whose speed
- * drifts does so for both. With `--case`, what a way to call costs is measured instead, against the same requests
- * without it; the medians are compared. Ratios can be quoted, rates only together with the machine.
+ * statements sent straight to the same Postgres, from the same distance. Rounds alternate between the two, so that a
+ * machine whose speed drifts does so for both. With `--case`, what a way to call costs is measured instead, against the
+ * same requests without it; the medians are compared. Ratios can be quoted, rates only together with the machine.
  */
 const { values: options } = parseArgs({
   options: {
@@ -32,6 +33,8 @@ const { values: options } = parseArgs({
     case: { type: 'string', default: 'throughput' },
     /** Milliseconds of a round trip between server and database. */
     delay: { type: 'string', default: '0' },
+    /** Of `open-loop`: requests a second. */
+    rate: { type: 'string', default: '' },
     peer: { type: 'string' },
     'peer-token': { type: 'string', default: '' },
   },
@@ -103,42 +106,46 @@ async function measurePairs(name: string, { url }: Server, token: string): Promi
   }
 }
 
-/** Latencies in milliseconds at half of the rate that the server reaches with all connections in use. */
-async function measureOpenLoop({ url }: Server, token: string): Promise<void> {
-  const script = fileURLToPath(new URL('open-load.ts', import.meta.url))
+/**
+ * Latencies in milliseconds at `--rate`, by default half of the rate that the server reaches with all connections in use.
+ * The floor gets the same requests at the same rate: its tail is that of the machine.
+ */
+async function measureOpenLoop({ url, database }: Server, token: string): Promise<void> {
   const { connections, seconds } = options
   for (const { name, p99Ms } of openLoopCases.filter((each) => each.name.includes(options.only))) {
     await load('http-load.ts', [url, token, name, connections, seconds])
-    const rate = (await load('http-load.ts', [url, token, name, connections, seconds])) / 2
-    const rounds: Record<'p50' | 'p99' | 'p999' | 'max', number>[] = []
+    const peak = () => load('http-load.ts', [url, token, name, connections, seconds])
+    const rate = options.rate === '' ? (await peak()) / 2 : Number(options.rate)
+    const sent = [name, connections, seconds, String(rate)]
+    const http: Latencies[] = []
+    const floor: Latencies[] = []
     for (let round = 0; round < Number(options.rounds); round += 1) {
-      const output = await runScript(directory, script, [
-        url,
-        token,
-        name,
-        connections,
-        seconds,
-        String(rate),
-      ])
-      rounds.push(JSON.parse(output) as (typeof rounds)[number])
+      http.push(await measureLatencies('open-load.ts', [url, token, ...sent]))
+      floor.push(await measureLatencies('open-floor-load.ts', [database, ...sent]))
     }
-    const figures = (['p50', 'p99', 'p999', 'max'] as const).map(
-      (key) => `${key} ${median(rounds.map((each) => each[key])).toFixed(1)}`,
-    )
+    const p99Of = (rounds: readonly Latencies[]) => median(rounds.map(({ p99 }) => p99))
+    const times = (p99Of(http) / p99Of(floor)).toFixed(1)
     process.stdout.write(
-      `${name.padEnd(24)} ${perSecond(rate)}/s  ${figures.join('  ')} ms  (target p99 ${p99Ms})\n`,
+      `${name.padEnd(24)} ${perSecond(rate)}/s  ${describe(http)} ms  (target p99 ${p99Ms})\n` +
+        `${''.padEnd(24)} floor: ${describe(floor)} ms; p99 is ${times} times the floor's\n`,
     )
   }
 }
 
-async function measure(
-  benchCase: BenchCase,
-  { url, socketDirectory }: Server,
-  token: string,
-): Promise<Result> {
+async function measureLatencies(script: string, args: string[]): Promise<Latencies> {
+  const output = await runScript(directory, fileURLToPath(new URL(script, import.meta.url)), args)
+  return JSON.parse(output) as Latencies
+}
+
+function describe(rounds: readonly Latencies[]): string {
+  return (['p50', 'p99', 'p999', 'max'] as const)
+    .map((key) => `${key} ${median(rounds.map((each) => each[key])).toFixed(1)}`)
+    .join('  ')
+}
+
+async function measure(benchCase: BenchCase, { url, database }: Server, token: string): Promise<Result> {
   const http = () => loadOverHttp(benchCase, url, token)
-  const floor = () =>
-    load('floor-load.ts', [socketDirectory, benchCase.name, options.connections, options.seconds])
+  const floor = () => load('floor-load.ts', [database, benchCase.name, options.connections, options.seconds])
   const { peer: peerUrl } = options
   const peer =
     peerUrl === undefined ? undefined : () => loadOverHttp(benchCase, peerUrl, options['peer-token'])

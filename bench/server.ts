@@ -13,6 +13,8 @@ export interface Server {
   readonly url: string
   /** Where Postgres keeps its socket. */
   readonly socketDirectory: string
+  /** Where its Postgres is reached as it reaches it: the directory of the socket, or a URL. */
+  readonly database: string
 }
 
 /** A directory that whichever account Postgres runs as can pass; removed by whoever made it. */
@@ -33,7 +35,9 @@ export function startServer(directory: string, env: Readonly<Record<string, stri
     child.once('exit', () => reject(new Error('the server did not start')))
     createInterface(child.stdout).on('line', (line) => {
       const { msg, url, location } = JSON.parse(line) as { msg: string; url: string; location: string }
-      if (msg === 'listening') resolve({ process: child, url, socketDirectory: join(location, '..', 'run') })
+      if (msg !== 'listening') return
+      const socketDirectory = join(location, '..', 'run')
+      resolve({ process: child, url, socketDirectory, database: socketDirectory })
     })
   })
 }
@@ -57,6 +61,7 @@ export async function startFarServer(
   return {
     ...far,
     socketDirectory,
+    database: url,
     close() {
       far.process.kill('SIGTERM')
       far.process.once('exit', () => proxy.kill('SIGTERM'))

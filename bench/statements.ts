@@ -43,6 +43,7 @@ export async function createPlanner(
     use: <Result>({ run }: Work<Result>) => run(recorder, () => undefined),
     shares: { admits: () => true, isAnyFull: false, onRoom: () => undefined },
     limits: { waitingLimit: 1000, acquireTimeoutMs: 1000 },
+    networkMs: 0,
   } as unknown as Pool
   const database = new UserDatabase(pool, {})
   const service = createCollectionService({

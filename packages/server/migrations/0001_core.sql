@@ -71,6 +71,25 @@ create table basalt.search_settings (
   primary key (schema_name, table_name)
 );
 
+-- Imports that were asked for with `Prefer: respond-async`, for some days.
+create table basalt.imports (
+  id uuid primary key default gen_random_uuid(),
+  collection text not null,
+  -- The user who began it; null for an administrator, and while auth is off.
+  owner text,
+  state text not null default 'running' check (state in ('running', 'succeeded', 'failed')),
+  rows_read bigint not null,
+  rows_written bigint not null default 0,
+  failed bigint not null default 0,
+  result json,
+  error json,
+  started_at timestamptz not null default now(),
+  finished_at timestamptz,
+  -- Renewed by its node, which is lost when it has not done so for a while.
+  alive_at timestamptz not null default now()
+);
+create index imports_started_at on basalt.imports (started_at);
+
 -- A query in web-search syntax in which each term of a group of synonyms finds the others. A term of several words is
 -- found as a phrase, and replaced where the query has its words, as a phrase or all of them. Marks stand for the groups
 -- until all terms are replaced, so that no term is replaced in what replaced another.
@@ -151,3 +170,22 @@ begin
   return places;
 end $$;
 revoke all on function basalt.similar_rows(regclass, text, real) from public;
+
+-- Migrations of the operator's own schema: the files of project.migrations that were applied.
+create table basalt.project_migrations (
+  name text primary key,
+  -- Of the file, to notice that it was changed afterwards.
+  checksum text not null,
+  started_at timestamptz not null default clock_timestamp(),
+  -- Null of a file without a transaction that was begun and not finished.
+  applied_at timestamptz,
+  statements_done int not null default 0
+);
+
+-- The operator's schema as the migrations left it, one row; what differs now was changed by hand.
+create table basalt.project_schema (
+  id bool primary key default true check (id),
+  -- [{"kind", "name", "definition"}]
+  objects jsonb not null,
+  recorded_at timestamptz not null default now()
+);

@@ -42,7 +42,9 @@ create table basalt.audit (
   app_id uuid,
   api_key_id text,
   user_id text,
-  operation text check (operation in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')),
+  -- INSERT, UPDATE, DELETE or TRUNCATE. Without a check: PostgreSQL would prepare it for each statement anew, a fifth of
+  -- what a recorded row costs, and no statement but those below writes it.
+  operation text,
   table_name text,
   record_id text,
   old_values jsonb,
@@ -54,30 +56,62 @@ create index audit_blocks on basalt.audit
   using brin (happened_at, table_name text_bloom_ops, user_id text_bloom_ops, request_id text_bloom_ops)
   with (pages_per_range = 32, autosummarize = true);
 
--- Arguments: the collection's name, then the columns of its primary key. Works as the owner of basalt.audit, because a
--- caller has no privilege on it.
+-- Who writes, from the settings of the transaction. `offset 0` has them read once for all rows of a statement.
+create view basalt.audit_origin as
+select
+  coalesce(
+    nullif(current_setting('basalt.actor', true), ''),
+    case when coalesce(current_setting('basalt.user_id', true), '') = '' then 'sql' else 'user' end) as actor,
+  nullif(current_setting('basalt.user_id', true), '') as user_id,
+  nullif(current_setting('basalt.api_key_id', true), '') as api_key_id,
+  nullif(current_setting('basalt.app_id', true), '')::uuid as app_id,
+  nullif(current_setting('basalt.address', true), '') as address,
+  nullif(current_setting('basalt.request_id', true), '') as request_id
+offset 0;
+
+-- The values of a primary key of several columns. Arguments as of the triggers, whose array begins at 0.
+create function basalt.audit_key(changed jsonb, arguments text[]) returns text
+language sql immutable set search_path = pg_catalog as $$
+  select string_agg(changed ->> name, ',' order by place) from unnest(arguments[1:]) with ordinality as n (name, place)
+$$;
+revoke all on function basalt.audit_key(jsonb, text[]) from public;
+
+-- The functions of the triggers. Arguments: the collection's name, then the columns of its primary key. They work as the
+-- owner of basalt.audit, because a caller has no privilege on it. One statement and few expressions each: a transaction
+-- prepares every expression that it reaches.
+
+-- Per statement, with the transition table `changed`: inserted, or deleted rows.
+create function basalt.audit_rows() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
+begin
+  insert into basalt.audit (actor, action, operation, table_name, record_id, old_values, new_values, user_id,
+    api_key_id, app_id, address, request_id)
+  select o.actor, 'rows.' || lower(tg_op), tg_op, tg_argv[0],
+    case when tg_nargs <= 2 then c.row ->> tg_argv[1] else basalt.audit_key(c.row, tg_argv) end,
+    case tg_op when 'DELETE' then c.row end, case tg_op when 'INSERT' then c.row end,
+    o.user_id, o.api_key_id, o.app_id, o.address, o.request_id
+  from basalt.audit_origin o, (select to_jsonb(t.*) as row from changed t offset 0) c;
+  return null;
+end $$;
+revoke all on function basalt.audit_rows() from public;
+
+-- Per row: updates, as two transition tables do not pair old and new rows, all changes of tables that have partitions
+-- or inheritance children or are one, and truncations.
 create function basalt.audit_row() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
 declare
   before jsonb;
   after jsonb;
-  caller text := nullif(current_setting('basalt.user_id', true), '');
-  key text;
 begin
   if tg_op in ('UPDATE', 'DELETE') then before := to_jsonb(old); end if;
   if tg_op in ('INSERT', 'UPDATE') then after := to_jsonb(new); end if;
-  key := coalesce(after, before) ->> tg_argv[1];
-  for n in 2 .. tg_nargs - 1 loop
-    key := concat_ws(',', key, coalesce(after, before) ->> tg_argv[n]);
-  end loop;
   insert into basalt.audit (actor, action, operation, table_name, record_id, old_values, new_values, user_id,
     api_key_id, app_id, address, request_id)
-  values (
-    coalesce(nullif(current_setting('basalt.actor', true), ''), case when caller is null then 'sql' else 'user' end),
-    'rows.' || lower(tg_op), tg_op, tg_argv[0], key, before, after, caller,
-    nullif(current_setting('basalt.api_key_id', true), ''),
-    nullif(current_setting('basalt.app_id', true), '')::uuid,
-    nullif(current_setting('basalt.address', true), ''),
-    nullif(current_setting('basalt.request_id', true), ''));
+  select o.actor, 'rows.' || lower(tg_op), tg_op, tg_argv[0],
+    case
+      when tg_nargs <= 2 then coalesce(after, before) ->> tg_argv[1]
+      else basalt.audit_key(coalesce(after, before), tg_argv)
+    end,
+    before, after, o.user_id, o.api_key_id, o.app_id, o.address, o.request_id
+  from basalt.audit_origin o;
   return null;
 end $$;
 revoke all on function basalt.audit_row() from public;

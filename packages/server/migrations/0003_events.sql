@@ -203,7 +203,7 @@ create table basalt.realtime_connections (
   id uuid primary key,
   node uuid not null references basalt.realtime_nodes on delete cascade,
   transport text not null check (transport in ('sse', 'ws')),
-  -- Null while auth is off.
+  -- Null without a token, and while auth is off.
   user_id text,
   address text not null,
   tables text[] not null default '{}',
@@ -213,11 +213,13 @@ create table basalt.realtime_connections (
   is_unwanted bool not null default false
 );
 create index realtime_connections_user_id on basalt.realtime_connections (user_id);
+create index realtime_connections_address on basalt.realtime_connections (address) where user_id is null;
 create index realtime_connections_node on basalt.realtime_connections (node);
 
--- Opens a stream unless its user has as many as may be, over all nodes. One at a time per user.
+-- Opens a stream unless its user, or without a token its address, has as many as may be, over all nodes. One at a time for
+-- each.
 create function basalt.open_realtime_connection(
-  id uuid, node uuid, transport text, user_id text, address text, user_limit int
+  id uuid, node uuid, transport text, user_id text, address text, user_limit int, address_limit int
 ) returns bool
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -233,13 +235,23 @@ begin
     ) then
       return false;
     end if;
+  elsif address_limit is not null then
+    perform pg_advisory_xact_lock(hashtextextended('basalt realtime from ' || address, 0));
+    if address_limit <= (
+      select count(*)
+      from basalt.realtime_connections c
+      join basalt.realtime_nodes n on n.id = c.node and n.seen_at > now() - interval '10 seconds'
+      where c.user_id is null and c.address = open_realtime_connection.address
+    ) then
+      return false;
+    end if;
   end if;
   insert into basalt.realtime_connections (id, node, transport, user_id, address)
   values (id, node, transport, user_id, address);
   return true;
 end
 $$;
-revoke all on function basalt.open_realtime_connection(uuid, uuid, text, text, text, int) from public;
+revoke all on function basalt.open_realtime_connection(uuid, uuid, text, text, text, int, int) from public;
 
 -- Channels of WebSockets: what is said on them, who is present, and who may take part.
 

@@ -1,10 +1,35 @@
 -- Static sites: what they hold is in the database, so that every node serves every site.
+-- Domains that people own. They are served once their owner has published the token.
+create table basalt.site_domains (
+  id uuid primary key default gen_random_uuid(),
+  -- In ASCII and lower case.
+  hostname text not null,
+  environment text not null,
+  redirect_mode text check (redirect_mode in ('permanent', 'temporary')),
+  status text not null default 'pending_verification' check (status in (
+    'pending_verification', 'verified', 'verification_failed', 'verification_lapsed', 'tombstoned')),
+  verification_token text not null,
+  -- Daily checks in a row that have not found it.
+  failed_checks int not null default 0,
+  last_error text,
+  verified_at timestamptz,
+  checked_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+-- What was deleted may be registered again.
+create unique index site_domains_hostname on basalt.site_domains (hostname) where status <> 'tombstoned';
+create index site_domains_verified on basalt.site_domains (id) where status = 'verified';
+create index site_domains_tombstoned on basalt.site_domains (updated_at) where status = 'tombstoned';
+create index site_domains_newest on basalt.site_domains (created_at desc, id desc);
+
 create table basalt.sites (
   id uuid primary key default gen_random_uuid(),
   name text not null,
   -- A DNS label (RFC 1035 §2.3.1): the site's host name begins with it.
   slug text not null unique check (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'),
   spa_mode bool not null default false,
+  custom_domain_id uuid unique references basalt.site_domains,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
@@ -60,7 +85,8 @@ create table basalt.site_released_blobs (
 create function basalt.release_site_blobs() returns trigger language plpgsql security definer
 set search_path = pg_catalog as $$
 begin
-  insert into basalt.site_released_blobs select distinct sha256 from removed on conflict do nothing;
+  -- In one order, so that deletions at the same time cannot deadlock.
+  insert into basalt.site_released_blobs select distinct sha256 from removed order by sha256 on conflict do nothing;
   return null;
 end $$;
 revoke all on function basalt.release_site_blobs() from public;
@@ -89,11 +115,20 @@ revoke all on function basalt.change_site_version() from public;
 
 create constraint trigger sites_version after insert or update or delete on basalt.sites
   deferrable initially deferred for each row execute function basalt.change_site_version();
+-- Daily checks change what is not served.
+create constraint trigger site_domains_version after update on basalt.site_domains
+  deferrable initially deferred for each row when (old.status is distinct from new.status)
+  execute function basalt.change_site_version();
+create constraint trigger site_domains_deleted after delete on basalt.site_domains
+  deferrable initially deferred for each row execute function basalt.change_site_version();
 create constraint trigger site_deploys_version after update of status on basalt.site_deploys
   deferrable initially deferred for each row execute function basalt.change_site_version();
 create constraint trigger site_deploys_deleted after delete on basalt.site_deploys
   deferrable initially deferred for each row execute function basalt.change_site_version();
 
 insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
-values ('site_cleanup_daily', 'site_cleanup', '0 3 * * *',
-  (date_trunc('day', now() at time zone 'UTC') + interval '1 day 3 hours') at time zone 'UTC');
+values
+  ('site_cleanup_daily', 'site_cleanup', '0 3 * * *',
+    (date_trunc('day', now() at time zone 'UTC') + interval '1 day 3 hours') at time zone 'UTC'),
+  ('site_domain_reverify_daily', 'site_domain_reverify', '0 4 * * *',
+    (date_trunc('day', now() at time zone 'UTC') + interval '1 day 4 hours') at time zone 'UTC');

@@ -8,13 +8,14 @@ import { translateDatabaseFailure } from './database/errors.ts'
 import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { ping } from './database/ping.ts'
+import type { Rehearsal } from './database/user-database.ts'
 import { listErrors } from './error-catalog.ts'
 import { createEmbedders } from './features/data/embedding-provider/index.ts'
 import { wireData } from './features/data/index.ts'
 import { createSchemaLog } from './features/data/schema/index.ts'
 import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
-import { wireFiles } from './features/files/index.ts'
+import { measureFiles, type ResolveTxt, wireFiles } from './features/files/index.ts'
 import { wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
@@ -35,6 +36,7 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import type { Platform } from './platform.ts'
+import { migrateAtStart } from './project/at-start.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
@@ -46,12 +48,16 @@ export interface AppOptions {
   readonly changes?: ChangeLog
   /** Finds addresses of names that users have given; for tests. */
   readonly resolve?: Resolve
+  /** Finds TXT records of names that administrators have given; for tests. */
+  readonly resolveTxt?: ResolveTxt
   /** Where requests to an address of a sign-in provider or of a client go instead; for tests. */
   readonly reachProvider?: (url: string) => string
   /** Hashes passwords at another cost; for tests. */
   readonly passwords?: PasswordHasher
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
+  /** A server that changes no data and stands beside another one; for tests of policies. */
+  readonly rehearsal?: Rehearsal
   /** Stops the start, which then rejects with the signal's reason, whatever it waits for. */
   readonly signal?: AbortSignal
 }
@@ -81,11 +87,14 @@ export async function createApp(options: AppOptions): Promise<App> {
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
+    asServer: options.rehearsal === undefined,
+    rehearsal: options.rehearsal,
     embeddedPassword: embeddedPassword(config),
     ...(options.embeddedSettings === undefined ? {} : { embeddedSettings: options.embeddedSettings }),
     signal,
   })
   try {
+    await untilAborted(signal, migrateAtStart(config, database, log))
     const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
@@ -108,7 +117,15 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function wire(
-  { config, log: output, changes, resolve, reachProvider, passwords = createPasswordHasher() }: AppOptions,
+  {
+    config,
+    log: output,
+    changes,
+    resolve,
+    resolveTxt,
+    reachProvider,
+    passwords = createPasswordHasher(),
+  }: AppOptions,
   clock: Clock,
   database: Database,
   catalog: LiveCatalog,
@@ -119,7 +136,10 @@ async function wire(
   const metrics = new Metrics()
   metrics.watchPool(() => database.user.stats)
   const version = readVersion()
-  const observation = await openObservation({ config, database, metrics, clock, version }, output)
+  const observation = await openObservation(
+    { config, database, metrics, clock, version, measureStorage: measureFiles(config, system) },
+    output,
+  )
   const { log } = observation
   const notifications = new Notifications({ database: system, openListener, log })
   catalog.watchWith(notifications)
@@ -179,7 +199,7 @@ async function wire(
     openPopup: identity.openPopup,
   })
   const data = wireData(platform, { changes: changes ?? events.changes, embedders })
-  const files = wireFiles(platform, { resolve })
+  const files = wireFiles(platform, { resolve, resolveTxt })
   const features = [
     ...observation.features(platform.queue),
     ...[operations, data, events, messaging, identity, files].flatMap((area) => area.features),

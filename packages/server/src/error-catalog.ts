@@ -13,6 +13,7 @@ import { scheduleErrorTable } from './features/events/schedules/index.ts'
 import { webhookErrorTable } from './features/events/webhooks/index.ts'
 import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { siteErrorTable } from './features/files/sites/index.ts'
+import { storageErrorTable } from './features/files/storage/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
 import { appErrorTable } from './features/identity/apps/index.ts'
@@ -76,6 +77,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Search: searchErrorTable,
   'CDN purge': cdnErrorTable,
   Sites: siteErrorTable,
+  Storage: storageErrorTable,
 }
 
 /** Every error the API can answer, by area. */

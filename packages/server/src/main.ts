@@ -24,7 +24,14 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   logs: async () => (await import('./cli/logs.ts')).logsCommand,
   audit: async () => (await import('./cli/audit.ts')).auditCommand,
   search: async () => (await import('./cli/search.ts')).searchCommands,
+  dev: async () => (await import('./cli/dev.ts')).devCommand,
+  init: async () => (await import('./cli/init.ts')).initCommand,
+  policy: async () => (await import('./cli/policy.ts')).policyCommands,
+  db: async () => (await import('./cli/db.ts')).dbCommands,
+  migrate: async () => (await import('./cli/migrate.ts')).migrateCommands,
+  sites: async () => (await import('./cli/sites.ts')).sitesCommands,
   events: async () => (await import('./cli/events.ts')).eventsCommands,
+  storage: async () => (await import('./cli/storage.ts')).storageCommands,
 }
 
 /** argv → command → exit code: 0 done, 1 failed, 2 wrong usage; errors are one line on standard error. */

@@ -1,8 +1,8 @@
 import { chmodSync, rmSync } from 'node:fs'
+import module from 'node:module'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
-import { createApp } from '../src/app.ts'
-import { sql } from '../src/database/sql.ts'
 import { cleanUpAfterKill } from './clean-up-process.ts'
 import { createClusterTemplate } from './cluster-template.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
@@ -15,6 +15,8 @@ declare module 'vitest' {
     clusterUrl: string
     /** Files of an initialized cluster, to be copied. */
     clusterTemplate: string
+    /** Where the first PGlite of the run leaves its files. */
+    pgliteTemplate: string
   }
 }
 
@@ -24,6 +26,7 @@ export const templateDatabase = 'basalt_template'
 interface Provided {
   readonly clusterUrl: string
   readonly clusterTemplate: string
+  readonly pgliteTemplate: string
   close(): Promise<void>
 }
 
@@ -34,9 +37,10 @@ declare global {
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   globalThis.basaltTestCluster ??= open()
-  const { clusterUrl, clusterTemplate } = await globalThis.basaltTestCluster
+  const { clusterUrl, clusterTemplate, pgliteTemplate } = await globalThis.basaltTestCluster
   project.provide('clusterUrl', clusterUrl)
   project.provide('clusterTemplate', clusterTemplate)
+  project.provide('pgliteTemplate', pgliteTemplate)
   return async () => {
     const opened = globalThis.basaltTestCluster
     globalThis.basaltTestCluster = undefined
@@ -58,9 +62,12 @@ async function open(): Promise<Provided> {
       : undefined
   const clusterUrl = cluster?.url ?? external ?? ''
   await createTemplate(clusterUrl)
+  // Workers and processes begin with what this start has compiled.
+  module.flushCompileCache()
   return {
     clusterUrl,
     clusterTemplate: template.directory,
+    pgliteTemplate: join(compiled.directory, 'pglite.tar'),
     async close() {
       await cluster?.[Symbol.asyncDispose]()
       template[Symbol.dispose]()
@@ -73,12 +80,14 @@ async function open(): Promise<Provided> {
  * Has the code that one process of the run compiles used by all, whatever account they run as: half of the processor
  * time of a start. Node's own folder in the temporary directory is closed to all but the first account that needs it.
  */
-function createCompileCache(): Disposable {
+function createCompileCache(): { readonly directory: string } & Disposable {
   const directory = makeScratchDirectory('basalt-compiled-')
   const release = cleanUpAfterKill({ directory })
   chmodSync(directory, 0o1777)
   process.env.NODE_COMPILE_CACHE = directory
+  module.enableCompileCache(directory)
   return {
+    directory,
     [Symbol.dispose]() {
       rmSync(directory, { recursive: true, force: true })
       release()
@@ -87,6 +96,9 @@ function createCompileCache(): Disposable {
 }
 
 async function createTemplate(clusterUrl: string): Promise<void> {
+  // Imported late, into the cache.
+  const { createApp } = await import('../src/app.ts')
+  const { sql } = await import('../src/database/sql.ts')
   const { default: pg } = await import('pg')
   const client = new pg.Client({ connectionString: `${clusterUrl}/postgres` })
   await client.connect()

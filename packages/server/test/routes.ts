@@ -20,7 +20,11 @@ export function listRoutes({ app }: TestApp): ServedRoute[] {
       const url = (parents[depth - 1] ?? '') + part
       parents.length = depth
       parents[depth] = url
-      return (methods ?? '').split(', ').flatMap((method) => (method === '' ? [] : [{ method, url }]))
+      // The tree leaves the slash before a wildcard out.
+      const declared = url.replace(/([^/])\*$/, '$1/*')
+      return (methods ?? '')
+        .split(', ')
+        .flatMap((method) => (method === '' ? [] : [{ method, url: declared }]))
     })
 }
 
@@ -30,6 +34,7 @@ export function examplePath(url: string): string {
     .replace(/:table/g, 'note')
     .replace('/guides/:name', '/guides/collections')
     .replace(/:\w+/g, '1')
+    .replace(/\*$/, '1')
 }
 
 /** The methods of all routes that match the path, sorted: `/api/collections/note/batch` is also a record. */
@@ -39,5 +44,5 @@ export function methodsOf(routes: readonly ServedRoute[], path: string): string[
 }
 
 function toPattern(url: string): RegExp {
-  return new RegExp(`^${url.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+').replace(/\*$/, '/.+')}$`)
+  return new RegExp(`^${url.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+').replace(/\*$/, '.+')}$`)
 }

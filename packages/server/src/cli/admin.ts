@@ -1,20 +1,11 @@
 import { Command } from 'commander'
 import type { Config } from '../config/schema.ts'
-import { type Database, openDatabase } from '../database/open.ts'
 import { longestTokenSeconds, signAccessToken } from '../features/identity/accounts/index.ts'
-import { createPasswordHasher } from '../features/identity/passwords/index.ts'
-import {
-  type AdminService,
-  createAdminService,
-  removeFirstSignIn,
-} from '../features/operations/admin/index.ts'
-import { createThrottle } from '../features/operations/throttle/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { resolveJwtSecret } from '../secrets.ts'
+import { commandActor, createAdminSession, withAdmin } from './admin-session.ts'
 import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
-
-const actor = 'command line'
 
 export function adminCommands(terminal: Terminal): Command {
   return new Command('admin')
@@ -32,7 +23,7 @@ function resetPasswordCommand(terminal: Terminal): Command {
     if (config.admin.password !== '') {
       throw new OperatorError(`admin.password is set (${sources.get('admin.password')}): change it there`)
     }
-    const password = await withAdmin(terminal, config, (service) => service.resetPassword(actor))
+    const password = await withAdmin(terminal, config, (service) => service.resetPassword(commandActor))
     print(terminal, `${password}\n`)
   })
 }
@@ -58,7 +49,7 @@ function tokenCommand(terminal: Terminal): Command {
     requireUserForItsOptions(command, options)
     const token =
       options.user === undefined
-        ? (await withAdmin(terminal, config, (service) => service.createSession(actor))).token
+        ? await createAdminSession(terminal, config)
         : signUserToken(config, options.user, options)
     print(terminal, `${token}\n`)
   })
@@ -99,31 +90,3 @@ function signUserToken(
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-async function withAdmin<Result>(
-  terminal: Terminal,
-  config: Config,
-  work: (service: AdminService) => Promise<Result>,
-): Promise<Result> {
-  const database: Database = await openDatabase(config, {
-    purpose: 'basalt admin',
-    asServer: false,
-    log: () => undefined,
-  })
-  try {
-    const { system } = database
-    return await work(
-      createAdminService({
-        database: system,
-        passwords: createPasswordHasher(),
-        throttle: createThrottle(system),
-        forgetFirstSignIn: () =>
-          removeFirstSignIn(config.server.data_dir, (message) => {
-            terminal.stderr.write(`warning: ${message}\n`)
-          }),
-      }),
-    )
-  } finally {
-    await database.close()
-  }
-}

@@ -21,6 +21,16 @@ export function print({ stdout }: Terminal, text: string): void {
   stdout.write(text)
 }
 
+/** Writes a value to standard output, as every `--json` does. */
+export function printJson(terminal: Terminal, value: unknown): void {
+  print(terminal, `${JSON.stringify(value, undefined, 2)}\n`)
+}
+
+/** Writes a line to standard error. */
+export function warn({ stderr }: Terminal, message: string): void {
+  stderr.write(`warning: ${message}\n`)
+}
+
 /** A command below another one. Unlike those of the first level it needs to be set up where to write and not to exit. */
 export function createSubcommand(terminal: Terminal, name: string): Command {
   return new Command(name).exitOverride().configureOutput({

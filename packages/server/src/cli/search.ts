@@ -15,7 +15,7 @@ import {
 import { systemClock } from '../lib/clock.ts'
 import { AppError, OperatorError } from '../lib/errors.ts'
 import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
-import { formatTable } from './table.ts'
+import { formatBytes, formatTable } from './table.ts'
 
 /** The indexes that searches use, beside a server or without one. */
 export function searchCommands(terminal: Terminal): Command {
@@ -137,8 +137,4 @@ function describeStatus(statuses: readonly IndexStatus[]): string {
         ]),
   )
   return formatTable(['collection', 'index', 'state', 'size', 'advice'], rows)
-}
-
-function formatBytes(bytes: number): string {
-  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -14,29 +14,37 @@ export function startCommand(terminal: Terminal): Command {
   const command = new Command('start').description(
     'start the server, and the embedded PostgreSQL unless database.url is set',
   )
-  return withConfigFlags(command).action(async () => {
-    const { config: loaded } = loadCommandConfig(terminal, command)
-    const isTerminal = terminal.stdout.isTTY === true
-    const config = { ...loaded, logging: resolveLogging(loaded.logging, isTerminal) }
-    const log = createLogger(config.logging, isTerminal)
-    const startedAt = performance.now()
-    const note = noteServer(config.server.data_dir, { pid: terminal.pid, version: readVersion() })
-    // Before anything is begun that a signal must not leave half done.
-    const interruption = new AbortController()
-    stopOnSignals({ terminal, starting: () => starting, interruption, log, note })
-    const starting = startApp(config, log, interruption.signal)
-    try {
-      const app = await starting
-      // A stop that has begun ends the process.
-      if (interruption.signal.aborted) return
-      note.update({ url: localUrl(app), psql: [...app.database.psql] })
-      announce({ terminal, app, config, log, startupMs: performance.now() - startedAt })
-    } catch (error) {
-      if (interruption.signal.aborted) return
-      note.remove()
-      throw error
-    }
-  })
+  return withConfigFlags(command).action(() => serve(terminal, loadCommandConfig(terminal, command).config))
+}
+
+/** Called when the server listens; what it answers stops what it has begun. */
+export type OnStarted = (app: App, config: Config, log: Logger) => { stop(): Promise<void> }
+
+/** Runs a server until a signal stops it. */
+export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnStarted): Promise<void> {
+  const isTerminal = terminal.stdout.isTTY === true
+  const config = { ...loaded, logging: resolveLogging(loaded.logging, isTerminal) }
+  const log = createLogger(config.logging, isTerminal)
+  const startedAt = performance.now()
+  const note = noteServer(config.server.data_dir, { pid: terminal.pid, version: readVersion() })
+  // Before anything is begun that a signal must not leave half done.
+  const interruption = new AbortController()
+  let besides: ReturnType<OnStarted> | undefined
+  const beforeStop = async () => besides?.stop()
+  stopOnSignals({ terminal, starting: () => starting, beforeStop, interruption, log, note })
+  const starting = startApp(config, log, interruption.signal)
+  try {
+    const app = await starting
+    // A stop that has begun ends the process.
+    if (interruption.signal.aborted) return
+    note.update({ url: localUrl(app), psql: [...app.database.psql] })
+    announce({ terminal, app, config, log, startupMs: performance.now() - startedAt })
+    besides = onStarted?.(app, config, log)
+  } catch (error) {
+    if (interruption.signal.aborted) return
+    note.remove()
+    throw error
+  }
 }
 
 async function startApp(config: Config, log: Logger, signal: AbortSignal): Promise<App> {
@@ -62,6 +70,8 @@ const sameSignalMs = 2000
 interface Stopping {
   readonly terminal: Terminal
   readonly starting: () => Promise<App>
+  /** Ends what works beside the server. */
+  readonly beforeStop: () => Promise<void>
   readonly interruption: AbortController
   readonly log: Logger
   readonly note: ServerNote
@@ -109,8 +119,13 @@ function stopOnSignals(stopping: Stopping): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) terminal.on(signal, () => handle(signal))
 }
 
-async function stop({ terminal, log, note }: Stopping, app: App, wasCutOff: () => boolean): Promise<void> {
+async function stop(
+  { terminal, beforeStop, log, note }: Stopping,
+  app: App,
+  wasCutOff: () => boolean,
+): Promise<void> {
   try {
+    await beforeStop()
     await app.drain()
     await app.close()
     note.remove()

@@ -24,3 +24,7 @@ export function showControls(text: string): string {
 
 /** C0 and C1 controls, and those that turn the direction of text around. */
 const controls = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+
+export function formatBytes(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}

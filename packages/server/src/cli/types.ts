@@ -1,4 +1,3 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
@@ -9,8 +8,9 @@ import { openConnection } from '../database/open.ts'
 import { inTransaction, queryableOn } from '../database/system-database.ts'
 import { generateTypes, type TypesFormat } from '../features/data/types/index.ts'
 import { systemClock } from '../lib/clock.ts'
-import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
+import { messageOf, OperatorError } from '../lib/errors.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { replaceFile } from './replace-file.ts'
 
 interface TypesOptions {
   readonly out?: string
@@ -74,23 +74,6 @@ async function writeTypes(
   if (path === undefined) print(terminal, text)
   else if (await replaceFile(path, text)) print(terminal, `wrote ${path}\n`)
   return fingerprint
-}
-
-/** Puts the text into the file in one step; what watches the file is left alone when nothing has changed. */
-async function replaceFile(path: string, text: string): Promise<boolean> {
-  try {
-    if ((await readFile(path, 'utf8').catch(unlessAbsent)) === text) return false
-    const temporary = `${path}.${process.pid}.tmp`
-    await writeFile(temporary, text)
-    await rename(temporary, path)
-    return true
-  } catch (error) {
-    throw new OperatorError(`cannot write ${path}: ${messageOf(error)}`, { cause: error })
-  }
-}
-
-function unlessAbsent(error: unknown): undefined {
-  if (codeOf(error) !== 'ENOENT') throw error
 }
 
 /** Until it is interrupted. A database that is unavailable is tried again; at the start it is a failure. */

@@ -60,6 +60,7 @@ describe('without anything', () => {
       database: {
         url: '',
         listen_url: '',
+        branch: '',
         max_conns: 20,
         acquire_timeout_ms: 5000,
         statement_timeout_ms: 30_000,
@@ -207,6 +208,7 @@ describe('without anything', () => {
       events: { retention_hours: 24 },
       realtime: {
         max_connections_per_user: 100,
+        max_anonymous_connections_per_address: 50,
         heartbeat_interval_seconds: 20,
         resume_seconds: 300,
         broadcast_rate_limit_per_second: 100,
@@ -248,6 +250,20 @@ describe('without anything', () => {
         retention_days: 365,
       },
       storage: {
+        enabled: 'auto',
+        backend: 'local',
+        local_path: '',
+        max_file_size: 10_485_760,
+        default_quota_mb: 100,
+        upload_timeout: 300,
+        s3_endpoint: '',
+        s3_bucket: '',
+        s3_region: 'us-east-1',
+        s3_access_key: '',
+        s3_secret_key: '',
+        s3_use_ssl: true,
+        image_cache_mb: 1024,
+        cdn_url: '',
         cdn: {
           provider: 'nop',
           cloudflare: { zone_id: '', api_token: '', base_url: '' },
@@ -271,6 +287,18 @@ describe('without anything', () => {
       audit: { tables: [], retention_days: 90 },
       telemetry: { otlp_endpoint: '', otlp_headers: '', service_name: 'basalt', sample_percent: 100 },
       metrics: { enabled: true, token: '' },
+      project: {
+        migrations: join(directory, 'migrations'),
+        current: join(directory, 'schema/current.sql'),
+        seed: join(directory, 'seed.sql'),
+        types: '',
+        policies: join(directory, 'tests/policies'),
+        migrate_at_start: 'auto',
+        lock_timeout_ms: 2000,
+        lock_attempts: 8,
+        statement_timeout_ms: 600_000,
+        development: false,
+      },
     })
     expect([...sources.keys()]).toEqual(listSettings().map(({ key }) => key))
     expect(new Set(sources.values())).toEqual(new Set(['default']))
@@ -727,4 +755,14 @@ test('a provider of a content delivery network is refused without its keys', () 
     expect(fault({ flags: flags('cloudfront') })).toContain(`storage.cdn.cloudfront.${key}`)
   }
   expect(fault({ flags: flags('webhook') })).toContain('required with storage.cdn.provider = "webhook"')
+})
+
+test('S3 is refused without its keys, and an endpoint with a path', () => {
+  const s3 = { 'storage.backend': 's3' }
+  for (const key of ['s3_bucket', 's3_access_key', 's3_secret_key']) {
+    expect(fault({ flags: s3 })).toContain(`storage.${key}`)
+  }
+  for (const endpoint of ['https://s3.example/bucket', 'user:pass@s3.example', 's3.example?x=1']) {
+    expect(fault({ flags: { ...s3, 'storage.s3_endpoint': endpoint } })).toContain('storage.s3_endpoint')
+  }
 })

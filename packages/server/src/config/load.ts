@@ -31,11 +31,11 @@ interface Candidate {
 }
 
 /**
- * Environment variables that are not configuration keys: two of ours, and those that Kubernetes sets in every pod
- * beside a service named `basalt`.
+ * Environment variables that are not configuration keys: the file and those of commands that reach a server, those of tests,
+ * and those that Kubernetes sets in every pod beside a service named `basalt`.
  */
 const otherVariables =
-  /^BASALT_(CONFIG$|TEST_|SERVICE_(HOST|PORT)($|_)|PORT$|PORT_\d+_(TCP|UDP|SCTP)($|_(PROTO|PORT|ADDR)$))/
+  /^BASALT_(CONFIG$|URL$|ADMIN_TOKEN$|TEST_|SERVICE_(HOST|PORT)($|_)|PORT$|PORT_\d+_(TCP|UDP|SCTP)($|_(PROTO|PORT|ADDR)$))/
 
 /**
  * Merges defaults, file, environment and flags, in rising precedence.
@@ -75,6 +75,12 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   }
   if (faults.length > 0) throw new OperatorError(describeFaults(faults), { exitCode: 2 })
   checked.server.data_dir = resolve(input.directory, checked.server.data_dir)
+  for (const name of ['migrations', 'current', 'seed', 'policies'] as const) {
+    checked.project[name] = resolve(input.directory, checked.project[name])
+  }
+  if (checked.project.types !== '') {
+    checked.project.types = resolve(input.directory, checked.project.types)
+  }
   checked.server.public_base_url = checked.server.public_base_url.replace(/\/$/, '')
   return { config: deepFreeze(checked), sources }
 }

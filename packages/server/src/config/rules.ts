@@ -33,6 +33,7 @@ const rules: readonly ((config: Config) => RuleViolation | readonly RuleViolatio
   smsProviderNeedsItsKeys,
   emailBackendNeedsItsKeys,
   emailNeedsSender,
+  s3NeedsItsKeys,
   cdnProviderNeedsItsKeys,
   oauthRedirectIsUrl,
   signInProvidersNeedTheirKeys,
@@ -182,6 +183,14 @@ function emailNeedsSender({ email }: Config): RuleViolation | undefined {
     key: 'email.from',
     problem: `"${address}" is no address mail can come from; with email.backend = "smtp" it must be one, such as Shop <no-reply@example.com>`,
   }
+}
+
+/** What S3 cannot do without. */
+function s3NeedsItsKeys({ storage }: Config): RuleViolation[] {
+  if (storage.backend !== 's3') return []
+  return (['s3_bucket', 's3_access_key', 's3_secret_key'] as const)
+    .filter((name) => storage[name].trim() === '')
+    .map((name) => ({ key: `storage.${name}`, problem: 'required with storage.backend = "s3"' }))
 }
 
 /** What each provider of a content delivery network cannot do without. */

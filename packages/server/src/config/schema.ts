@@ -10,6 +10,7 @@ import { realtimeConfig } from '../features/events/realtime/config.ts'
 import { webhooksConfig } from '../features/events/webhooks/config.ts'
 import { cdnConfig } from '../features/files/cdn/config.ts'
 import { sitesConfig } from '../features/files/sites/config.ts'
+import { storageKeys } from '../features/files/storage/config.ts'
 import { accountKeys } from '../features/identity/accounts/config.ts'
 import { mfaKeys } from '../features/identity/mfa/config.ts'
 import { oauthServerKeys } from '../features/identity/oauth-server/config.ts'
@@ -26,6 +27,7 @@ import { metricsConfig } from '../features/operations/metrics/config.ts'
 import { telemetryConfig } from '../features/operations/telemetry/config.ts'
 import { usageConfig } from '../features/operations/usage/config.ts'
 import { serverConfig } from '../http/config.ts'
+import { projectConfig } from '../project/config.ts'
 import { loggingConfig } from './logging.ts'
 
 /**
@@ -48,7 +50,7 @@ export const configSchema = Type.Object({
   email: emailConfig,
   push: pushConfig,
   support: supportConfig,
-  storage: Type.Object({ cdn: cdnConfig }),
+  storage: Type.Object({ ...storageKeys, cdn: cdnConfig }),
   sites: sitesConfig,
   jobs: jobsConfig,
   webhooks: webhooksConfig,
@@ -64,6 +66,7 @@ export const configSchema = Type.Object({
   audit: auditConfig,
   telemetry: telemetryConfig,
   metrics: metricsConfig,
+  project: projectConfig,
 })
 
 export type Config = Static<typeof configSchema>

@@ -19,6 +19,7 @@ export async function prepareAccess(connection: Connection, schemas: readonly st
     await keepSystemSchemaOffPath(transaction)
     await ensureRoles(transaction)
     await grantSearch(transaction)
+    await grantStorage(transaction)
     for (const schema of schemas) {
       const { exists } = await transaction.one<{ exists: boolean }>(
         sql`select exists (select from pg_namespace where nspname = ${schema})`,
@@ -112,6 +113,21 @@ async function grantSearch(transaction: Queryable): Promise<void> {
     grant execute on function basalt.search_query(regconfig, text, jsonb), basalt.search_rows(regclass, tsquery),
       basalt.similar_rows(regclass, text, real)
     to ${sql.id(callerRole)}`)
+}
+
+/** Objects of storage: callers work on the columns that are theirs to see, as far as policies let them. */
+async function grantStorage(transaction: Queryable): Promise<void> {
+  const { granted } = await transaction.one<{ granted: boolean }>(
+    sql`select has_column_privilege(${callerRole}, 'basalt.objects', 'name', 'select') as granted`,
+  )
+  if (granted) return
+  const role = sql.id(callerRole)
+  await transaction.count(sql`
+    grant select (id, bucket, name, size, content_type, user_id, created_at, updated_at, etag),
+      insert (bucket, name, size, content_type, user_id, app_id, key),
+      update (bucket, name, size, content_type, updated_at, key),
+      delete
+    on basalt.objects to ${role}`)
 }
 
 /** Runs a statement that may fail without failing the transaction; answers why it failed. */

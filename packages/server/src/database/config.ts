@@ -17,6 +17,14 @@ export const databaseConfig = Type.Object({
       expects: 'a URL such as postgresql://user:password@host:5432/database',
     },
   ),
+  branch: text(
+    '',
+    'Name of a copy of the database that `basalt db branch` has made, to work on that instead.',
+    {
+      pattern: '^([a-z0-9][a-z0-9_-]{0,31})?$',
+      expects: 'a name of up to 32 lower-case letters, digits, _ and -',
+    },
+  ),
   max_conns: integer(20, 'Connections to the database, per node, beside the one that listens.', 4, 1000),
   acquire_timeout_ms: integer(5000, 'Milliseconds a request waits for a free connection.', 50, 600_000),
   statement_timeout_ms: integer(30_000, 'Milliseconds a statement may run.', 100, 3_600_000),

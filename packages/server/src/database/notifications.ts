@@ -154,6 +154,8 @@ export class Notifications {
   /** @throws what the first look or an `onChange` has thrown */
   async start(): Promise<void> {
     await this.#listener?.start()
+    // All are read now: the connection that has just been made missed nothing.
+    for (const topic of this.#topics) topic.isAnnounced = topic.waiting.length > 0
     const begunAt = this.#timer.now()
     const versions = await this.#read(this.#topics)
     await Promise.all(

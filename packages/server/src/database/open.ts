@@ -7,8 +7,8 @@ import { isLoopback } from '../lib/addresses.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { prepareAccess } from './access.ts'
 import { Connection, type ConnectionTarget } from './connection.ts'
-import { describeUrl } from './database-url.ts'
-import type { ClusterSettings } from './embedded/cluster.ts'
+import { branchName, branchUrl, describeUrl, withDatabaseName } from './database-url.ts'
+import { type ClusterSettings, embeddedDatabase } from './embedded/cluster.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import type { TcpPassword } from './embedded/tcp-access.ts'
 import { ConnectionLost } from './failures.ts'
@@ -19,7 +19,7 @@ import { Pool } from './pool.ts'
 import { type EngineProbe, probeEngine } from './probe.ts'
 import { sql } from './sql.ts'
 import { SystemDatabase } from './system-database.ts'
-import { UserDatabase } from './user-database.ts'
+import { type Rehearsal, UserDatabase } from './user-database.ts'
 
 export interface OpenOptions {
   /** What this process is: `basalt start`. Shown in `pg_stat_activity`. */
@@ -31,6 +31,10 @@ export interface OpenOptions {
   readonly embeddedSettings?: ClusterSettings
   /** Of the embedded database's port; a server sets it. */
   readonly embeddedPassword?: TcpPassword
+  /** Another database of the server than the configured one. */
+  readonly databaseName?: string
+  /** Has no request of a caller change anything; for tests of policies. */
+  readonly rehearsal?: Rehearsal | undefined
   /** Stops the opening, which then rejects with the signal's reason and leaves no Postgres that it has started. */
   readonly signal?: AbortSignal | undefined
 }
@@ -40,6 +44,8 @@ export interface Database {
   readonly mode: 'embedded' | 'external'
   /** For people: where the data is. Never a password. */
   readonly location: string
+  /** For PostgreSQL's own programs, with the password if there is one. */
+  readonly connectionString: string
   /** Command lines that reach an embedded database. */
   readonly psql: readonly string[]
   readonly engine: EngineProbe
@@ -88,7 +94,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     config.database.url === '' ? await openEmbedded(config, options, options.asServer ?? true) : undefined
   try {
     const bare: ConnectionTarget = {
-      ...reach(config, embedded, options.purpose),
+      ...reach(config, embedded, options),
       settings: {},
       prepare: false,
     }
@@ -109,12 +115,13 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     const system = new SystemDatabase(pools.system)
     return {
       mode: embedded === undefined ? 'external' : 'embedded',
-      location: embedded?.directory ?? describeUrl(config.database.url),
+      location: embedded?.directory ?? describeUrl(branchUrl(config.database.url, config.database.branch)),
       psql: embedded?.psql ?? [],
+      connectionString: connectionStringOf(config, embedded),
       engine,
       migrated,
       system,
-      user: new UserDatabase(pools.user, engine.isPooled ? settings : {}),
+      user: new UserDatabase(pools.user, engine.isPooled ? settings : {}, options.rehearsal),
       openListener: openListenerOf(config.database, target, engine),
       aside: {
         open: () => Connection.open(target),
@@ -147,7 +154,7 @@ function openListenerOf(
   if (config.listen_url !== '') {
     return () =>
       Connection.open({
-        url: config.listen_url,
+        url: branchUrl(config.listen_url, config.branch),
         applicationName,
         settings: {},
         prepare: false,
@@ -191,7 +198,7 @@ export async function openConnection(
 ): Promise<{ connection: Connection; close(): Promise<void> }> {
   const embedded = config.database.url === '' ? await openEmbedded(config, options, false) : undefined
   try {
-    const target = { ...reach(config, embedded, options.purpose), settings: {}, prepare: false }
+    const target = { ...reach(config, embedded, options), settings: {}, prepare: false }
     const connection = await openFirst(target, config)
     return {
       connection,
@@ -209,6 +216,7 @@ export async function openConnection(
 function openEmbedded(config: Config, options: OpenOptions, asServer: boolean): Promise<EmbeddedPostgres> {
   return EmbeddedPostgres.open({
     dataDirectory: config.server.data_dir,
+    database: branchName(embeddedDatabase, config.database.branch),
     purpose: options.purpose,
     asServer,
     log: options.log,
@@ -218,8 +226,22 @@ function openEmbedded(config: Config, options: OpenOptions, asServer: boolean): 
   })
 }
 
-function reach(config: Config, embedded: EmbeddedPostgres | undefined, purpose: string) {
-  const where = embedded === undefined ? { url: config.database.url } : { socket: embedded.socket }
+function connectionStringOf({ database }: Config, embedded: EmbeddedPostgres | undefined): string {
+  if (embedded === undefined) return branchUrl(database.url, database.branch)
+  const { directory, port, user, database: name } = embedded.socket
+  return `postgresql:///${name}?host=${encodeURIComponent(directory)}&port=${port}&user=${user}`
+}
+
+function reach(
+  config: Config,
+  embedded: EmbeddedPostgres | undefined,
+  { purpose, databaseName }: Pick<OpenOptions, 'purpose' | 'databaseName'>,
+) {
+  const { url, branch } = config.database
+  const where =
+    embedded === undefined
+      ? { url: databaseName === undefined ? branchUrl(url, branch) : withDatabaseName(url, databaseName) }
+      : { socket: { ...embedded.socket, ...(databaseName === undefined ? {} : { database: databaseName }) } }
   return { ...where, applicationName: purpose, connectTimeoutMs }
 }
 
@@ -241,7 +263,9 @@ function reasonOf(cause: unknown): string {
 }
 
 function locate({ database }: Config): string {
-  return database.url === '' ? 'the embedded PostgreSQL' : describeUrl(database.url)
+  return database.url === ''
+    ? 'the embedded PostgreSQL'
+    : describeUrl(branchUrl(database.url, database.branch))
 }
 
 /** Connections kept apart for sign-in, health and housekeeping, whatever the data requests do. */

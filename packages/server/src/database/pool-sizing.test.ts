@@ -40,6 +40,16 @@ describe('the size of a pool', () => {
     expect(meter.sizing.eagerSize).toBe(4)
   })
 
+  test.each([
+    { what: 'on this machine', cores: 2, roundTrips: [0.9, 0.3], networkMs: 0 },
+    { what: 'through a proxy on this machine', cores: 2, roundTrips: [9, 2.2], networkMs: 2.2 },
+    { what: 'elsewhere', cores: undefined, roundTrips: [0.3, 0.4], networkMs: 0.3 },
+  ])('knows that the way to a database $what takes $networkMs ms', ({ cores, roundTrips, networkMs }) => {
+    const meter = new PoolMeter(100, cores)
+    for (const ms of roundTrips) meter.addRoundTrip(ms)
+    expect(meter.networkMs).toBe(networkMs)
+  })
+
   test('is not misled by work that waits for a lock', () => {
     const meter = new PoolMeter(100, 2)
     for (let count = 0; count < 1000; count += 1) meter.addWork(30_000)

@@ -24,14 +24,20 @@ const growDelayRange = { least: 1, most: 3 }
 /** On this machine a round trip takes microseconds; what is measured below this is the wait for a processor. */
 const sameMachineMs = 1
 
+/** Milliseconds of a round trip that are spent on the way. */
+function networkTime({ roundTripMs, cores }: Omit<PoolMeasurements, 'workMs'>): number {
+  return cores !== undefined && roundTripMs < sameMachineMs ? 0 : roundTripMs
+}
+
 /**
  * As many connections as keep the database busy with short statements (see docs/decisions/0018-pool-size.md): so many
  * for each processor, and as many again as are in the network meanwhile.
  *
  * @param size connections at most
  */
-export function sizePool({ roundTripMs, workMs, cores }: PoolMeasurements, size: number): PoolSizing {
-  const networkMs = cores !== undefined && roundTripMs < sameMachineMs ? 0 : roundTripMs
+export function sizePool(measurements: PoolMeasurements, size: number): PoolSizing {
+  const { workMs, cores } = measurements
+  const networkMs = networkTime(measurements)
   const serviceMs = Math.max(workMs - networkMs, 0.05)
   const wanted = Math.floor((cores ?? unknownCores) * perCore * (1 + networkMs / serviceMs))
   return {
@@ -53,6 +59,7 @@ export class PoolMeter {
   readonly #cores: number | undefined
   #roundTrips: number[] = []
   #workMs = 1
+  #networkMs = 0
   #sizing: PoolSizing
 
   constructor(size: number, cores: number | undefined) {
@@ -65,8 +72,14 @@ export class PoolMeter {
     return this.#sizing
   }
 
+  /** Milliseconds to the database and back; 0 on this machine. */
+  get networkMs(): number {
+    return this.#networkMs
+  }
+
   addRoundTrip(ms: number): void {
     this.#roundTrips = [...this.#roundTrips, ms].slice(-rememberedRoundTrips)
+    this.#networkMs = networkTime({ roundTripMs: Math.min(...this.#roundTrips), cores: this.#cores })
     this.#sizing = this.#compute()
   }
 

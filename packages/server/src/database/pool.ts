@@ -72,6 +72,11 @@ export class Pool {
     return this.#options
   }
 
+  /** Milliseconds to the database and back, without any work there; 0 on this machine. */
+  get networkMs(): number {
+    return this.#meter.networkMs
+  }
+
   /** Which connections work on what. */
   get shares(): Pick<Shares, 'admits' | 'isAnyFull' | 'onRoom'> {
     return this.#shares

@@ -19,11 +19,11 @@ type Claim = (subject: string | undefined) => void
 
 /** Reads that travel together at most. */
 const groupLimit = 8
-/** Reads travel together only while one takes less than this on average. */
+/** Reads travel together only while one takes less than this on average, the way to the database aside. */
 const quickMs = 2
 /** Weight of the newest group in the average. */
 const averageWeight = 0.1
-/** After so long behind a slow one, the rest of a group is sent again elsewhere. */
+/** After so long behind a slow one, the way to the database aside, the rest of a group is sent again elsewhere. */
 const overdueMs = 20
 /** How often per acquire timeout we look for reads whose time is over. */
 const looksPerTimeout = 10
@@ -146,7 +146,9 @@ export class ReadQueue {
   async #sendGroup(connection: Connection, reads: readonly Read[], claim: Claim): Promise<void> {
     if (reads.length === 0) return
     const startedAt = performance.now()
-    const overdue = reads.length === 1 ? undefined : setTimeout(() => this.#sendAgain(reads), overdueMs)
+    const { networkMs } = this.#pool
+    const overdue =
+      reads.length === 1 ? undefined : setTimeout(() => this.#sendAgain(reads), overdueMs + networkMs)
     await new Promise<void>((resolve) => {
       let open = reads.length
       const finish = (read: Read, outcome: 'receive' | 'fail', value: unknown): void => {
@@ -164,7 +166,8 @@ export class ReadQueue {
       )
     })
     clearTimeout(overdue)
-    this.#averageMs += averageWeight * ((performance.now() - startedAt) / reads.length - this.#averageMs)
+    const workMs = Math.max(performance.now() - startedAt - networkMs, 0)
+    this.#averageMs += averageWeight * (workMs / reads.length - this.#averageMs)
   }
 
   /** The first unanswered read is the slow one; those behind it have not begun. */

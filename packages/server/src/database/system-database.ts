@@ -1,5 +1,6 @@
 import type { QueryResultRow } from 'pg'
 import type { Connection } from './connection.ts'
+import { begin, type Call, commit, StatementFailed, statement } from './message.ts'
 import type { Pool } from './pool.ts'
 import { type RenderedSql, render, type Sql, sql } from './sql.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
@@ -59,6 +60,26 @@ export class SystemDatabase implements Queryable {
     return this.#pool.use({ run: (connection) => inTransaction(connection, work) })
   }
 
+  /**
+   * Runs the statements in one transaction and one round trip. Each sees what was committed before it began.
+   *
+   * @param statements whose values are texts or null; a connection prepares each once
+   */
+  async runTogether(statements: readonly Sql[]): Promise<void> {
+    const calls = [begin, ...statements.map(toCall), commit]
+    await this.#pool.use({
+      run: async (connection) => {
+        try {
+          await connection.send(calls)
+        } catch (error) {
+          // A connection whose rollback fails is in an unknown state and must not be used again.
+          await connection.script('rollback').catch(() => connection.destroy())
+          throw error instanceof StatementFailed ? error.error : error
+        }
+      },
+    })
+  }
+
   #use<Result>(statement: Sql, work: (queryable: Queryable) => Promise<Result>): Promise<Result> {
     const running = this.#pool.use({ run: (connection) => work(queryableOn(connection)) })
     return this.#observe === undefined
@@ -67,12 +88,23 @@ export class SystemDatabase implements Queryable {
   }
 }
 
+/** @throws TypeError for a value that is neither a text nor null */
+function toCall(fragment: Sql): Call {
+  const { text, values } = render(fragment)
+  return {
+    statement: statement(text),
+    values: values.map((value) => {
+      if (typeof value === 'string' || value === null) return value
+      throw new TypeError(`not a text: ${typeof value}`)
+    }),
+  }
+}
+
 /** The same on one connection, in a transaction. */
 export async function inTransaction<Result>(
   connection: Connection,
   work: (transaction: Queryable) => Promise<Result>,
 ): Promise<Result> {
-  // Our statements are conditional by themselves; a stricter default of the database would only make them fail.
   await connection.query(sql`begin isolation level read committed`)
   try {
     const result = await work(queryableOn(connection))

@@ -4,7 +4,9 @@ import { translateDatabaseFailure } from './errors.ts'
 import { ConnectionLost } from './failures.ts'
 import {
   type Answer,
+  begin,
   type Call,
+  commit,
   missingStatement,
   type Statement,
   StatementFailed,
@@ -33,9 +35,6 @@ const refuseWrites: Call = {
   statement: statement("select set_config('transaction_read_only', 'on', true)"),
   values: [],
 }
-const commit: Call = { statement: statement('commit'), values: [] }
-
-const begin: Call = { statement: statement('begin isolation level read committed'), values: [] }
 const changeSetting = statement('select set_config($1, $2, true)')
 
 type Settings = Readonly<Record<string, string>>
@@ -142,6 +141,17 @@ export interface RunOptions {
   readonly conclude?: ((answers: readonly Answer[]) => readonly Step[]) | undefined
 }
 
+/** Has every run undone, after the setup that its transaction begins with; for tests of policies. */
+export interface Rehearsal {
+  /** Runs as the login role, in front of each run. */
+  readonly setup: () => readonly Call[]
+}
+
+/** Ends what a run that failed has left open, so that the connection can be used again. */
+const rollback: Call = { statement: statement('rollback'), values: [] }
+/** What would fail at the commit fails before the rollback. */
+const checkConstraints: Call = { statement: statement('set constraints all immediate'), values: [] }
+
 /** A serialization failure or a deadlock: nothing happened, another attempt may succeed. */
 export const conflictCodes = new Set(['40001', '40P01'])
 const conflictAttempts = 4
@@ -158,13 +168,15 @@ export class UserDatabase {
   readonly #callerContext: Context
   readonly #anonymousContext: Context
   readonly #unrestrictedContext: Context
+  readonly #rehearsal: Rehearsal | undefined
   #observe: StatementObserver | undefined
 
   /**
    * @param sessionSettings settings each transaction makes for itself; empty where the connection carries them.
    */
-  constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>) {
+  constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>, rehearsal?: Rehearsal) {
     this.#pool = pool
+    this.#rehearsal = rehearsal
     this.#reads = new ReadQueue(pool)
     this.#callerContext = createContext({ role: callerRole, ...sessionSettings }, callerVariables)
     this.#anonymousContext = createContext({ role: anonymousRole, ...sessionSettings }, callerVariables)
@@ -338,8 +350,11 @@ export class UserDatabase {
     { origin, isReadOnly = false, conclude }: Partial<RunOptions> = {},
   ): Assembled {
     const context = this.#contextOf(scope, origin)
-    const before = conclude === undefined ? [context] : [begin, context]
-    return placeSteps(scope, steps, isReadOnly ? [...before, refuseWrites] : before)
+    const opening = conclude === undefined ? [context] : [begin, context]
+    const before = isReadOnly ? [...opening, refuseWrites] : opening
+    if (this.#rehearsal === undefined) return placeSteps(scope, steps, before)
+    const rehearsed = placeSteps(scope, steps, [rollback, begin, ...this.#rehearsal.setup(), ...before])
+    return { ...rehearsed, calls: [...rehearsed.calls, checkConstraints, rollback] }
   }
 
   #contextOf(scope: CallerScope, origin: Origin | undefined): Call {

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createLane, WriteBehind, type WriteBehindOptions } from './write-behind.ts'
 
 function open(options: Partial<WriteBehindOptions<string>> = {}) {
@@ -29,6 +29,39 @@ describe('write-behind › a queue', () => {
     for (const entry of ['a', 'b', 'c', 'd']) queue.add(entry)
     await queue.flush()
     expect(written).toEqual([['a', 'b', 'c'], ['d']])
+  })
+
+  test('is written when a batch is full, and the rest when it is time', async () => {
+    const { queue, written } = open({ capacity: 100 })
+    for (const entry of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) queue.add(entry)
+    await vi.waitFor(() =>
+      expect(written).toEqual([
+        ['a', 'b', 'c'],
+        ['d', 'e', 'f'],
+      ]),
+    )
+    await queue.flush()
+    expect(written.slice(2)).toEqual([['g']])
+  })
+
+  test('waits for its time after a failure, and is then written without loss', async () => {
+    let attempts = 0
+    const kept: string[] = []
+    const { queue } = open({
+      capacity: 100,
+      write: async (entries) => {
+        attempts += 1
+        if (attempts === 1) throw new Error('unavailable')
+        kept.push(...entries)
+      },
+    })
+    const entries = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    for (const entry of entries.slice(0, 3)) queue.add(entry)
+    await vi.waitFor(() => expect(attempts).toBe(1))
+    for (const entry of entries.slice(3)) queue.add(entry)
+    expect(attempts).toBe(1)
+    await queue.flush()
+    expect(kept).toEqual(entries)
   })
 
   test('is bounded: what exceeds it is dropped and counted, while nothing can be written', async () => {

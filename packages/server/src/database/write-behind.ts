@@ -18,7 +18,10 @@ export interface WriteBehindOptions<Entry> {
   readonly lane: Lane
   /** Longest time an entry waits while the database is available. */
   readonly everyMs: number
-  /** Entries written at once. */
+  /**
+   * Entries written at once, and as soon as so many wait: a burst every few seconds would hold up the requests that it
+   * meets.
+   */
   readonly batchSize: number
   /** Entries that may wait; further ones are dropped. */
   readonly capacity: number
@@ -33,6 +36,8 @@ export interface WriteBehindOptions<Entry> {
 export class WriteBehind<Entry> {
   readonly #options: WriteBehindOptions<Entry>
   #queue: Entry[] = []
+  /** Entries, from the first, that are to be written now. */
+  #due = 0
   #dropped = 0
   #timer: NodeJS.Timeout | undefined
   #flushing: Promise<void> | undefined
@@ -54,6 +59,10 @@ export class WriteBehind<Entry> {
       return
     }
     this.#queue.push(entry)
+    const { batchSize } = this.#options
+    if (this.#isFailing || this.#queue.length - this.#due < batchSize) return
+    this.#due += batchSize
+    void this.#writeDue()
   }
 
   start(): void {
@@ -62,10 +71,8 @@ export class WriteBehind<Entry> {
 
   /** Writes what waits, as far as the database allows. */
   flush(): Promise<void> {
-    this.#flushing ??= this.#writeAll().finally(() => {
-      this.#flushing = undefined
-    })
-    return this.#flushing
+    this.#due = this.#queue.length
+    return this.#writeDue()
   }
 
   async stop(): Promise<void> {
@@ -77,10 +84,17 @@ export class WriteBehind<Entry> {
     this.#queue = []
   }
 
-  async #writeAll(): Promise<void> {
+  #writeDue(): Promise<void> {
+    this.#flushing ??= this.#writeBatches().finally(() => {
+      this.#flushing = undefined
+    })
+    return this.#flushing
+  }
+
+  async #writeBatches(): Promise<void> {
     const { lane, batchSize, onFailure } = this.#options
-    while (this.#queue.length > 0) {
-      const batch = this.#queue.slice(0, batchSize)
+    while (this.#due > 0) {
+      const batch = this.#queue.slice(0, Math.min(batchSize, this.#due))
       try {
         await lane(() => this.#write(batch))
         this.#isFailing = false
@@ -90,6 +104,7 @@ export class WriteBehind<Entry> {
         return
       }
       this.#queue.splice(0, batch.length)
+      this.#due -= batch.length
     }
   }
 

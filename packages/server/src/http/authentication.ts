@@ -122,10 +122,11 @@ function createGuard(
       done()
       return
     }
-    if (admitsAnonymous !== undefined && request.headers.authorization === undefined) {
+    const missingToken = () => challenge((missing[guard] ?? httpErrors.missingAuthorization)())
+    if (admitsAnonymous !== undefined && isWithoutToken(guard, request)) {
       const enter = (isAdmitted: boolean) => {
         if (isAdmitted) request.identity = anonymousIdentity
-        done(isAdmitted ? undefined : challenge(httpErrors.missingAuthorization()))
+        done(isAdmitted ? undefined : missingToken())
       }
       const admission = admitsAnonymous(request)
       if (admission instanceof Promise) admission.then(enter, done)
@@ -134,7 +135,7 @@ function createGuard(
     }
     const token = guard === 'stream' ? streamTokenOf(request) : headerTokenOf(request)
     if (token === undefined) {
-      done(challenge((missing[guard] ?? httpErrors.missingAuthorization)()))
+      done(missingToken())
       return
     }
     const verdict = verifyToken(verifiers, token)
@@ -206,6 +207,12 @@ function judgeProgram(
 /** Whether a stream is asked for that waits for a sign-in: it has no token yet and carries no data. */
 export function isSignInStream({ query }: FastifyRequest): boolean {
   return (query as { oauth?: unknown }).oauth === 'true'
+}
+
+/** Whether none is sent, not even one that cannot be read. */
+function isWithoutToken(guard: Guard, { headers, query }: FastifyRequest): boolean {
+  if (headers.authorization !== undefined) return false
+  return guard !== 'stream' || (query as { token?: unknown }).token === undefined
 }
 
 /** The token a stream is asked for with: browsers cannot set headers on an `EventSource` or a `WebSocket`. */

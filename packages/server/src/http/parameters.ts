@@ -11,8 +11,12 @@ type Compile = typeof TypeBoxValidatorCompiler
  * which no schema takes. One that the route does not know is refused: a misspelled filter would answer everything.
  */
 export const compileValidator: Compile = (route) => {
-  // TypeBox converts everything but bodies.
-  const validate = TypeBoxValidatorCompiler({ ...route, httpPart: 'body' })
+  let compiled: ReturnType<Compile> | undefined
+  const validate: ReturnType<Compile> = (value) => {
+    // At the first request: a start compiles nothing that may never be asked for. TypeBox converts everything but bodies.
+    compiled ??= TypeBoxValidatorCompiler({ ...route, httpPart: 'body' })
+    return compiled(value)
+  }
   if (route.httpPart === 'body') {
     // Fastify hands null on when there is no body.
     return Type.IsOptional(route.schema)

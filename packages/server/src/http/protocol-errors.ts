@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { AppError } from '../lib/errors.ts'
 import { errorEnvelope } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
+import { hasSlowBody } from './slow-body.ts'
 
 /**
  * Answers what Node's parser refuses and what therefore never becomes a request, in the same envelope as
@@ -15,6 +16,7 @@ export function answerClientError(
   headers: Readonly<Record<string, string>>,
   referenceUrl: string,
 ): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasSlowBody(socket)) return
   if (error.code === 'ECONNRESET' || !socket.writable || hasBegunToAnswer(socket)) {
     socket.destroy()
     return

@@ -14,7 +14,8 @@ import type { Identity, PendingIdentity } from './identity.ts'
  * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false; requests without a token
  *   where {@link AdmitsAnonymous} says so
  * - `stream`: a signed-in user, by header or by the parameter `token`, or everybody while `auth.enabled` is false;
- *   with `oauth=true` everybody: such a stream waits for a sign-in
+ *   requests without a token where {@link AdmitsAnonymous} says so; with `oauth=true` everybody: such a stream waits for
+ *   a sign-in
  */
 export type Guard =
   | 'public'

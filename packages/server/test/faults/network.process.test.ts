@@ -135,8 +135,9 @@ describe('when the connection breaks before the answer has come', () => {
   })
 })
 
-describe('when packets get lost without a word', () => {
-  test.concurrent('on old connections, reads move to a new one and writes end', async () => {
+// From here on each waits for time limits of its own, on a server and a proxy of its own.
+describe.concurrent('when packets get lost without a word', () => {
+  test('on old connections, reads move to a new one and writes end', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     await Promise.all([list(app), list(app)])
@@ -152,7 +153,7 @@ describe('when packets get lost without a word', () => {
     expect((await create(app, 'on a new connection')).status).toBe(201)
   })
 
-  test.concurrent('on all connections, everything is unavailable, and recovers', async () => {
+  test('on all connections, everything is unavailable, and recovers', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     await Promise.all([list(app), list(app)])
@@ -175,7 +176,7 @@ describe('when packets get lost without a word', () => {
   })
 })
 
-test('a database that is far away is slow and right', async () => {
+test.concurrent('a database that is far away is slow and right', async () => {
   await using behind = await startBehindProxy()
   const { app, proxy } = behind
   await list(app)
@@ -196,7 +197,7 @@ test('a database that is far away is slow and right', async () => {
   expect({ status: batch.status, results: batch.json.length }).toEqual({ status: 200, results: 2 })
 })
 
-test('a stop does not wait for a database that is gone', async () => {
+test.concurrent('a stop does not wait for a database that is gone', async () => {
   const { app, proxy } = await startBehindProxy()
   await list(app)
   proxy.freeze()

@@ -75,15 +75,16 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       kind: relationKinds[row.kind],
       comment: row.comment ?? undefined,
       rlsEnabled: row.rls_enabled,
+      isOfExtension: row.is_of_extension,
       rlsGap: rlsGaps.get(row.oid),
       isBypassed: row.is_bypassed,
-      callers: {
+      callers: keepOfExtension(row, {
         select: row.schema_usable && row.can_select,
         insert: row.schema_usable && row.can_insert,
         update: row.schema_usable && row.can_update,
         delete: row.schema_usable && row.can_delete,
-      },
-      anonymous: anonymousPrivilegesOf(row),
+      }),
+      anonymous: keepOfExtension(row, anonymousPrivilegesOf(row)),
       callersMayReadSystemColumns: row.schema_usable && row.can_select_all,
       version: versionOf(row, columnRows, describeType),
       columns,
@@ -108,6 +109,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
         permissive: policy.permissive,
         roles: policy.roles,
         isForCallers: policy.is_for_callers,
+        isForAnonymous: policy.is_for_anonymous,
         using: policy.using_expression ?? undefined,
         check: policy.check_expression ?? undefined,
         readsRelations: policy.reads_relations,
@@ -145,6 +147,14 @@ const relationKinds: Readonly<Record<RelationRow['kind'], RelationKind>> = {
 
 function collectionName({ schema, name }: { schema: string; name: string }): string {
   return schema === 'public' ? name : `${schema}.${name}`
+}
+
+/**
+ * What belongs to an extension is for the extension to write: `create extension` may have come after the default
+ * privileges that open new tables to callers.
+ */
+function keepOfExtension({ is_of_extension: isOfExtension }: RelationRow, granted: Privileges): Privileges {
+  return isOfExtension ? { ...granted, insert: false, update: false, delete: false } : granted
 }
 
 function anonymousPrivilegesOf(row: RelationRow): Privileges {

@@ -108,8 +108,8 @@ export class LiveCatalog {
       topic: 'catalog',
       version: sql`(${fingerprintQuery(schemas, requireRls)})`,
       everyMs: () => compareMs,
-      onChange: async () => {
-        await this.refresh()
+      onChange: async (version) => {
+        if (version !== this.#current.fingerprint) await this.refresh()
       },
     })
   }

@@ -27,6 +27,8 @@ export interface Relation {
   readonly kind: RelationKind
   readonly comment: string | undefined
   readonly rlsEnabled: boolean
+  /** Whether an extension made it, such as `spatial_ref_sys` of PostGIS: callers read it at most. */
+  readonly isOfExtension: boolean
   /**
    * With `database.require_rls`, what callers would read past row-level security; it keeps the relation from them.
    * Undefined where there is nothing of the kind, and without the setting.
@@ -180,6 +182,8 @@ export interface Policy {
   readonly roles: readonly string[]
   /** Whether it is one for callers: for everybody, or for a role that they have. */
   readonly isForCallers: boolean
+  /** Whether it applies to requests without a token. */
+  readonly isForAnonymous: boolean
   readonly using: Expression | undefined
   readonly check: string | undefined
   /** Whether its answer may depend on rows of a table, besides the row and the claims. */

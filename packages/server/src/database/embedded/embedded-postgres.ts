@@ -25,6 +25,8 @@ export interface EmbeddedOptions {
   readonly asServer: boolean
   readonly log: (message: string, detail?: object) => void
   readonly settings?: ClusterSettings
+  /** Name of the database to reach; a branch, or else {@link embeddedDatabase}. */
+  readonly database?: string
   /** A port beside the socket. */
   readonly tcp: TcpAccess
   /** Stops the opening; it then rejects, and leaves no Postgres that it has started. */
@@ -35,6 +37,12 @@ export interface EmbeddedOptions {
 const lockSpace = 0x6261_736c // "basl"
 const serverLock = 1
 const userLock = 2
+
+/**
+ * Where processes hold their locks: a session in the database of the data would keep that from being copied (PostgreSQL,
+ * CREATE DATABASE, template).
+ */
+const keeperDatabase = 'postgres'
 
 /** PostgreSQL's own port: it names the socket's file. */
 const defaultPort = 5432
@@ -70,6 +78,7 @@ export class EmbeddedPostgres {
     const cluster = await prepareCluster(options.dataDirectory, { settings, tcpPort: tcp.port, signal })
     const embedded = new EmbeddedPostgres(cluster, options, await join(cluster, options))
     try {
+      await ensureDatabase(embedded.#keeper)
       if (tcp.port !== 0 && tcp.password !== undefined)
         await setPassword(embedded.#keeper, tcp.password.read())
       return embedded
@@ -90,7 +99,7 @@ export class EmbeddedPostgres {
   }
 
   get socket(): NonNullable<ConnectionTarget['socket']> {
-    return socketOf(this.#cluster, embeddedDatabase)
+    return socketOf(this.#cluster, this.#options.database ?? embeddedDatabase)
   }
 
   /** Command lines that reach the database. */
@@ -115,7 +124,7 @@ export class EmbeddedPostgres {
   async #isLast(): Promise<boolean> {
     if (!this.#keeper.isOpen) {
       if (!isClusterRunning(this.#cluster)) return false
-      const keeper = await connect(this.#cluster, this.#options, embeddedDatabase).catch(() => undefined)
+      const keeper = await connect(this.#cluster, this.#options, keeperDatabase).catch(() => undefined)
       if (keeper === undefined) return true
       this.#keeper = keeper
     } else {
@@ -182,16 +191,12 @@ async function connectOrStart(
 ): Promise<Connection | 'started' | undefined> {
   let keeper: Connection
   try {
-    keeper = await connect(cluster, options, embeddedDatabase)
+    keeper = await connect(cluster, options, keeperDatabase)
   } catch (error) {
     const code = causeCode(error)
-    if (code === 'ECONNREFUSED' || code === 'ENOENT') {
-      await startCluster(cluster, options.signal)
-      return 'started'
-    }
-    if (code !== '3D000') throw error
-    await createDatabase(cluster, options)
-    return undefined
+    if (code !== 'ECONNREFUSED' && code !== 'ENOENT') throw error
+    await startCluster(cluster, options.signal)
+    return 'started'
   }
   if (!(await lock(keeper, 'pg_try_advisory_lock_shared', userLock))) {
     // Its last user is about to stop it.
@@ -264,15 +269,14 @@ function isFinal(error: unknown): boolean {
 const passingReasons =
   /lock file "[^"]*" (already exists|is empty)|pre-existing shared memory|another server|did not start in time|administrator command|shutting down/
 
-async function createDatabase(cluster: Cluster, options: EmbeddedOptions): Promise<void> {
-  const connection = await connect(cluster, options, 'postgres')
+async function ensureDatabase(connection: Connection): Promise<void> {
+  const found = await connection.query(sql`select from pg_database where datname = ${embeddedDatabase}`)
+  if (found.rowCount === 1) return
   try {
     await connection.query(sql`create database ${sql.id(embeddedDatabase)}`)
   } catch (error) {
     // 42P04, 23505: another process was quicker.
     if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error
-  } finally {
-    await connection.close()
   }
 }
 

@@ -17,6 +17,7 @@ import type { RenderedSql } from '../sql.ts'
 const smallTables = new Set([
   'admin',
   'api_key_version',
+  'buckets',
   'email_templates',
   'embeddings',
   'event_cursors',
@@ -25,6 +26,8 @@ const smallTables = new Set([
   'oauth_version',
   'opened_schemas',
   'outbox_pruned',
+  'project_migrations',
+  'project_schema',
   'realtime_channels',
   'realtime_nodes',
   'realtime_tables',

@@ -133,6 +133,8 @@ const definitionError = (sqlState: string, relation: string) => ({
   data: { sqlState, relation },
 })
 const invalidValue = (message: string) => ({ code: 400, message, error: 'invalid_value' })
+const privilegeHint =
+  'the role of the caller lacks a privilege (grant) on the table, on a column of it, or on what its defaults, triggers and policies use'
 const hint = 'the record must pass a policy for the write, and one that lets the caller read it back'
 
 describe('a code that Postgres or somebody raises', () => {
@@ -429,7 +431,7 @@ describe('a rule of the table', () => {
 
   test.each([
     ['of the row', 'POST', 'ours', { id: 2, owner: 'you' }, { hint }],
-    ['of the table', 'POST', 'closed', { id: 1 }, { hint }],
+    ['of the table', 'POST', 'closed', { id: 1 }, { hint: privilegeHint }],
     ['to read', 'GET', 'closed', undefined, undefined],
     ['to delete', 'DELETE', 'closed/1', undefined, undefined],
   ])('or the missing right %s is 403', async (_what, method, path, body, data) => {

@@ -7,11 +7,19 @@ import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts
 import { waitFor } from '../../../test/wait-for.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { LiveCatalog } from '../catalog/live-catalog.ts'
+import { columnsQuery } from '../catalog/queries/columns.ts'
+import { constraintsQuery } from '../catalog/queries/constraints.ts'
 import { type FingerprintRow, fingerprintQuery } from '../catalog/queries/fingerprint.ts'
+import { functionsQuery } from '../catalog/queries/functions.ts'
+import { indexesQuery } from '../catalog/queries/indexes.ts'
+import { policiesQuery } from '../catalog/queries/policies.ts'
+import { relationsQuery } from '../catalog/queries/relations.ts'
+import { typesQuery } from '../catalog/queries/types.ts'
 import type { Connection } from '../connection.ts'
 import { ConnectionLost } from '../failures.ts'
 import type { Notifications } from '../notifications.ts'
 import { Pool } from '../pool.ts'
+import { render } from '../sql.ts'
 import { SystemDatabase } from '../system-database.ts'
 
 let database: TestDatabase
@@ -152,6 +160,25 @@ describe('the fingerprint', () => {
 })
 
 describe('the live catalog', () => {
+  // PostgreSQL compiles what it expects to cost more (jit_above_cost), for longer than the reading takes.
+  test.each([
+    ['columns', columnsQuery],
+    ['constraints', constraintsQuery],
+    ['fingerprint', fingerprintQuery],
+    ['functions', functionsQuery],
+    ['indexes', indexesQuery],
+    ['policies', policiesQuery],
+    ['relations', relationsQuery],
+    ['types', typesQuery],
+  ] as const)('reads %s by a statement that is not expected to cost much', async (_what, query) => {
+    const { text, values } = render(query(['public']))
+    const [plan] = await database.sql<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(
+      `explain (format json) ${text}`,
+      values,
+    )
+    expect(plan?.['QUERY PLAN'][0].Plan['Total Cost']).toBeLessThan(100_000)
+  })
+
   let catalog: LiveCatalog
   let notifications: Notifications
 

@@ -9,7 +9,7 @@ import { startTransactionPooler } from '../../../test/transaction-pooler.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 import type { Timer } from '../../lib/timer.ts'
 import type { Connection } from '../connection.ts'
-import { Notifications, type Watch } from '../notifications.ts'
+import { listeningMs, Notifications, type Watch } from '../notifications.ts'
 import { Pool } from '../pool.ts'
 import { type Sql, sql } from '../sql.ts'
 import { type Queryable, SystemDatabase } from '../system-database.ts'
@@ -99,6 +99,20 @@ describe('the start', () => {
     await node.notifications.start()
     expect([colour.seen, missing.seen]).toEqual([['red'], [null]])
     expect(colour.handle.currentAt).toBeGreaterThan(0)
+  })
+
+  test('is followed by the first look after the usual time, or at once when one was asked for before', async () => {
+    const timer = createManualTimer()
+    await using node = createNode({ listen: direct, timer })
+    node.follow('colour')
+    await node.notifications.start()
+    expect(await timer.runNext(listeningMs - 1)).toBe(false)
+
+    await using asked = createNode({ listen: direct, timer })
+    const looking = asked.follow('colour').handle.look()
+    await asked.notifications.start()
+    expect(await timer.runNext(listeningMs - 1)).toBe(true)
+    await looking
   })
 
   test('fails with what a topic throws, and with a version that cannot be read', async () => {

@@ -50,6 +50,24 @@ test('every reader gets its own answer, however many ask at once', async () => {
   expect(answers).toEqual(Array.from({ length: 1000 }, (_, n) => String(n)))
 })
 
+test('quick reads travel together, however far the database is', async () => {
+  const groups: number[] = []
+  const openFar = async () => {
+    const connection = await connectTo(database)
+    const sendEach = connection.sendEach.bind(connection)
+    connection.sendEach = (outgoing) => {
+      groups.push(outgoing.length)
+      setTimeout(() => sendEach(outgoing), 5)
+    }
+    return connection
+  }
+  await using queue = createQueue({ size: 1, open: openFar })
+  await waitFor('a full group', async () => {
+    await Promise.all(Array.from({ length: 16 }, (_, n) => read(queue.reads, 'select $1::text', String(n))))
+    return groups.includes(8)
+  })
+})
+
 test('one that fails leaves those that travel with it alone', async () => {
   await using queue = createQueue({ size: 1 })
   await warmUp(queue.reads)

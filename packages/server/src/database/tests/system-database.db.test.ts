@@ -52,6 +52,19 @@ test('a transaction is kept when its work returns', async () => {
   expect(await database.sql('select id from entry order by id')).toEqual([{ id: 1 }, { id: 2 }])
 })
 
+test('statements that run together are one transaction, each with the values of its own', async () => {
+  const addText = (id: string) => sql`insert into entry values (${id}::int)`
+  await system.runTogether([addText('1'), sql`update entry set id = id + 1`, addText('1')])
+  const xmins = await database.sql('select id, xmin::text from entry order by id')
+  expect(xmins.map(({ id }) => id)).toEqual([1, 2])
+  expect(new Set(xmins.map(({ xmin }) => xmin)).size).toBe(1)
+  await expect(system.runTogether([addText('3'), addText('3'), addText('4')])).rejects.toMatchObject({
+    code: '23505',
+  })
+  await expect(system.runTogether([add(5)])).rejects.toThrow('not a text: number')
+  expect(await system.count(sql`select from entry`)).toBe(2)
+})
+
 test.each([
   ['throws', () => Promise.reject(new Error('no')), 'no'],
   ['breaks a rule', (transaction: Queryable) => transaction.count(sql`select 1/0`), 'division by zero'],

@@ -3,6 +3,7 @@ import type { Platform } from '../../platform.ts'
 import { collections } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
 import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
+import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
@@ -19,6 +20,7 @@ export function wireData(
     notifications,
     configName: config.api.text_search_config,
   })
+  const importRuns = new ImportRuns(database.system, log)
   const embedder = embedders.find()
   defineKeyCleanup(database.system, queue)
   const writesOnce = createWritesOnce(database)
@@ -59,6 +61,7 @@ export function wireData(
           changes,
           isAudited: config.audit.tables.length > 0,
           isDevelopment,
+          background: importRuns,
           limits: {
             maxSizeMb: config.api.import_max_size_mb,
             maxRows: config.api.import_max_rows,
@@ -68,6 +71,7 @@ export function wireData(
         },
         bulkLimit: config.api.bulk_max_rows,
       }),
+      { name: 'import-runs', stop: () => importRuns.stop() },
       procedures(deps),
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),

@@ -45,6 +45,7 @@ export function wireEvents(
 ) {
   const { config, database, catalog, notifications, clock, log, queue, metrics, origins, secrets, version } =
     platform
+  const { isDevelopment } = platform
   const { system } = database
   const interests = new Interests(notifications)
   const outbound = createOutbound({
@@ -71,6 +72,7 @@ export function wireEvents(
         verifiers,
         limiter,
         isAuthRequired: config.auth.enabled,
+        isDevelopment,
         origins,
         metrics,
         version,

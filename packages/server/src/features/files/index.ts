@@ -1,11 +1,21 @@
+import type { Config } from '../../config/schema.ts'
+import type { SystemDatabase } from '../../database/system-database.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import { cdn } from './cdn/index.ts'
-import { sites } from './sites/index.ts'
+import { type ResolveTxt, sites } from './sites/index.ts'
+import { createStorageMeasure, isStorageEnabled, storage } from './storage/index.ts'
+
+export type { ResolveTxt } from './sites/index.ts'
+
+export interface FilesOptions {
+  readonly resolve?: Resolve | undefined
+  readonly resolveTxt?: ResolveTxt | undefined
+}
 
 /** Wires what serves files. */
-export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: Resolve | undefined }) {
-  const { config, database, queue, notifications, clock } = platform
+export function wireFiles(platform: Platform, { resolve, resolveTxt }: FilesOptions) {
+  const { config, database, queue, notifications, clock, publicBaseUrl } = platform
   const { system } = database
   // The operator names the address, which may well be one of the same network.
   const outbound = createOutbound({
@@ -13,13 +23,25 @@ export function wireFiles(platform: Platform, { resolve }: { readonly resolve?: 
     ...(resolve === undefined ? {} : { resolve }),
   })
   const { server } = config
-  const hosting = sites({ config: config.sites, server, database: system, queue, notifications })
+  const network = cdn({ config: config.storage.cdn, database: system, queue, outbound, clock })
+  const hosting = sites({
+    config: config.sites,
+    server,
+    database: system,
+    queue,
+    notifications,
+    publicBaseUrl,
+    resolveTxt,
+    purge: network.purge,
+  })
   return {
     /** Leads requests for sites to them, before routing. */
     rewriteUrl: hosting.rewriteUrl,
-    features: [
-      cdn({ config: config.storage.cdn, database: system, queue, outbound, clock }),
-      hosting.feature,
-    ],
+    features: [network.feature, hosting.feature, storage(platform, network.purge)],
   }
+}
+
+/** What files take, by app, for the usage; undefined while none are stored. */
+export function measureFiles(config: Config, database: SystemDatabase) {
+  return isStorageEnabled(config) ? createStorageMeasure(database) : undefined
 }

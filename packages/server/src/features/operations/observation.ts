@@ -5,7 +5,7 @@ import type { RequestObserver } from '../../http/request-observer.ts'
 import type { JobQueue } from '../../job-queue.ts'
 import type { Platform } from '../../platform.ts'
 import { LogStore, logs } from './logs/index.ts'
-import { countJobRuns, Meter, Quotas, usage } from './usage/index.ts'
+import { countJobRuns, type MeasureStorage, Meter, Quotas, usage } from './usage/index.ts'
 
 /** What is recorded of requests, statements and jobs: the log, usage, traces. */
 export interface Observation {
@@ -26,7 +26,11 @@ export async function openObservation(
     metrics,
     clock,
     version,
-  }: Pick<Platform, 'config' | 'database' | 'metrics' | 'clock' | 'version'>,
+    measureStorage,
+  }: Pick<Platform, 'config' | 'database' | 'metrics' | 'clock' | 'version'> & {
+    /** Undefined while nothing stores files. */
+    readonly measureStorage: MeasureStorage | undefined
+  },
   output: Logger,
 ): Promise<Observation> {
   const { system, user } = database
@@ -40,7 +44,7 @@ export async function openObservation(
     serviceName: config.telemetry.service_name,
   })
   const { log, node } = store
-  const meter = new Meter({ database: system, lane, clock, log })
+  const meter = new Meter({ database: system, lane, clock, log, measureStorage })
   const { plans, enforce } = config.usage
   const quotas = enforce ? new Quotas({ database: system, plans, clock, log }) : undefined
   const telemetry = await openTelemetry()

@@ -1,9 +1,10 @@
 import swagger from '@fastify/swagger'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
 export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
   await app.register(swagger, {
+    transform: ({ schema, url }) => nameWildcard(schema, url),
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -51,6 +52,24 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
       route.schema = { operationId: operation, ...route.schema }
     }
   })
+}
+
+/** OpenAPI has no wildcards: the rest of a path is a parameter like any other, `name`. */
+function nameWildcard(schema: FastifySchema, url: string): { schema: FastifySchema; url: string } {
+  if (!url.endsWith('/*')) return { schema, url }
+  const { properties = {}, required = [], ...params } = (schema.params ?? {}) as ObjectSchema
+  const { '*': rest, ...others } = properties
+  const named = {
+    ...params,
+    properties: { ...others, name: rest },
+    required: required.map((each) => (each === '*' ? 'name' : each)),
+  }
+  return { schema: { ...schema, params: named }, url: url.replace(/\*$/, ':name') }
+}
+
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, unknown>>
+  readonly required?: readonly string[]
 }
 
 /** The routes that every server has, as OpenAPI 3.1. */

@@ -45,6 +45,7 @@ const rows = {
     '/api/docs/guides': 'GET',
     '/api/docs/guides/:name': 'GET',
     '/api/realtime/ws': 'GET',
+    '/api/sites/tls-check': 'GET',
     '/api/webhooks/billing': 'POST',
     '/api/webhooks/sms/status': 'POST',
     '/api/webhooks/support/email': 'POST',
@@ -71,6 +72,8 @@ const rows = {
     '/api/collections/:table/export.json': 'GET',
     '/api/collections/:table/export.ndjson': 'GET',
     '/api/collections/:table/facets/:column/search': 'GET',
+    '/api/collections/:table/query': 'POST',
+    '/api/collections/:table/imports/:id': 'GET',
     '/api/schema': 'GET',
     '/api/usage': 'GET',
     '/api/usage/limits': 'GET',
@@ -93,6 +96,14 @@ const rows = {
   },
   stream: {
     '/api/realtime': 'GET',
+  },
+  'storage that reads': {
+    '/api/storage/:bucket': 'GET',
+    '/api/storage/:bucket/*': 'GET',
+  },
+  storage: {
+    '/api/storage/:bucket': 'POST',
+    '/api/storage/:bucket/*': 'POST PUT DELETE',
   },
   account: {
     '/api/auth/api-keys': 'GET POST',
@@ -211,6 +222,9 @@ const rows = {
     '/api/admin/schedules/:id': 'PUT DELETE',
     '/api/admin/schedules/:id/disable': 'POST',
     '/api/admin/schedules/:id/enable': 'POST',
+    '/api/admin/domains': 'GET POST',
+    '/api/admin/domains/:id': 'GET DELETE',
+    '/api/admin/domains/:id/verify': 'POST',
     '/api/admin/sites': 'GET POST',
     '/api/admin/sites/:siteId': 'GET PUT DELETE',
     '/api/admin/sites/:siteId/deploys': 'GET POST',
@@ -231,6 +245,10 @@ const rows = {
     '/api/admin/stats': 'GET',
     '/api/admin/storage/cdn/purge': 'POST',
     '/api/admin/tables': 'GET',
+    '/api/admin/rls/templates/storage-objects/:template': 'POST',
+    '/api/admin/users/:id/storage-quota': 'GET PUT',
+    '/api/storage/buckets': 'GET POST',
+    '/api/storage/buckets/:bucket': 'PUT DELETE',
     '/api/admin/usage': 'GET',
     '/api/admin/usage/:tenantId': 'GET',
     '/api/admin/usage/:tenantId/limits': 'GET',
@@ -285,8 +303,20 @@ function everywhere(answer: Answer, except: Partial<Record<Access, Answer>>): Re
 }
 
 const forAdmins = { admin: 'admin_required', 'second factor': 'no_pending_mfa' } as const
-const forPrograms = { document: 'in', read: 'in', 'procedure that reads': 'in', stream: 'in' } as const
-const forWritingPrograms = { ...forPrograms, write: 'in', procedure: 'in', 'mail of users': 'in' } as const
+const forPrograms = {
+  document: 'in',
+  read: 'in',
+  'procedure that reads': 'in',
+  'storage that reads': 'in',
+  stream: 'in',
+} as const
+const forWritingPrograms = {
+  ...forPrograms,
+  write: 'in',
+  procedure: 'in',
+  'mail of users': 'in',
+  storage: 'in',
+} as const
 const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
 
 /** What each credential is answered. */
@@ -294,6 +324,7 @@ const expected = {
   none: everywhere('missing_authorization', {
     ...forAdmins,
     document: 'in',
+    'storage that reads': 'in',
     link: 'in',
     stream: 'authentication_required',
   }),
@@ -312,6 +343,7 @@ const expected = {
     write: 'in',
     'mail of users': 'in',
     'procedure that reads': 'insufficient_scope',
+    'storage that reads': 'insufficient_scope',
   }),
   '* key': everywhere('insufficient_scope', forWritingPrograms),
   'readonly token of a client': everywhere('insufficient_scope', forPrograms),
@@ -325,6 +357,8 @@ const expected = {
     write: 'in',
     procedure: 'in',
     'procedure that reads': 'in',
+    'storage that reads': 'in',
+    storage: 'in',
     admin: 'in',
     'second factor': 'no_pending_mfa',
   }),
@@ -337,7 +371,7 @@ let pending: string
 const keys = new Map<Credential, string>()
 
 beforeAll(async () => {
-  app = await createOAuthApp({ setup: notes })
+  app = await createOAuthApp({ setup: notes, config: { 'storage.enabled': 'true' } })
   const [row] = await app.sql(
     `insert into basalt.pending_sign_ins (user_id, method, expires_at)
     values ($1, 'password', now() + interval '1 hour') returning id`,

@@ -111,6 +111,7 @@ describe('caching', () => {
       '/health',
       '/favicon',
       '/_sites',
+      '/api/sites/tls-check',
     ]
     for (const [what, { headers }] of await requestEveryRoute(app)) {
       if (/^(GET|HEAD) \/ |^POST \/o?auth\//.test(what) || open.some((path) => what.includes(path))) continue

@@ -1,5 +1,5 @@
 import { type Expression, type Sql, sql } from '../../sql.ts'
-import { caller } from './caller.ts'
+import { anonymous, caller } from './caller.ts'
 
 /** A relation among what a stored expression reads from (PostgreSQL, `nodes/parsenodes.h`, RangeTblEntry). */
 const readsRelation = sql.literal(':relid [1-9]')
@@ -42,6 +42,9 @@ export function policiesQuery(schemas: readonly string[]): Sql {
       p.polroles = '{0}' or exists (
         select from unnest(p.polroles) role (oid) where pg_has_role(${caller}, role.oid, 'usage')
       ) as is_for_callers,
+      p.polroles = '{0}' or exists (
+        select from unnest(p.polroles) role (oid) where pg_has_role(${anonymous}, role.oid, 'usage')
+      ) as is_for_anonymous,
       pg_get_expr(p.polqual, p.polrelid) as using_expression,
       pg_get_expr(p.polwithcheck, p.polrelid) as check_expression,
       coalesce(p.polqual::text ~ ${readsRelation}, false) or exists (
@@ -77,6 +80,7 @@ export interface PolicyRow {
   readonly permissive: boolean
   readonly roles: string[]
   readonly is_for_callers: boolean
+  readonly is_for_anonymous: boolean
   readonly using_expression: Expression | null
   readonly check_expression: string | null
   readonly reads_relations: boolean

@@ -10,6 +10,10 @@ export function relationsQuery(schemas: readonly string[]): Sql {
       c.relkind as kind,
       obj_description(c.oid, 'pg_class') as comment,
       c.relrowsecurity as rls_enabled,
+      exists (
+        select from pg_depend d
+        where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.objsubid = 0 and d.deptype = 'e'
+      ) as is_of_extension,
       not row_security_active(c.oid) as is_bypassed,
       coalesce(has_schema_privilege(${caller}, n.oid, 'usage'), false) as schema_usable,
       coalesce(has_any_column_privilege(${caller}, c.oid, 'select'), false) as can_select,
@@ -39,6 +43,7 @@ export interface RelationRow {
   readonly kind: 'r' | 'p' | 'v' | 'm' | 'f'
   readonly comment: string | null
   readonly rls_enabled: boolean
+  readonly is_of_extension: boolean
   readonly is_bypassed: boolean
   readonly schema_usable: boolean
   readonly can_select: boolean

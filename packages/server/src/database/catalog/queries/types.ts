@@ -6,17 +6,22 @@ import { isServedFunction } from './functions.ts'
 export function typesQuery(schemas: readonly string[]): Sql {
   return sql`
     with recursive used as (
-      select distinct a.atttypid as oid
-      from pg_attribute a
-      join pg_class c on c.oid = a.attrelid
-      join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
-        and a.attnum > 0 and not a.attisdropped
-      union
-      select unnest(p.prorettype || coalesce(p.proallargtypes, p.proargtypes::oid[]))
-      from pg_proc p
-      join pg_namespace n on n.oid = p.pronamespace
-      where ${isServedFunction(schemas)}
+      -- Here and below: of an array PostgreSQL expects ten elements. Expecting what all functions may name instead, it
+      -- takes memory for millions of types, and compiles the statement where it can (PostgreSQL, JIT).
+      select oid
+      from unnest(array(
+        select a.atttypid
+        from pg_attribute a
+        join pg_class c on c.oid = a.attrelid
+        join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+          and a.attnum > 0 and not a.attisdropped
+        union
+        select unnest(p.prorettype || coalesce(p.proallargtypes, p.proargtypes::oid[]))
+        from pg_proc p
+        join pg_namespace n on n.oid = p.pronamespace
+        where ${isServedFunction(schemas)}
+      )) oid
       union
       select part.oid
       from used
@@ -71,7 +76,7 @@ export function typesQuery(schemas: readonly string[]): Sql {
         from pg_attribute m
         where m.attrelid = t.typrelid and m.attnum > 0 and not m.attisdropped
       ) as attributes
-    from used
+    from unnest(array(select oid from used)) used (oid)
     join pg_type t on t.oid = used.oid
     -- What sorts it: a class of its own, else that of a type it is implicitly read as.
     left join lateral (

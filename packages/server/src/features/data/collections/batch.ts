@@ -1,7 +1,7 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import { withCapture } from '../../../database/change-log.ts'
+import { type Capture, withCapture } from '../../../database/change-log.ts'
 import { isDefinitionFault, translateDatabaseFailure } from '../../../database/errors.ts'
-import { type Answer, StatementFailed } from '../../../database/message.ts'
+import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
 import type { Step } from '../../../database/user-database.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import type { WritesOnce } from '../idempotency/index.ts'
@@ -15,8 +15,10 @@ import { type BatchOperation, blameOperation } from './parse/batch.ts'
 import { type BatchRun, planBatch } from './plan/batch.ts'
 import type { Reader } from './plan/reader.ts'
 import { planWholeRecord } from './plan/record.ts'
+import type { UpsertPlan } from './plan/upsert.ts'
 import { explainRefusal } from './refusal.ts'
 import { fill, type SlotValues, type StatementCache } from './statements.ts'
+import { mayFindKeyNow, readUpsert, upsertSteps } from './upsert-steps.ts'
 
 export interface BatchDeps {
   readonly isAudited: boolean
@@ -54,7 +56,8 @@ export function createBatchRunner({
   const unjoinable = new WeakSet<Relation>()
 
   function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {
-    const { relation, method, columns } = run
+    const { relation, method, columns, upsert } = run
+    if (upsert !== undefined) return compileUpsertRun(catalog, reader, run, upsert)
     const slots = slotsOf(run)
     const form = isJoined(run) ? 'array' : changeForm(method)
     const capture = findCapture({ catalog, relation, action: method, form, reader, slots })
@@ -69,8 +72,23 @@ export function createBatchRunner({
           : compileWrite(method, record, columns, { isCaptured, mustTouch: true }),
       )
     })
-    const steps = withCapture(fill(template, slots), capture)
-    return steps.map((step, index) => ({
+    return surround(run, fill(template, slots), capture)
+  }
+
+  /** A statement for each: one that inserts several rows may not update a row twice. */
+  function compileUpsertRun(catalog: Catalog, reader: Reader, run: BatchRun, plan: UpsertPlan): RunStep[] {
+    const { relation, columns } = run
+    const body = { json: slotsOf(run).json ?? '', columns }
+    const shared = { catalog, reader, relation, body, plan, mustTouch: true, shape: '' }
+    const { write, capture, read } = upsertSteps({ statements, findCapture }, shared)
+    return [
+      ...surround(run, write, capture),
+      ...read.map((step): RunStep => ({ step, run, isWork: true, committed: undefined })),
+    ]
+  }
+
+  function surround(run: BatchRun, write: Call, capture: Capture | undefined): RunStep[] {
+    return withCapture(write, capture).map((step, index) => ({
       step,
       run,
       isWork: index === (capture?.before.length ?? 0),
@@ -91,7 +109,7 @@ export function createBatchRunner({
 
   async function attempt(
     [catalog, caller, reader, operations]: Parameters<RunBatch>,
-    mayJoin: boolean,
+    { mayJoin, mayRetry }: { readonly mayJoin: boolean; readonly mayRetry: boolean },
   ): Promise<string> {
     const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
     const compiled = [...compileChecks(runs), ...runs.flatMap((run) => compileRun(catalog, reader, run))]
@@ -100,10 +118,12 @@ export function createBatchRunner({
     try {
       const options = { isRead: false, isAbandoned, origin: isAudited ? origin?.() : undefined }
       const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) => {
-        const results = compiled.flatMap(({ run, isWork }, index) =>
-          isWork ? [formatResult(run, answers[index])] : [],
-        )
-        return `[${results.join(',')}]`
+        const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
+        for (const [index, { run, isWork }] of compiled.entries()) {
+          const answer = answers[index]
+          if (isWork && answer !== undefined) works.get(run)?.push(answer)
+        }
+        return `[${Array.from(works, ([run, done]) => formatResult(run, done)).join()}]`
       })
       compiled.find(({ committed }) => committed !== undefined)?.committed?.()
       return formatted
@@ -116,6 +136,9 @@ export function createBatchRunner({
         const relations = [...new Set(runs.map(({ relation }) => relation))]
         throw (await findDefinitionFault(caller, error, { relations })) ?? error
       }
+      if (mayRetry && failed.upsert !== undefined && mayFindKeyNow(error.error)) {
+        return await attempt([catalog, caller, reader, operations], { mayJoin, mayRetry: false })
+      }
       if (!isJoined(failed)) {
         const fault = isRowMissing(error)
           ? undefined
@@ -126,11 +149,11 @@ export function createBatchRunner({
       if (isRefused) unjoinable.add(failed.relation)
       else if (!isFaultOfRequest(error) && !isDefinitionFault(error.error)) throw error
       // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
-      return await attempt([catalog, caller, reader, operations], isRefused)
+      return await attempt([catalog, caller, reader, operations], { mayJoin: isRefused, mayRetry })
     }
   }
 
-  return (...batch) => attempt(batch, true)
+  return (...batch) => attempt(batch, { mayJoin: true, mayRetry: true })
 }
 
 function isJoined({ operations }: BatchRun): boolean {
@@ -144,11 +167,15 @@ function slotsOf(run: BatchRun): SlotValues {
   return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
 }
 
-/** One result, or those of a run separated by commas. */
-function formatResult(run: BatchRun, answer: Answer | undefined): string {
+/** One result, or those of a run separated by commas. @param answers to its work */
+function formatResult(run: BatchRun, [answer, found]: readonly Answer[]): string {
+  const index = run.operations[0]?.index ?? 0
+  if (run.upsert !== undefined) {
+    const { isCreated, record } = readUpsert(run.upsert, answer, found)
+    return `{"index":${index},"status":${isCreated ? 201 : 200},"body":${record}}`
+  }
   const json = answer?.rows[0]?.[0] ?? ''
   if (isJoined(run)) return json
-  const index = run.operations[0]?.index ?? 0
   switch (run.method) {
     case 'create':
       return `{"index":${index},"status":201,"body":${json}}`
@@ -171,9 +198,10 @@ function workOf(operation: BatchOperation): Work {
 
 function operationError(failure: StatementFailed, operation: BatchOperation): AppError {
   if (isRowMissing(failure)) {
-    return operation.method === 'create'
-      ? collectionErrors.rowDiscarded()
-      : collectionErrors.recordNotFound(operation.id.join(','))
+    if (operation.method !== 'create') return collectionErrors.recordNotFound(operation.id.join(','))
+    return operation.conflict?.action === 'ignore'
+      ? collectionErrors.conflictHidden()
+      : collectionErrors.rowDiscarded()
   }
   const error = translateDatabaseFailure(failure)
   if (error === undefined) throw failure

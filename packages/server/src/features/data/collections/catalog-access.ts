@@ -1,6 +1,6 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import { mayBlameOldDefinitions, translateDatabaseFailure } from '../../../database/errors.ts'
+import { databaseErrors, mayBlameOldDefinitions, translateDatabaseFailure } from '../../../database/errors.ts'
 import { StatementFailed } from '../../../database/message.ts'
 import { tokenRequired } from '../../../http/grants.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -92,9 +92,17 @@ function isGrantedAnything(relation: Relation | undefined): boolean {
   return relation !== undefined && Object.values(privilegesOf(relation, 'anonymous')).includes(true)
 }
 
-/** @throws AppError collection_not_found, missing_authorization, rls_required, write_not_allowed */
+/**
+ * @throws AppError collection_not_found, missing_authorization, rls_required, insufficient_permissions,
+ *   write_not_allowed
+ */
 export function requireWritable(catalog: Catalog, collection: string, reader: Reader): Relation {
   const relation = requireRelation(catalog, collection, reader)
+  if (relation.isOfExtension && reader !== 'unrestricted') {
+    throw databaseErrors
+      .insufficientPermissions()
+      .with({ data: { hint: 'the table belongs to an extension of the database' } })
+  }
   if (relation.kind === 'table' || relation.kind === 'partitioned_table') return relation
   const error = collectionErrors.writeNotAllowed(relation.kind.replace('_', ' '))
   throw error.with({ headers: { allow: 'GET, HEAD' } })

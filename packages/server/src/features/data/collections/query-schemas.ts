@@ -108,6 +108,24 @@ export const listQuery = Type.Object({
   ...vectorQuery,
 })
 
+const names = Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]))
+const place = Type.Optional(
+  Type.Union([Type.String(), Type.Array(Type.Unknown(), { description: 'The column first.' })]),
+)
+
+/** The same as members of a JSON object. */
+export const listBody = Type.Object({
+  ...listQuery.properties,
+  ...{ fields: names, expand: names, sort: names, facets: names, disjunctiveFacets: names },
+  ...{ aggregate: names, group: names, groupSort: names },
+  ...{ near: place, within: place, intersects: place, bbox: place },
+  nearest: Type.Optional(
+    Type.Union([Type.Array(Type.Number()), Type.String()], {
+      description: 'A vector: the nearest records come first, with `_distance`.',
+    }),
+  ),
+})
+
 export const createQuery = Type.Object({
   onConflict: Type.Optional(
     Type.String({

@@ -2,6 +2,7 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { acceptJsonText } from '../../../http/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { addExportRoutes } from './export-routes.ts'
+import { addListRoutes } from './list-routes.ts'
 import { createAdmission, isAnyWritable, isOpenFor } from './public-access.ts'
 import {
   bodyOf,
@@ -20,32 +21,13 @@ const json = 'application/json; charset=utf-8'
 /** The data API. Bodies stay text: Postgres reads them. */
 export function collectionRoutes(app: HttpServer, service: CollectionService, catalog: LiveCatalog): void {
   const admitWhere = createAdmission(catalog)
+
   void app.register(async (scope) => {
     acceptJsonText(scope)
     // The schemas describe the routes for people; what is right depends on the table.
     scope.setValidatorCompiler(() => (value) => ({ value }))
 
-    scope.get<CollectionRoute>(
-      '/api/collections/:table',
-      {
-        config: {
-          guard: 'data',
-          programs: 'read',
-          operation: 'collections.list',
-          admitsAnonymous: admitWhere(isOpenFor('select')),
-        },
-        schema: schemas.list,
-      },
-      async (request, reply) => {
-        const { body, durationMs } = await service.list(
-          callerOf(request, reply),
-          request.params.table,
-          queryOf(request),
-        )
-        if (durationMs !== undefined) void reply.header('x-query-duration-ms', durationMs)
-        return reply.type(json).send(body)
-      },
-    )
+    addListRoutes(scope, service, admitWhere(isOpenFor('select')))
 
     scope.post<CollectionRoute>(
       '/api/collections/:table',

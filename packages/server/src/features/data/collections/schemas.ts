@@ -1,7 +1,14 @@
 import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
 import { idempotencyHeaders } from '../idempotency/index.ts'
-import { bulkQuery, createQuery, facetSearchQuery, listQuery, recordQuery } from './query-schemas.ts'
+import {
+  bulkQuery,
+  createQuery,
+  facetSearchQuery,
+  listBody,
+  listQuery,
+  recordQuery,
+} from './query-schemas.ts'
 
 /**
  * Shapes for the API document. They describe; the collections themselves check, because what is right depends on
@@ -71,6 +78,12 @@ const operation = Type.Object({
   method: Type.String({ description: 'create, update or delete' }),
   id: Type.Optional(Type.Unknown({ description: 'String or number; for update and delete.' })),
   body: Type.Optional(record),
+  onConflict: Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.String())], {
+      description: 'Of a create: the columns of a unique key; a record that has the same key is updated.',
+    }),
+  ),
+  onConflictAction: Type.Optional(Type.String({ enum: ['update', 'ignore'] })),
 })
 
 const operationAcross = Type.Object({
@@ -81,7 +94,9 @@ const operationAcross = Type.Object({
 const results = Type.Array(
   Type.Object({
     index: Type.Integer(),
-    status: Type.Integer({ description: '201 create, 200 update, 204 delete' }),
+    status: Type.Integer({
+      description: '201 create, 200 update, or a create that found its key, 204 delete',
+    }),
     body: Type.Optional(record),
   }),
 )
@@ -106,6 +121,13 @@ export const routeSchemas = {
     summary: 'List records',
     params: tableParams,
     querystring: listQuery,
+    response: responses({ 200: Type.Union([page, cursorPage, aggregateResults]) }),
+  },
+  query: {
+    ...common,
+    summary: 'List records, with the parameters in the body',
+    params: tableParams,
+    body: listBody,
     response: responses({ 200: Type.Union([page, cursorPage, aggregateResults]) }),
   },
   searchFacet: {

@@ -5,7 +5,6 @@ import type { WritesOnce } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
 import type { FindCapture } from './capture.ts'
 import { bulkSlots, compileBulk, readUnexpectedCount } from './compile/bulk.ts'
-import { compileGetConflicting, compileUpsert } from './compile/upsert.ts'
 import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import type { FindDefinitionFault, Work } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
@@ -15,6 +14,7 @@ import type { Reader } from './plan/reader.ts'
 import { planWholeRecord, type RecordPlan, relationsOf } from './plan/record.ts'
 import type { UpsertPlan } from './plan/upsert.ts'
 import { fill, type StatementCache } from './statements.ts'
+import { mayFindKeyNow, readUpsert, upsertSteps } from './upsert-steps.ts'
 
 export interface WriteDeps {
   readonly isAudited: boolean
@@ -134,30 +134,15 @@ export function createWrites(deps: WriteDeps): Writes {
 
     async upsert(context, { relation, body, answer, plan }) {
       const { catalog, reader, shape } = context
-      const slots = writeSlots(body.json, [])
-      const written = { kind: 'key', key: plan.key } as const
-      const capture = findCapture({
-        ...{ catalog, relation, action: 'upsert', form: 'upsert', reader, slots },
-        ...{ written, shape: plan.key.map(({ name }) => name).join() },
-      })
-      const isCaptured = capture !== undefined
-      const name = `upsert ${isCaptured}`
-      const templates = statements.remember(catalog, key(name, { ...context, shape }, relation, body), () => {
-        const whole = planWholeRecord(relation, reader)
-        return {
-          write: statements.template(compileUpsert(whole, body.columns, plan, { isCaptured, answer })),
-          read: statements.template(compileGetConflicting(answer ?? whole, plan.key)),
-        }
-      })
-      // What is ignored may have been created after the snapshot of the write, so it takes a statement of its own.
-      const further = plan.action === 'ignore' ? [fill(templates.read, slots)] : []
+      const steps = { catalog, reader, relation, body, plan, answer, mustTouch: false, shape }
+      const { write, capture, read } = upsertSteps(deps, steps)
       const work = { relations: answer === undefined ? [relation] : relationsOf(answer), body }
-      const steps = { write: fill(templates.write, slots), capture, further }
-      const attempt = () => run(context, work, steps, (answers) => readUpserted(answers, plan))
-      // Of requests that create the same record at once, one may meet another first by a key beside this one. Once
-      // that is committed it is found by this key; a record that has only the other key is met again.
+      const attempt = () =>
+        run(context, work, { write, capture, further: read }, ([wrote, found]) =>
+          readUpsert(plan, wrote, found),
+        )
       return await attempt().catch((error) => {
-        if (error instanceof StatementFailed && error.error.code === uniqueViolation) return attempt()
+        if (error instanceof StatementFailed && mayFindKeyNow(error.error)) return attempt()
         throw error
       })
     },
@@ -205,17 +190,6 @@ interface Run {
   readonly capture: Capture | undefined
   readonly further?: readonly Call[]
 }
-
-function readUpserted([wrote, found]: readonly (Answer | undefined)[], { action }: UpsertPlan): UpsertResult {
-  const [record, isCreated] = wrote?.rows[0] ?? []
-  if (record != null) return { isCreated: isCreated === 't', record }
-  if (action === 'update') throw collectionErrors.rowDiscarded()
-  const existing = found?.rows[0]?.[0]
-  if (existing == null) throw collectionErrors.conflictHidden()
-  return { isCreated: false, record: existing }
-}
-
-const uniqueViolation = '23505'
 
 /** A failure of ours, about how many rows there are. */
 function isCountFailure(failure: StatementFailed): boolean {

@@ -4,6 +4,12 @@ import { integer } from '../../../config/keys.ts'
 /** `realtime`: streams and channels. */
 export const realtimeConfig = Type.Object({
   max_connections_per_user: integer(100, 'Streams that one user may have open, over all nodes.', 1, 100_000),
+  max_anonymous_connections_per_address: integer(
+    50,
+    'Streams without a token that one address may have open, over all nodes; a hundred times as many in development.',
+    0,
+    100_000,
+  ),
   heartbeat_interval_seconds: integer(
     20,
     'Seconds after which a quiet stream shows that it is alive.',

@@ -16,16 +16,23 @@ export interface ConnectionRow {
   readonly connectedAt: Date
 }
 
-/** Inserts a stream unless its user has reached the limit, over all nodes. @returns whether it was inserted */
+/** Streams of one user, and those without a token of one address, over all nodes. */
+export interface ConnectionLimits {
+  readonly perUser: number
+  readonly perAddress: number
+}
+
+/** Inserts a stream unless its user, or without a token its address, has reached the limit. @returns whether it was inserted */
 export async function insertConnection(
   database: Queryable,
   node: string,
   { id, transport, listener, address }: Stream,
-  userLimit: number,
+  { perUser, perAddress }: ConnectionLimits,
 ): Promise<boolean> {
   const { is_open } = await database.one<{ is_open: boolean }>(sql`
     select basalt.open_realtime_connection(
-      ${id}::uuid, ${node}::uuid, ${transport.name}, ${listener.userId ?? null}, ${address}, ${userLimit}::int
+      ${id}::uuid, ${node}::uuid, ${transport.name}, ${listener.userId ?? null}, ${address}, ${perUser}::int,
+      ${listener.scope.kind === 'anonymous' ? perAddress : null}::int
     ) as is_open`)
   return is_open
 }

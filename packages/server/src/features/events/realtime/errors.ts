@@ -29,7 +29,12 @@ export const realtimeErrorTable = {
   connectionLimitExceeded: {
     status: 429,
     message: 'connection limit exceeded',
-    help: 'The user has `realtime.max_connections_per_user` streams open, over all nodes.',
+    help: 'The user has `realtime.max_connections_per_user` streams open, or the address `realtime.max_anonymous_connections_per_address` without a token, over all nodes.',
+  },
+  streamWithoutToken: {
+    status: 409,
+    message: 'the WebSocket has subscribed without a token; open another one to sign in',
+    help: 'A WebSocket keeps the identity that it first subscribes with.',
   },
   upgradeRequired: {
     status: 426,

@@ -46,6 +46,7 @@ export interface RealtimeDeps {
   readonly limiter: RequestLimiter
   /** False while `auth.enabled` is false. */
   readonly isAuthRequired: boolean
+  readonly isDevelopment: boolean
   /** Whose pages may open WebSockets. */
   readonly origins: Origins
   readonly metrics: Metrics
@@ -69,6 +70,7 @@ export function realtime({
   verifiers,
   limiter,
   isAuthRequired,
+  isDevelopment,
   origins,
   metrics,
   version,
@@ -89,6 +91,7 @@ export function realtime({
   const verify = (token: string) => verifyToken(verifiers, token)
   const streams = new Streams({
     config,
+    isDevelopment,
     live: catalog,
     database: system,
     openAside: aside.open,

@@ -32,7 +32,16 @@ export function realtimeRoutes(
   app.get(
     '/api/realtime',
     {
-      config: { guard: 'stream', programs: 'read', operation: 'realtime.stream' },
+      config: {
+        guard: 'stream',
+        programs: 'read',
+        operation: 'realtime.stream',
+        admitsAnonymous: ({ query }) => {
+          // Not validated yet.
+          const { tables } = query as { tables?: unknown }
+          return typeof tables === 'string' && planner.admitsAnonymous(parseTables(tables))
+        },
+      },
       schema: streamSchema,
       // A HEAD request would open a stream without a reader.
       exposeHeadRoute: false,

@@ -50,11 +50,11 @@ export const websocketSchema = {
   summary: 'Open a WebSocket',
   description:
     'Changes of tables, broadcasts and presence (RFC 6455). The token comes with the request or in a first message ' +
-    '`auth` within 10 seconds. Messages are JSON objects with a `type`, and a `ref` that is repeated in the `reply`. ' +
+    '`auth` within 10 seconds; tables that are open to requests without a token need none. Messages are JSON objects with a `type`, and a `ref` that is repeated in the `reply`. ' +
     'Clients send auth, subscribe, unsubscribe, channel_subscribe, channel_unsubscribe, broadcast, presence_track, ' +
     'presence_untrack and presence_sync; they are sent connected, reply, event, broadcast, presence, error and ' +
     'system. `event` carries the `id` to resume with as `last_event_id` of `subscribe`. Closed with 4401 when the ' +
-    'token is not good or its session ends, 4008 beyond `realtime.max_connections_per_user`, 4000 by an ' +
+    'token is not good or its session ends, 4008 beyond the limits of `realtime`, 4000 by an ' +
     'administrator, 1013 when the client reads too slowly, 1001 when the server stops or nothing is subscribed to.',
   querystring: Type.Object({
     token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
@@ -65,7 +65,9 @@ export const websocketSchema = {
 const connection = Type.Object({
   id: Type.String({ description: 'The `clientId` of `connected`.' }),
   transport: Type.Union([Type.Literal('sse'), Type.Literal('ws')]),
-  userId: Type.Union([Type.String(), Type.Null()], { description: 'null while auth is off.' }),
+  userId: Type.Union([Type.String(), Type.Null()], {
+    description: 'null without a token, and while auth is off.',
+  }),
   address: Type.String(),
   node: Type.String(),
   tables: Type.Array(Type.String()),

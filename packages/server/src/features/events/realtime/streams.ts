@@ -36,6 +36,8 @@ const batchSize = 500
 
 export interface StreamsDeps {
   readonly config: Config['realtime']
+  /** Limits per address are a hundred times as wide then. */
+  readonly isDevelopment: boolean
   readonly live: LiveCatalog
   readonly database: SystemDatabase
   /** Connects beside the pools. */
@@ -145,7 +147,8 @@ export class Streams {
     const { relations } = this.#deps.live.current
     return tables.some((table) => {
       const relation = relations.get(table)
-      return relation !== undefined && readsRelations(relation)
+      if (relation === undefined) return false
+      return readsRelations(relation, 'caller') || readsRelations(relation, 'anonymous')
     })
   }
 
@@ -190,15 +193,19 @@ export class Streams {
   }
 
   /**
-   * Counts the stream among those of its user; from then on it ends by {@link Stream.end} or {@link Stream.leave}.
+   * Counts the stream among those of its user, or without a token of its address; from then on it ends by {@link Stream.end} or {@link Stream.leave}.
    *
    * @throws AppError connection_limit_exceeded, shutting_down
    */
   async admit(stream: Stream): Promise<void> {
-    const { config } = this.#deps
+    const { config, isDevelopment } = this.#deps
     this.requireOpen()
     if (!this.#isNodeKnown) await this.#appear()
-    const mayOpen = await this.#insert(stream, config.max_connections_per_user).catch((error) => {
+    const limits = {
+      perUser: config.max_connections_per_user,
+      perAddress: config.max_anonymous_connections_per_address * (isDevelopment ? 100 : 1),
+    }
+    const mayOpen = await this.#insert(stream, limits).catch((error) => {
       // The answer may have been lost, and the row not.
       this.#deleteSoon(stream.id)
       throw error
@@ -213,15 +220,15 @@ export class Streams {
     this.#beginLooking()
   }
 
-  async #insert(stream: Stream, limit: number): Promise<boolean> {
+  async #insert(stream: Stream, limits: connections.ConnectionLimits): Promise<boolean> {
     const { database } = this.#deps
     try {
-      return await connections.insertConnection(database, this.node, stream, limit)
+      return await connections.insertConnection(database, this.node, stream, limits)
     } catch (error) {
       // 23503: the node was deleted as dead.
       if (codeOf(error) !== '23503') throw error
       await this.#appear()
-      return await connections.insertConnection(database, this.node, stream, limit)
+      return await connections.insertConnection(database, this.node, stream, limits)
     }
   }
 

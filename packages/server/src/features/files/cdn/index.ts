@@ -7,10 +7,12 @@ import type { Clock } from '../../../lib/clock.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import { createCdnProvider } from './create-provider.ts'
 import { purgeJob } from './purge-job.ts'
+import { createPurger } from './purger.ts'
 import { cdnRoutes } from './routes.ts'
 import { createCdnService } from './service.ts'
 
 export { cdnErrorTable } from './errors.ts'
+export type { PurgeChanged } from './purger.ts'
 
 export interface CdnDeps {
   readonly config: Config['storage']['cdn']
@@ -21,10 +23,11 @@ export interface CdnDeps {
 }
 
 /** The content delivery network before the server: removing copies of what has changed. */
-export function cdn({ config, database, queue, outbound, clock }: CdnDeps): Feature {
+export function cdn({ config, database, queue, outbound, clock }: CdnDeps) {
   const name = config.provider
   const provider = createCdnProvider(config, clock)
   queue.define(purgeJob({ name, provider, outbound }))
   const service = createCdnService({ name, provider, database, queue, throttle: createThrottle(database) })
-  return { name: 'cdn', routes: (app) => cdnRoutes(app, service) }
+  const feature: Feature = { name: 'cdn', routes: (app) => cdnRoutes(app, service) }
+  return { feature, purge: createPurger(provider, queue, clock) }
 }

@@ -1,6 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import { deleteOldTombstones } from './domains/domain-queries.ts'
 
 export const cleanupJobName = 'site_cleanup'
 
@@ -13,6 +14,7 @@ export function defineCleanup(database: SystemDatabase, queue: JobQueue, keptDep
     housekeeping(cleanupJobName, async () => {
       await deleteOldDeploys(database, keptDeploys)
       await deleteUnusedBlobs(database)
+      await deleteOldTombstones(database)
     }),
   )
 }

@@ -12,6 +12,32 @@ export const siteErrorTable = {
     message: 'invalid domain id format',
     help: 'The id of a domain is a UUID.',
   },
+  hostnameRequired: { status: 400, message: 'hostname is required', help: 'Send `hostname`.' },
+  invalidHostname: {
+    status: 400,
+    message: 'hostname must be a domain name, such as shop.example.com',
+    help: 'A name with at least two labels, without a port, a path or a wildcard. Letters beyond ASCII are fine.',
+  },
+  ownHostname: {
+    status: 400,
+    message: 'hostname must not be that of this server or below the parent domain of sites',
+    help: 'Choose a domain of your own; addresses below `sites.base_domain` are those of slugs.',
+  },
+  invalidEnvironment: {
+    status: 400,
+    message: 'environment must have at most 63 letters, digits, hyphens and underscores',
+    help: 'It is a label of your choice, such as `production`.',
+  },
+  invalidRedirectMode: {
+    status: 400,
+    message: 'redirectMode must be permanent or temporary',
+    help: 'Leave it out to serve the site at both of its addresses.',
+  },
+  domainChoice: {
+    status: 400,
+    message: 'customDomainId and clearCustomDomain are mutually exclusive',
+    help: 'Send one of them.',
+  },
   siteNameRequired: { status: 400, message: 'site name is required', help: 'Send `name`.' },
   siteSlugRequired: { status: 400, message: 'site slug is required', help: 'Send `slug`.' },
   invalidSiteName: {
@@ -64,14 +90,33 @@ export const siteErrorTable = {
     message: (problem: string) => problem,
     help: 'Each file of a manifest has a path, the SHA-256 of its content in hexadecimal, and its size.',
   },
+  invalidSiteRules: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'The deploy cannot become live with this line in its `_redirects` or `_headers`; `data.faults` has all of them.',
+  },
   siteNotFound: { status: 404, message: 'site not found', help: '`GET /api/admin/sites` lists the sites.' },
   deployNotFound: {
     status: 404,
     message: 'deploy not found',
     help: '`GET /api/admin/sites/{siteId}/deploys` lists the deploys of a site.',
   },
-  domainNotFound: { status: 404, message: 'domain not found', help: 'No custom domain has this id.' },
+  domainNotFound: {
+    status: 404,
+    message: 'domain not found',
+    help: 'No custom domain has this id, or it was deleted; for `/api/sites/tls-check`: no site has this host.',
+  },
   siteSlugTaken: { status: 409, message: 'site slug already taken', help: 'Choose another slug.' },
+  hostnameTaken: {
+    status: 409,
+    message: 'hostname already registered',
+    help: 'Another custom domain has this name: `GET /api/admin/domains` lists them.',
+  },
+  domainAttached: {
+    status: 409,
+    message: 'custom domain is already attached to another site',
+    help: 'Change that site with `clearCustomDomain` first.',
+  },
   deployClosed: {
     status: 409,
     message: 'deploy is not accepting file uploads',
@@ -93,10 +138,20 @@ export const siteErrorTable = {
     message: 'no superseded deploy to rollback to',
     help: 'No deploy that was live before the live one is left.',
   },
+  hostnameInactive: {
+    status: 421,
+    message: 'hostname is no longer active',
+    help: 'The custom domain was deleted less than a month ago, or its owner has removed the record that verifies it.',
+  },
   siteFileTooLarge: {
     status: 413,
     message: (limit: number) => `the file is larger than ${limit} bytes`,
     help: 'The limit is `sites.max_file_size`.',
+  },
+  deployUploadFailed: {
+    status: 500,
+    message: 'deploy file upload failed',
+    help: 'The file could not be stored; the log has the cause. The deploy is failed: create another one.',
   },
 } as const
 

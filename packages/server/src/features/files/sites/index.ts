@@ -4,17 +4,26 @@ import type { Notifications } from '../../../database/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { JobQueue } from '../../../job-queue.ts'
+import { createThrottle } from '../../operations/throttle/index.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
+import { createSiteAddress } from './address.ts'
 import { createDeployService } from './administration/deploys.ts'
 import { createFileService } from './administration/files.ts'
+import { createSitePurge } from './administration/site-purge.ts'
 import { createSiteService } from './administration/sites.ts'
 import { defineCleanup } from './cleanup.ts'
+import { createDomainService } from './domains/domains.ts'
+import { defineReverification } from './domains/reverify-job.ts'
+import { domainRoutes, tlsCheckRoute } from './domains/routes.ts'
+import { createTxtResolver, type ResolveTxt } from './domains/verification.ts'
 import { siteRoutes } from './routes.ts'
-import { BlobCache } from './serving/blob-cache.ts'
-import { slugOfHost } from './serving/host.ts'
+import { createBlobCache } from './serving/blob-cache.ts'
 import { LiveSites } from './serving/live-sites.ts'
 import { servingRoutes, siteRewriter } from './serving/routes.ts'
+import { createSiteHosts } from './serving/site-hosts.ts'
 import { uploadRoutes } from './upload-routes.ts'
 
+export type { ResolveTxt } from './domains/verification.ts'
 export { siteErrorTable } from './errors.ts'
 
 export interface SitesDeps {
@@ -23,24 +32,43 @@ export interface SitesDeps {
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly notifications: Notifications
+  readonly publicBaseUrl: () => string
+  /** Of the system unless given. */
+  readonly resolveTxt?: ResolveTxt | undefined
+  /** Undefined without a content delivery network. */
+  readonly purge: PurgeChanged | undefined
 }
 
 /** Static sites: their deploys, which of them is live, and serving those. */
 export function sites(deps: SitesDeps) {
-  const { config, server, database, queue, notifications } = deps
+  const { config, server, database, queue, notifications, resolveTxt = createTxtResolver() } = deps
   const maxFileSize = config.max_file_size
   const baseDomain = config.base_domain || (isReachedAtLoopback(server) ? 'localhost' : '')
   const ownHost = server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname
-  const slugOf = (host: string | undefined) => slugOfHost(host, baseDomain, ownHost)
-  const served = { sites: new LiveSites(database, notifications), blobs: new BlobCache(database) }
+  const addressOf = createSiteAddress(deps.publicBaseUrl, baseDomain)
+  const purgeSite = deps.purge === undefined ? undefined : createSitePurge(deps.purge, addressOf)
+  const live = new LiveSites(database, notifications)
+  const hosts = createSiteHosts(live, baseDomain, ownHost)
+  const served = { sites: live, blobs: createBlobCache(database) }
+  const domains = createDomainService({
+    database,
+    notifications,
+    throttle: createThrottle(database),
+    resolveTxt,
+    isOwnHost: hosts.isOwn,
+  })
   defineCleanup(database, queue, config.kept_deploys)
+  defineReverification(database, queue, resolveTxt)
   const feature: Feature = {
     name: 'sites',
     routes(app) {
-      siteRoutes(app, createSiteService(deps), createDeployService(deps))
+      const parts = { ...deps, addressOf, purgeSite }
+      siteRoutes(app, createSiteService(parts), createDeployService(parts))
       uploadRoutes(app, createFileService({ database, maxFileSize }), maxFileSize)
-      servingRoutes(app, served, slugOf)
+      domainRoutes(app, domains)
+      tlsCheckRoute(app, hosts.hasSite)
+      servingRoutes(app, served, hosts, addressOf)
     },
   }
-  return { feature, rewriteUrl: siteRewriter(slugOf) }
+  return { feature, rewriteUrl: siteRewriter(hosts) }
 }

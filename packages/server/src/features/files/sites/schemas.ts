@@ -22,9 +22,15 @@ const site = Type.Object({
   spaMode: Type.Boolean({
     description: 'Whether a navigation to a missing path is answered with index.html.',
   }),
+  customDomainId: Type.Optional(Type.String()),
   createdAt: timestamp,
   updatedAt: timestamp,
   liveDeployId: Type.Optional(Type.String()),
+  url: Type.Optional(
+    Type.String({
+      description: 'Where visitors reach it; absent while `sites.base_domain` names no domain.',
+    }),
+  ),
 })
 const deploy = Type.Object({
   id: Type.String(),

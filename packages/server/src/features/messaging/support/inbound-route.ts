@@ -13,9 +13,11 @@ const bodyLimit = 2 * 1024 * 1024
 export function inboundMailRoute(app: HttpServer, service: SupportService, secret: string): void {
   void app.register(async (scope: HttpServer) => {
     acceptRaw(scope)
-    // Before anything is read.
-    scope.addHook('preParsing', async (request, reply) => {
+    scope.addHook('onRequest', async (_request, reply) => {
       void reply.header('cache-control', 'no-store')
+    })
+    // Before anything is read.
+    scope.addHook('preParsing', async (request) => {
       const { 'x-webhook-secret': given } = request.headers
       if (secret === '' || typeof given !== 'string' || !isSameSignature(given, secret)) {
         throw supportErrors.invalidSupportAuth()

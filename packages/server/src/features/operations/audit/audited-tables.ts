@@ -4,6 +4,15 @@ import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import {
+  createTriggers,
+  dropTriggers,
+  type FamilyRow,
+  isSame,
+  keyOf,
+  listFamilies,
+  listTriggers,
+} from './triggers.ts'
 
 /** How often a node looks whether tables have come or changed; the catalog itself notices within a second. */
 const checkMs = 1000
@@ -11,9 +20,6 @@ const checkMs = 1000
 const lockTimeout = '3s'
 /** Key of the advisory lock that lets one node at a time create triggers. */
 const lockKey = 0x6261_736c_0011n // "basl", 17
-
-const triggerName = 'basalt_audit_row'
-const truncateTriggerName = 'basalt_audit_truncate'
 
 export interface AuditedTablesOptions {
   /** Collections, or `*`. */
@@ -67,34 +73,43 @@ export class AuditedTables {
 
   /** @returns whether every table is as it should be */
   async #install(catalog: Catalog): Promise<boolean> {
-    const { names, database, log } = this.#options
-    // Unlike a name a pair of names has one reading.
-    const keyOf = ({ schema, name }: { schema: string; name: string }) => JSON.stringify([schema, name])
+    const { names, database } = this.#options
     const known = new Map((await listTriggers(database)).map((row) => [keyOf(row), row]))
-    const wanted = [...catalog.relations.values()].filter((relation) => isAudited(relation, names))
-    if (this.#done === undefined) this.#nameMissing(wanted)
+    const families = new Map((await listFamilies(database)).map((row) => [keyOf(row), row]))
+    const audited = [...catalog.relations.values()].filter((relation) => isAudited(relation, names))
+    if (this.#done === undefined) this.#nameMissing(audited)
+    const keys = new Set(audited.map(keyOf))
+    const wanted = new Map(
+      audited
+        .filter((relation) => !isCovered(families.get(keyOf(relation)), keys))
+        .map((relation) => [keyOf(relation), relation]),
+    )
     let isComplete = true
-    for (const relation of wanted) {
-      const found = known.get(keyOf(relation))
-      known.delete(keyOf(relation))
-      if (found !== undefined && isSame(found.args, argumentsOf(relation))) continue
+    // First, so that a table that has become a partition can take the triggers of the whole.
+    for (const [key, found] of known) {
+      if (wanted.has(key)) continue
+      await change(database, (transaction) => dropTriggers(transaction, found, found.triggers))
+    }
+    for (const [key, relation] of wanted) {
+      const definition = { args: argumentsOf(relation), isPerRow: families.has(key) }
+      const found = known.get(key)
+      if (found !== undefined && isSame(found, definition)) continue
       try {
-        await change(database, (transaction) => createTriggers(transaction, relation))
+        await change(database, (transaction) => createTriggers(transaction, relation, definition, found))
       } catch (error) {
         isComplete = false
-        this.#report(relation.collection, () =>
-          log.error(
-            { table: relation.collection, reason: messageOf(error) },
-            'failed to audit a table: its changes are not recorded; retrying',
-          ),
-        )
+        this.#report(relation.collection, () => this.#nameFailed(relation, error))
       }
-    }
-    for (const { schema, name } of known.values()) {
-      await change(database, (transaction) => dropTriggers(transaction, schema, name))
     }
     if (isComplete) this.#reported.clear()
     return isComplete
+  }
+
+  #nameFailed({ collection }: Relation, error: unknown): void {
+    this.#options.log.error(
+      { table: collection, reason: messageOf(error) },
+      'failed to audit a table: its changes are not recorded; retrying',
+    )
   }
 
   #nameMissing(wanted: readonly Relation[]): void {
@@ -117,30 +132,16 @@ function isAudited({ kind, collection }: Relation, names: readonly string[]): bo
   return names.includes('*') || names.includes(collection)
 }
 
-/** What the trigger's function is given: the collection, and the columns of the key. */
+/** Whether it is a partition of an audited table, whose triggers it has. */
+function isCovered(family: FamilyRow | undefined, audited: ReadonlySet<string>): boolean {
+  if (family === undefined || family.root === null) return false
+  const root = keyOf(family.root)
+  return root !== keyOf(family) && audited.has(root)
+}
+
+/** What the function of the triggers is given: the collection, and the columns of the key. */
 function argumentsOf({ collection, primaryKey }: Relation): readonly string[] {
   return [collection, ...primaryKey.map(({ name }) => name)]
-}
-
-function isSame(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((value, index) => value === other[index])
-}
-
-interface TriggerRow {
-  readonly schema: string
-  readonly name: string
-  readonly args: readonly string[]
-}
-
-/** Those that are not copies which partitions have of the trigger of their table. */
-async function listTriggers(database: Queryable): Promise<readonly TriggerRow[]> {
-  return await database.many<TriggerRow & Record<string, unknown>>(sql`
-    select n.nspname as schema, c.relname as name,
-      string_to_array(rtrim(encode(t.tgargs, 'escape'), '\\000'), '\\000') as args
-    from pg_trigger t
-    join pg_class c on c.oid = t.tgrelid
-    join pg_namespace n on n.oid = c.relnamespace
-    where t.tgname = ${triggerName} and t.tgparentid = 0`)
 }
 
 async function change(
@@ -152,23 +153,4 @@ async function change(
     await transaction.count(sql`select pg_advisory_xact_lock(${String(lockKey)}::bigint)`)
     await work(transaction)
   })
-}
-
-async function createTriggers(transaction: Queryable, relation: Relation): Promise<void> {
-  const table = sql.id(relation.schema, relation.name)
-  const args = sql.join(argumentsOf(relation).map((value) => sql.literal(value)))
-  await transaction.count(sql`
-    create or replace trigger ${sql.id(triggerName)}
-    after insert or update or delete on ${table}
-    for each row execute function basalt.audit_row(${args})`)
-  await transaction.count(sql`
-    create or replace trigger ${sql.id(truncateTriggerName)}
-    after truncate on ${table}
-    for each statement execute function basalt.audit_row(${args})`)
-}
-
-async function dropTriggers(transaction: Queryable, schema: string, name: string): Promise<void> {
-  const table = sql.id(schema, name)
-  await transaction.count(sql`drop trigger if exists ${sql.id(triggerName)} on ${table}`)
-  await transaction.count(sql`drop trigger if exists ${sql.id(truncateTriggerName)} on ${table}`)
 }

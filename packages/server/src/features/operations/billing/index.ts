@@ -12,7 +12,7 @@ import { isUuid } from '../../../lib/uuid.ts'
 import { billingErrors } from './errors.ts'
 import { deleteEvents, eventLogRoute } from './event-log.ts'
 import * as queries from './queries.ts'
-import { type BillingEvent, readStripeEvent } from './stripe-event.ts'
+import { readStripeEvent } from './stripe-event.ts'
 import { isSignedByStripe } from './stripe-signature.ts'
 
 export { billingErrorTable } from './errors.ts'
@@ -91,25 +91,14 @@ export function billing({ config, database, queue, clock }: BillingDeps): Featur
             if (!isSignedByStripe(signature, body, config.webhook_secret, clock.now())) {
               throw httpErrors.invalidWebhookSignature()
             }
-            await takeEvent(database, readStripeEvent(body, names))
+            // In one transaction, so that an event is known and in force, or neither and reported again.
+            await database.runTogether(queries.takeEvent(readStripeEvent(body, names)))
             return reply.send({ ok: true })
           },
         )
       })
     },
   }
-}
-
-/** In one transaction, so that an event is either known and in force, or neither and reported again. */
-async function takeEvent(database: SystemDatabase, event: BillingEvent): Promise<void> {
-  const { subscriptionId } = event
-  await database.transaction(async (transaction) => {
-    if (subscriptionId !== undefined) await queries.lockSubscription(transaction, subscriptionId)
-    if (!(await queries.insertEvent(transaction, event)) || subscriptionId === undefined) return
-    // Before its checkout is reported a subscription belongs to no app; then these events count, too.
-    const app = await queries.lockAppOf(transaction, subscriptionId)
-    if (app !== undefined) await queries.updateBilling(transaction, app.id)
-  })
 }
 
 async function getBilling(database: SystemDatabase, id: string) {

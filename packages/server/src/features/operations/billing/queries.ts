@@ -1,70 +1,90 @@
-import { sql } from '../../../database/sql.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { BillingEvent } from './stripe-event.ts'
 
-/** Events of one subscription are taken one after the other, on whatever node: each must see those before it. */
-export async function lockSubscription(transaction: Queryable, subscriptionId: string): Promise<void> {
-  await transaction.many(sql`
-    select pg_advisory_xact_lock(hashtextextended('basalt billing ' || ${subscriptionId}, 0))`)
+/**
+ * Records an event that no one reported before, and brings the app of its subscription up to date. Statements of one
+ * transaction, because each of the last two must see what was committed while the one before it waited for its lock.
+ */
+export function takeEvent(event: BillingEvent): readonly Sql[] {
+  const { subscriptionId } = event
+  if (subscriptionId === undefined) return [insertEvent(event)]
+  return [
+    lockSubscription(subscriptionId),
+    insertEvent(event),
+    lockAppOf(subscriptionId),
+    updateBilling(event.id, subscriptionId),
+  ]
 }
 
-/** False when the event is known. */
-export async function insertEvent(transaction: Queryable, event: BillingEvent): Promise<boolean> {
+/** Events of one subscription are taken one after the other, on whatever node: each must see those before it. */
+function lockSubscription(subscriptionId: string): Sql {
+  return sql`select pg_advisory_xact_lock(hashtextextended('basalt billing ' || ${subscriptionId}, 0))`
+}
+
+/** Does nothing when the event is known. */
+function insertEvent(event: BillingEvent): Sql {
   const { id, type, happenedAt, appId, subscriptionId, customerId, plan, status } = event
-  const count = await transaction.count(sql`
+  return sql`
     insert into basalt.billing_events
       (id, type, happened_at, app_id, subscription_id, customer_id, plan, status)
-    values (${id}, ${type}, to_timestamp(${happenedAt}),
+    values (${id}, ${type}, to_timestamp(${String(happenedAt)}::float8),
       (select a.id from basalt.apps a where a.id = ${appId ?? null}::uuid),
       ${subscriptionId ?? null}, ${customerId ?? null}, ${plan ?? null}, ${status ?? null})
-    on conflict (id) do nothing`)
-  return count > 0
+    on conflict (id) do nothing`
 }
 
-/** The app that a checkout gave the subscription to, locked: its subscriptions may change together. */
-export function lockAppOf(
-  transaction: Queryable,
-  subscriptionId: string,
-): Promise<{ readonly id: string } | undefined> {
-  return transaction.maybeOne<{ id: string }>(sql`
-    select a.id from basalt.apps a
-    where a.id = (
-      select app_id from basalt.billing_events
-      where subscription_id = ${subscriptionId} and app_id is not null
-      order by happened_at desc, number desc limit 1
-    )
-    for no key update`)
+/**
+ * The app that a checkout gave the subscription to. Before its checkout is reported a subscription belongs to none; its
+ * events count then, too.
+ */
+function appOf(subscriptionId: string): Sql {
+  return sql`
+    select app_id from basalt.billing_events
+    where subscription_id = ${subscriptionId} and app_id is not null
+    order by happened_at desc, number desc limit 1`
+}
+
+/** An app's subscriptions may change together. */
+function lockAppOf(subscriptionId: string): Sql {
+  return sql`select from basalt.apps where id = (${appOf(subscriptionId)}) for no key update`
 }
 
 /**
  * The state of an app, from the events of its newest subscription: the latest that says something of the plan, and the
- * latest that says something of the status. The end of a subscription is final, whatever is reported after it.
+ * latest that says something of the status. The end of a subscription is final, whatever is reported after it. An event
+ * that was known before this transaction changes nothing.
  */
-export function updateBilling(transaction: Queryable, appId: string): Promise<number> {
-  return transaction.count(sql`
-    with current as (
-      select subscription_id from basalt.billing_events
-      where app_id = ${appId} order by happened_at desc, number desc limit 1
+function updateBilling(eventId: string, subscriptionId: string): Sql {
+  return sql`
+    with app as (
+      select app_id from (${appOf(subscriptionId)}) found
+      where exists (
+        select from basalt.billing_events where id = ${eventId} and xmin = pg_current_xact_id()::xid
+      )
+    ), current as (
+      select subscription_id from basalt.billing_events join app using (app_id)
+      order by happened_at desc, number desc limit 1
     ), events as (
       select e.* from basalt.billing_events e join current using (subscription_id)
     ), state as (
-      select c.subscription_id,
+      select app.app_id, c.subscription_id,
         (select customer_id from events where customer_id is not null order by happened_at desc limit 1) as customer_id,
         (select plan from events where plan is not null
           order by (status = 'canceled') is true desc, happened_at desc, number desc limit 1) as plan,
         (select status from events where status is not null
           order by (status = 'canceled') desc, happened_at desc, number desc limit 1) as status
-      from current c
+      from app, current c
     ), planned as (
       update basalt.apps a set plan = s.plan, updated_at = now()
-      from state s where a.id = ${appId} and s.plan is not null and a.plan <> s.plan
+      from state s where a.id = s.app_id and s.plan is not null and a.plan <> s.plan
     )
     insert into basalt.app_billing as b (app_id, subscription_id, customer_id, plan, status)
-    select ${appId}::uuid, subscription_id, customer_id, plan, status from state
+    select app_id, subscription_id, customer_id, plan, status from state
     on conflict (app_id) do update set subscription_id = excluded.subscription_id, customer_id = excluded.customer_id,
       plan = excluded.plan, status = excluded.status, updated_at = now()
     where (b.subscription_id, b.customer_id, b.plan, b.status)
-      is distinct from (excluded.subscription_id, excluded.customer_id, excluded.plan, excluded.status)`)
+      is distinct from (excluded.subscription_id, excluded.customer_id, excluded.plan, excluded.status)`
 }
 
 export interface BillingRow {

@@ -13,7 +13,8 @@ import { tapLog } from './tap.ts'
 
 const logsEveryMs = 1000
 const requestsEveryMs = 2000
-const batchSize = 1000
+/** PostgreSQL inserts so many requests in 2 ms. */
+const batchSize = 250
 /** Entries of each kind that wait while the database is unavailable. */
 const capacity = 10_000
 

@@ -11,7 +11,7 @@ import type { Page } from '../../../lib/page.ts'
 import { type ApiDocument, createApiDocuments, entityTag, matchesTag } from './api-document.ts'
 import { apiPageAssets, apiPagePath, apiPageStyle, createApiPage } from './api-page.ts'
 import { createErrorReference, type ReferencedError } from './error-reference.ts'
-import { createGuideList, createGuidePage, guidesPath, readGuides } from './guides.ts'
+import { createGuideList, createGuidePage, type Guide, guidesPath, readGuides } from './guides.ts'
 
 export type { ReferencedError } from './error-reference.ts'
 
@@ -29,7 +29,7 @@ export function reference(deps: ReferenceDeps): Feature {
       documentRoute(app, deps)
       apiPageRoutes(app)
       guideRoutes(app)
-      pageRoute(app, '/api/docs/errors', 'reference.errors', createErrorReference(deps.errors))
+      pageRoute(app, '/api/docs/errors', 'reference.errors', () => createErrorReference(deps.errors))
     },
   }
 }
@@ -66,7 +66,7 @@ function sendDocument(reply: FastifyReply, { text, etag }: ApiDocument): Fastify
 }
 
 function apiPageRoutes(app: HttpServer): void {
-  pageRoute(app, apiPagePath, 'reference.page', createApiPage())
+  pageRoute(app, apiPagePath, 'reference.page', createApiPage)
   const require = createRequire(import.meta.url)
   for (const [name, type] of Object.entries(apiPageAssets)) {
     const file = require.resolve(`@fastify/swagger-ui/static/${name}`)
@@ -97,13 +97,15 @@ function assetRoute(app: HttpServer, { name, type, etag, read }: Asset): void {
 }
 
 function guideRoutes(app: HttpServer): void {
-  const guides = readGuides()
-  pageRoute(app, guidesPath, 'reference.guides', createGuideList(guides))
+  let read: readonly Guide[] | undefined
+  const readOnce = () => (read ??= readGuides())
+  pageRoute(app, guidesPath, 'reference.guides', () => createGuideList(readOnce()))
   const rendered = new Map<string, Page>()
   app.get<{ Params: { name: string } }>(
     `${guidesPath}/:name`,
     { config: { guard: 'public', operation: 'reference.guide' }, schema: { hide: true } },
     (request, reply) => {
+      const guides = readOnce()
       const guide = guides.find(({ name }) => name === request.params.name)
       if (guide === undefined) return reply.callNotFound()
       const page = rendered.get(guide.name) ?? createGuidePage(guide, guides)
@@ -113,8 +115,11 @@ function guideRoutes(app: HttpServer): void {
   )
 }
 
-function pageRoute(app: HttpServer, path: string, operation: string, page: Page): void {
-  app.get(path, { config: { guard: 'public', operation }, schema: { hide: true } }, (_request, reply) =>
-    sendPage(reply, page),
-  )
+/** The page is made when it is asked for first: most starts are not followed by a reader. */
+function pageRoute(app: HttpServer, path: string, operation: string, create: () => Page): void {
+  let page: Page | undefined
+  app.get(path, { config: { guard: 'public', operation }, schema: { hide: true } }, (_request, reply) => {
+    page ??= create()
+    return sendPage(reply, page)
+  })
 }

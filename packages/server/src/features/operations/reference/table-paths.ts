@@ -277,13 +277,19 @@ function counted({ name }: Table, member: string): object {
 function batch(table: Table): object {
   const { name, can } = table
   const id = { type: ['string', 'integer'] }
-  const member = (method: string, members: Readonly<Record<string, object>>) => ({
+  const member = (
+    method: string,
+    members: Readonly<Record<string, object>>,
+    options: Readonly<Record<string, object>> = {},
+  ) => ({
     type: 'object',
     required: ['method', ...Object.keys(members)],
-    properties: { method: { const: method }, ...members },
+    properties: { method: { const: method }, ...members, ...options },
   })
+  const names = { type: ['string', 'array'], items: { type: 'string' } }
+  const conflict = { onConflict: names, onConflictAction: { enum: ['update', 'ignore'] } }
   const operations = [
-    ...(can.create ? [member('create', { body: reference(`${name}.create`) })] : []),
+    ...(can.create ? [member('create', { body: reference(`${name}.create`) }, conflict)] : []),
     ...(can.update ? [member('update', { id, body: reference(`${name}.update`) })] : []),
     ...(can.delete ? [member('delete', { id })] : []),
   ]

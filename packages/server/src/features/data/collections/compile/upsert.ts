@@ -6,7 +6,7 @@ import type { UpsertPlan } from '../plan/upsert.ts'
 import { compileBodyValue } from './body.ts'
 import { compileComparison } from './comparison.ts'
 import { compileSelectList, relationName } from './record.ts'
-import { body, compileBoth, compileInsert, compileRowSource } from './write.ts'
+import { body, compileBoth, compileInsert, compileRowSource, failWithout } from './write.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'
@@ -15,9 +15,19 @@ const row = 't'
 const conflictingSetting = sql.literal('basalt.conflicting_row')
 const conflicting = sql`nullif(current_setting(${conflictingSetting}), '')`
 
+export interface UpsertOptions {
+  readonly isCaptured: boolean
+  /**
+   * Whether a record must come of it: an update fails without one, and a create that ignores leaves a note for
+   * {@link compileGetConflicting}. `isRowMissing` recognizes the failure.
+   */
+  readonly mustTouch: boolean
+  readonly answer?: RecordPlan | undefined
+}
+
 /**
- * Creates a record, or updates the one with its key. Answers one row: the record, and whether it was created; none when
- * the key was found and is to be ignored, or when a trigger discarded the row.
+ * Creates a record, or updates the one with its key. Answers one row: the record, and whether it was created; none, or
+ * one without a record, when the key was found and is to be ignored, or when a trigger discarded the row.
  *
  * PostgreSQL evaluates the `where` of `do update` on the row it has found and locked, and then alone. So that is where
  * the row before the update can be seen as it was, whatever other transactions do. (`xmax`, by which some tell an
@@ -27,7 +37,7 @@ export function compileUpsert(
   record: RecordPlan,
   columns: readonly Column[],
   plan: UpsertPlan,
-  { isCaptured, answer }: { readonly isCaptured: boolean; readonly answer?: RecordPlan | undefined },
+  { isCaptured, mustTouch, answer }: UpsertOptions,
 ): Sql {
   const keys = sql.join(plan.key.map(({ name }) => sql.id(name)))
   const source = sql`${compileRowSource(body, columns)} where ${note(sql`''`)}`
@@ -44,27 +54,52 @@ export function compileUpsert(
     on conflict (${keys}) ${action}
     returning ${list}`
   const shown = answer === undefined ? sql`w.record` : sql`w.answer`
-  if (!isCaptured) return sql`with w as (${write}) select ${shown}, ${conflicting} is null from w`
+  const required = (record: Sql) => {
+    if (!mustTouch) return sql.empty
+    if (plan.action === 'update') return sql`, ${failWithout(record)}`
+    return sql`, case when ${record} is not null then ${note(sql`'created'`)} end`
+  }
+  if (!isCaptured && !mustTouch) {
+    return sql`with w as (${write}) select ${shown}, ${conflicting} is null from w`
+  }
+  if (!isCaptured) {
+    return sql`
+      with w as (${write})
+      select r.answer, r.created ${required(sql`r.answer`)}
+      from (select) one left join (select ${shown} as answer, ${conflicting} is null as created from w) r on true`
+  }
   const change = changedRow(sql`w.record`, sql`${conflicting}::json`)
   const changes = sql`coalesce(json_agg(${change}), '[]')`
   return sql`
     with w as (${write})
-    select c.answer, c.created, ${leaveChanges(record.relation, 'upsert', sql`c.changes`)}
+    select c.answer, c.created ${required(sql`c.answer`)}, ${leaveChanges(record.relation, 'upsert', sql`c.changes`)}
     from (
       select (array_agg(${shown}))[1] as answer, ${conflicting} is null as created, ${changes} as changes from w
     ) c`
 }
 
-/** The record with the key that the body holds: at most one row with one column. */
-export function compileGetConflicting(record: RecordPlan, key: readonly Column[]): Sql {
-  return sql`
-    select row_to_json(r.*)
+/**
+ * The record with the key that the body holds: at most one row, whose first column it is.
+ *
+ * @param mustTouch whether it fails where there is none, unless the upsert before it has created one
+ */
+export function compileGetConflicting(
+  record: RecordPlan,
+  key: readonly Column[],
+  { mustTouch }: { readonly mustTouch: boolean },
+): Sql {
+  const found = sql`
+    select row_to_json(r.*) as record
     from (
       select ${compileSelectList(record, row)}
       from ${relationName(record.relation)} ${sql.id(row)}
       where ${compileSameKey(key, row)}
       limit 1
     ) r`
+  if (!mustTouch) return found
+  return sql`
+    select f.record, case when ${conflicting} is null then ${failWithout(sql`f.record`)} end
+    from (select) one left join (${found}) f on true`
 }
 
 /** Whether the row of the alias has the key that the body holds. */

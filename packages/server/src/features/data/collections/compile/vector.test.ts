@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { render } from '../../../../database/sql.ts'
-import { compileVectorSettings } from './vector.ts'
+import { render, sql } from '../../../../database/sql.ts'
+import { compileNearestRows, compileVectorSettings } from './vector.ts'
 
 type Plan = Parameters<typeof compileVectorSettings>[0]
 
@@ -25,4 +25,16 @@ describe('settings of an index scan', () => {
       `${iterative}, set_config('hnsw.ef_search', greatest(nullif(current_setting('hnsw.ef_search', true), '')::int, 500)::text, true)`,
     )
   })
+})
+
+test('rows beyond an index are neither read nor sorted by parallel workers unless the index has found too few', () => {
+  // No other member is read.
+  const plan = { column: { name: 'v', vectorSchema: 'public', type: {} }, metric: 'l2', isApproximate: true }
+  const expressions = compileNearestRows(plan as Parameters<typeof compileNearestRows>[0], {
+    ...{ name: 'nearest', alias: 't', limit: 20, distance: '_distance', columns: [sql.id('t', 'id')] },
+    from: (alias, further) => sql`from note ${sql.id(alias)} where ${sql.join(further, sql` and `)}`,
+  })
+  const texts = expressions.map((each) => render(each).text.replaceAll(/\s+/g, ' '))
+  expect(texts.map((text) => text.includes('count(*)'))).toEqual([false, false, true])
+  expect(texts[2]).toMatch(/select \* from exact where not \(\(select count\(\*\) from approximate\) = 20\)/)
 })

@@ -62,18 +62,19 @@ export function compileNearestRows(
   const distanceColumn = sql.id(source.distance)
   const selected = sql.join([...columns, sql`${distance} as ${distanceColumn}`])
   const rows = from(alias, compileComparable(plan, alias))
-  const select = (order: Sql, more: Sql) => sql`
-    select ${selected} ${rows}${more} order by ${order} limit ${sql.integer(limit)}`
-  if (!plan.isApproximate) return [sql`${sql.id(name)} as materialized (${select(distance, sql.empty)})`]
+  const select = (order: Sql) => sql`
+    select ${selected} ${rows} order by ${order} limit ${sql.integer(limit)}`
+  if (!plan.isApproximate) return [sql`${sql.id(name)} as materialized (${select(distance)})`]
   const isFull = sql`(select count(*) from approximate) = ${sql.integer(limit)}`
   return [
-    sql`approximate as materialized (${select(distance, sql.empty)})`,
+    sql`approximate as materialized (${select(distance)})`,
     // No index sorts by this expression.
-    sql`exact as materialized (${select(sql`(${distance}) + 0`, sql` and not (${isFull})`)})`,
+    sql`exact as materialized (${select(sql`(${distance}) + 0`)})`,
+    // The condition stands where `exact` is read: within it, parallel workers would be started before it is evaluated.
     sql`${sql.id(name)} as (
       select * from approximate where ${isFull}
       union all
-      select * from exact
+      select * from exact where not (${isFull})
     )`,
   ]
 }

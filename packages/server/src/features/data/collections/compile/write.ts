@@ -239,7 +239,7 @@ const missingToken = `missing ${randomBytes(9).toString('base64url')} `
  * Fails when there is no record. Postgres has no statement that fails on purpose, so it casts a text of ours to a
  * number; the record in it keeps the planner from doing so beforehand.
  */
-function failWithout(record: Sql): Sql {
+export function failWithout(record: Sql): Sql {
   return sql`case when ${record} is null then (${sql.literal(missingToken)} || coalesce(${record}::text, '0'))::int end`
 }
 

@@ -1,7 +1,7 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
-import { callerRole } from '../../../../database/user-database.ts'
+import { anonymousRole, callerRole } from '../../../../database/user-database.ts'
 import { compileBodyTypes, compileBodyValue } from '../compile/body.ts'
 import { compileSelectList, relationName } from '../compile/record.ts'
 import type { Reader } from '../plan/reader.ts'
@@ -12,11 +12,14 @@ import type { ImportOptions } from './parameters.ts'
 /** The rows on their way into the table, for the time of a transaction. */
 const staging = sql.id('pg_temp', 'basalt_import')
 
-/** As the login role: callers need no right to make tables. */
-export const createStaging: readonly Sql[] = [
-  sql`create temp table basalt_import (place int primary key, column_set int not null, doc text not null) on commit drop`,
-  sql`grant select on ${staging} to ${sql.id(callerRole)}`,
-]
+/** As the login role: callers need no right to make tables. @param reader whose role inserts from it */
+export function createStaging(reader: Reader): readonly Sql[] {
+  const create = sql`
+    create temp table basalt_import (place int primary key, column_set int not null, doc text not null) on commit drop`
+  if (reader === 'unrestricted') return [create]
+  const role = reader === 'anonymous' ? anonymousRole : callerRole
+  return [create, sql`grant select on ${staging} to ${sql.id(role)}`]
+}
 
 export const copyCommand = 'copy pg_temp.basalt_import (place, column_set, doc) from stdin'
 

@@ -42,6 +42,21 @@ export const importErrorTable = {
       `${failed} ${failed === 1 ? 'row was' : 'rows were'} refused and nothing was imported`,
     help: 'In the mode `full` every row must be accepted; `errors` says what is wrong with which. `mode=partial` imports the others.',
   },
+  importNotFound: {
+    status: 404,
+    message: 'import not found',
+    help: 'No import into this collection has this id, another user began it, or it was more than seven days ago.',
+  },
+  importLost: {
+    status: 503,
+    message: 'the server that wrote the import has stopped and nothing was imported',
+    help: 'Send the file again.',
+  },
+  tooManyImports: {
+    status: 503,
+    message: 'too many imports in flight',
+    help: 'A node keeps sixteen files that wait to be imported. Try again later.',
+  },
   importTimeout: {
     status: 504,
     message: 'the import took too long and nothing was imported',

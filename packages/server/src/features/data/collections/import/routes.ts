@@ -5,12 +5,14 @@ import { httpErrors } from '../../../../http/errors.ts'
 import { bearerSecurity, responses } from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { idempotencyHeaders } from '../../idempotency/index.ts'
+import type { Caller } from '../caller.ts'
+import { readParameters } from '../parse/parameters.ts'
 import { createAdmission, isOpenFor } from '../public-access.ts'
 import { type CollectionRoute, callerOf, queryOf, untilDisconnected } from '../request.ts'
 import { importErrors } from './errors.ts'
 import { parseImportOptions } from './parameters.ts'
 import type { ImportFormat } from './records.ts'
-import type { Importer } from './service.ts'
+import type { Importer, ImportRequest } from './service.ts'
 
 /** `POST /api/collections/{table}/import`. The body is not parsed before the handler, which reads it as it comes. */
 export function importRoutes(app: HttpServer, importer: Importer, catalog: LiveCatalog): void {
@@ -31,22 +33,52 @@ export function importRoutes(app: HttpServer, importer: Importer, catalog: LiveC
         schema: importSchema,
       },
       async (request, reply) => {
+        const caller = callerOf(request, reply)
+        const { table: collection } = request.params
         try {
-          return await importer.run(callerOf(request, reply), {
-            collection: request.params.table,
+          const sent: ImportRequest = {
+            collection,
             options: parseImportOptions(queryOf(request)),
             format: formatOf(request),
             // The response is still to be sent when reading ends early.
             body: request.raw.iterator({ destroyOnReturn: false }),
             signal: untilDisconnected(reply),
-          })
+          }
+          // A key stands for the answer, which is not there before the end.
+          if (caller.key !== undefined || !mayAnswerBefore(request, caller))
+            return await importer.run(caller, sent)
+          const status = await importer.start(caller, sent)
+          const location = `/api/collections/${encodeURIComponent(collection)}/imports/${status.id}`
+          return reply.code(202).headers({ location, 'preference-applied': 'respond-async' }).send(status)
         } catch (error) {
           request.raw.resume()
           throw error
         }
       },
     )
+
+    scope.get<{ Params: { table: string; id: string } }>(
+      '/api/collections/:table/imports/:id',
+      {
+        config: { guard: 'data', programs: 'read', operation: 'collections.getImport' },
+        schema: importStatusSchema,
+      },
+      async (request, reply) => {
+        readParameters(queryOf(request), [])
+        const { table, id } = request.params
+        return await importer.find(callerOf(request, reply), table, id)
+      },
+    )
   })
+}
+
+/**
+ * Whether the client prefers not to wait (RFC 7240 §4.1). Without an identity no one could ask for the status: the
+ * preference is passed over.
+ */
+function mayAnswerBefore({ headers }: FastifyRequest, { scope }: Caller): boolean {
+  if (scope.kind === 'anonymous' || (scope.kind === 'caller' && scope.userId === '')) return false
+  return /(?:^|,)\s*respond-async\s*(?:[;,]|$)/i.test([headers.prefer ?? ''].flat().join())
 }
 
 const formats: Readonly<Record<string, ImportFormat>> = {
@@ -72,8 +104,39 @@ const choice = (values: readonly string[], description: string) =>
 
 const rows = (description: string) => ({ schema: Type.String({ description }) })
 
+const result = Type.Object({
+  processed: Type.Integer(),
+  inserted: Type.Integer(),
+  updated: Type.Integer(),
+  skipped: Type.Integer(),
+  failed: Type.Integer(),
+  errors: Type.Optional(
+    Type.Array(
+      Type.Object({ row: Type.Integer({ description: 'Counted from 1.' }), message: Type.String() }),
+      {
+        description: 'The first 100 rows that were refused.',
+      },
+    ),
+  ),
+  dryRun: Type.Optional(Type.Boolean()),
+})
+
+const status = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  collection: Type.String(),
+  state: Type.Union([Type.Literal('running'), Type.Literal('succeeded'), Type.Literal('failed')]),
+  rowsRead: Type.Integer({ description: 'Of the file.' }),
+  rowsWritten: Type.Integer({ description: 'So far; they are there when the state is `succeeded`.' }),
+  failed: Type.Integer({ description: 'Rows that were refused so far.' }),
+  startedAt: Type.String({ format: 'date-time' }),
+  finishedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  result: Type.Union([result, Type.Null()], { description: 'As the answer without the preference.' }),
+  error: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
+    description: 'As the answer without the preference.',
+  }),
+})
+
 const importSchema = {
-  headers: Type.Object(idempotencyHeaders),
   tags: ['collections'],
   security: bearerSecurity,
   summary: 'Import rows from CSV, a JSON array or NDJSON',
@@ -98,20 +161,22 @@ const importSchema = {
       'application/x-ndjson': rows('An object on each line.'),
     },
   },
-  response: responses({
-    200: Type.Object({
-      processed: Type.Integer(),
-      inserted: Type.Integer(),
-      updated: Type.Integer(),
-      skipped: Type.Integer(),
-      failed: Type.Integer(),
-      errors: Type.Optional(
-        Type.Array(
-          Type.Object({ row: Type.Integer({ description: 'Counted from 1.' }), message: Type.String() }),
-          { description: 'The first 100 rows that were refused.' },
-        ),
-      ),
-      dryRun: Type.Optional(Type.Boolean()),
-    }),
+  headers: Type.Object({
+    ...idempotencyHeaders,
+    prefer: Type.Optional(
+      Type.String({
+        description:
+          '`respond-async`: answered with 202 when the file is received; `Location` has its status.',
+      }),
+    ),
   }),
+  response: responses({ 200: result, 202: status }),
+}
+
+const importStatusSchema = {
+  tags: ['collections'],
+  security: bearerSecurity,
+  summary: 'Get the status of an import that was answered with 202',
+  params: Type.Object({ table: Type.String(), id: Type.String({ format: 'uuid' }) }),
+  response: responses({ 200: status }),
 }

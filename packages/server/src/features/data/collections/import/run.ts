@@ -27,6 +27,8 @@ export interface RunPlan {
   readonly capture: readonly Step[]
   readonly faults: RowFaults
   readonly statements: StatementCache
+  /** Rows that were written, and how many have been refused in all; where it is watched. */
+  readonly onRows?: ((written: number, failed: number) => void) | undefined
 }
 
 export interface RunCounts {
@@ -36,6 +38,8 @@ export interface RunCounts {
 
 /** Rows whose changes are handed on at once: they are held in memory. */
 const capturedAtOnce = 2000
+/** Rows that are written at once where progress is shown. */
+const watchedAtOnce = 20_000
 /** Statements of one message, where rows are written one by one. */
 const singlesAtOnce = 200
 /** Parts that rows are split into when one of them is refused. */
@@ -52,7 +56,7 @@ export async function insertRows(
   spool: Spool,
   plan: RunPlan,
 ): Promise<RunCounts> {
-  const { relation, insert, capture, faults, statements } = plan
+  const { relation, insert, capture, faults, statements, onRows } = plan
   const asLogin = (step: Call): Step => ({ ...step, asLogin: true })
   const savepoint = statements.call(sql`savepoint import_range`)
   const release = statements.call(sql`release savepoint import_range`)
@@ -94,7 +98,9 @@ export async function insertRows(
       const counts = inserts.map((_, index) =>
         Number(answers[1 + index * (1 + capture.length)]?.rows[0]?.[0]),
       )
-      return counts.reduce((sum, count) => sum + count, 0)
+      const written = counts.reduce((sum, count) => sum + count, 0)
+      onRows?.(written, faults.count)
+      return written
     } catch (error) {
       if (!(error instanceof StatementFailed) || !isFaultOfRow(error, isUpserting)) throw error
       await transaction.run([rollback])
@@ -142,11 +148,12 @@ export async function insertRows(
     }
   }
 
-  await transaction.run(createStaging.map((statement) => asLogin(statements.call(statement))))
+  await transaction.run(createStaging(insert.reader).map((statement) => asLogin(statements.call(statement))))
   await transaction.copyAsLogin(copyCommand, spool.read())
   await transaction.run([asLogin(statements.call(analyzeStaging))])
   const isJoined = await mayJoin()
-  const size = isJoined ? (capture.length === 0 ? spool.rowCount : capturedAtOnce) : singlesAtOnce
+  const joinedSize = onRows === undefined ? spool.rowCount : watchedAtOnce
+  const size = isJoined ? (capture.length === 0 ? joinedSize : capturedAtOnce) : singlesAtOnce
   const touched = await insertParts(1, spool.rowCount, Math.max(1, size), isJoined)
   // What is deferred is checked while it can still be undone.
   const [, answer] = await transaction.run([

@@ -17,10 +17,12 @@ import { requireWritable } from '../catalog-access.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Reader } from '../plan/reader.ts'
 import { StatementCache } from '../statements.ts'
+import type { BackgroundImports, ImportProgress, ImportStatus } from './background.ts'
 import { importErrors } from './errors.ts'
 import type { ImportOptions } from './parameters.ts'
 import type { ImportFormat } from './records.ts'
-import type { RowFault, RowFaults } from './row-faults.ts'
+import type { ImportResult } from './result.ts'
+import type { RowFaults } from './row-faults.ts'
 import { insertRows } from './run.ts'
 import { type Spool, spoolRows } from './spool.ts'
 
@@ -33,6 +35,7 @@ export interface ImportDeps {
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
   readonly limits: ImportLimits
+  readonly background: BackgroundImports
 }
 
 export interface ImportLimits {
@@ -52,19 +55,19 @@ export interface ImportRequest {
   readonly signal: AbortSignal
 }
 
-export interface ImportResult {
-  readonly processed: number
-  readonly inserted: number
-  readonly updated: number
-  readonly skipped: number
-  readonly failed: number
-  readonly errors?: readonly RowFault[]
-  readonly dryRun?: true
+/** How the rows of a request are written. */
+interface Written extends Pick<ImportRequest, 'options' | 'signal'> {
+  /** Where the client does not wait. */
+  readonly progress?: ImportProgress
 }
 
 export interface Importer {
   /** @throws AppError import_failed when rows are refused and the mode is full */
   run(caller: Caller, request: ImportRequest): Promise<ImportResult>
+  /** Answers when the file is received; it is written afterwards. @throws AppError too_many_imports */
+  start(caller: Caller, request: ImportRequest): Promise<ImportStatus>
+  /** @throws AppError import_not_found */
+  find(caller: Caller, collection: string, id: string): Promise<ImportStatus>
 }
 
 /** Imports of this node that receive their body at once; it goes to the disk. */
@@ -75,7 +78,7 @@ const databaseWidth = 2
 const attempts = 5
 
 export function createImporter(deps: ImportDeps): Importer {
-  const { catalog: live, database, writesOnce, changes, limits } = deps
+  const { catalog: live, database, writesOnce, changes, limits, background } = deps
   const statements = new StatementCache()
   const findCapture = createCaptureFinder(changes, statements)
   const slots = createSlots()
@@ -98,7 +101,7 @@ export function createImporter(deps: ImportDeps): Importer {
     catalog: Catalog,
     relation: Relation,
     spool: Spool,
-    { options, signal }: ImportRequest,
+    { options, signal, progress }: Written,
     { reserve, store }: KeySteps<ImportResult>,
   ): Promise<ImportResult> {
     const faults = spool.faults.copy()
@@ -124,7 +127,8 @@ export function createImporter(deps: ImportDeps): Importer {
           }
           await reserve(run)
           await run([statements.call(sql`savepoint import`)])
-          const plan = { catalog, relation, insert, capture, faults, statements }
+          progress?.restart()
+          const plan = { catalog, relation, insert, capture, faults, statements, onRows: progress?.wrote }
           const counts = await insertRows({ ...transaction, run }, spool, plan)
           const touched = counts.inserted + counts.updated
           const skipped = spool.rowCount - faults.count - touched
@@ -133,6 +137,12 @@ export function createImporter(deps: ImportDeps): Importer {
           if (options.isDryRun) await run([statements.call(sql`rollback to savepoint import`)])
           const answer: ImportResult = options.isDryRun ? { ...result, dryRun: true } : result
           await store(run, answer)
+          if (progress !== undefined) {
+            await progress.stopSaving()
+            const end = { ...statements.call(progress.end(answer)), asLogin: true }
+            const [ended] = await run([end])
+            if (ended?.count !== 1) throw importErrors.importLost()
+          }
           return answer
         },
       )
@@ -147,7 +157,7 @@ export function createImporter(deps: ImportDeps): Importer {
     catalog: Catalog,
     relation: Relation,
     spool: Spool,
-    request: ImportRequest,
+    request: Written,
   ): Promise<ImportResult> {
     const timeout = AbortSignal.timeout(limits.timeoutSeconds * 1000)
     const signal = AbortSignal.any([request.signal, timeout])
@@ -173,32 +183,59 @@ export function createImporter(deps: ImportDeps): Importer {
     }
   }
 
+  /** The rows of the body, and what writes them. */
+  async function receive(caller: Caller, request: ImportRequest) {
+    requireTable(caller.scope, request.collection)
+    // The body can be read once only: there is no second attempt with a newer catalog.
+    await live.refresh()
+    const catalog = live.current
+    const relation = requireWritable(catalog, request.collection, caller.scope.kind)
+    if (request.options.onConflict !== undefined && relation.primaryKey.length === 0) {
+      throw collectionErrors.noPrimaryKey()
+    }
+    const spoolLimits = {
+      bytes: limits.maxSizeMb * 1024 * 1024,
+      rows: limits.maxRows,
+      rowSize: limits.rowBytes,
+    }
+    const digest = caller.key && createHash('sha256')
+    const body = digest === undefined ? request.body : digesting(request.body, digest)
+    const spool = await slots.take('upload', uploadWidth, () =>
+      spoolRows(body, relation, request.format, spoolLimits),
+    )
+    const key = caller.key && digest && withBody(caller.key, digest.digest('hex'))
+    return {
+      rowsRead: spool.rowCount,
+      async write(written: Written): Promise<ImportResult> {
+        const result = await slots.take('database', databaseWidth, () =>
+          insertSpooled({ ...caller, key }, catalog, relation, spool, written),
+        )
+        changes.committed()
+        return result
+      },
+      [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
+    }
+  }
+
   return {
     async run(caller, request) {
-      requireTable(caller.scope, request.collection)
-      // The body can be read once only: there is no second attempt with a newer catalog.
-      await live.refresh()
-      const catalog = live.current
-      const relation = requireWritable(catalog, request.collection, caller.scope.kind)
-      if (request.options.onConflict !== undefined && relation.primaryKey.length === 0) {
-        throw collectionErrors.noPrimaryKey()
-      }
-      const spoolLimits = {
-        bytes: limits.maxSizeMb * 1024 * 1024,
-        rows: limits.maxRows,
-        rowSize: limits.rowBytes,
-      }
-      const digest = caller.key && createHash('sha256')
-      const body = digest === undefined ? request.body : digesting(request.body, digest)
-      await using spool = await slots.take('upload', uploadWidth, () =>
-        spoolRows(body, relation, request.format, spoolLimits),
-      )
-      const key = caller.key && digest && withBody(caller.key, digest.digest('hex'))
-      const result = await slots.take('database', databaseWidth, () =>
-        insertSpooled({ ...caller, key }, catalog, relation, spool, request),
-      )
-      changes.committed()
-      return result
+      await using received = await receive(caller, request)
+      return await received.write(request)
+    },
+
+    start: (caller, request) =>
+      background.start({ collection: request.collection, owner: ownerOf(caller) }, async () => {
+        const received = await receive(caller, request)
+        return {
+          ...received,
+          write: (progress) =>
+            received.write({ options: request.options, signal: progress.signal, progress }),
+        }
+      }),
+
+    find(caller, collection, id) {
+      requireTable(caller.scope, collection)
+      return background.find(collection, id, ownerOf(caller))
     },
   }
 }
@@ -208,6 +245,11 @@ async function* digesting(body: AsyncIterable<Buffer>, digest: Hash): AsyncGener
     digest.update(chunk)
     yield chunk
   }
+}
+
+/** Null for an administrator, and while auth is off. */
+function ownerOf({ scope }: Caller): string | null {
+  return scope.kind === 'caller' ? scope.userId : null
 }
 
 function describeFaults(faults: RowFaults): Pick<ImportResult, 'failed' | 'errors'> {

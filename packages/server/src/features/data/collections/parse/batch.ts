@@ -3,12 +3,19 @@ import type { ChangeAction } from '../../../../database/change-log.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { sliceArray, sliceObject } from '../../../../lib/json-slices.ts'
 import { collectionErrors } from '../errors.ts'
+import { quoteName } from './names.ts'
 import { parseJson, type RecordBody, readRecord } from './record-body.ts'
 import { parseBodyId } from './record-id.ts'
+import { type ConflictQuery, parseConflict } from './write-query.ts'
 
 /** One operation of a batch, resolved. */
 export type BatchOperation = { readonly index: number; readonly relation: Relation } & (
-  | { readonly method: 'create'; readonly body: RecordBody }
+  | {
+      readonly method: 'create'
+      readonly body: RecordBody
+      /** Undefined: a record with the same key is an error. */
+      readonly conflict: ConflictQuery | undefined
+    }
   | { readonly method: 'update'; readonly id: readonly string[]; readonly body: RecordBody }
   | { readonly method: 'delete'; readonly id: readonly string[] }
 )
@@ -19,7 +26,7 @@ const operationLimit = 1000
 export type FindRelation = (table: unknown) => Relation
 
 /**
- * Reads `{operations: [{method, id?, body?, table?}]}`.
+ * Reads `{operations: [{method, id?, body?, table?, onConflict?, onConflictAction?}]}`.
  *
  * @throws AppError with `operation` where one is to blame
  */
@@ -36,7 +43,7 @@ export function parseBatch(json: string, findRelation: FindRelation): BatchOpera
     try {
       return parseOperation(operation, texts[index] ?? '', index, findRelation)
     } catch (error) {
-      throw error instanceof AppError ? blame(error, index, operation) : error
+      throw error instanceof AppError ? refuseOperation(error, { index, method: methodOf(operation) }) : error
     }
   })
 }
@@ -52,10 +59,14 @@ interface BlamedOperation {
   readonly method: string
 }
 
-function blame(error: AppError, index: number, operation: unknown): AppError {
-  const method = isObject(operation) && typeof operation.method === 'string' ? operation.method : ''
-  const named = new AppError(error.kind, error.status, `operation[${index}]: ${error.message}`, error.extras)
-  return blameOperation(named, { index, method })
+/** The error of an operation that cannot be run at all. */
+export function refuseOperation(error: AppError, operation: BlamedOperation): AppError {
+  const message = `operation[${operation.index}]: ${error.message}`
+  return blameOperation(new AppError(error.kind, error.status, message, error.extras), operation)
+}
+
+function methodOf(operation: unknown): string {
+  return isObject(operation) && typeof operation.method === 'string' ? operation.method : ''
 }
 
 function parseOperation(
@@ -73,7 +84,11 @@ function parseOperation(
   }
   const relation = findRelation(table)
   const texts = sliceObject(text)
-  if (method === 'create') return { index, relation, method, body: readBody(relation, method, body, texts) }
+  const conflict = readConflict(operation)
+  if (method === 'create') {
+    return { index, relation, method, body: readBody(relation, method, body, texts), conflict }
+  }
+  if (conflict !== undefined) throw collectionErrors.invalidBatch('onConflict: expected only with create')
   const values = parseBodyId(relation, readId(method, id, texts))
   if (method === 'delete') return { index, relation, method, id: values }
   return { index, relation, method, id: values, body: readBody(relation, method, body, texts) }
@@ -87,6 +102,27 @@ function readBody(
 ): RecordBody {
   if (body === undefined || body === null) throw collectionErrors.invalidBatch(`${method} requires a body`)
   return readRecord(relation, texts.get('body') ?? '', body, method)
+}
+
+/** Names of columns as in the URL of a create, or as an array. */
+function readConflict(operation: Readonly<Record<string, unknown>>): ConflictQuery | undefined {
+  return parseConflict({
+    onConflict: readNames(operation.onConflict),
+    on_conflict: readNames(operation.on_conflict),
+    onConflictAction: readText('onConflictAction', operation.onConflictAction),
+  })
+}
+
+function readNames(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return readText('onConflict', value)
+  return value.map((name) => quoteName(readText('onConflict', name) ?? '')).join()
+}
+
+function readText(name: string, value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return value
+  throw collectionErrors.invalidBatch(
+    `${name}: expected ${name === 'onConflict' ? 'the names of columns' : 'update or ignore'}`,
+  )
 }
 
 /** Numbers are taken as written: an int8 has more digits than a JavaScript number. */

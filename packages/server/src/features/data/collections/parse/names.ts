@@ -48,6 +48,11 @@ export function parsePaths(text: string, parameter: string): string[][] {
   })
 }
 
+/** A name as these lists read it, whatever it holds. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
 function parseList<Item>(text: string, parameter: string, readItem: (reader: NameReader) => Item): Item[] {
   if (text.trim() === '') return []
   const reader = new NameReader(text, parameter)

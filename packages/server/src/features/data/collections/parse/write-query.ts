@@ -26,19 +26,30 @@ export interface BulkQuery {
 
 /** @throws AppError naming the parameter and what was expected */
 export function parseCreateQuery(queryString: string): CreateQuery {
-  const parameters = readParameters(queryString, [...recordParameters, 'onConflict', 'onConflictAction'])
-  const { onConflict, onConflictAction: action = 'update' } = parameters
-  if (action !== 'update' && action !== 'ignore') {
+  const parameters = readParameters(queryString, [...recordParameters, ...conflictParameters])
+  return { ...readRecordQuery(parameters), conflict: parseConflict(parameters) }
+}
+
+/** `on_conflict` is what PostgREST calls `onConflict`. */
+const conflictParameters = ['onConflict', 'on_conflict', 'onConflictAction'] as const
+
+type ConflictParameters = Readonly<Partial<Record<(typeof conflictParameters)[number], string | undefined>>>
+
+/** @throws AppError invalid_parameter */
+export function parseConflict(parameters: ConflictParameters): ConflictQuery | undefined {
+  const { onConflict, on_conflict: alias, onConflictAction: action } = parameters
+  if (onConflict !== undefined && alias !== undefined) {
+    throw collectionErrors.invalidParameter('cannot use both onConflict and on_conflict')
+  }
+  if (action !== undefined && action !== 'update' && action !== 'ignore') {
     throw collectionErrors.invalidParameter('onConflictAction: expected update or ignore')
   }
-  if (onConflict === undefined) {
-    if (parameters.onConflictAction !== undefined) {
-      throw collectionErrors.invalidParameter('onConflictAction: expected onConflict beside it')
-    }
-    return { ...readRecordQuery(parameters), conflict: undefined }
+  const columns = onConflict ?? alias
+  if (columns !== undefined) {
+    return { columns: parseNames(columns, 'onConflict'), action: action ?? 'update' }
   }
-  const columns = parseNames(onConflict, 'onConflict')
-  return { ...readRecordQuery(parameters), conflict: { columns, action } }
+  if (action === undefined) return undefined
+  throw collectionErrors.invalidParameter('onConflictAction: expected onConflict beside it')
 }
 
 /**

@@ -1,5 +1,7 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
-import type { BatchOperation } from '../parse/batch.ts'
+import { AppError } from '../../../../lib/errors.ts'
+import { type BatchOperation, refuseOperation } from '../parse/batch.ts'
+import { planUpsert, type UpsertPlan } from './upsert.ts'
 
 /** Part of a batch that one statement does: one operation, or neighbouring creates that write the same columns. */
 export interface BatchRun {
@@ -8,9 +10,14 @@ export interface BatchRun {
   /** Columns written; empty for deletes. */
   readonly columns: readonly Column[]
   readonly operations: readonly BatchOperation[]
+  /** Of a create that may find a record with its key; it is alone in its run. */
+  readonly upsert: UpsertPlan | undefined
 }
 
-/** @param isJoinable whether creates on the relation may be done by one statement */
+/**
+ * @param isJoinable whether creates on the relation may be done by one statement
+ * @throws AppError with `operation` where an `onConflict` names no unique key
+ */
 export function planBatch(
   operations: readonly BatchOperation[],
   isJoinable: (relation: Relation) => boolean,
@@ -22,7 +29,8 @@ export function planBatch(
       last.operations.push(operation)
     } else {
       const { relation, method } = operation
-      runs.push({ relation, method, columns: columnsOf(operation), operations: [operation] })
+      const upsert = upsertOf(operation)
+      runs.push({ relation, method, columns: columnsOf(operation), operations: [operation], upsert })
     }
   }
   return runs
@@ -32,6 +40,7 @@ function continues(run: BatchRun, operation: BatchOperation): boolean {
   if (run.relation !== operation.relation || run.method !== 'create' || operation.method !== 'create') {
     return false
   }
+  if (run.upsert !== undefined || operation.conflict !== undefined) return false
   const { columns } = operation.body
   return (
     columns.length === run.columns.length && columns.every((column, index) => column === run.columns[index])
@@ -40,4 +49,13 @@ function continues(run: BatchRun, operation: BatchOperation): boolean {
 
 function columnsOf(operation: BatchOperation): readonly Column[] {
   return operation.method === 'delete' ? [] : operation.body.columns
+}
+
+function upsertOf(operation: BatchOperation): UpsertPlan | undefined {
+  if (operation.method !== 'create' || operation.conflict === undefined) return undefined
+  try {
+    return planUpsert(operation.relation, operation.conflict, operation.body.columns)
+  } catch (error) {
+    throw error instanceof AppError ? refuseOperation(error, operation) : error
+  }
 }

@@ -148,7 +148,8 @@ export function formatVector(
       'nearest vector must not be all zeros with cosine distance, which compares directions',
     )
   }
-  return isSparse ? formatSparse(vector.values) : `[${vector.values.join()}]`
+  if (isSparse) return formatSparse(vector.values)
+  return vector.text ?? `[${vector.values.join()}]`
 }
 
 function formatSparse(values: readonly number[]): string {

@@ -102,6 +102,32 @@ describe(`nearest on ${extensionEngine}`, () => {
     })
   })
 
+  test('takes a vector of 1,536 full digits in the body of a POST', async () => {
+    const { status, json } = await app.request('POST', '/api/collections/note/query', {
+      token,
+      body: { nearest: [2, 0.1 + 0.2, 1e-9], fields: ['id'], perPage: 2, filter: 'topic_id = 1' },
+    })
+    expect(status).toBe(200)
+    expect(json).toEqual({
+      ...{ page: 1, perPage: 2, totalItems: 2, totalPages: 1 },
+      items: [
+        { id: 3, _distance: expect.closeTo(0.0007, 4) },
+        { id: 1, _distance: expect.closeTo(0.0111, 4) },
+      ],
+    })
+    const long = Array.from({ length: 1536 }, (_, index) => Math.sin(index + 1))
+    const answer = await app.request('POST', '/api/collections/note/query', {
+      token,
+      body: { nearest: long },
+    })
+    expect(envelope(answer)).toMatchObject({
+      ...{
+        code: 400,
+        message: 'dimension mismatch: query vector has 1536 dimensions, column "embedding" expects 3',
+      },
+    })
+  })
+
   test('shows all columns, and expands relations', async () => {
     const { json } = await list('note', { nearest: '[0,1,0]', perPage: '1', expand: 'topic' })
     expect(json).toEqual({

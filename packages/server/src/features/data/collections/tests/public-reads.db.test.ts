@@ -107,7 +107,7 @@ describe('a request without a token', () => {
     ['GET', 'collections/pg_class'],
     ['GET', 'schema'],
     ['GET', 'usage'],
-    ['GET', 'realtime?tables=track'],
+    ['GET', 'realtime?tables=draft'],
   ])('is answered 401 where nothing is granted: %s %s', async (method, path, body?: object) => {
     const response = await send(method, path, body)
     expect(response.status).toBe(401)

@@ -28,6 +28,9 @@ grant select (id, shown), insert (id, shown), update (id, shown) on part_seen to
 create table hole (id int primary key);
 create function swallow() returns trigger language plpgsql as $$ begin return null; end $$;
 create trigger swallow before insert on hole for each row execute function swallow();
+create table lowered (id int primary key, sku text unique);
+create function lower_sku() returns trigger language plpgsql as $$ begin new.sku := lower(new.sku); return new; end $$;
+create trigger lower_sku before insert on lowered for each row execute function lower_sku();
 create table artist (id int primary key, name text);
 create table album (id int primary key, title text, artist_id int references artist);
 insert into artist values (1, 'Ann');
@@ -205,6 +208,77 @@ describe.each([
     expect(responses.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201])
     expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
   })
+
+  test('in a batch creates, updates and ignores, each after the operations before it', async () => {
+    const record = { id: 3, sku: 'c', name: 'three', price: 1, region: null, code: null }
+    const operations = [
+      { method: 'create', body: { id: 3, sku: 'c', name: 'three' }, onConflict: 'sku' },
+      { method: 'create', body: { id: 3, sku: 'c', name: 'tres' }, onConflict: ['sku'] },
+      { method: 'create', body: { id: 9, region: 'eu', code: 'x', name: 'uno' }, on_conflict: 'code,region' },
+      { method: 'create', body: { id: 9, name: 'x' }, onConflict: 'id', onConflictAction: 'ignore' },
+      { method: 'create', body: { id: 8, name: 'x' }, onConflict: 'id', onConflictAction: 'ignore' },
+      { method: 'create', body: { id: 10, name: 'plain' } },
+      { method: 'delete', id: 10 },
+    ]
+    const { status, json } = await post('item/batch', { operations })
+    expect([status, json]).toEqual([
+      200,
+      [
+        { index: 0, status: 201, body: record },
+        { index: 1, status: 200, body: { ...record, name: 'tres' } },
+        { index: 2, status: 200, body: { ...one, id: 9, name: 'uno' } },
+        { index: 3, status: 200, body: { ...one, id: 9, name: 'uno' } },
+        { index: 4, status: 201, body: { ...record, id: 8, sku: null, name: 'x' } },
+        { index: 5, status: 201, body: { ...record, id: 10, sku: null, name: 'plain' } },
+        { index: 6, status: 204 },
+      ],
+    ])
+    expect((await eventsOf(app)).map(({ action }) => action)).toEqual(
+      heard.length === 0 ? [] : ['create', 'update', 'update', 'create', 'create'],
+    )
+  })
+
+  test('in a batch that fails leaves nothing', async () => {
+    const good = { method: 'create', body: { id: 3, sku: 'c' }, onConflict: 'sku' }
+    const hidden = { method: 'create', table: 'owned', body: { id: 2, body: 'x' }, onConflict: 'id' }
+    for (const [operation, status, error] of [
+      [hidden, 403, 'insufficient_permissions'],
+      [{ ...hidden, onConflictAction: 'ignore' }, 409, 'conflict_hidden'],
+      [{ ...hidden, table: 'hole' }, 409, 'row_discarded'],
+      [{ ...hidden, table: 'hole', onConflictAction: 'ignore' }, 409, 'conflict_hidden'],
+      [{ ...good, table: 'item', body: { id: 1, sku: 'new' } }, 409, 'unique_violation'],
+    ] as const) {
+      const body = operation.table === 'hole' ? { id: 2 } : operation.body
+      const response = await app.request('POST', '/api/batch', {
+        token,
+        body: {
+          operations: [
+            { ...good, table: 'item' },
+            { ...operation, body },
+          ],
+        },
+      })
+      expect(envelope(response), JSON.stringify(operation)).toMatchObject({
+        ...{ code: status, error },
+        operation: { index: 1, method: 'create' },
+      })
+    }
+    expect(await app.sql('select sku from item order by id')).toEqual([{ sku: 'a' }, { sku: 'b' }])
+    expect(await eventsOf(app)).toEqual([])
+  })
+
+  test('in twenty batches at once over two nodes creates once', async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => {
+        const onConflictAction = index % 3 === 0 ? 'ignore' : 'update'
+        const body = { id: 5, sku: 'race', name: `n${index}` }
+        const operations = [{ method: 'create', body, onConflict: 'sku', onConflictAction }]
+        return post('item/batch', { operations }, index % 2 === 0 ? app : second)
+      }),
+    )
+    const statuses = responses.map(({ json }) => json[0]?.status)
+    expect(statuses.sort()).toEqual([...Array(19).fill(200), 201])
+  })
 })
 
 describe('an upsert', () => {
@@ -227,6 +301,24 @@ describe('an upsert', () => {
       },
       { table: 'part_seen', action: 'create', rows: [{ record: { id: 2, shown: 'two', hidden: 'h' } }] },
     ])
+  })
+
+  test('that ignores answers what a trigger has made of a key, alone and in a batch', async () => {
+    const body = { id: 4, sku: 'LOUD' }
+    const record = { id: 4, sku: 'loud' }
+    const created = await post('lowered?onConflict=sku&onConflictAction=ignore', body)
+    expect([created.status, created.json]).toEqual([201, record])
+    await app.sql('truncate lowered')
+    const operation = { method: 'create', body, onConflict: 'sku', onConflictAction: 'ignore' }
+    const { json } = await post('lowered/batch', { operations: [operation] })
+    expect(json).toEqual([{ index: 0, status: 201, body: record }])
+  })
+
+  test('takes its key as on_conflict, too', async () => {
+    expect((await post('item?on_conflict=sku', { id: 1, sku: 'a', name: 'uno' })).status).toBe(200)
+    expect(envelope(await post('item?on_conflict=sku&onConflict=sku', { sku: 'a' }))).toMatchObject({
+      ...{ code: 400, message: 'cannot use both onConflict and on_conflict' },
+    })
   })
 
   test('is handed on to those who listen to one of its actions', async () => {
@@ -280,6 +372,30 @@ describe('an upsert', () => {
   ])('%s is refused', async (_what, path, message) => {
     const response = await post(path, path.startsWith('keyless') ? { name: 'z' } : { id: 9, sku: 'z' })
     expect(envelope(response)).toEqual({ code: 400, error: 'invalid_parameter', message })
+    expect(await app.sql('select 1 from item where id = 9')).toEqual([])
+  })
+
+  test.each([
+    [{ onConflict: 'price' }, keys],
+    [{ onConflict: [] }, keys],
+    [{ onConflict: 'region,code' }, 'onConflict: expected a value for "region" in the request body'],
+    [{ onConflict: 5 }, 'onConflict: expected the names of columns'],
+    [{ onConflict: ['id', null] }, 'onConflict: expected the names of columns'],
+    [{ onConflict: 'id', on_conflict: 'id' }, 'cannot use both onConflict and on_conflict'],
+    [{ onConflict: 'id', onConflictAction: 'replace' }, 'onConflictAction: expected update or ignore'],
+    [{ onConflict: 'id', onConflictAction: true }, 'onConflictAction: expected update or ignore'],
+    [{ onConflictAction: 'ignore' }, 'onConflictAction: expected onConflict beside it'],
+    [{ method: 'update', id: 1, onConflict: 'id' }, 'onConflict: expected only with create'],
+    [{ method: 'delete', id: 1, onConflict: 'id' }, 'onConflict: expected only with create'],
+  ])('in a batch is refused with %j', async (members, message) => {
+    const first = { method: 'create', body: { id: 9, sku: 'z' } }
+    const { status, json } = await post('item/batch', { operations: [first, { ...first, ...members }] })
+    expect([status, json.message]).toEqual([400, `operation[1]: ${message}`])
+    expect(json.operation).toEqual({
+      index: 1,
+      method: 'create',
+      ...('method' in members ? { method: members.method } : {}),
+    })
     expect(await app.sql('select 1 from item where id = 9')).toEqual([])
   })
 

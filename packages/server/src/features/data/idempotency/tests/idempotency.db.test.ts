@@ -212,6 +212,16 @@ describe('a write with an Idempotency-Key', () => {
     expect((await rows()).task).toHaveLength(4)
   })
 
+  test('that imports rows is answered at its end, whatever it prefers', async () => {
+    const headers = { 'content-type': 'text/csv', prefer: 'respond-async' }
+    const response = await send('POST', 'collections/task/import', randomUUID(), {
+      body: 'title\nx\n',
+      headers,
+    })
+    expect([response.status, response.json.inserted]).toEqual([200, 1])
+    expect(response.headers.get('preference-applied')).toBeNull()
+  })
+
   test('is 422 for an import of another file', async () => {
     const key = randomUUID()
     const csv = (body: string) => ({ body, headers: { 'content-type': 'text/csv' } })

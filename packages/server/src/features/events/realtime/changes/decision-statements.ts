@@ -1,6 +1,6 @@
 import type { Policy, Relation } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import { compileBodyTypes, compileBodyValue } from '../../../data/collections/index.ts'
+import { compileBodyTypes, compileBodyValue, type Reader } from '../../../data/collections/index.ts'
 import { compileConditions, type Filter } from './filter.ts'
 
 /**
@@ -31,22 +31,26 @@ function compileRows(relation: Relation, rows: Sql): Sql {
     cross join lateral unnest(${sql.id('basalt rows', list)}) as ${sql.id(name)}`
 }
 
-/** The policies that decide what callers read. */
-function readPolicies({ policies }: Relation): readonly Policy[] {
+/** Whom policies are asked for: callers with a token or requests without one. */
+export type Asker = Exclude<Reader, 'unrestricted'>
+
+/** The policies that decide what they read. */
+function readPolicies({ policies }: Relation, asker: Asker): readonly Policy[] {
   return policies.filter(
-    ({ command, isForCallers }) => isForCallers && (command === 'SELECT' || command === 'ALL'),
+    ({ command, isForCallers, isForAnonymous }) =>
+      (asker === 'caller' ? isForCallers : isForAnonymous) && (command === 'SELECT' || command === 'ALL'),
   )
 }
 
-/** Whether rows of other tables decide, too, what callers may read of this one. */
-export function readsRelations(relation: Relation): boolean {
-  return relation.rlsEnabled && readPolicies(relation).some((policy) => policy.readsRelations)
+/** Whether rows of other tables decide, too, what they may read of this one. */
+export function readsRelations(relation: Relation, asker: Asker): boolean {
+  return relation.rlsEnabled && readPolicies(relation, asker).some((policy) => policy.readsRelations)
 }
 
-/** The columns by which policies decide what callers read; undefined: all. */
-export function columnsOfPolicies(relation: Relation): readonly string[] | undefined {
+/** The columns by which policies decide what they read; undefined: all. */
+export function columnsOfPolicies(relation: Relation, asker: Asker): readonly string[] | undefined {
   const columns = new Set<string>()
-  for (const policy of readPolicies(relation)) {
+  for (const policy of readPolicies(relation, asker)) {
     if (policy.columns === undefined) return undefined
     for (const column of policy.columns) columns.add(column)
   }
@@ -54,14 +58,14 @@ export function columnsOfPolicies(relation: Relation): readonly string[] | undef
 }
 
 /**
- * Which of the rows policies let callers read: the policies' own expressions, evaluated as the caller.
+ * Which of the rows policies let them read: the policies' own expressions, evaluated as the caller.
  *
  * @param rows a parameter
  * @returns undefined where no policy permits anything
  */
-export function compileVisible(relation: Relation, rows: Sql): Sql | undefined {
+export function compileVisible(relation: Relation, asker: Asker, rows: Sql): Sql | undefined {
   const conditions = (isPermissive: boolean) =>
-    readPolicies(relation).flatMap(({ permissive, using }) =>
+    readPolicies(relation, asker).flatMap(({ permissive, using }) =>
       permissive === isPermissive && using !== undefined ? [sql.expression(using)] : [],
     )
   const permitting = conditions(true)

@@ -1,7 +1,7 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import { compileComparison, findTextFault } from '../../../data/collections/index.ts'
+import { compileComparison, findTextFault, maySelect, type Reader } from '../../../data/collections/index.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Condition, FilterOperator } from './parse-filter.ts'
 
@@ -22,17 +22,13 @@ interface PlannedCondition {
 }
 
 /**
- * @param isRestricted whether the caller may only use columns that callers may read
+ * @param reader whose columns it may name
  * @throws AppError invalid_stream_filter
  */
-export function planFilter(
-  relation: Relation,
-  conditions: readonly Condition[],
-  isRestricted: boolean,
-): Filter {
+export function planFilter(relation: Relation, conditions: readonly Condition[], reader: Reader): Filter {
   const planned = conditions.map(({ column: name, operator, values }): PlannedCondition => {
     const column = relation.column.get(name)
-    if (column === undefined || (isRestricted && !column.callersMaySelect)) {
+    if (column === undefined || !maySelect(column, reader)) {
       throw realtimeErrors.invalidStreamFilter(`unknown column: ${name}`)
     }
     if (!applies(operator, column)) {

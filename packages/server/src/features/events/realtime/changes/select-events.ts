@@ -12,8 +12,10 @@ import {
 } from '../../../../database/user-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { sliceObject } from '../../../../lib/json-slices.ts'
+import { maySelect, privilegesOf } from '../../../data/collections/index.ts'
 import type { Audience } from './audience.ts'
 import {
+  type Asker,
   columnsOfPolicies,
   compileRestricted,
   compileVisible,
@@ -71,7 +73,10 @@ interface Decision {
 export class EventSelector {
   readonly #deps: EventSelectorDeps
   /** A relation lives as long as its snapshot of the catalog. */
-  readonly #visible = new WeakMap<Relation, Statement | undefined>()
+  readonly #visible = {
+    caller: new WeakMap<Relation, Statement | undefined>(),
+    anonymous: new WeakMap<Relation, Statement | undefined>(),
+  }
 
   constructor(deps: EventSelectorDeps) {
     this.#deps = deps
@@ -137,17 +142,17 @@ export class EventSelector {
     const relation = catalog.relations.get(table)
     if (relation === undefined) return []
     if (scope.kind === 'unrestricted') return rows
-    if (!relation.callers.select || relation.rlsGap !== undefined) return []
+    if (!privilegesOf(relation, scope.kind).select || relation.rlsGap !== undefined) return []
     if (!relation.rlsEnabled) return rows
-    const visible = this.#visibleStatement(relation)
+    const visible = this.#visibleStatement(relation, scope.kind)
     if (visible === undefined) return []
     const { user } = this.#deps
     const question = { visible, table, onUndecided }
     const run = async (step: Step) => (await user.run(scope, [step], { isRead: true }))[0]
     const found = await this.#evaluatePolicies({ ...question, run }, rows)
-    if (!readsRelations(relation)) return found
+    if (!readsRelations(relation, scope.kind)) return found
     const names = new Set(found.map(({ name }) => name))
-    const columns = columnsOfPolicies(relation)
+    const columns = columnsOfPolicies(relation, scope.kind)
     const hidden = rows.filter(({ name }) => !names.has(name) && isOwnLoss(events, name, columns))
     if (hidden.length === 0) return found
     if (before === undefined) {
@@ -188,13 +193,14 @@ export class EventSelector {
     }
   }
 
-  #visibleStatement(relation: Relation): Statement | undefined {
-    if (!this.#visible.has(relation)) {
-      const compiled = compileVisible(relation, sql`${''}`)
+  #visibleStatement(relation: Relation, asker: Asker): Statement | undefined {
+    const known = this.#visible[asker]
+    if (!known.has(relation)) {
+      const compiled = compileVisible(relation, asker, sql`${''}`)
       // The type of the rows is that of the table: another one when it is made again.
-      this.#visible.set(relation, compiled && statement(render(compiled).text, relation.version))
+      known.set(relation, compiled && statement(render(compiled).text, relation.version))
     }
-    return this.#visible.get(relation)
+    return known.get(relation)
   }
 
   /** The body of each event: with its row, and should it be deleted for the audience. */
@@ -209,9 +215,7 @@ export class EventSelector {
     for (const [table, indexes] of Map.groupBy(events.keys(), (index) => events[index]?.table ?? '')) {
       const relation = catalog.relations.get(table)
       if (relation === undefined) continue
-      const columns = relation.columns.filter(
-        ({ callersMaySelect }) => scope.kind === 'unrestricted' || callersMaySelect,
-      )
+      const columns = relation.columns.filter((column) => maySelect(column, scope.kind))
       const shown = indexes.filter((index) => readable.has(`new ${index}`))
       const records = shown.map((index) => events[index]?.record ?? '')
       const visible =
@@ -329,10 +333,10 @@ async function takenBy(
   /** A filter on a column that callers may no longer read would still reveal what it holds. */
   async function passingRows(table: string, filter: Filter): Promise<Iterable<RowName> | undefined> {
     const relation = catalog.relations.get(table)
-    const isAllowed = filter.conditions.every(
-      ({ column }) =>
-        scope.kind === 'unrestricted' || relation?.column.get(column)?.callersMaySelect === true,
-    )
+    const isAllowed = filter.conditions.every(({ column: name }) => {
+      const column = relation?.column.get(name)
+      return scope.kind === 'unrestricted' || (column !== undefined && maySelect(column, scope.kind))
+    })
     return isAllowed ? await passing(table, filter) : undefined
   }
 }

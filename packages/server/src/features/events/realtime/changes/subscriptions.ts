@@ -1,10 +1,10 @@
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
-import type { Relation } from '../../../../database/catalog/model.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { CallerScope } from '../../../../database/user-database.ts'
 import { requireTable } from '../../../../http/grants.ts'
 import { codeOf } from '../../../../lib/errors.ts'
-import { requireRls } from '../../../data/collections/index.ts'
+import { privilegesOf, type Reader, requireRls } from '../../../data/collections/index.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Subscriptions } from './audience.ts'
 import { compileCheck, type Filter, planFilter } from './filter.ts'
@@ -29,6 +29,17 @@ export class SubscriptionPlanner {
     this.#database = database
   }
 
+  /** Whether a request without a token may listen to all of them. A grant may be new: the catalog is looked at again. */
+  async admitsAnonymous(tables: readonly string[]): Promise<boolean> {
+    const areOpen = ({ relations }: Catalog) =>
+      tables.length > 0 && tables.every((table) => relations.get(table)?.anonymous.select === true)
+    const catalog = this.#live.current
+    if (areOpen(catalog)) return true
+    // A token is required whether or not the database can be reached.
+    const isNewer = await this.#live.refresh(catalog).catch(() => false)
+    return isNewer && areOpen(this.#live.current)
+  }
+
   /** @throws AppError insufficient_scope, unknown_table, rls_required, too_many_tables, invalid_stream_filter */
   async plan(
     scope: CallerScope,
@@ -36,13 +47,12 @@ export class SubscriptionPlanner {
     conditions: readonly Condition[] | undefined,
   ): Promise<Subscriptions> {
     if (tables.length > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
-    const isRestricted = scope.kind !== 'unrestricted'
     const subscriptions = new Map<string, Filter | undefined>()
     for (const table of tables) requireTable(scope, table)
     for (const table of tables) {
-      const relation = await this.#find(table, isRestricted, conditions ?? [])
+      const relation = await this.#find(table, scope.kind, conditions ?? [])
       if (relation === undefined) throw realtimeErrors.unknownTable(table)
-      const filter = conditions && planFilter(relation, conditions, isRestricted)
+      const filter = conditions && planFilter(relation, conditions, scope.kind)
       if (filter !== undefined) await this.#checkValues(relation, filter)
       subscriptions.set(table, filter)
     }
@@ -52,18 +62,18 @@ export class SubscriptionPlanner {
   /** What is not there may be new. */
   async #find(
     table: string,
-    isRestricted: boolean,
+    reader: Reader,
     conditions: readonly Condition[],
   ): Promise<Relation | undefined> {
     const catalog = this.#live.current
     const isWhole = (relation: Relation | undefined) =>
       relation !== undefined &&
-      (!isRestricted || relation.rlsGap === undefined) &&
+      (reader === 'unrestricted' || relation.rlsGap === undefined) &&
       conditions.every(({ column }) => relation.column.has(column))
     if (!isWhole(catalog.relations.get(table))) await this.#live.refresh(catalog)
     const relation = this.#live.current.relations.get(table)
-    if (relation === undefined || (isRestricted && !relation.callers.select)) return undefined
-    requireRls(relation, isRestricted ? 'caller' : 'unrestricted')
+    if (relation === undefined || !privilegesOf(relation, reader).select) return undefined
+    requireRls(relation, reader)
     return relation.kind === 'table' || relation.kind === 'partitioned_table' ? relation : undefined
   }
 

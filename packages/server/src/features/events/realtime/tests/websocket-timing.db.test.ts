@@ -80,6 +80,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     verifiers: [anyToken],
     limiter: noLimit,
     isAuthRequired: true,
+    isDevelopment: false,
     origins,
     version: '0',
     metrics,

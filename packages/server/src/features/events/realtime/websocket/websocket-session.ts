@@ -39,6 +39,9 @@ export interface SessionDeps {
   readonly authenticationMs: number
 }
 
+/** Where auth is on, a client that sends no token. */
+const withoutToken: Listener = { scope: { kind: 'anonymous' }, userId: undefined, token: undefined }
+
 /** What came with the request for the WebSocket. */
 export type Offered = 'nothing' | 'malformed' | { readonly token: string }
 
@@ -141,18 +144,40 @@ export class WebSocketSession {
 
   async #act(message: ClientMessage): Promise<void> {
     if (message.type === 'auth') return await this.#authenticate(message)
-    const stream = this.#stream
-    if (stream === undefined) throw httpErrors.authenticationRequired()
+    const stream = this.#stream ?? (await this.#admitWithoutToken(message))
+    if (stream === undefined) return
     switch (message.type) {
       case 'subscribe':
         return await this.#subscribe(stream, message)
       case 'unsubscribe':
         return await this.#unsubscribe(stream, message)
       default:
+        if (stream.listener === withoutToken) throw httpErrors.authenticationRequired()
         return await this.#deps.channels.handle(stream, message, {
           reply: () => this.#reply(message),
           refuse: (error) => this.#refuse(message, error),
         })
+    }
+  }
+
+  /**
+   * Without a token a client may subscribe to tables that are open to all.
+   *
+   * @returns undefined when the WebSocket was closed instead
+   * @throws AppError authentication_required, tables_required, no_valid_table
+   */
+  async #admitWithoutToken(message: ClientMessage): Promise<Stream | undefined> {
+    const { planner } = this.#deps
+    if (message.type !== 'subscribe' || !(await planner.admitsAnonymous(tablesOf(message)))) {
+      throw httpErrors.authenticationRequired()
+    }
+    try {
+      await this.#admit(withoutToken)
+      return this.#stream
+    } catch (error) {
+      this.#refuse(message, error)
+      this.#endRefused(error)
+      return undefined
     }
   }
 
@@ -168,6 +193,7 @@ export class WebSocketSession {
         await this.#admitByMessage(message, listener)
         return
       }
+      if (stream.listener === withoutToken) throw realtimeErrors.streamWithoutToken()
       if (stream.listener.userId !== listener.userId) throw realtimeErrors.authenticationFailed()
       for (const table of stream.subscriptions.keys()) requireTable(listener.scope, table)
       stream.listener = listener

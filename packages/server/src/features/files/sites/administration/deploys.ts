@@ -1,24 +1,31 @@
 import type { Notifications } from '../../../../database/notifications.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { JobQueue } from '../../../../job-queue.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { siteErrors } from '../errors.ts'
+import { readRuleFiles } from '../rules/rule-queries.ts'
+import { parseRules, type RuleFile } from '../rules/site-rules.ts'
 import { siteTopic } from '../topic.ts'
 import * as queries from './deploy-queries.ts'
 import { type PageInput, readPageB } from './page.ts'
 import { type Deploy, showDeploy } from './show.ts'
+import type { PurgeSite } from './site-purge.ts'
 import { findSite, lockSite } from './site-queries.ts'
 import { requireSiteId } from './sites.ts'
 
 export interface DeployServiceDeps {
   readonly database: SystemDatabase
   readonly notifications: Pick<Notifications, 'announce'>
+  readonly queue: Pick<JobQueue, 'wake'>
+  /** Undefined without a content delivery network. */
+  readonly purgeSite: PurgeSite | undefined
 }
 
 export type DeployService = ReturnType<typeof createDeployService>
 
-export function createDeployService({ database, notifications }: DeployServiceDeps) {
+export function createDeployService({ database, notifications, queue, purgeSite }: DeployServiceDeps) {
   /** Changes of the live deploy, one after the other, with their entry in the audit. */
   async function change(
     siteId: string,
@@ -28,12 +35,15 @@ export function createDeployService({ database, notifications }: DeployServiceDe
   ): Promise<Deploy> {
     const deploy = await database.transaction(async (transaction) => {
       if (!(await lockSite(transaction, siteId))) throw siteErrors.siteNotFound()
+      const site = purgeSite === undefined ? undefined : await findSite(transaction, siteId)
       const row = await work(transaction)
+      if (site !== undefined) await purgeSite?.(transaction, site, site.live_deploy_id, row.id)
       const detail = { deploy: row.id }
       await recordAudit(transaction, { actor: 'admin', action, target: siteId, detail, origin })
       return showDeploy(row)
     })
     notifications.announce(siteTopic)
+    if (purgeSite !== undefined) queue.wake()
     return deploy
   }
 
@@ -75,7 +85,7 @@ export function createDeployService({ database, notifications }: DeployServiceDe
       return showDeploy(row)
     },
 
-    /** @throws AppError deploy_not_found, deploy_empty, invalid_deploy_transition */
+    /** @throws AppError deploy_not_found, deploy_empty, invalid_deploy_transition, invalid_site_rules */
     async promote(siteId: string, id: string, origin: RequestOrigin): Promise<Deploy> {
       requireSiteId(siteId)
       requireDeployId(id)
@@ -85,7 +95,10 @@ export function createDeployService({ database, notifications }: DeployServiceDe
         if (deploy?.status === 'live') throw siteErrors.invalidDeployTransition('promote', 'live')
         await queries.supersedeLive(transaction, siteId)
         const row = await queries.promoteDeploy(transaction, siteId, id)
-        return row ?? (await refuse(transaction, 'promote', siteId, id))
+        if (row === undefined) return await refuse(transaction, 'promote', siteId, id)
+        // It takes no more files: what its rule files say stays.
+        requireRules(await readRuleFiles(transaction, id))
+        return row
       })
     },
 
@@ -115,6 +128,20 @@ export function createDeployService({ database, notifications }: DeployServiceDe
       })
     },
   }
+}
+
+/** Faults that an answer names. */
+const shownFaults = 50
+
+/** @throws AppError invalid_site_rules */
+function requireRules(files: readonly RuleFile[]): void {
+  const { faults } = parseRules(files)
+  const [first] = faults
+  if (first === undefined) return
+  const others = faults.length === 1 ? '' : ` (and ${faults.length - 1} more)`
+  throw siteErrors
+    .invalidSiteRules(`${first.file} line ${first.line}: ${first.problem}${others}`)
+    .with({ data: { faults: faults.slice(0, shownFaults) } })
 }
 
 /** @throws AppError invalid_deploy_id */

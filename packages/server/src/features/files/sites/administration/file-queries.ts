@@ -51,20 +51,30 @@ export async function putFiles(
   deployId: string,
   files: readonly NewFile[],
 ): Promise<DeployRow> {
-  await transaction.count(sql`
-    insert into basalt.site_files as f (deploy_id, path, sha256, size, content_type)
-    select ${deployId}::uuid, * from unnest(
-      ${files.map(({ path }) => path)}::text[], ${files.map(({ sha256 }) => sha256)}::bytea[],
-      ${files.map(({ size }) => size)}::int[], ${files.map(({ contentType }) => contentType)}::text[])
-    on conflict (deploy_id, path) do update set
-      sha256 = excluded.sha256, size = excluded.size, content_type = excluded.content_type`)
   return await transaction.one<DeployRow>(sql`
+    with given as (
+      select * from unnest(
+        ${files.map(({ path }) => path)}::text[], ${files.map(({ sha256 }) => sha256)}::bytea[],
+        ${files.map(({ size }) => size)}::int[], ${files.map(({ contentType }) => contentType)}::text[]
+      ) as g (path, sha256, size, content_type)
+    ),
+    -- As they are before this statement.
+    replaced as (
+      select f.size from given g
+      join basalt.site_files f on f.deploy_id = ${deployId}::uuid and f.path = g.path
+    ),
+    put as (
+      insert into basalt.site_files as f (deploy_id, path, sha256, size, content_type)
+      select ${deployId}::uuid, path, sha256, size, content_type from given
+      on conflict (deploy_id, path) do update set
+        sha256 = excluded.sha256, size = excluded.size, content_type = excluded.content_type
+      where (f.sha256, f.content_type) is distinct from (excluded.sha256, excluded.content_type)
+    )
     update basalt.site_deploys d set
-      file_count = held.count, total_bytes = held.bytes, updated_at = now()
-    from (
-      select count(*)::int as count, coalesce(sum(size), 0) as bytes
-      from basalt.site_files where deploy_id = ${deployId}::uuid
-    ) held
+      file_count = d.file_count + (select count(*) from given) - (select count(*) from replaced),
+      total_bytes = d.total_bytes
+        + (select coalesce(sum(size), 0) from given) - (select coalesce(sum(size), 0) from replaced),
+      updated_at = now()
     where d.id = ${deployId}::uuid
     returning d.id, d.site_id, d.status, d.file_count, d.total_bytes, d.error_message, d.created_at, d.updated_at`)
 }

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
+import { translateDatabaseFailure } from '../../../../database/errors.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { AppError } from '../../../../lib/errors.ts'
 import { contentTypeOf } from '../content-type.ts'
 import { siteErrors } from '../errors.ts'
 import { compress } from './compress.ts'
-import { findDeploy } from './deploy-queries.ts'
+import { failDeploy, findDeploy } from './deploy-queries.ts'
 import { requireDeployId } from './deploys.ts'
 import { readFilePath } from './file-path.ts'
 import * as queries from './file-queries.ts'
@@ -32,8 +34,17 @@ export function createFileService({ database, maxFileSize }: FileServiceDeps) {
     if (deploy.status !== 'uploading') throw siteErrors.deployClosed()
   }
 
+  /** What passes, such as a database that restarts, leaves the deploy open: the client sends the file again. */
+  async function giveUp(siteId: string, id: string, error: unknown): Promise<never> {
+    const status = translateDatabaseFailure(error)?.status ?? 500
+    if (error instanceof AppError || [409, 503, 504].includes(status)) throw error
+    const failure = siteErrors.deployUploadFailed()
+    await failDeploy(database, siteId, id, failure.message)
+    throw failure.with({ cause: error })
+  }
+
   return {
-    /** @throws AppError deploy_not_found, deploy_closed, invalid_multipart_form, … */
+    /** @throws AppError deploy_not_found, deploy_closed, invalid_multipart_form, deploy_upload_failed, … */
     async upload(siteId: string, id: string, body: Buffer, formType: string): Promise<Deploy> {
       await requireUploading(siteId, id)
       const { path, bytes, contentType: given } = await readUploadForm(body, formType)
@@ -42,12 +53,14 @@ export function createFileService({ database, maxFileSize }: FileServiceDeps) {
       const sha256 = createHash('sha256').update(bytes).digest()
       const isStored = await queries.hasBlob(database, sha256)
       const compressed = isStored ? { brotli: null, gzip: null } : await compress(bytes, contentType)
-      return await database.transaction(async (transaction) => {
-        if (!(await queries.lockUploading(transaction, siteId, id))) throw siteErrors.deployClosed()
+      const storing = database.transaction(async (transaction) => {
+        // Before the lock, so that only its row is waited for by the other uploads.
         await queries.insertBlob(transaction, sha256, bytes, compressed)
+        if (!(await queries.lockUploading(transaction, siteId, id))) throw siteErrors.deployClosed()
         const file = { path, sha256, size: bytes.length, contentType }
         return showDeploy(await queries.putFiles(transaction, id, [file]))
       })
+      return await storing.catch((error) => giveUp(siteId, id, error))
     },
 
     /** Adds the files whose content is stored; answers the hashes of the others. @throws AppError invalid_manifest, … */

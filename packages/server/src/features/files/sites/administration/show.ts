@@ -1,3 +1,4 @@
+import type { SiteAddress } from '../address.ts'
 import type { DeployRow, DeployStatus } from './deploy-queries.ts'
 import type { SiteRow } from './site-queries.ts'
 
@@ -6,9 +7,12 @@ export interface Site {
   readonly name: string
   readonly slug: string
   readonly spaMode: boolean
+  readonly customDomainId?: string
   readonly createdAt: string
   readonly updatedAt: string
   readonly liveDeployId?: string
+  /** Where visitors reach it. */
+  readonly url?: string
 }
 
 export interface Deploy {
@@ -22,15 +26,18 @@ export interface Deploy {
   readonly updatedAt: string
 }
 
-export function showSite(row: SiteRow): Site {
+export function showSite(row: SiteRow, addressOf: SiteAddress): Site {
+  const url = addressOf(row.slug, row.hostname)
   return {
     id: row.id,
     name: row.name,
     slug: row.slug,
     spaMode: row.spa_mode,
+    ...(row.custom_domain_id === null ? {} : { customDomainId: row.custom_domain_id }),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     ...(row.live_deploy_id === null ? {} : { liveDeployId: row.live_deploy_id }),
+    ...(url === undefined ? {} : { url }),
   }
 }
 

@@ -1,54 +1,94 @@
 import type { Notifications } from '../../../../database/notifications.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import { Lru } from '../../../../lib/lru.ts'
+import { ReadCache } from '../../../../lib/read-cache.ts'
+import { readRuleFiles } from '../rules/rule-queries.ts'
+import { parseRules, ruleFiles, type SiteRules } from '../rules/site-rules.ts'
 import { siteTopic } from '../topic.ts'
 import type { SiteFiles, StoredFile } from './find-file.ts'
-import { findEarlierFile, type LiveSite, listFiles, listLiveSites, siteVersion } from './serving-queries.ts'
+import {
+  findEarlierFile,
+  type LiveSite,
+  listFiles,
+  listLiveSites,
+  listServedDomains,
+  type ServedDomain,
+  siteVersion,
+} from './serving-queries.ts'
 
-/** Deploys whose list of files a node keeps in memory. */
-const deployLimit = 100
+/** Files of live deploys whose paths a node keeps in memory, some 300 bytes each. */
+const fileLimit = 400_000
 
-type Files = ReadonlyMap<string, StoredFile>
+/** A live deploy takes no more files, so it never changes. */
+interface LiveDeploy {
+  readonly files: ReadonlyMap<string, StoredFile>
+  readonly rules: SiteRules
+}
 
 /** Which deploy of which site is live, on this node within a second of its promotion, and the files of it. */
 export class LiveSites {
   readonly #database: Queryable
-  readonly #files = new Lru<string, Promise<Files>>(deployLimit)
+  readonly #deploys: ReadCache<string, LiveDeploy>
   #sites: ReadonlyMap<string, LiveSite> = new Map()
+  #domains: ReadonlyMap<string, ServedDomain> = new Map()
+  #domainsOfSites: ReadonlyMap<string, ServedDomain> = new Map()
 
   constructor(database: Queryable, notifications: Pick<Notifications, 'watch'>) {
     this.#database = database
+    this.#deploys = new ReadCache({
+      limit: fileLimit,
+      weigh: ({ files }) => 1 + files.size,
+      read: (deployId) => readDeploy(database, deployId),
+    })
     notifications.watch({
       topic: siteTopic,
       version: siteVersion,
       onChange: async () => {
         const sites = await listLiveSites(database)
+        const domains = await listServedDomains(database)
         this.#sites = new Map(sites.map((site) => [site.slug, site]))
+        this.#domains = new Map(domains.map((domain) => [domain.hostname, domain]))
+        const active = [...this.#domains.values()].filter(({ isActive }) => isActive)
+        this.#domainsOfSites = new Map(
+          active.flatMap((domain) => (domain.slug === null ? [] : [[domain.slug, domain] as const])),
+        )
       },
     })
+  }
+
+  /** Whether something is live. */
+  has(slug: string): boolean {
+    return this.#sites.has(slug)
+  }
+
+  /** Undefined for a name that is not a custom domain, or was never verified. */
+  findDomain(hostname: string): ServedDomain | undefined {
+    return this.#domains.get(hostname)
+  }
+
+  /** The one that is verified, of a site. */
+  domainOf(slug: string): ServedDomain | undefined {
+    return this.#domainsOfSites.get(slug)
   }
 
   /** Undefined when nothing is live. */
   async find(slug: string): Promise<SiteFiles | undefined> {
     const site = this.#sites.get(slug)
-    if (site === undefined) return undefined
-    const files = await this.#filesOf(site.deploy_id)
+    const deploy = site === undefined ? undefined : await this.#deploys.get(site.deploy_id)
+    if (site === undefined || deploy === undefined) return undefined
+    const { files, rules } = deploy
     return {
       isSpa: site.spa_mode,
+      rules,
       find: (path) => files.get(path),
       findEarlier: (path) => findEarlierFile(this.#database, site.id, path),
     }
   }
+}
 
-  /** A live deploy takes no more files, so its list never changes. */
-  #filesOf(deployId: string): Promise<Files> {
-    const known = this.#files.get(deployId)
-    if (known !== undefined) return known
-    const reading = listFiles(this.#database, deployId).then(
-      (files) => new Map(files.map((file) => [file.path, file])),
-    )
-    this.#files.set(deployId, reading)
-    reading.catch(() => this.#files.delete(deployId))
-    return reading
-  }
+async function readDeploy(database: Queryable, deployId: string): Promise<LiveDeploy> {
+  const stored = await listFiles(database, deployId)
+  const hasRules = stored.some(({ path }) => ruleFiles.includes(path))
+  const { rules } = parseRules(hasRules ? await readRuleFiles(database, deployId) : [])
+  const served = stored.filter(({ path }) => !ruleFiles.includes(path))
+  return { files: new Map(served.map((file) => [file.path, file])), rules }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { chooseCoding, matchesTag, readRange } from './negotiate.ts'
+import { matchesTag, readRange } from '../../../../http/partial-content.ts'
+import { chooseCoding } from './negotiate.ts'
 
 test.each([
   [undefined, undefined],

@@ -1,27 +1,37 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpServer } from '../../../../http/server.ts'
+import type { SiteAddress } from '../address.ts'
+import { siteErrors } from '../errors.ts'
 import { type ServeDeps, serveSite } from './serve.ts'
+import type { SiteHosts } from './site-hosts.ts'
 
 /** Where requests for sites are routed, whatever path they ask for: the API's paths are files like any other there. */
 export const servingPath = '/_sites'
 
 /** Chosen before routing, by the host alone: nothing of the API answers on the host of a site. */
-export function siteRewriter(slugOf: (host: string | undefined) => string | undefined) {
+export function siteRewriter(hosts: SiteHosts) {
   return ({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>): string =>
-    slugOf(headers.host) === undefined ? url : servingPath
+    hosts.find(headers.host) === undefined ? url : servingPath
 }
 
 export function servingRoutes(
   app: HttpServer,
   deps: ServeDeps,
-  slugOf: (host: string | undefined) => string | undefined,
+  hosts: SiteHosts,
+  addressOf: SiteAddress,
 ): void {
   app.get(
     servingPath,
     { config: { guard: 'public', operation: 'sites.serve' }, schema: { hide: true } },
     async (request, reply) => {
-      const slug = slugOf(request.headers.host)
-      return slug === undefined ? reply.callNotFound() : await serveSite(deps, slug, request, reply)
+      const target = hosts.find(request.headers.host)
+      if (target === undefined) return reply.callNotFound()
+      if (target.kind === 'inactive') throw siteErrors.hostnameInactive()
+      if (target.kind === 'site') return await serveSite(deps, target.slug, request, reply)
+      // In absolute form (RFC 9112 §3.2.2) it names a host of its own.
+      const path = request.originalUrl.startsWith('/') ? request.originalUrl : '/'
+      const location = `${addressOf(target.slug, target.hostname)}${path}`
+      return reply.code(target.status).headers({ location, 'cache-control': 'no-cache' }).send()
     },
   )
 }

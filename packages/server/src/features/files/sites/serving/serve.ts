@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { matchesTag, readRange } from '../../../../http/partial-content.ts'
+import { headersFor } from '../rules/headers.ts'
 import type { BlobCache } from './blob-cache.ts'
 import { readRequestPath } from './file-name.ts'
 import { findFile, type SiteAnswer } from './find-file.ts'
 import type { LiveSites } from './live-sites.ts'
-import { chooseCoding, codings, matchesTag, readRange } from './negotiate.ts'
+import { chooseCoding, codings } from './negotiate.ts'
 import { codedBytes } from './serving-queries.ts'
 
 export interface ServeDeps {
@@ -11,10 +13,10 @@ export interface ServeDeps {
   readonly blobs: BlobCache
 }
 
-/** Answers a request for a site as a static host does. */
+/** Answers a request for a site, if there is one, as a static host does. */
 export async function serveSite(
   { sites, blobs }: ServeDeps,
-  slug: string,
+  slug: string | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -22,12 +24,12 @@ export async function serveSite(
   for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy'])
     reply.removeHeader(name)
   const path = readRequestPath(request.originalUrl)
-  const site = path === undefined ? undefined : await sites.find(slug)
+  const site = path === undefined || slug === undefined ? undefined : await sites.find(slug)
   if (path === undefined || site === undefined) return sendMissing(reply)
   const answer = await findFile(site, { path, isNavigation: isNavigation(request) })
   if (answer.kind === 'missing') return sendMissing(reply)
-  if (answer.kind === 'redirect') return redirect(request, reply, answer.path)
-  return await sendFile(blobs, answer, request, reply)
+  if (answer.kind === 'redirect') return redirect(request, reply, answer)
+  return await sendFile(blobs, answer, headersFor(site.rules.headers, path), request, reply)
 }
 
 /** A request of a page says which kind it is (Fetch Metadata); an older browser asks for HTML. */
@@ -45,16 +47,22 @@ function sendMissing(reply: FastifyReply): FastifyReply {
     .send('<!doctype html><html lang="en"><title>Not found</title><h1>Not found</h1></html>\n')
 }
 
-/** The path begins with one slash and a name, so that it stays on this host. */
-function redirect({ originalUrl }: FastifyRequest, reply: FastifyReply, path: string): FastifyReply {
+/** Asked for again, because the next deploy may lead elsewhere. */
+function redirect(
+  { originalUrl }: FastifyRequest,
+  reply: FastifyReply,
+  { location, status }: Extract<SiteAnswer, { kind: 'redirect' }>,
+): FastifyReply {
+  const [place = '', fragment] = location.split('#', 2)
   const query = originalUrl.includes('?') ? originalUrl.slice(originalUrl.indexOf('?')) : ''
-  const location = `/${path.split('/').map(encodeURIComponent).join('/')}${query}`
-  return reply.code(308).headers({ location, 'cache-control': 'no-cache' }).send()
+  const whole = `${place}${place.includes('?') ? '' : query}${fragment === undefined ? '' : `#${fragment}`}`
+  return reply.code(status).headers({ location: whole, 'cache-control': 'no-cache' }).send()
 }
 
 async function sendFile(
   blobs: BlobCache,
   { file, status, isImmutable }: Extract<SiteAnswer, { kind: 'file' }>,
+  ownHeaders: Readonly<Record<string, string>>,
   { headers }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -68,12 +76,11 @@ async function sendFile(
   const bytes = codedBytes(blob, coding)
   // Strong: each coding has a tag of its own (RFC 9110 §8.8.3.3).
   const tag = `"${file.sha256.slice(0, 32)}${coding === undefined ? '' : `-${coding}`}"`
-  reply.headers({
-    'content-type': file.contentType,
-    'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-    etag: tag,
-    'accept-ranges': 'bytes',
-  })
+  const cacheControl = isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache'
+  reply.headers({ 'content-type': file.contentType, 'cache-control': cacheControl, ...ownHeaders })
+  reply.headers({ etag: tag, 'accept-ranges': 'bytes' })
+  // The next deploy may have what is missing.
+  if (status === 404) reply.header('cache-control', cacheControl)
   if (stored.length > 0) reply.header('vary', 'Accept-Encoding')
   if (status === 200 && matchesTag(headers['if-none-match'], tag)) return reply.code(304).send()
   const isCurrent = headers['if-range'] === undefined || headers['if-range'] === tag

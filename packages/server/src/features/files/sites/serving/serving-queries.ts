@@ -19,6 +19,25 @@ export async function listLiveSites(database: Queryable): Promise<LiveSite[]> {
     from basalt.sites s join basalt.site_deploys d on d.site_id = s.id and d.status = 'live'`)
 }
 
+/** A custom domain whose requests are not the API's. */
+export interface ServedDomain extends Record<string, unknown> {
+  readonly hostname: string
+  /** Null when no site has it. */
+  readonly slug: string | null
+  readonly redirectMode: 'permanent' | 'temporary' | null
+  /** Whether its owner is proved; else it was deleted, or has lapsed. */
+  readonly isActive: boolean
+}
+
+/** A domain that was deleted and registered again comes last as the verified one. */
+export async function listServedDomains(database: Queryable): Promise<ServedDomain[]> {
+  return await database.many<ServedDomain>(sql`
+    select d.hostname, s.slug, d.redirect_mode as "redirectMode", d.status = 'verified' as "isActive"
+    from basalt.site_domains d left join basalt.sites s on s.custom_domain_id = d.id
+    where d.status in ('verified', 'verification_lapsed', 'tombstoned')
+    order by d.status = 'verified'`)
+}
+
 const fileColumns = sql`
   f.path, encode(f.sha256, 'hex') as "sha256", f.size, f.content_type as "contentType"`
 

@@ -1,15 +1,25 @@
-import { request as httpRequest } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { json, type SmsStandIn, startSmsStandIn } from '../../../../../test/sms-stand-in.ts'
 import {
   createTestApp,
   createTestDatabase,
+  envelope,
   type TestApp,
   type TestDatabase,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import type { Site } from '../administration/show.ts'
-import { ask, createSite, deployFiles } from './site-requests.ts'
+import {
+  ask,
+  createDeploy,
+  createSite,
+  deployFiles,
+  getRaw,
+  type SiteResponse,
+  sha256,
+  upload,
+} from './site-requests.ts'
 
 let database: TestDatabase
 let app: TestApp
@@ -29,38 +39,12 @@ const files = {
   'api/schema': 'a file of the site',
 }
 
-interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: Buffer
-}
-
-/** Exactly this target and host: `fetch` would tidy both. */
 function get(
   path: string,
   headers: Readonly<Record<string, string>> = {},
   { method = 'GET', node = app }: { method?: string; node?: TestApp } = {},
-): Promise<Answer> {
-  const { port } = new URL(node.url)
-  return new Promise((resolve, reject) => {
-    const outgoing = httpRequest(
-      { host: '127.0.0.1', port, path, method, headers: { host: `${site.slug}.localhost`, ...headers } },
-      (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks),
-          }),
-        )
-        response.on('error', reject)
-      },
-    )
-    outgoing.on('error', reject)
-    outgoing.end()
-  })
+): Promise<SiteResponse> {
+  return getRaw(node, path, { host: `${site.slug}.localhost`, ...headers }, method)
 }
 
 const navigation = { 'sec-fetch-mode': 'navigate', accept: 'text/html' }
@@ -264,4 +248,243 @@ test('sites › a promotion and a rollback are in force on both nodes, hashed as
   for (const node of [app, second]) {
     await waitFor('no site', async () => (await get('/', { host }, { node })).status === 404)
   }
+})
+
+describe('sites › rules', () => {
+  const host = 'rules.localhost'
+  const page = '<h1>app</h1>'
+
+  beforeAll(async () => {
+    const ruled = await createSite(app, { slug: 'rules' })
+    await deployFiles(app, ruled, {
+      'index.html': '<h1>home</h1>',
+      'app/index.html': page,
+      'lost.html': '<h1>lost here</h1>',
+      '404.html': '<h1>lost</h1>',
+      'real.txt': 'a file',
+      'data-3f2a9b1c.json': '{}',
+      'well-known': '{"a":1}',
+      _redirects: [
+        '/forced.txt /real.txt 302!',
+        '/real.txt /elsewhere',
+        '/old/* /new/:splat',
+        '/out/:what https://example.com/:what?from=site#top 308',
+        '/app/* /app/index.html 200',
+        '/data /data-3f2a9b1c.json 200',
+        '/gone/* /lost.html 404',
+        '/same/* /same/:splat',
+        '/missing/target /nothing.html 200',
+      ].join('\n'),
+      _headers: [
+        '/*',
+        '  X-Frame-Options: DENY',
+        '  Cache-Control: public, max-age=60',
+        '/well-known',
+        '  Content-Type: application/json',
+      ].join('\n'),
+    })
+    for (const node of [app, second])
+      await waitFor('the site', async () => (await get('/', { host }, { node })).status === 200)
+  })
+
+  test.each([
+    ['/forced.txt', 302, '/real.txt'],
+    ['/old/a%20b/c?x=1', 301, '/new/a%20b/c?x=1'],
+    ['/old', 301, '/new/'],
+    ['/out/a%2Bb?x=1', 308, 'https://example.com/a%2Bb?from=site#top'],
+    ['/app', 308, '/app/'],
+  ])('%s is redirected with %i to %s', async (path, status, location) => {
+    const answer = await get(path, { host })
+    expect([answer.status, answer.headers.location, answer.headers['cache-control']]).toEqual([
+      status,
+      location,
+      'no-cache',
+    ])
+  })
+
+  test('a rule without ! leaves files alone, and one that leads to itself is passed over', async () => {
+    expect((await get('/real.txt', { host })).body.toString()).toBe('a file')
+    expect((await get('/same/x', { host })).status).toBe(404)
+    expect((await get('/missing/target', { host })).status).toBe(404)
+  })
+
+  test('a rewrite answers navigations with its page, and a missing asset below it is missing', async () => {
+    for (const path of ['/app/orders/7', '/app/orders/']) {
+      const found = await get(path, { host, ...navigation })
+      expect([found.status, found.body.toString()]).toEqual([200, page])
+    }
+    const asset = await get('/app/main.js', { host, accept: '*/*' })
+    expect([asset.status, asset.headers['cache-control']]).toEqual([404, 'no-store'])
+    const data = await get('/data', { host, accept: '*/*' })
+    expect([data.status, data.body.toString()]).toEqual([200, '{}'])
+    expect(data.headers['cache-control']).toBe('public, max-age=60')
+    const gone = await get('/gone/for/good', { host, ...navigation })
+    expect([gone.status, gone.body.toString()]).toEqual([404, '<h1>lost here</h1>'])
+  })
+
+  test('headers are those of the path, a page that is missing is not kept', async () => {
+    const file = await get('/well-known', { host })
+    expect(file.headers).toMatchObject({
+      'x-frame-options': 'DENY',
+      'cache-control': 'public, max-age=60',
+      'content-type': 'application/json',
+      etag: expect.stringMatching(/^"/),
+    })
+    const known = await get('/well-known', { host, 'if-none-match': String(file.headers.etag) })
+    expect([known.status, known.headers['x-frame-options']]).toEqual([304, 'DENY'])
+    const missing = await get('/missing', { host, ...navigation })
+    expect([missing.status, missing.headers['x-frame-options'], missing.headers['cache-control']]).toEqual([
+      404,
+      'DENY',
+      'no-cache',
+    ])
+  })
+
+  test('the files of the rules are not served', async () => {
+    for (const path of ['/_redirects', '/_headers']) expect((await get(path, { host })).status).toBe(404)
+  })
+
+  test('a deploy with a line that is no rule is not promoted, and what is live stays', async () => {
+    const { id } = await createSite(app, { slug: 'faulty' })
+    const live = await deployFiles(app, { id }, { 'index.html': '1' })
+    const deploy = await createDeploy(app, { id })
+    await upload(app, deploy, '_redirects', '/a /b\n/a /b 999\n/c')
+    await upload(app, deploy, '_headers', '/*\n  Set-Cookie: a=b\n')
+    const refused = await ask(app, 'POST', `/${id}/deploys/${deploy.id}/promote`)
+    const problem = 'the status must be 200, 301, 302, 303, 307, 308 or 404, perhaps with a !'
+    expect([refused.status, envelope(refused)]).toEqual([
+      400,
+      {
+        code: 400,
+        message: `_redirects line 2: ${problem} (and 2 more)`,
+        error: 'invalid_site_rules',
+        data: {
+          faults: [
+            { file: '_redirects', line: 2, problem },
+            { file: '_redirects', line: 3, problem: 'expected a path, a target, and perhaps a status' },
+            { file: '_headers', line: 2, problem: 'the header Set-Cookie cannot be set' },
+          ],
+        },
+      },
+    ])
+    const { json } = await ask(app, 'GET', `/${id}/deploys/${deploy.id}`)
+    expect(json.status).toBe('uploading')
+    expect((await ask(app, 'GET', `/${id}`)).json.liveDeployId).toBe(live.id)
+    // Mended, it becomes live.
+    await upload(app, deploy, '_redirects', '/a /b')
+    await upload(app, deploy, '_headers', '/*\n  X-A: b\n')
+    expect((await ask(app, 'POST', `/${id}/deploys/${deploy.id}/promote`)).json.status).toBe('live')
+  })
+})
+
+test('sites › a request for a WebSocket on the host of a site does not reach the API', async () => {
+  const answer = await get('/api/realtime/ws', {
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+  })
+  expect([answer.status, answer.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+})
+
+describe('sites › CDN purge', () => {
+  let standIn: SmsStandIn
+  let node: TestApp
+  const taken = new Set<string>()
+
+  beforeAll(async () => {
+    standIn = await startSmsStandIn()
+    standIn.answerWith(json(200, {}))
+    node = await createTestApp({
+      config: {
+        'storage.cdn.provider': 'webhook',
+        'storage.cdn.webhook.endpoint': `${standIn.url}/purge`,
+        'storage.cdn.webhook.signing_secret': 'a secret for tests',
+      },
+    })
+  })
+  afterAll(async () => {
+    await node[Symbol.asyncDispose]()
+    await standIn[Symbol.asyncDispose]()
+  })
+
+  /** What the jobs of the last change purge, without the origin of the site. */
+  async function takeQueued({ url = '' }: Site): Promise<string[]> {
+    const rows = await node.sql<{ id: string; payload: { urls?: string[]; operation: string } }>(
+      `select id, payload from basalt.jobs where type = 'cdn_purge' and id <> all($1) order by created_at`,
+      [[...taken]],
+    )
+    return rows.map(({ id, payload: { urls, operation } }) => {
+      taken.add(id)
+      return urls?.map((each) => each.replace(url, '')).join(' ') ?? operation
+    })
+  }
+
+  test('a promotion, a rollback and a deletion purge the addresses of what they change', async () => {
+    const own = await createSite(node)
+    const first = await deployFiles(node, own, {
+      'index.html': '1',
+      'docs/index.html': '1',
+      'same.txt': 'same',
+      'a-3f2a9b1c.js': 'first()',
+    })
+    expect(await takeQueued(own)).toEqual([])
+    await deployFiles(node, own, { 'index.html': '2', 'same.txt': 'same', 'new file.html': 'n' })
+    expect(await takeQueued(own)).toEqual([
+      '/docs/index.html /docs/ /docs /index.html / /new%20file.html /new%20file',
+    ])
+    await ask(node, 'POST', `/${own.id}/deploys/rollback`)
+    expect(await takeQueued(own)).toEqual([
+      '/docs/index.html /docs/ /docs /index.html / /new%20file.html /new%20file',
+    ])
+    await deployFiles(node, own, { 'index.html': '1', 'docs/index.html': '1', _headers: '/*\n X-A: b' })
+    expect(await takeQueued(own)).toEqual([
+      '/a-3f2a9b1c.js /docs/index.html /docs/ /docs /index.html / /same.txt',
+    ])
+    await ask(node, 'POST', `/${own.id}/deploys/${first.id}/promote`)
+    await takeQueued(own)
+    await ask(node, 'DELETE', `/${own.id}`)
+    expect(await takeQueued(own)).toEqual([
+      '/a-3f2a9b1c.js /docs/index.html /docs/ /docs /index.html / /same.txt',
+    ])
+    // A change that is refused purges nothing.
+    const other = await createSite(node)
+    await deployFiles(node, other, { 'index.html': '1' })
+    const faulty = await deployFiles(node, other, { _redirects: '/a' })
+    expect(faulty).toMatchObject({ error: 'invalid_site_rules' })
+    expect(await takeQueued(other)).toEqual([])
+  })
+
+  test('a change of thousands of addresses purges everything', async () => {
+    const own = await createSite(node)
+    await deployFiles(node, own, { 'index.html': 'many' })
+    const deploy = await createDeploy(node, own)
+    const files = Array.from({ length: 3001 }, (_, index) => ({
+      path: `${index}.txt`,
+      sha256: sha256('many'),
+      size: 4,
+    }))
+    await ask(node, 'POST', `/${own.id}/deploys/${deploy.id}/manifest`, { files })
+    await ask(node, 'POST', `/${own.id}/deploys/${deploy.id}/promote`)
+    expect(await takeQueued(own)).toEqual(['purge_all'])
+  })
+
+  test('the network is asked when every node serves the change', async () => {
+    const own = await createSite(node)
+    await deployFiles(node, own, { 'index.html': 'x' })
+    await deployFiles(node, own, { 'index.html': 'y' })
+    const sent = await waitFor('the purge', () =>
+      standIn.requests.find(({ body }) => body.includes(own.slug)),
+    )
+    expect(JSON.parse(sent.body)).toEqual({
+      operation: 'purge_urls',
+      public_urls: [`${own.url}/index.html`, `${own.url}/`],
+    })
+    const [job] = await node.sql(
+      `select run_at >= created_at + interval '1 second' as is_later from basalt.jobs
+       where type = 'cdn_purge' and payload::text like $1`,
+      [`%${own.slug}%`],
+    )
+    expect(job).toEqual({ is_later: true })
+  })
 })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { request as httpRequest } from 'node:http'
 import type { TestApp, TestResponse } from '../../../../../test/test-app.ts'
 import type { Deploy, Site } from '../administration/show.ts'
 
@@ -61,4 +62,33 @@ export async function deployFiles(
 
 export function sha256(content: string): string {
   return createHash('sha256').update(content).digest('hex')
+}
+
+export interface SiteResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+}
+
+/** Exactly this target and host: `fetch` would tidy both. */
+export function getRaw(
+  { url }: Pick<TestApp, 'url'>,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  method = 'GET',
+): Promise<SiteResponse> {
+  const { port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest({ host: '127.0.0.1', port, path, method, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () => {
+        const { statusCode: status = 0, headers } = response
+        resolve({ status, headers, body: Buffer.concat(chunks) })
+      })
+      response.on('error', reject)
+    })
+    outgoing.on('error', reject)
+    outgoing.end()
+  })
 }

@@ -56,6 +56,7 @@ describe('sites › administration', () => {
       spaMode: false,
       createdAt: timestamp,
       updatedAt: timestamp,
+      url: app.url.replace('127.0.0.1', 'my-blog1.localhost'),
     }
     expect([created.status, created.json]).toEqual([201, site])
     const { id } = created.json
@@ -305,6 +306,70 @@ describe('sites › uploads', () => {
       fileCount: 5,
       totalBytes: 60,
     })
+  })
+})
+
+describe('sites › large deploys', () => {
+  test('a manifest of 10,000 files adds those that are known, and again changes nothing', async () => {
+    const site = await createSite(app)
+    await deployFiles(app, site, { 'index.html': 'the same everywhere' })
+    const deploy = await createDeploy(app, site)
+    const path = `/${site.id}/deploys/${deploy.id}`
+    const files = Array.from({ length: 10_000 }, (_, index) => ({
+      path: `pages/of/a/long/catalogue/${index}/index.html`,
+      sha256: sha256('the same everywhere'),
+      size: 19,
+    }))
+    for (let round = 0; round < 2; round += 1) {
+      expect((await ask(app, 'POST', `${path}/manifest`, { files })).json).toEqual({ missing: [] })
+      expect((await ask(app, 'GET', path)).json).toMatchObject({ fileCount: 10_000, totalBytes: 190_000 })
+    }
+    expect((await ask(app, 'POST', `${path}/promote`)).json).toMatchObject({ status: 'live' })
+  })
+
+  test('files of another size replace those before in the counts, in one manifest and between uploads', async () => {
+    const site = await createSite(app)
+    await deployFiles(app, site, { 'a.txt': '1', 'b.txt': '22' })
+    const deploy = await createDeploy(app, site)
+    await upload(app, deploy, 'x.txt', '55555')
+    const manifest = (content: string, ...paths: string[]) =>
+      ask(app, 'POST', `/${site.id}/deploys/${deploy.id}/manifest`, {
+        files: paths.map((path) => ({ path, sha256: sha256(content), size: content.length })),
+      })
+    await manifest('1', 'x.txt', 'y.txt', 'x.txt')
+    await manifest('22', 'y.txt', 'z.txt')
+    const { json } = await upload(app, deploy, 'z.txt', '333')
+    expect(json).toMatchObject({ fileCount: 3, totalBytes: 6 })
+  })
+
+  test('a file that cannot be stored fails the deploy, a database that is full does not', async () => {
+    const deploy = await createDeploy(app, await createSite(app))
+    const path = `/${deploy.siteId}/deploys/${deploy.id}`
+    const refuseBlobs = (code: string) =>
+      app.sql(`
+        create or replace function refuse_blob() returns trigger language plpgsql as $$
+        begin raise exception 'no more' using errcode = '${code}'; end $$;
+        create or replace trigger refuse_blob before insert on basalt.site_blobs
+          for each row when (new.bytes = 'cannot be stored') execute function refuse_blob()`)
+    try {
+      await refuseBlobs('53100')
+      const full = await upload(app, deploy, 'a.txt', 'cannot be stored')
+      expectError(full, 503, 'the database is out of space', 'database_full')
+      expect((await ask(app, 'GET', path)).json).toEqual(deploy)
+      await refuseBlobs('XX001')
+      const broken = await upload(app, deploy, 'a.txt', 'cannot be stored')
+      expectError(broken, 500, 'deploy file upload failed', 'deploy_upload_failed')
+      expect((await ask(app, 'GET', path)).json).toEqual({
+        ...deploy,
+        status: 'failed',
+        errorMessage: 'deploy file upload failed',
+        updatedAt: timestamp,
+      })
+      const later = await upload(app, deploy, 'b.txt', 'could be stored')
+      expectError(later, 409, 'deploy is not accepting file uploads', 'deploy_closed')
+    } finally {
+      await app.sql('drop function refuse_blob() cascade')
+    }
   })
 })
 

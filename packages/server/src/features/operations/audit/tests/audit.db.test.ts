@@ -8,11 +8,13 @@ const tables = `${notes}
 create table part (day date, "line ""no""" int, amount numeric, primary key (day, "line ""no""")) partition by range (day);
 create table part_2026 partition of part for values from ('2026-01-01') to ('2027-01-01');
 create table quiet (id int primary key);
+create table pair (changed int, "row" text, primary key (changed, "row"));
+grant all on pair to basalt_authenticated;
 create materialized view note_count as select count(*) from note;
 create schema shop;
 create table shop.sale (id int primary key, note_id int references note on delete cascade);
 `
-const config = { 'audit.tables': 'note,part,shop.sale', 'database.schemas': 'public,shop' }
+const config = { 'audit.tables': 'note,part,pair,shop.sale', 'database.schemas': 'public,shop' }
 
 describe('audit › rows', () => {
   let app: TestApp
@@ -120,6 +122,56 @@ describe('audit › rows', () => {
     expect((await list('table=quiet')).count).toBe(0)
     await app.sql('truncate shop.sale')
     expect((await list('table=shop.sale')).items[0]).toMatchObject({ operation: 'TRUNCATE', record_id: null })
+  })
+
+  test('each row of a statement is recorded, with its key of several columns', async () => {
+    await app.sql(`insert into pair values (1, 'a'), (2, 'b')`)
+    await app.sql(`update pair set "row" = case "row" when 'a' then 'c' else 'd' end`)
+    await app.sql('delete from pair')
+    await app.sql('delete from pair')
+    const { items } = await list('table=pair')
+    const records = items.map(({ operation, record_id, old_values, new_values }: Record<string, string>) => [
+      operation,
+      record_id,
+      old_values,
+      new_values,
+    ])
+    const row = (changed: number, text: string) => ({ changed, row: text })
+    expect(records.toReversed()).toEqual([
+      ['INSERT', '1,a', null, row(1, 'a')],
+      ['INSERT', '2,b', null, row(2, 'b')],
+      ['UPDATE', '1,c', row(1, 'a'), row(1, 'c')],
+      ['UPDATE', '2,d', row(2, 'b'), row(2, 'd')],
+      ['DELETE', '1,c', row(1, 'c'), null],
+      ['DELETE', '2,d', row(2, 'd'), null],
+    ])
+  })
+
+  test('of an upsert the records that exist are updates, the others creates', async () => {
+    await app.sql(`insert into pair values (7, 'a')`)
+    await app.sql(
+      `insert into pair values (7, 'a'), (8, 'b') on conflict (changed, "row") do update set changed = 9`,
+    )
+    await app.sql(`insert into pair values (8, 'b') on conflict do nothing`)
+    const recorded = ['7,a', '9,a', '8,b'].map(async (id) => (await list(`table=pair&record_id=${id}`)).items)
+    const operations = (await Promise.all(recorded)).map((items) =>
+      items.map(({ operation }: { operation: string }) => operation),
+    )
+    expect(operations).toEqual([['INSERT'], ['UPDATE'], ['INSERT']])
+  })
+
+  test('creates of a batch become one statement, and are recorded in their order', async () => {
+    const operations = Array.from({ length: 20 }, (_, n) => ({ method: 'create', body: { body: `b${n}` } }))
+    const headers = { 'x-request-id': 'request-merged' }
+    const path = '/api/collections/note/batch'
+    expect((await app.request('POST', path, { token, body: { operations }, headers })).status).toBe(200)
+    const [made] = await app.sql(
+      `select count(*)::int as rows, count(distinct cmin::text)::int as statements from note where body ~ '^b\\d+$'`,
+    )
+    expect(made).toEqual({ rows: 20, statements: 1 })
+    const { items } = await list('request_id=request-merged')
+    const recorded = items.map(({ new_values }: { new_values: { body: string } }) => new_values.body)
+    expect(recorded.toReversed()).toEqual(operations.map(({ body }) => body.body))
   })
 
   test('a write with a key names the key and its app', async () => {
@@ -230,7 +282,7 @@ describe('audit › tables', () => {
     const args = async () =>
       (
         await app.sql<{ args: string }>(
-          `select encode(tgargs, 'escape') as args from pg_trigger where tgname = 'basalt_audit_row'`,
+          `select encode(tgargs, 'escape') as args from pg_trigger where tgname = 'basalt_audit_insert'`,
         )
       )[0]?.args
     await waitFor('the trigger', async () => (await args()) === 'late\\000id\\000')
@@ -242,11 +294,46 @@ describe('audit › tables', () => {
     ])
   })
 
+  test('tables with partitions or inheritance children record each row once, whichever of them a statement names', async () => {
+    const setup = `
+      create table log (day int primary key) partition by range (day);
+      create table a_log partition of log for values from (0) to (10);
+      create table parent (id int primary key);
+      create table child (primary key (id)) inherits (parent);
+      create table later (day int primary key);`
+    await using app = await createTestApp({ setup, config: { 'audit.tables': '*' } })
+    await app.sql('insert into log values (1)')
+    await app.sql('insert into a_log values (2)')
+    await app.sql('delete from log where day = 2')
+    await app.sql('insert into child values (3)')
+    await app.sql('delete from parent')
+    await app.sql('alter table log attach partition later for values from (10) to (20)')
+    const own = async () =>
+      await app.sql(
+        `select from pg_trigger where tgrelid = 'later'::regclass and tgparentid = 0 and not tgisinternal`,
+      )
+    await waitFor('the triggers of the whole', async () => (await own()).length === 0)
+    await app.sql('insert into log values (11)')
+    await app.sql('insert into later values (12)')
+    const rows = await app.sql(
+      'select table_name, operation, record_id from basalt.audit where table_name is not null order by id',
+    )
+    expect(rows.map((row) => Object.values(row))).toEqual([
+      ['log', 'INSERT', '1'],
+      ['log', 'INSERT', '2'],
+      ['log', 'DELETE', '2'],
+      ['child', 'INSERT', '3'],
+      ['child', 'DELETE', '3'],
+      ['log', 'INSERT', '11'],
+      ['log', 'INSERT', '12'],
+    ])
+  })
+
   test('a table that is no longer configured is released, and two nodes that start at once agree', async () => {
     await using app = await createTestApp({ setup: notes, config: { 'audit.tables': 'note' } })
     const count = async () =>
       (await app.sql(`select count(*)::int as n from pg_trigger where tgname ~ '^basalt_audit'`))[0]?.n
-    expect(await count()).toBe(2)
+    expect(await count()).toBe(4)
     const more = await Promise.all(
       [1, 2].map(() => createTestApp({ database: app.database, config: { 'audit.tables': '' } })),
     )

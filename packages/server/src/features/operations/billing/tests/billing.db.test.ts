@@ -175,6 +175,16 @@ describe('billing › events', () => {
     expect(rows).toHaveLength(3)
   })
 
+  test('that are reported again leave a plan which an administrator has set since', async () => {
+    const last = updated(1, 'price_pro')
+    for (const each of [checkout(0), last]) await report(each)
+    await app.sql(`update basalt.apps set plan = 'team' where id = $1`, [shop])
+    expect((await report(last)).json).toEqual({ ok: true })
+    expect(await state()).toEqual(['team', 'active'])
+    await report(invoice(2, 'paid'))
+    expect(await state()).toEqual(['pro', 'active'])
+  })
+
   test('that arrive together on two nodes end in one state', async () => {
     for (const _attempt of [1, 2, 3]) {
       shop = await createApplication(app, { ownerUserId: alice })

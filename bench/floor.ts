@@ -1,0 +1,31 @@
+import { Connection } from '../packages/server/src/database/connection.ts'
+import type { Call } from '../packages/server/src/database/message.ts'
+import { cases } from './cases.ts'
+import { createPlanner } from './statements.ts'
+
+/** A bare client of the same Postgres, and the statements of one case. */
+export interface Floor {
+  readonly connections: readonly Connection[]
+  readonly messages: readonly (readonly Call[])[]
+}
+
+/** @param at directory of the socket, or a `postgresql://` URL */
+export async function openFloor(at: string, name: string, connections: number): Promise<Floor> {
+  const benchCase = cases.find((candidate) => candidate.name === name)
+  if (benchCase === undefined) throw new Error(`no case ${name}`)
+  const where = at.startsWith('postgresql:')
+    ? { url: at }
+    : { socket: { directory: at, port: 5432, user: 'postgres', database: 'basalt' } }
+  const target = {
+    ...where,
+    applicationName: 'bench',
+    settings: {},
+    prepare: true,
+    connectTimeoutMs: 3000,
+  }
+  const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target)))
+  const plan = await createPlanner(open[0] as Connection)
+  const messages: (readonly Call[])[] = []
+  for (let n = 0; n < 1000; n += 1) messages.push(await plan(benchCase.request(n)))
+  return { connections: open, messages }
+}

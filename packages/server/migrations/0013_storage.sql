@@ -1,0 +1,198 @@
+-- Files of users. A row of basalt.objects is the truth about a file; its bytes lie under a random key on a disk or in S3
+-- (see features/files/storage/README.md).
+create table basalt.buckets (
+  name text collate "C" primary key check (name ~ '^[a-z0-9_-]{1,63}$'),
+  id uuid not null unique default gen_random_uuid(),
+  -- Whether everybody may read its objects by their addresses.
+  is_public bool not null,
+  -- In bytes; null: as configured.
+  max_file_size bigint check (max_file_size > 0),
+  -- Media types, image/* included; null: all.
+  allowed_types text[],
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+
+-- What lies in the place where bytes are kept. A row is there before the bytes and until they are removed, so that nothing
+-- is ever stored without one.
+create table basalt.stored_bytes (
+  key text collate "C" primary key check (key ~ '^[0-9a-f]{32}$'),
+  -- staged: being written; committed: an object has it; doomed: to be removed.
+  state text not null default 'staged' check (state in ('staged', 'committed', 'doomed')),
+  -- When what is staged counts as abandoned.
+  expires_at timestamptz
+);
+create index stored_bytes_doomed on basalt.stored_bytes (key) where state = 'doomed';
+create index stored_bytes_staged on basalt.stored_bytes (expires_at) where state = 'staged';
+
+create table basalt.objects (
+  id uuid primary key default gen_random_uuid(),
+  bucket text collate "C" not null references basalt.buckets,
+  name text collate "C" not null check (octet_length(name) between 1 and 1024),
+  size bigint not null check (size >= 0),
+  content_type text not null,
+  -- Who made it: a user; null where an administrator did. Overwriting does not change it.
+  user_id uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  -- Columns of the system, which callers cannot read.
+  app_id uuid not null,
+  key text collate "C" not null unique references basalt.stored_bytes,
+  -- The key names one version of the content, and so does this.
+  etag text not null generated always as (
+    lpad(to_hex(hashtextextended(key, 0)), 16, '0') || lpad(to_hex(hashtextextended(key, 1)), 16, '0')
+  ) stored,
+  unique (bucket, name)
+);
+create index objects_user_id on basalt.objects (user_id);
+-- Callers see what policies of the operator let them see, which is nothing until there is one.
+alter table basalt.objects enable row level security;
+
+-- What the objects of a user take, and what they may take.
+create table basalt.storage_usage (
+  user_id uuid primary key,
+  bytes bigint not null default 0,
+  -- In MiB, 0: without limit. Null: as configured.
+  quota_mb int check (quota_mb >= 0)
+);
+
+-- Addresses whose copies in a content delivery network are out of date; the reaper hands them to the purge.
+create table basalt.storage_purges (
+  id bigint generated always as identity primary key,
+  bucket text not null,
+  name text not null
+);
+
+-- Whatever changes an object, plain SQL included: its bytes follow, its user's usage is exact, copies of it are purged,
+-- listeners learn of it.
+create function basalt.track_object() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  -- Of the caller's statement: the default quota in bytes; empty where none applies.
+  quota bigint := nullif(current_setting('basalt.storage_quota', true), '')::bigint;
+  is_replaced bool := tg_op = 'UPDATE' and new.key is distinct from old.key;
+  change text := case tg_op when 'INSERT' then 'create' when 'UPDATE' then 'update' else 'delete' end;
+  owner uuid;
+  delta bigint;
+  used bigint;
+  own_quota int;
+begin
+  if tg_op = 'INSERT' or is_replaced then
+    update basalt.stored_bytes set state = 'committed', expires_at = null where key = new.key and state = 'staged';
+    if not found then
+      raise exception 'the bytes are no longer staged' using errcode = 'BS001';
+    end if;
+  end if;
+  if tg_op = 'DELETE' or is_replaced then
+    update basalt.stored_bytes set state = 'doomed' where key = old.key;
+  end if;
+
+  -- In the order of users, so that none waits in a circle.
+  for owner, delta in
+    select c.user_id, sum(c.bytes)
+    from (values
+      (case when tg_op <> 'INSERT' then old.user_id end, case when tg_op <> 'INSERT' then -old.size end),
+      (case when tg_op <> 'DELETE' then new.user_id end, case when tg_op <> 'DELETE' then new.size end)
+    ) c (user_id, bytes)
+    where c.user_id is not null
+    group by c.user_id having sum(c.bytes) <> 0
+    order by c.user_id
+  loop
+    insert into basalt.storage_usage as u (user_id, bytes) values (owner, delta)
+    on conflict (user_id) do update set bytes = u.bytes + excluded.bytes
+    returning bytes, quota_mb into used, own_quota;
+    if delta > 0 and quota is not null then
+      quota := coalesce(own_quota * 1048576::bigint, quota);
+      if quota > 0 and used > quota then
+        raise exception 'storage quota exceeded' using errcode = 'BS002';
+      end if;
+    end if;
+  end loop;
+
+  if tg_op = 'DELETE' or is_replaced or (tg_op = 'UPDATE' and (new.bucket, new.name) <> (old.bucket, old.name)) then
+    insert into basalt.storage_purges (bucket, name)
+    select old.bucket, old.name from basalt.buckets b where b.name = old.bucket and b.is_public;
+  end if;
+
+  if exists (
+    select from basalt.event_interests i
+    where change = any (i.actions) and (i.tables = '{}' or 'basalt.objects' = any (i.tables))
+  ) then
+    insert into basalt.outbox (action, table_name, record_key, record, old_record)
+    values (change, 'basalt.objects', json_build_array(case tg_op when 'DELETE' then old.id else new.id end)::text,
+      basalt.object_record(case tg_op when 'DELETE' then old else new end),
+      case when tg_op = 'UPDATE' then basalt.object_record(old) end);
+  end if;
+  return null;
+end $$;
+revoke all on function basalt.track_object() from public;
+
+-- What events say of an object.
+create function basalt.object_record(o basalt.objects) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select json_build_object('id', o.id, 'bucket', o.bucket, 'name', o.name, 'size', o.size, 'content_type', o.content_type,
+    'user_id', o.user_id, 'created_at', o.created_at, 'updated_at', o.updated_at)
+$$;
+revoke all on function basalt.object_record(basalt.objects) from public;
+
+create trigger objects_tracked after insert or update or delete on basalt.objects
+  for each row execute function basalt.track_object();
+
+-- Addresses that open an object without a token. Only a hash of what they carry is stored; to end one is to delete its row.
+create table basalt.signed_addresses (
+  signature_hash bytea primary key,
+  kind text not null check (kind in ('download', 'upload')),
+  bucket text collate "C" not null references basalt.buckets on delete cascade,
+  name text collate "C" not null,
+  -- Of a download: it ends with its object.
+  object_id uuid references basalt.objects on delete cascade,
+  -- On whose behalf: null for an administrator.
+  user_id uuid,
+  -- As the policies saw the caller; null for an administrator.
+  scope jsonb,
+  app_id uuid not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null default now(),
+  check ((kind = 'download') = (object_id is not null))
+);
+create index signed_addresses_name on basalt.signed_addresses (bucket, name);
+create index signed_addresses_object_id on basalt.signed_addresses (object_id);
+create index signed_addresses_user_id on basalt.signed_addresses (user_id);
+create index signed_addresses_expires_at on basalt.signed_addresses (expires_at);
+
+-- The files of a user end with the account, and so do the addresses that were signed on its behalf.
+create function basalt.delete_storage_of_users() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from basalt.signed_addresses s using ended e where s.user_id = e.id;
+  delete from basalt.objects o using ended e where o.user_id = e.id;
+  delete from basalt.storage_usage u using ended e where u.user_id = e.id;
+  return null;
+end $$;
+revoke all on function basalt.delete_storage_of_users() from public;
+create trigger users_storage after delete on basalt.users
+  referencing old table as ended for each statement execute function basalt.delete_storage_of_users();
+
+-- What was made of images, kept because it may be asked for again. It ends with the bytes it was made from.
+create table basalt.image_variants (
+  source_key text collate "C" not null references basalt.stored_bytes on delete cascade,
+  -- The transform, in one spelling.
+  parameters text collate "C" not null,
+  key text collate "C" not null unique references basalt.stored_bytes on delete cascade,
+  size bigint not null,
+  used_at timestamptz not null default now(),
+  primary key (source_key, parameters)
+);
+
+create function basalt.doom_image_variants() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update basalt.stored_bytes b set state = 'doomed' from ended e where b.key = e.key;
+  return null;
+end $$;
+revoke all on function basalt.doom_image_variants() from public;
+create trigger image_variants_doomed after delete on basalt.image_variants
+  referencing old table as ended for each statement execute function basalt.doom_image_variants();
+
+insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
+values ('storage_reaper', 'storage_reaper', '*/5 * * * *', date_trunc('hour', now()) + interval '1 hour');

@@ -1,0 +1,46 @@
+import type { Config } from '../config/schema.ts'
+import { type Database, openDatabase } from '../database/open.ts'
+import { createPasswordHasher } from '../features/identity/passwords/index.ts'
+import {
+  type AdminService,
+  createAdminService,
+  removeFirstSignIn,
+} from '../features/operations/admin/index.ts'
+import { createThrottle } from '../features/operations/throttle/index.ts'
+import type { Terminal } from './context.ts'
+
+/** Who did it, in the audit. */
+export const commandActor = 'command line'
+
+/** @returns an admin token; to reach the database is all it takes, valid for 12 hours */
+export async function createAdminSession(terminal: Terminal, config: Config): Promise<string> {
+  return (await withAdmin(terminal, config, (service) => service.createSession(commandActor))).token
+}
+
+export async function withAdmin<Result>(
+  terminal: Terminal,
+  config: Config,
+  work: (service: AdminService) => Promise<Result>,
+): Promise<Result> {
+  const database: Database = await openDatabase(config, {
+    purpose: 'basalt admin',
+    asServer: false,
+    log: () => undefined,
+  })
+  try {
+    const { system } = database
+    return await work(
+      createAdminService({
+        database: system,
+        passwords: createPasswordHasher(),
+        throttle: createThrottle(system),
+        forgetFirstSignIn: () =>
+          removeFirstSignIn(config.server.data_dir, (message) => {
+            terminal.stderr.write(`warning: ${message}\n`)
+          }),
+      }),
+    )
+  } finally {
+    await database.close()
+  }
+}

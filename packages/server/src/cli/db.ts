@@ -1,0 +1,153 @@
+import { Command } from 'commander'
+import { isDevelopment } from '../config/development.ts'
+import type { Config } from '../config/schema.ts'
+import { branchUrl, describeUrl } from '../database/database-url.ts'
+import { OperatorError } from '../lib/errors.ts'
+import { openBranches } from '../project/databases/copies.ts'
+import { describeDiff, diffSchema } from '../project/databases/diff.ts'
+import { dumpSchema } from '../project/databases/dump.ts'
+import { runFile } from '../project/databases/replay.ts'
+import { requireDevelopment, resetDatabase } from '../project/databases/reset.ts'
+import { readMigrationFiles } from '../project/migrations/files.ts'
+import {
+  createSubcommand,
+  loadCommandConfig,
+  print,
+  printJson,
+  type Terminal,
+  withConfigFlags,
+} from './context.ts'
+import { withDatabase } from './with-database.ts'
+
+interface JsonOption {
+  readonly json?: boolean
+}
+
+export function dbCommands(terminal: Terminal): Command {
+  return new Command('db')
+    .description('the database of a project: copies, differences, rows for development')
+    .addCommand(branchCommand(terminal))
+    .addCommand(diffCommand(terminal))
+    .addCommand(seedCommand(terminal))
+    .addCommand(resetCommand(terminal))
+    .addCommand(dumpCommand(terminal))
+}
+
+interface BranchOptions extends JsonOption {
+  readonly delete?: boolean
+  readonly interrupt?: boolean
+}
+
+function branchCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'branch')
+    .description('copy the database, or list its copies; work on one by database.branch')
+    .argument('[name]', 'of the copy; without it, the copies are listed')
+    .option('--delete', 'drop the copy instead')
+    .option('--interrupt', 'end sessions in the database for the copy, as is always done in development')
+    .option('--json', 'print {"branch", "database", "switch"}, or {"branches"}')
+  return withConfigFlags(command).action(async (name: string | undefined, options: BranchOptions) => {
+    const { config } = loadCommandConfig(terminal, command)
+    await using branches = await openBranches(config)
+    if (name === undefined) {
+      const list = await branches.list()
+      if (options.json === true) printJson(terminal, { branches: list })
+      else print(terminal, list.length === 0 ? 'no branches\n' : `${list.join('\n')}\n`)
+      return
+    }
+    if (!/^[a-z0-9][a-z0-9_-]{0,31}$/.test(name)) {
+      throw new OperatorError(`"${name}": expected up to 32 lower-case letters, digits, _ and -`, {
+        exitCode: 2,
+      })
+    }
+    if (name.startsWith('tmp_')) {
+      throw new OperatorError(`"${name}": tmp_ begins the names of copies that commands drop`, {
+        exitCode: 2,
+      })
+    }
+    if (options.delete === true) {
+      if (!(await branches.list()).includes(name)) throw new OperatorError(`there is no branch ${name}`)
+      await branches.drop(name)
+      if (options.json === true) printJson(terminal, { branch: name, deleted: true })
+      else print(terminal, `deleted ${name}\n`)
+      return
+    }
+    await branches.copy(name, options.interrupt === true || isDevelopment(config))
+    const switching = `BASALT_DATABASE_BRANCH=${name}`
+    if (options.json === true) {
+      printJson(terminal, { branch: name, database: locate(config, name), switch: switching })
+    } else
+      print(terminal, `copied to ${locate(config, name)}; work on it with\n  ${switching} npx basalt start\n`)
+  })
+}
+
+function locate({ database }: Config, branch: string): string {
+  return database.url === '' ? `basalt_${branch}` : describeUrl(branchUrl(database.url, branch))
+}
+
+function diffCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'diff')
+    .description('compare the schema with the migrations, applied to an empty database; 1 when it differs')
+    .option('--json', 'print {"changes", "unseen", "notCompared"}')
+  return withConfigFlags(command).action(async ({ json }: JsonOption) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const diff = await diffSchema(config, readMigrationFiles(config.project.migrations))
+    if (json === true) printJson(terminal, diff)
+    else print(terminal, describeDiff(diff))
+    // What cannot be compared may differ.
+    if (diff.changes.length + diff.unseen.length > 0) terminal.exitCode = 1
+  })
+}
+
+function seedCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'seed')
+    .description('run project.seed in one transaction; in development only')
+    .option('--json', 'print {"statements"}')
+  return withConfigFlags(command).action(async ({ json }: JsonOption) => {
+    const { config } = loadCommandConfig(terminal, command)
+    requireDevelopment(config, 'basalt db seed')
+    const statements = await withDatabase(config, 'basalt db', (database) =>
+      runFile(database, config.project.seed, 'seed.sql'),
+    )
+    if (json === true) printJson(terminal, { statements })
+    else print(terminal, `${statements} statements of seed.sql\n`)
+  })
+}
+
+function resetCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'reset')
+    .description(
+      'empty the database, accounts included, and make it anew from migrations and seed; in development only',
+    )
+    .option('--json', 'print {"applied", "seeded"}')
+  return withConfigFlags(command).action(async ({ json }: JsonOption) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const reset = await resetDatabase(config, readMigrationFiles(config.project.migrations))
+    if (json === true) printJson(terminal, reset)
+    else print(terminal, `${reset.applied.length} migrations, ${reset.seeded} statements of seed.sql\n`)
+  })
+}
+
+interface DumpOptions {
+  readonly rows?: boolean
+  readonly pgDump: string
+}
+
+function dumpCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'dump')
+    .description('print SQL that makes your schemas anew, by pg_dump')
+    .option('--rows', 'with the rows of tables')
+    .option('--pg-dump <path>', 'the program, of the version of the database or later', 'pg_dump')
+  return withConfigFlags(command).action(async ({ rows, pgDump }: DumpOptions) => {
+    const { config } = loadCommandConfig(terminal, command)
+    await withDatabase(config, 'basalt db', async ({ engine, connectionString }) =>
+      dumpSchema({
+        connection: connectionString,
+        serverMajor: Number.parseInt(engine.version, 10),
+        withRows: rows === true,
+        program: pgDump,
+        env: terminal.env,
+        output: terminal.stdout,
+      }),
+    )
+  })
+}

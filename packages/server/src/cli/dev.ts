@@ -1,0 +1,113 @@
+import { Command } from 'commander'
+import type { Logger } from 'pino'
+import type { App } from '../app.ts'
+import type { Config } from '../config/schema.ts'
+import type { Database } from '../database/open.ts'
+import { generateTypes } from '../features/data/types/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { messageOf, OperatorError } from '../lib/errors.ts'
+import { runFile } from '../project/databases/replay.ts'
+import { requireDevelopment } from '../project/databases/reset.ts'
+import { watchFiles } from '../project/dev/watch.ts'
+import { applyMigrations } from '../project/migrations/apply.ts'
+import { applyCurrent } from '../project/migrations/current.ts'
+import { readMigrationFiles } from '../project/migrations/files.ts'
+import { readCaseFiles } from '../project/policies/files.ts'
+import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { openPolicyTester, type PolicyTester } from './policy-server.ts'
+import { replaceFile } from './replace-file.ts'
+import { serve } from './start.ts'
+
+export function devCommand(terminal: Terminal): Command {
+  const command = new Command('dev').description(
+    'start the server, and when they change apply migrations, schema/current.sql and seed.sql, write types and test policies',
+  )
+  return withConfigFlags(command).action(async () => {
+    const { config } = loadCommandConfig(terminal, command)
+    requireDevelopment(config, 'basalt dev')
+    // The watch applies them, and says what is wrong with them without ending the server.
+    const served = { ...config, project: { ...config.project, migrate_at_start: false } }
+    await serve(terminal, served, (app, _config, log) => ({ stop: watchProject(app, config, log) }))
+  })
+}
+
+/** @returns stops */
+function watchProject(app: App, config: Config, log: Logger): () => Promise<void> {
+  const { current, seed, migrations, policies } = config.project
+  const tests = watchPolicies(config, log)
+  let hasSucceeded = false
+  const stop = watchFiles({ files: [current, seed], folders: [migrations, policies] }, async (changed) => {
+    const startedAt = performance.now()
+    try {
+      // After a failure any file may be the remedy.
+      const isSchema =
+        !hasSucceeded || [...changed].some((path) => path !== seed && !path.startsWith(policies))
+      if (isSchema) await applySchema(app, config, log)
+      if (isSchema || changed.has(seed)) await runFile(app.database, seed, 'seed.sql')
+      hasSucceeded = true
+      await tests.run()
+      log.info({ durationMs: Math.round(performance.now() - startedAt) }, 'the project is up to date')
+    } catch (error) {
+      hasSucceeded = false
+      // What is wrong in a file is one line; the rest is a fault of ours.
+      log.error(error instanceof OperatorError ? {} : { err: error }, messageOf(error))
+    }
+  })
+  return async () => {
+    await stop()
+    await tests.close()
+  }
+}
+
+async function applySchema({ database, catalog }: App, config: Config, log: Logger): Promise<void> {
+  await applyMigrations(database, {
+    files: readMigrationFiles(config.project.migrations),
+    settings: config.project,
+    onApplied: ({ name, durationMs }) => log.info({ name, durationMs }, 'migration applied'),
+    onRetry: (message) => log.warn({ reason: message }, 'a migration waits for a lock'),
+  })
+  const statements = await applyCurrent(database, config.project.current)
+  if (statements > 0) log.info({ statements }, 'schema/current.sql applied')
+  await writeTypes(database, config, log)
+  await catalog.refresh()
+}
+
+async function writeTypes({ system }: Database, { project, database }: Config, log: Logger): Promise<void> {
+  if (project.types === '') return
+  const { text } = await system.transaction((transaction) =>
+    generateTypes(transaction, database.schemas, 'client', systemClock.now()),
+  )
+  if (await replaceFile(project.types, text)) log.info({ file: project.types }, 'types written')
+}
+
+/** Keeps the server of the tests: to make another one takes longer than to run them. */
+function watchPolicies(config: Config, log: Logger) {
+  let tester: PolicyTester | undefined
+  const close = async () => {
+    const closing = tester
+    tester = undefined
+    await closing?.[Symbol.asyncDispose]()
+  }
+  const run = async () => {
+    const files = readCaseFiles(config.project.policies)
+    if (files.length === 0) return
+    tester ??= await openPolicyTester(config)
+    const outcomes = await tester.run(readMigrationFiles(config.project.migrations), files)
+    for (const { passed, file, name, request, expected, actual } of outcomes) {
+      if (!passed) log.error({ file, request, expected, actual }, `policy test failed: ${name}`)
+    }
+    if (outcomes.every(({ passed }) => passed)) log.info({ passed: outcomes.length }, 'policy tests passed')
+  }
+  return {
+    close,
+    async run() {
+      try {
+        await run()
+      } catch (error) {
+        // The next run begins with another database: this one may have half of a change.
+        await close()
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { loadCatalog } from '../database/catalog/load.ts'
+import { systemClock } from '../lib/clock.ts'
+import { OperatorError } from '../lib/errors.ts'
+import { readMigrationFiles } from '../project/migrations/files.ts'
+import { readCaseFiles, writeCaseFile } from '../project/policies/files.ts'
+import type { CaseOutcome } from '../project/policies/run.ts'
+import { scaffoldCases } from '../project/policies/scaffold.ts'
+import {
+  createSubcommand,
+  loadCommandConfig,
+  print,
+  printJson,
+  type Terminal,
+  withConfigFlags,
+} from './context.ts'
+import { openPolicyTester } from './policy-server.ts'
+import { withDatabase } from './with-database.ts'
+
+interface JsonOption {
+  readonly json?: boolean
+}
+
+export function policyCommands(terminal: Terminal): Command {
+  return new Command('policy')
+    .description('tests of what your policies and grants allow: the files of project.policies')
+    .addCommand(testCommand(terminal))
+    .addCommand(scaffoldCommand(terminal))
+}
+
+function scaffoldCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'scaffold')
+    .description('write a starter for the cases of a table, unless there is a file of its name')
+    .argument('<collection>', 'a table of the database')
+    .option('--json', 'print {"path"}')
+  return withConfigFlags(command).action(async (collection: string, { json }: JsonOption) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const catalog = await withDatabase(config, 'basalt policy', ({ system }) =>
+      system.transaction((transaction) => loadCatalog(transaction, config.database, systemClock.now())),
+    )
+    const path = join(config.project.policies, `${collection.replaceAll(/[^\w.-]/g, '_')}.toml`)
+    writeCaseFile(path, scaffoldCases(catalog, collection))
+    if (json === true) printJson(terminal, { path })
+    else print(terminal, `${path}\n`)
+  })
+}
+
+function testCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'test')
+    .description('run the cases on a throw-away database with the migrations and schema/current.sql applied')
+    .option('--json', 'print {"passed", "failed", "cases"}')
+  return withConfigFlags(command).action(async ({ json }: JsonOption) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const files = readCaseFiles(config.project.policies)
+    if (files.length === 0) {
+      throw new OperatorError(
+        `${config.project.policies} has no cases: basalt policy scaffold TABLE writes a starter`,
+      )
+    }
+    await using tester = await openPolicyTester(config)
+    const outcomes = await tester.run(readMigrationFiles(config.project.migrations), files)
+    const failed = outcomes.filter(({ passed }) => !passed).length
+    if (json === true) printJson(terminal, { passed: outcomes.length - failed, failed, cases: outcomes })
+    else print(terminal, describeOutcomes(outcomes))
+    if (failed > 0) terminal.exitCode = 1
+  })
+}
+
+/** For people. */
+export function describeOutcomes(outcomes: readonly CaseOutcome[]): string {
+  const lines = [...Map.groupBy(outcomes, ({ file }) => file)].flatMap(([file, cases]) => [
+    file,
+    ...cases.flatMap(({ name, passed, request, expected, actual }) =>
+      passed
+        ? [`  ✓ ${name}`]
+        : [`  ✗ ${name}`, `      ${request}`, `      expected  ${expected}`, `      actual    ${actual}`],
+    ),
+  ])
+  const failed = outcomes.filter(({ passed }) => !passed).length
+  return `${[...lines, `${outcomes.length - failed} passed, ${failed} failed`].join('\n')}\n`
+}

@@ -1,0 +1,201 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { type Static, type TSchema, Type } from 'typebox'
+import { Check } from 'typebox/value'
+import type { LoadedConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
+import { type RetryPolicy, secondsBeforeRetry } from '../lib/retry-policy.ts'
+import { createAdminSession } from './admin-session.ts'
+import type { Terminal } from './context.ts'
+import { findServers } from './server-note.ts'
+import { showControls } from './table.ts'
+
+/** What a command asks a server for; the same API that other administrators use. */
+export interface ServerClient {
+  readonly url: string
+  /** @returns the JSON of the answer @throws ServerRefused, OperatorError when there is no answer */
+  send(method: string, path: string, request?: ServerRequest): Promise<unknown>
+  /** Ends the session, if the command has begun one. */
+  close(): Promise<void>
+}
+
+export interface ServerRequest {
+  /** Sent as JSON. */
+  readonly body?: object
+  readonly form?: EncodedForm
+  /** Whether it may be sent again after no answer has come. */
+  readonly isRepeatable?: boolean
+  readonly signal?: AbortSignal
+}
+
+/** A form in memory: a stream of it breaks the process when the server answers before its end. */
+export interface EncodedForm {
+  readonly contentType: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+/** As `multipart/form-data` (RFC 7578). */
+export async function encodeForm(form: FormData): Promise<EncodedForm> {
+  const encoded = new Response(form)
+  return {
+    contentType: encoded.headers.get('content-type') ?? '',
+    bytes: new Uint8Array(await encoded.arrayBuffer()),
+  }
+}
+
+/** An answer that is an error, in the words of the server. */
+export class ServerRefused extends OperatorError {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const retry: RetryPolicy = { attempts: 6, delay: 0.25, delayMax: 5, backoff: 2 }
+const passing = [429, 502, 503, 504]
+const timeoutMs = 120_000
+
+interface ServerOptions {
+  readonly url?: string
+  readonly adminToken?: string
+}
+
+/** Gives a command the flags that say which server it works on, and as whom. */
+export function withServerFlags(command: Command): Command {
+  return command
+    .option('--url <url>', 'address of the server (BASALT_URL); else the one of this data directory')
+    .option('--admin-token <token>', 'admin token (BASALT_ADMIN_TOKEN); else admin.password is used')
+}
+
+/**
+ * The server that the flags, the environment or the data directory name. Beside its database no token is needed: the command
+ * makes a session of its own, and ends it.
+ */
+export async function connectToServer(
+  terminal: Terminal,
+  { config, sources }: LoadedConfig,
+  options: ServerOptions,
+): Promise<ServerClient> {
+  const { env } = terminal
+  const given = options.url ?? (env.BASALT_URL || undefined)
+  const url = given === undefined ? findLocalServer(config) : readAddress(given)
+  const token = options.adminToken ?? (env.BASALT_ADMIN_TOKEN || undefined)
+  if (token !== undefined) return createClient(url, token, false)
+  // The password of a file is that of this server; another one must not get it.
+  const isOfFile = !/^(environment|flag) /.test(sources.get('admin.password') ?? '')
+  if (config.admin.password !== '' && !(given !== undefined && isOfFile)) {
+    const answer = await createClient(url, undefined, false).send('POST', '/api/admin/auth', {
+      body: { password: config.admin.password },
+    })
+    return createClient(url, expectShape(sessionSchema, answer).token, true)
+  }
+  if (given !== undefined) {
+    const ways = '--admin-token, BASALT_ADMIN_TOKEN or BASALT_ADMIN_PASSWORD'
+    throw new OperatorError(`${url} asks for an administrator: set ${ways}`, { exitCode: 2 })
+  }
+  return createClient(url, await createAdminSession(terminal, config), true)
+}
+
+const sessionSchema = Type.Object({ token: Type.String() })
+
+function findLocalServer({ server }: Config): string {
+  const running = findServers(server.data_dir).find(({ isAlive, url }) => isAlive && url !== undefined)
+  const url = running?.url ?? server.public_base_url
+  if (url !== '') return url
+  throw new OperatorError(`no server of ${server.data_dir} runs: start it, or name another one by --url`)
+}
+
+function readAddress(text: string): string {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new OperatorError('--url: expected an http or https URL', { exitCode: 2 })
+  }
+  return text.replace(/\/+$/, '')
+}
+
+function createClient(url: string, token: string | undefined, isOwnSession: boolean): ServerClient {
+  async function exchange(method: string, path: string, request: ServerRequest): Promise<Outcome> {
+    const { body, form, signal } = request
+    const type = body === undefined ? form?.contentType : 'application/json'
+    const bytes = body === undefined ? form?.bytes : JSON.stringify(body)
+    const timeout = AbortSignal.timeout(timeoutMs)
+    try {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(type === undefined ? {} : { 'content-type': type }),
+        },
+        ...(bytes === undefined ? {} : { body: bytes }),
+        redirect: 'error',
+        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+      })
+      const text = await response.text()
+      if (response.ok) return { answer: text === '' ? undefined : JSON.parse(text) }
+      const message = messageIn(text) ?? `${url} answers ${response.status}`
+      return {
+        failure: new ServerRefused(response.status, showControls(message)),
+        isPassing: passing.includes(response.status),
+        retryAfterSeconds: Number(response.headers.get('retry-after') ?? 0) || 0,
+      }
+    } catch (error) {
+      signal?.throwIfAborted()
+      const reason = error instanceof SyntaxError ? 'the answer is no JSON' : reasonOf(error)
+      return { failure: new OperatorError(`${url} cannot be reached: ${reason}`), isPassing: true }
+    }
+  }
+
+  async function send(method: string, path: string, request: ServerRequest = {}): Promise<unknown> {
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await exchange(method, path, request)
+      if (!('failure' in outcome)) return outcome.answer
+      const { failure, isPassing, retryAfterSeconds = 0 } = outcome
+      const pause = secondsBeforeRetry(retry, attempt)
+      if (!isPassing || request.isRepeatable !== true || pause === undefined) throw failure
+      const seconds = Math.max(pause, Math.min(retryAfterSeconds, retry.delayMax))
+      await delay(seconds * 1000, undefined, { signal: request.signal }).catch(() =>
+        request.signal?.throwIfAborted(),
+      )
+    }
+  }
+
+  return {
+    url,
+    send,
+    async close() {
+      // A session that could not be ended ends by itself.
+      if (isOwnSession) await send('POST', '/api/admin/auth/logout').catch(() => undefined)
+    },
+  }
+}
+
+type Outcome =
+  | { readonly answer: unknown }
+  | { readonly failure: OperatorError; readonly isPassing: boolean; readonly retryAfterSeconds?: number }
+
+const envelopeSchema = Type.Object({ message: Type.String() })
+
+function messageIn(text: string): string | undefined {
+  try {
+    const answer: unknown = JSON.parse(text)
+    return Check(envelopeSchema, answer) ? answer.message : undefined
+  } catch {
+    // A proxy's page.
+    return undefined
+  }
+}
+
+/** `fetch` hides why there was no answer behind "fetch failed". */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  return codeOf(cause) ?? messageOf(cause ?? error)
+}
+
+/** What the server answers, as the command needs it. @throws OperatorError for another kind of server */
+export function expectShape<Schema extends TSchema>(schema: Schema, answer: unknown): Static<Schema> {
+  if (Check(schema, answer)) return answer
+  throw new OperatorError('the server answers something else than expected: is it a Basalt of this version?')
+}

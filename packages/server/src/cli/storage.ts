@@ -1,0 +1,71 @@
+import { Command } from 'commander'
+import { openDatabase } from '../database/open.ts'
+import {
+  checkStorage,
+  openByteStore,
+  removeOrphans,
+  type StorageReport,
+} from '../features/files/storage/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { OperatorError } from '../lib/errors.ts'
+import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+
+/** `basalt storage`: what lies in the place where bytes of files are kept. */
+export function storageCommands(terminal: Terminal): Command {
+  return new Command('storage').description('files of users').addCommand(checkCommand(terminal))
+}
+
+function checkCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'check')
+    .description(
+      'compare the bytes of files with the rows of the database; fails when something is lost or left over',
+    )
+    .option('--repair', 'remove bytes that belong to nothing')
+    .option('--json', 'print JSON')
+  return withConfigFlags(command).action(async () => {
+    const { config } = loadCommandConfig(terminal, command)
+    const { repair = false, json = false } = command.opts<{ repair?: boolean; json?: boolean }>()
+    const connection = { purpose: 'basalt storage check', asServer: false, log: () => undefined }
+    const opened = await openDatabase(config, connection)
+    try {
+      const storage = { database: opened.system, store: openByteStore(config, systemClock) }
+      const report = await checkStorage(storage)
+      if (repair) {
+        requireSameStorage(report)
+        await removeOrphans(storage, report)
+      }
+      print(terminal, json ? `${JSON.stringify(report, undefined, 2)}\n` : describe(report, repair))
+      const isClean = report.lost.length === 0 && (repair || report.orphans.length === 0)
+      if (!isClean) terminal.exitCode = 1
+    } finally {
+      await opened.close()
+    }
+  })
+}
+
+/** A wrong path or a wrong database makes everything an orphan. @throws OperatorError */
+function requireSameStorage({ objects, lost, orphans }: StorageReport): void {
+  if (orphans.length === 0 || objects > lost.length) return
+  throw new OperatorError(
+    'nothing was removed: no object of the database has its bytes here; check database.url and the keys of storage',
+  )
+}
+
+function describe(
+  { objects, bytes, lost, orphans, doomed, staged }: StorageReport,
+  isRepaired: boolean,
+): string {
+  const lines = [
+    `${objects} objects, ${bytes} bytes`,
+    `${lost.length} lost`,
+    ...lost.map(({ bucket, name, foundSize }) =>
+      foundSize === null
+        ? `  ${bucket}/${name}: no bytes`
+        : `  ${bucket}/${name}: ${foundSize} bytes are there`,
+    ),
+    `${orphans.length} left over${isRepaired && orphans.length > 0 ? ', removed' : ''}`,
+    ...orphans.map((key) => `  ${key}`),
+    `${doomed} to be removed, ${staged} uploads not finished`,
+  ]
+  return `${lines.join('\n')}\n`
+}

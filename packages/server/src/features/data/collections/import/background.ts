@@ -1,0 +1,52 @@
+import type { Sql } from '../../../../database/sql.ts'
+import type { ImportResult } from './result.ts'
+
+/** An import that is written after it was answered, as clients see it. */
+export interface ImportStatus {
+  readonly id: string
+  readonly collection: string
+  readonly state: 'running' | 'succeeded' | 'failed'
+  /** Of the file. */
+  readonly rowsRead: number
+  readonly rowsWritten: number
+  readonly failed: number
+  readonly startedAt: Date
+  readonly finishedAt: Date | null
+  readonly result: ImportResult | null
+  readonly error: object | null
+}
+
+/** Where an import shows how far it is. */
+export interface ImportProgress {
+  /** When the server stops. */
+  readonly signal: AbortSignal
+  /** So many rows more are written, and so many refused in all. */
+  wrote(rows: number, failed: number): void
+  /** It begins again. */
+  restart(): void
+  /** Before its end is written. */
+  stopSaving(): Promise<void>
+  /** For the transaction of the import, as the login role: touches one row, or none when it was declared lost. */
+  end(result: ImportResult): Sql
+}
+
+/** A file that was received. */
+export interface ReceivedImport extends AsyncDisposable {
+  readonly rowsRead: number
+  write(progress: ImportProgress): Promise<unknown>
+}
+
+/** Imports whose clients do not wait for them. */
+export interface BackgroundImports {
+  /**
+   * Receives the file, and has it written after the answer.
+   *
+   * @throws AppError too_many_imports, shutting_down
+   */
+  start(
+    of: { readonly collection: string; readonly owner: string | null },
+    receive: () => Promise<ReceivedImport>,
+  ): Promise<ImportStatus>
+  /** @param owner null for an administrator, who sees all @throws AppError import_not_found */
+  find(collection: string, id: string, owner: string | null): Promise<ImportStatus>
+}

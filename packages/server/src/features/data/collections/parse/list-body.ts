@@ -1,0 +1,61 @@
+import { stringify } from 'node:querystring'
+import { sliceArray, sliceObject } from '../../../../lib/json-slices.ts'
+import { collectionErrors } from '../errors.ts'
+import { facetParameters } from './facets.ts'
+import { quoteName } from './names.ts'
+import { parseJson } from './record-body.ts'
+import { spatialParameters } from './spatial.ts'
+
+/** Each element of their arrays is one name, whatever characters it holds. */
+const nameLists: readonly string[] = ['fields', 'group', ...facetParameters]
+/** The elements of their arrays are written as in a URL. */
+const termLists: readonly string[] = ['expand', 'sort', 'aggregate', 'groupSort']
+/** Their arrays begin with a column. */
+const columnLists: readonly string[] = spatialParameters
+
+/**
+ * Reads the parameters of a list from a JSON object, as the query string that says the same: texts as in a URL, or
+ * numbers, booleans and arrays. Numbers stay as they were written.
+ *
+ * @throws AppError invalid_json, invalid_parameter naming the parameter and what was expected
+ */
+export function parseListBody(json: string): string {
+  if (json.trim() === '') return ''
+  const value = parseJson(json)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw collectionErrors.invalidParameter('expected an object with the parameters of a list')
+  }
+  const texts = sliceObject(json)
+  const parameters = Object.entries(value)
+    .filter(([name]) => !name.startsWith('_'))
+    .map(([name, member]) => [name, writeParameter(name, member, texts.get(name) ?? '')] as const)
+  // Parts of characters have no encoding in a URL.
+  return stringify(
+    Object.fromEntries(parameters.map(([name, text]) => [name.toWellFormed(), text.toWellFormed()])),
+  )
+}
+
+function writeParameter(name: string, value: unknown, text: string): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'boolean') return text
+  if (!Array.isArray(value)) {
+    throw collectionErrors.invalidParameter(`${name}: expected a string, a number, a boolean or an array`)
+  }
+  if (name === 'nearest') return text
+  if (nameLists.includes(name)) return textsOf(name, value).map(quoteName).join()
+  if (termLists.includes(name)) return textsOf(name, value).join()
+  if (columnLists.includes(name)) {
+    const [column] = value
+    if (typeof column !== 'string')
+      throw collectionErrors.invalidParameter(`${name}: expected a column first`)
+    return [quoteName(column), ...sliceArray(text).slice(1)].join()
+  }
+  throw collectionErrors.invalidParameter(`${name}: expected a string, a number or a boolean`)
+}
+
+function textsOf(name: string, values: readonly unknown[]): string[] {
+  return values.map((value) => {
+    if (typeof value === 'string') return value
+    throw collectionErrors.invalidParameter(`${name}: expected an array of strings`)
+  })
+}

@@ -1,0 +1,89 @@
+import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import type { Capture } from '../../../database/change-log.ts'
+import type { Answer, Call } from '../../../database/message.ts'
+import type { FindCapture } from './capture.ts'
+import { compileGetConflicting, compileUpsert } from './compile/upsert.ts'
+import { writeSlots } from './compile/write.ts'
+import { collectionErrors } from './errors.ts'
+import type { RecordBody } from './parse/record-body.ts'
+import type { Reader } from './plan/reader.ts'
+import { planWholeRecord, type RecordPlan } from './plan/record.ts'
+import type { UpsertPlan } from './plan/upsert.ts'
+import { fill, type StatementCache } from './statements.ts'
+
+export interface UpsertWrite {
+  readonly catalog: Catalog
+  readonly reader: Reader
+  readonly relation: Relation
+  readonly body: RecordBody
+  readonly plan: UpsertPlan
+  /** What is answered; undefined: the whole record. */
+  readonly answer?: RecordPlan | undefined
+  /** Whether the statements fail when no record comes of it. */
+  readonly mustTouch: boolean
+  /** What else the text of the statements depends on. */
+  readonly shape: string
+}
+
+export interface UpsertSteps {
+  readonly write: Call
+  readonly capture: Capture | undefined
+  /** Where the key is ignored: what has it may have been created after the snapshot of the write. */
+  readonly read: readonly Call[]
+}
+
+/** The statements of an upsert, compiled once for their shape. */
+export function upsertSteps(
+  { statements, findCapture }: { readonly statements: StatementCache; readonly findCapture: FindCapture },
+  { catalog, reader, relation, body, plan, answer, mustTouch, shape }: UpsertWrite,
+): UpsertSteps {
+  const slots = writeSlots(body.json, [])
+  const names = plan.key.map(({ name }) => `${name.length} ${name}`).join()
+  const capture = findCapture({
+    ...{ catalog, relation, action: 'upsert', form: 'upsert', reader, slots },
+    ...{ written: { kind: 'key', key: plan.key }, shape: names },
+  })
+  const isCaptured = capture !== undefined
+  const positions = body.columns.map(({ position }) => position).join()
+  const { collection } = relation
+  const key = `upsert ${isCaptured} ${mustTouch} ${plan.action} ${reader} ${positions} ${names} ${collection.length} ${collection}${shape}`
+  const templates = statements.remember(catalog, key, () => {
+    const whole = planWholeRecord(relation, reader)
+    return {
+      write: statements.template(compileUpsert(whole, body.columns, plan, { isCaptured, mustTouch, answer })),
+      read: statements.template(compileGetConflicting(answer ?? whole, plan.key, { mustTouch })),
+    }
+  })
+  return {
+    write: fill(templates.write, slots),
+    capture,
+    read: plan.action === 'ignore' ? [fill(templates.read, slots)] : [],
+  }
+}
+
+/**
+ * What the statements say.
+ *
+ * @throws AppError row_discarded, conflict_hidden
+ */
+export function readUpsert(
+  { action }: UpsertPlan,
+  wrote: Answer | undefined,
+  found: Answer | undefined,
+): { readonly isCreated: boolean; readonly record: string } {
+  const [record, isCreated] = wrote?.rows[0] ?? []
+  if (record != null) return { isCreated: isCreated === 't', record }
+  const existing = found?.rows[0]?.[0]
+  if (existing != null) return { isCreated: false, record: existing }
+  throw action === 'update' ? collectionErrors.rowDiscarded() : collectionErrors.conflictHidden()
+}
+
+const uniqueViolation = '23505'
+
+/**
+ * Of requests that create the same record at once, one may meet another first by a key beside the one it names. Once that
+ * is committed it is found by this key; a record that has only the other key is met again.
+ */
+export function mayFindKeyNow({ code }: { readonly code?: string | undefined }): boolean {
+  return code === uniqueViolation
+}

@@ -1,0 +1,152 @@
+import type { Logger } from 'pino'
+import { translateDatabaseFailure } from '../../../database/errors.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import { AppError, messageOf } from '../../../lib/errors.ts'
+import {
+  type BackgroundImports,
+  type ImportStatus,
+  importErrors,
+  type ReceivedImport,
+} from '../collections/index.ts'
+import {
+  failImport,
+  failLostImport,
+  findImport,
+  insertImport,
+  saveProgress,
+  succeedImport,
+} from './queries.ts'
+
+/** How often progress is saved, and the lease renewed. */
+const saveMs = 1000
+/** Imports of this node that are written or wait for it, each with a file on the disk. */
+const width = 16
+
+/** Imports whose clients do not wait for them. */
+export class ImportRuns implements BackgroundImports {
+  readonly #database: SystemDatabase
+  readonly #log: Logger
+  readonly #stopping = new AbortController()
+  readonly #running = new Set<Promise<void>>()
+  #reserved = 0
+
+  constructor(database: SystemDatabase, log: Logger) {
+    this.#database = database
+    this.#log = log
+  }
+
+  async start(
+    ...[{ collection, owner }, receive]: Parameters<BackgroundImports['start']>
+  ): Promise<ImportStatus> {
+    if (this.#stopping.signal.aborted) throw httpErrors.shuttingDown().retryAfter(1)
+    if (this.#reserved >= width) throw importErrors.tooManyImports().retryAfter(5)
+    this.#reserved += 1
+    try {
+      const received = await receive()
+      const status = await insertImport(this.#database, {
+        collection,
+        owner,
+        rowsRead: received.rowsRead,
+      }).catch(async (error) => {
+        await received[Symbol.asyncDispose]()
+        throw error
+      })
+      const running = this.#run(status.id, received).finally(() => {
+        this.#running.delete(running)
+        this.#reserved -= 1
+      })
+      this.#running.add(running)
+      return status
+    } catch (error) {
+      this.#reserved -= 1
+      throw error
+    }
+  }
+
+  async find(collection: string, id: string, owner: string | null): Promise<ImportStatus> {
+    if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)) throw importErrors.importNotFound()
+    const isLost = (await failLostImport(this.#database, id, describe(importErrors.importLost()))) > 0
+    if (isLost) this.#log.warn({ import: id }, 'an import was lost with its server; it has written nothing')
+    const status = await findImport(this.#database, collection, id, owner)
+    if (status === undefined) throw importErrors.importNotFound()
+    return status
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the server stops'))
+    await Promise.all(this.#running)
+  }
+
+  async #run(id: string, received: ReceivedImport): Promise<void> {
+    let rowsWritten = 0
+    let failed = 0
+    let saved: Promise<unknown> = Promise.resolve()
+    let isSaving = false
+    const save = () => {
+      if (isSaving) return
+      isSaving = true
+      saved = saveProgress(this.#database, id, { rowsWritten, failed })
+        .catch((error) => this.#log.warn({ import: id, reason: messageOf(error) }, 'failed to save progress'))
+        .finally(() => {
+          isSaving = false
+        })
+    }
+    let saving: NodeJS.Timeout | undefined
+    const keepSaving = () => {
+      clearInterval(saving)
+      saving = setInterval(save, saveMs)
+    }
+    const stopSaving = async () => {
+      clearInterval(saving)
+      await saved
+    }
+    keepSaving()
+    try {
+      await received.write({
+        signal: this.#stopping.signal,
+        end: (result) => succeedImport(id, result),
+        wrote(rows, refused) {
+          rowsWritten += rows
+          failed = refused
+        },
+        restart() {
+          rowsWritten = 0
+          failed = 0
+          keepSaving()
+        },
+        stopSaving,
+      })
+    } catch (error) {
+      await stopSaving()
+      await this.#fail(id, this.#stopping.signal.aborted ? httpErrors.shuttingDown() : error)
+    } finally {
+      clearInterval(saving)
+      await received[Symbol.asyncDispose]()
+    }
+  }
+
+  async #fail(id: string, error: unknown): Promise<void> {
+    const known =
+      (error instanceof AppError ? error : translateDatabaseFailure(error)) ?? httpErrors.internalError()
+    if (known.status === 500) this.#log.error({ err: error, import: id }, 'an import failed')
+    else if (known.status > 500) this.#log.warn({ import: id, reason: known.message }, 'an import was ended')
+    try {
+      await failImport(this.#database, id, describe(known))
+    } catch (failure) {
+      // It is found to be lost later.
+      this.#log.warn({ import: id, reason: messageOf(failure) }, 'failed to save the end of an import')
+    }
+  }
+}
+
+/** As in a response. */
+function describe({ status, message, kind, extras }: AppError): object {
+  return {
+    code: status,
+    message,
+    error: kind,
+    ...(extras.data === undefined ? {} : { data: extras.data }),
+    ...extras.members,
+  }
+}

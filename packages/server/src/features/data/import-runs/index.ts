@@ -1,0 +1,1 @@
+export { ImportRuns } from './import-runs.ts'

@@ -1,0 +1,77 @@
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { ImportResult, ImportStatus } from '../collections/index.ts'
+
+/** Days for which an import can be asked about. */
+const keptDays = 7
+/** A node that has not renewed its imports for so long is dead. */
+const leaseSeconds = 30
+
+const status = sql`
+  id, collection, state, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
+  failed::float8 as failed, started_at as "startedAt", finished_at as "finishedAt", result, error`
+
+type StatusRow = ImportStatus & Record<string, unknown>
+
+/** Old ones are removed on the way. @param owner null for an administrator */
+export function insertImport(
+  database: SystemDatabase,
+  { collection, owner, rowsRead }: { collection: string; owner: string | null; rowsRead: number },
+): Promise<ImportStatus> {
+  return database.one<StatusRow>(sql`
+    with removed as (
+      delete from basalt.imports where started_at < now() - make_interval(days => ${keptDays}::int)
+    )
+    insert into basalt.imports (collection, owner, rows_read)
+    values (${collection}, ${owner}, ${rowsRead}::bigint)
+    returning ${status}`)
+}
+
+/** Shows how far it is, and that its node is alive. */
+export function saveProgress(
+  database: SystemDatabase,
+  id: string,
+  { rowsWritten, failed }: { rowsWritten: number; failed: number },
+): Promise<number> {
+  return database.count(sql`
+    update basalt.imports
+    set rows_written = ${rowsWritten}::bigint, failed = ${failed}::bigint, alive_at = now()
+    where id = ${id}::uuid and state = 'running'`)
+}
+
+/** For the transaction of the import: its end is committed with its rows. Touches no row when it is taken for lost. */
+export function succeedImport(id: string, result: ImportResult): Sql {
+  return sql`
+    update basalt.imports
+    set state = 'succeeded', result = ${JSON.stringify(result)}::json, finished_at = clock_timestamp(),
+      rows_written = ${String(result.inserted + result.updated)}::bigint, failed = ${String(result.failed)}::bigint
+    where id = ${id}::uuid and state = 'running'`
+}
+
+export function failImport(database: SystemDatabase, id: string, error: object): Promise<number> {
+  return database.count(sql`
+    update basalt.imports
+    set state = 'failed', error = ${JSON.stringify(error)}::json, finished_at = now(), rows_written = 0
+    where id = ${id}::uuid and state = 'running'`)
+}
+
+/** Ends it when its node is dead: the transaction has ended with its connection. */
+export function failLostImport(database: SystemDatabase, id: string, error: object): Promise<number> {
+  return database.count(sql`
+    update basalt.imports
+    set state = 'failed', error = ${JSON.stringify(error)}::json, finished_at = now(), rows_written = 0
+    where id = ${id}::uuid and state = 'running' and alive_at < now() - make_interval(secs => ${leaseSeconds}::int)`)
+}
+
+/** @param owner null for an administrator, who sees all */
+export function findImport(
+  database: SystemDatabase,
+  collection: string,
+  id: string,
+  owner: string | null,
+): Promise<ImportStatus | undefined> {
+  return database.maybeOne<StatusRow>(sql`
+    select ${status}
+    from basalt.imports
+    where id = ${id}::uuid and collection = ${collection} and (${owner}::text is null or owner = ${owner})`)
+}

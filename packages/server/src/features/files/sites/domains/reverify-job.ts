@@ -1,0 +1,32 @@
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { housekeeping, type JobQueue } from '../../../../job-queue.ts'
+import { listVerified, noteCheck } from './domain-queries.ts'
+import { type ResolveTxt, verificationRecord, verify } from './verification.ts'
+
+const batchSize = 20
+const nilUuid = '00000000-0000-0000-0000-000000000000'
+
+/** Looks daily whether the records of verified domains are still there: a domain that changes hands loses them. */
+export function defineReverification(
+  database: SystemDatabase,
+  queue: JobQueue,
+  resolveTxt: ResolveTxt,
+): void {
+  queue.define(
+    housekeeping('site_domain_reverify', async () => {
+      let after = nilUuid
+      for (;;) {
+        const domains = await listVerified(database, after, batchSize)
+        const last = domains.at(-1)
+        if (last === undefined) return
+        after = last.id
+        await Promise.all(
+          domains.map(async ({ id, hostname, verification_token }) => {
+            const outcome = await verify(resolveTxt, verificationRecord(hostname, verification_token))
+            await noteCheck(database, id, outcome, true)
+          }),
+        )
+      }
+    }),
+  )
+}

@@ -1,0 +1,45 @@
+import { Resolver } from 'node:dns/promises'
+import { codeOf } from '../../../../lib/errors.ts'
+
+/** The texts of a name's TXT records, each in the parts it is stored in. @throws with a code of node:dns */
+export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[]>
+
+/** Asks the name servers of the system. */
+export function createTxtResolver(): ResolveTxt {
+  const resolver = new Resolver({ timeout: 3000, tries: 2 })
+  return (name) => resolver.resolveTxt(name)
+}
+
+/** What the owner of a domain publishes to prove that it is theirs. */
+export interface VerificationRecord {
+  readonly type: 'TXT'
+  readonly name: string
+  readonly value: string
+}
+
+export function verificationRecord(hostname: string, token: string): VerificationRecord {
+  return { type: 'TXT', name: `_basalt.${hostname}`, value: `basalt-verification=${token}` }
+}
+
+export type VerificationOutcome =
+  | { readonly kind: 'found' }
+  /** The name servers say that it is not there. */
+  | { readonly kind: 'absent'; readonly reason: string }
+  /** The name servers gave no answer: this changes no state. */
+  | { readonly kind: 'unavailable'; readonly reason: string }
+
+export async function verify(
+  resolve: ResolveTxt,
+  { name, value }: VerificationRecord,
+): Promise<VerificationOutcome> {
+  try {
+    const records = await resolve(name)
+    if (records.some((parts) => parts.join('').trim() === value)) return { kind: 'found' }
+    return { kind: 'absent', reason: `no TXT record of ${name} is the expected value` }
+  } catch (error) {
+    const code = codeOf(error) ?? 'UNKNOWN'
+    if (['ENOTFOUND', 'ENODATA'].includes(code))
+      return { kind: 'absent', reason: `${name} has no TXT record` }
+    return { kind: 'unavailable', reason: `the name servers did not answer for ${name} (${code})` }
+  }
+}

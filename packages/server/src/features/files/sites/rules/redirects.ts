@@ -1,0 +1,108 @@
+import { namesOf, type PathPattern, type PathValues, parsePattern } from './pattern.ts'
+import { findLineProblem, type RuleFault, type RuleLine, readRuleLines } from './rule-file.ts'
+
+export const redirectsFile = '_redirects'
+
+const redirectStatuses = [301, 302, 303, 307, 308] as const
+export type RedirectStatus = (typeof redirectStatuses)[number]
+
+/** A line of `_redirects`. */
+export interface RedirectRule {
+  readonly pattern: PathPattern
+  /** A path, or an http or https URL, with `:name` for what the pattern has found. */
+  readonly target: string
+  /** 200 and 404 answer with the file of the target. */
+  readonly status: RedirectStatus | 200 | 404
+  /** Whether it applies even where the site has a file. */
+  readonly isForced: boolean
+}
+
+const maxRules = 1000
+
+/** Reads the format that static hosts have in common: `from to [status][!]`, a rule a line, the first that fits counts. */
+export function parseRedirects(text: string): { rules: RedirectRule[]; faults: RuleFault[] } {
+  const rules: RedirectRule[] = []
+  const faults: RuleFault[] = []
+  for (const line of readRuleLines(text)) {
+    const rule = rules.length === maxRules ? `a site has at most ${maxRules} redirects` : parseRule(line)
+    if (typeof rule !== 'string') rules.push(rule)
+    else faults.push({ file: redirectsFile, line: line.number, problem: rule })
+    if (rules.length === maxRules && faults.length > 0) break
+  }
+  return { rules, faults }
+}
+
+function parseRule(line: RuleLine): RedirectRule | string {
+  const problem = findLineProblem(line)
+  if (problem !== undefined) return problem
+  const [from = '', target, code = '301', ...others] = line.text.trim().split(/\s+/)
+  if (target === undefined) return 'expected a path, a target, and perhaps a status'
+  if (/^[\w-]+=/.test(target)) return 'conditions on the query are not supported'
+  if (others.length > 0) return 'conditions after the status are not supported'
+  const pattern = parsePattern(from)
+  if (typeof pattern === 'string') return pattern
+  if (pattern.splat !== undefined && pattern.splat.before + pattern.splat.after !== '') {
+    return 'the * of a redirect must be a whole segment'
+  }
+  const status = readStatus(code)
+  if (status === undefined) return 'the status must be 200, 301, 302, 303, 307, 308 or 404, perhaps with a !'
+  return (
+    findTargetProblem(target, pattern, status) ?? { pattern, target, status, isForced: code.endsWith('!') }
+  )
+}
+
+function readStatus(text: string): RedirectRule['status'] | undefined {
+  return [...redirectStatuses, 200 as const, 404 as const].find(
+    (status) => text.replace(/!$/, '') === `${status}`,
+  )
+}
+
+function findTargetProblem(
+  target: string,
+  pattern: PathPattern,
+  status: RedirectRule['status'],
+): string | undefined {
+  const isPath = /^\/(?![/\\])/.test(target)
+  // A placeholder in it would be a port that is none: the host is fixed.
+  const origin = /^https?:\/\/[^/?#\\]+/i.exec(target)?.[0] ?? ''
+  if (!isPath && (URL.parse(origin) === null || origin.includes('@'))) {
+    return 'the target must be a path that begins with one slash, or an http or https URL'
+  }
+  if (status === 200 || status === 404) {
+    if (!isPath) return `a rule with the status ${status} needs a path of the site as its target`
+    if (/[?#]/.test(target))
+      return `the target of a rule with the status ${status} has no query and no fragment`
+    if (typeof parsePattern(target.replace(/:[a-z_]\w*/gi, 'x')) === 'string') {
+      return 'the target is not percent-encoded UTF-8'
+    }
+  }
+  const known = namesOf(pattern)
+  const unknown = [...target.slice(origin.length).matchAll(names)].find(([, name = '']) => !known.has(name))
+  return unknown === undefined ? undefined : `${unknown[0]} is not in the path of the rule`
+}
+
+/** Placeholders of a target. */
+const names = /:([a-z_]\w*)/gi
+
+/** The address that a redirect leads to. */
+export function locationOf({ target }: RedirectRule, values: PathValues): string {
+  const [origin = ''] = /^(https?:\/\/[^/?#]+)?/i.exec(target) ?? []
+  const rest = target
+    .slice(origin.length)
+    .replace(names, (_, name: string) =>
+      (values.get(name) ?? '').split('/').map(encodeURIComponent).join('/'),
+    )
+    // A header is ASCII.
+    .replace(/[^\x21-\x7e]+/g, encodeURIComponent)
+  return (origin === '' ? '' : new URL(origin).origin) + rest
+}
+
+/** The path within the site whose file a rewrite answers with. */
+export function fileOf({ target }: RedirectRule, values: PathValues): string {
+  return target
+    .slice(1)
+    .split(/(:[a-z_]\w*)/i)
+    .map((part) => (part.startsWith(':') ? (values.get(part.slice(1)) ?? '') : decodeURIComponent(part)))
+    .join('')
+    .normalize('NFC')
+}

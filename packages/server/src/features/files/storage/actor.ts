@@ -1,0 +1,22 @@
+import type { CallerScope } from '../../../database/user-database.ts'
+import { requireTable } from '../../../http/grants.ts'
+import { anonymousIdentity, type Identity } from '../../../http/identity.ts'
+
+/** On whose behalf objects are read and written. */
+export interface Actor {
+  readonly scope: CallerScope
+  /** Owner of what the actor makes; null for administrators. */
+  readonly userId: string | null
+  readonly appId: string
+}
+
+/** @param identity undefined for a request without a token */
+export function actorOf(identity: Identity | undefined): Actor {
+  const { scope, appId, ...rest } = identity ?? anonymousIdentity
+  return { scope, appId, userId: rest.kind === 'user' ? rest.userId : null }
+}
+
+/** Makes sure that a program may touch a bucket: it is allowed `storage:bucket`. @throws AppError insufficient_scope */
+export function requireBucket({ scope }: Pick<Actor, 'scope'>, bucket: string): void {
+  requireTable(scope, `storage:${bucket}`)
+}

@@ -1,0 +1,77 @@
+import { Readable } from 'node:stream'
+import { type ByteSpan, StoreFailed } from '../store.ts'
+import { S3Refusal, type SendToS3 } from './requests.ts'
+
+/** Times that a stream which breaks off is taken up again where it ended. */
+const resumptions = 3
+/** Milliseconds without a byte after which a stream counts as broken off. */
+const idleMs = 30_000
+
+/**
+ * Bytes of an object, or a part of them. A connection that breaks off or stands still is replaced by another from the byte
+ * on that is missing: what is stored under a name never changes.
+ *
+ * @returns undefined when there is no such object
+ */
+export async function download(send: SendToS3, name: string, span?: ByteSpan): Promise<Readable | undefined> {
+  const first = await request(send, name, span?.start ?? 0, span?.end).catch(undefinedWhenMissing)
+  return first === undefined ? undefined : Readable.from(follow(send, name, first), { objectMode: false })
+}
+
+/** An answer and the bytes that it should bring. */
+interface Answer {
+  readonly body: ReadableStream<Uint8Array>
+  readonly start: number
+  /** The first that does not belong to it. */
+  readonly end: number
+}
+
+async function request(send: SendToS3, name: string, start: number, end?: number): Promise<Answer> {
+  const isPart = start > 0 || end !== undefined
+  const headers = isPart ? { range: `bytes=${start}-${end ?? ''}` } : {}
+  const { status, headers: answered, body } = await send({ method: 'GET', name, headers })
+  const length = Number(answered.get('content-length') ?? Number.NaN)
+  if (body === null || Number.isNaN(length) || status !== (isPart ? 206 : 200)) {
+    await body?.cancel()
+    throw new StoreFailed('unavailable', new Error(`S3 answered a read with ${status} of ${length} bytes`))
+  }
+  return { body, start, end: start + length }
+}
+
+async function* follow(send: SendToS3, name: string, first: Answer): AsyncIterable<Uint8Array> {
+  let answer = first
+  let position = first.start
+  for (let left = resumptions; ; left--) {
+    try {
+      for await (const chunk of untilIdle(answer.body)) {
+        position += chunk.byteLength
+        yield chunk
+      }
+    } catch (error) {
+      if (left === 0) throw new StoreFailed('unavailable', error)
+    }
+    if (position >= first.end) return
+    if (left === 0) throw new StoreFailed('unavailable', new Error('S3 sent less than it announced'))
+    answer = await request(send, name, position, first.end - 1)
+  }
+}
+
+async function* untilIdle(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { promise: idle, reject } = Promise.withResolvers<never>()
+      const timer = setTimeout(() => reject(new Error('S3 sends nothing more')), idleMs)
+      const { done, value } = await Promise.race([reader.read(), idle]).finally(() => clearTimeout(timer))
+      if (done) return
+      yield value
+    }
+  } finally {
+    // Of a reader who leaves early the connection is closed; of a stream that has ended this does nothing.
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+function undefinedWhenMissing(error: unknown): undefined {
+  if (!(error instanceof S3Refusal && error.isMissing)) throw error
+}

@@ -1,0 +1,60 @@
+import type { SendToS3 } from './requests.ts'
+import { elementsOf, textOf } from './xml.ts'
+
+export interface ListedObject {
+  readonly name: string
+  readonly size: number
+  readonly modifiedAt: Date
+}
+
+export interface UnfinishedUpload {
+  readonly name: string
+  readonly id: string
+  readonly startedAt: Date
+}
+
+/** All objects whose names begin with the prefix (Amazon S3, ListObjectsV2), a thousand an answer. */
+export async function* listObjects(send: SendToS3, prefix: string): AsyncIterable<ListedObject> {
+  for (let token: string | undefined, isFirst = true; isFirst || token !== undefined; isFirst = false) {
+    const query = {
+      'list-type': '2',
+      prefix,
+      ...(token === undefined ? {} : { 'continuation-token': token }),
+    }
+    const answer = await (await send({ method: 'GET', query })).text()
+    for (const content of elementsOf(answer, 'Contents')) {
+      yield {
+        name: textOf(content, 'Key') ?? '',
+        size: Number(textOf(content, 'Size')),
+        modifiedAt: new Date(textOf(content, 'LastModified') ?? Number.NaN),
+      }
+    }
+    token = textOf(answer, 'NextContinuationToken')
+  }
+}
+
+/**
+ * Size of an object, undefined when there is none. Asked for by a list: of a bucket that is not there it fails, where a
+ * request for the head of an object could not tell the difference.
+ */
+export async function findSize(send: SendToS3, name: string): Promise<number | undefined> {
+  for await (const found of listObjects(send, name)) if (found.name === name) return found.size
+}
+
+/** Uploads in parts that have neither ended nor been aborted (Amazon S3, ListMultipartUploads). */
+export async function* listUnfinished(send: SendToS3, prefix: string): AsyncIterable<UnfinishedUpload> {
+  let marker: Readonly<Record<string, string>> = {}
+  for (;;) {
+    const answer = await (await send({ method: 'GET', query: { uploads: '', prefix, ...marker } })).text()
+    for (const upload of elementsOf(answer, 'Upload')) {
+      yield {
+        name: textOf(upload, 'Key') ?? '',
+        id: textOf(upload, 'UploadId') ?? '',
+        startedAt: new Date(textOf(upload, 'Initiated') ?? Number.NaN),
+      }
+    }
+    const next = textOf(answer, 'NextKeyMarker')
+    if (textOf(answer, 'IsTruncated') !== 'true' || next === undefined) return
+    marker = { 'key-marker': next, 'upload-id-marker': textOf(answer, 'NextUploadIdMarker') ?? '' }
+  }
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import type { Readable } from 'node:stream'
+
+/** A part of what is stored; the last byte belongs to it. */
+export interface ByteSpan {
+  readonly start: number
+  readonly end: number
+}
+
+export interface StoredBytes {
+  readonly key: string
+  readonly size: number
+  readonly modifiedAt: Date
+}
+
+/**
+ * Where bytes of objects are kept, on a disk or in a bucket of S3. It knows neither names nor users: a row in PostgreSQL
+ * says what a key is for. What is stored under a key never changes.
+ */
+export interface ByteStore {
+  /**
+   * Stores a stream under a new key. They are durable when it resolves; when it rejects, nothing is stored under the key.
+   * The stream is read as fast as it is written.
+   *
+   * @returns how many bytes there were
+   * @throws StoreFailed, and whatever the source throws
+   */
+  write(key: string, source: AsyncIterable<Buffer>): Promise<number>
+  /**
+   * What is stored under a key, or a part that lies within it. The caller reads the stream to its end or destroys it.
+   *
+   * @returns undefined when nothing is stored there
+   * @throws StoreFailed
+   */
+  read(key: string, span?: ByteSpan): Promise<Readable | undefined>
+  /** Undefined when nothing is stored under the key. @throws StoreFailed */
+  sizeOf(key: string): Promise<number | undefined>
+  /** Removes what is stored under a key, or was begun to be, if anything is. @throws StoreFailed */
+  remove(key: string): Promise<void>
+  /** Everything that is stored. @throws StoreFailed */
+  list(): AsyncIterable<StoredBytes>
+  /**
+   * Removes what is left of writes that a crash cut off: those that got no bytes since the time.
+   *
+   * @returns how many
+   * @throws StoreFailed
+   */
+  removeUnfinished(before: Date): Promise<number>
+}
+
+/** The place where bytes are kept did not do what it should; the same may succeed later. */
+export class StoreFailed extends Error {
+  override readonly name = 'StoreFailed'
+  /** `full`: there is no space left for more. */
+  readonly reason: 'full' | 'unavailable'
+
+  constructor(reason: StoreFailed['reason'], cause: unknown) {
+    super(`storage is ${reason}`, { cause })
+    this.reason = reason
+  }
+}
+
+/** A key that was never used. Nothing of a name is in it, so no name can reach another place. */
+export function newKey(): string {
+  return randomBytes(16).toString('hex')
+}
+
+export function isKey(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text)
+}

@@ -1,0 +1,105 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { matchesTag, readRange } from '../../../../http/partial-content.ts'
+import type { ByteStore } from '../bytes/store.ts'
+import { storageErrors } from '../errors.ts'
+import type { StoredObject } from '../objects/object-queries.ts'
+import { translateStoreFailure } from '../objects/staging.ts'
+import { contentDisposition, isSafeInline } from './disposition.ts'
+
+/** What a page made of an object may do: show it, and nothing else. */
+const sandbox =
+  "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; sandbox"
+
+export interface Served {
+  readonly object: StoredObject
+  readonly cacheControl: string
+  /** `download` of the query: a file name, or empty for the object's own; undefined: as is safe. */
+  readonly download: string | undefined
+}
+
+/**
+ * Answers an object: conditions (RFC 9110 §13), one range (§14), and what keeps a browser from running it. A strong tag names
+ * one version of the bytes, so that a range never joins two.
+ *
+ * @returns undefined when the bytes were replaced since the object was read
+ * @throws AppError precondition_failed, range_not_satisfiable, storage_unavailable
+ */
+export async function serveObject(
+  store: ByteStore,
+  { object, cacheControl, download }: Served,
+  { method, headers }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply | undefined> {
+  const tag = `"${object.etag}"`
+  // Whole seconds: the header has no more.
+  const modified = Math.floor(Date.parse(object.updatedAt) / 1000)
+  if (headers['if-match'] !== undefined && !matchesStrongTag(headers['if-match'], tag)) {
+    throw storageErrors.preconditionFailed()
+  }
+  if (headers['if-match'] === undefined && isBefore(headers['if-unmodified-since'], modified)) {
+    throw storageErrors.preconditionFailed()
+  }
+  const isKnown =
+    headers['if-none-match'] === undefined
+      ? isNotBefore(headers['if-modified-since'], modified)
+      : matchesTag(headers['if-none-match'], tag)
+  reply.headers({
+    etag: tag,
+    'last-modified': new Date(modified * 1000).toUTCString(),
+    'cache-control': cacheControl,
+    'accept-ranges': 'bytes',
+  })
+  if (isKnown) return reply.code(304).send()
+
+  const isCurrent = headers['if-range'] === undefined || headers['if-range'] === tag
+  const range = isCurrent && method === 'GET' ? readRange(headers.range, object.size) : undefined
+  if (range === null) {
+    for (const name of ['etag', 'last-modified', 'cache-control']) reply.removeHeader(name)
+    throw storageErrors.rangeNotSatisfiable().with({
+      headers: { 'content-range': `bytes */${object.size}`, 'cache-control': 'no-store' },
+    })
+  }
+  const { start, end } = range ?? { start: 0, end: object.size - 1 }
+  describe(reply, object, download)
+  reply.header('content-length', end - start + 1)
+  if (method === 'HEAD') return reply.send()
+  const bytes = await store
+    .read(object.key, range === undefined ? undefined : { start, end })
+    .catch((error) => {
+      throw translateStoreFailure(error)
+    })
+  if (bytes === undefined) return undefined
+  if (range !== undefined) reply.code(206).header('content-range', `bytes ${start}-${end}/${object.size}`)
+  return reply.send(bytes)
+}
+
+/** Type, name, and what a browser may do with it. */
+function describe(
+  reply: FastifyReply,
+  { contentType, name }: StoredObject,
+  download: string | undefined,
+): void {
+  const kind = download === undefined && isSafeInline(contentType) ? 'inline' : 'attachment'
+  const fileName = download || (name.split('/').at(-1) ?? name)
+  reply.headers({
+    'content-type': contentType,
+    'content-disposition': contentDisposition(kind, fileName),
+    'content-security-policy': sandbox,
+  })
+}
+
+/** A weak tag matches nothing here (RFC 9110 §13.1.1). */
+function matchesStrongTag(header: string, tag: string): boolean {
+  return header.trim() === '*' || header.split(',').some((each) => each.trim() === tag)
+}
+
+/** Whether the date of a header is one, and before the time. */
+function isBefore(header: string | undefined, seconds: number): boolean {
+  const date = Date.parse(header ?? '') / 1000
+  return Number.isFinite(date) && date < seconds
+}
+
+function isNotBefore(header: string | undefined, seconds: number): boolean {
+  const date = Date.parse(header ?? '') / 1000
+  return Number.isFinite(date) && date >= seconds
+}

@@ -1,0 +1,168 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const storageErrorTable = {
+  storageNotEnabled: {
+    status: 404,
+    message: 'storage is not enabled',
+    help: 'Set `storage.enabled` to true. With an external database all nodes have to share `storage.local_path`.',
+  },
+  bucketNameRequired: { status: 400, message: 'name is required', help: 'Send the `name` of the bucket.' },
+  invalidBucketName: {
+    status: 400,
+    message: (problem: string) => `invalid bucket name: ${problem}`,
+    help: 'A bucket has 1 to 63 of a-z, 0-9, `-` and `_` for its name, and neither `buckets` nor `upload`, which are paths of the API.',
+  },
+  invalidBucketLimit: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: '`maxFileSize` is a number of bytes, `allowedTypes` a list of media types such as `image/png` or `image/*`; null takes a limit away.',
+  },
+  bucketExists: {
+    status: 409,
+    message: 'object already exists',
+    help: 'Another bucket has this name.',
+  },
+  bucketNotFound: {
+    status: 404,
+    message: 'bucket not found',
+    help: 'An administrator creates buckets: `POST /api/storage/buckets`.',
+  },
+  bucketNotEmpty: {
+    status: 409,
+    message: 'bucket has objects; use force=true to delete',
+    help: 'With `force=true` the objects are deleted with it.',
+  },
+  invalidObjectName: {
+    status: 400,
+    message: (problem: string) => `invalid object name: ${problem}`,
+    help: 'A name has at most 1,024 bytes in segments between slashes, of which none is empty, `.` or `..`, and no control characters. `[...slug].js` is a name like any other.',
+  },
+  invalidUploadForm: {
+    status: 400,
+    message: 'invalid multipart form or file too large',
+    help: 'Send `multipart/form-data` (RFC 7578) with the parts `file` and, unless its file name says it, `name`.',
+  },
+  uploadFileMissing: {
+    status: 400,
+    message: 'missing "file" field in multipart form',
+    help: 'The content of the object is the part `file`, once.',
+  },
+  invalidDestination: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'Send the `name` that the object gets, and the `bucket` when it is another one.',
+  },
+  missingAuthToken: {
+    status: 401,
+    message: 'missing auth token',
+    help: 'The bucket is private. Send `Authorization: Bearer <token>`, or use a signed address.',
+  },
+  insufficientStoragePermissions: {
+    status: 403,
+    message: 'insufficient storage permissions',
+    help: 'No policy on `basalt.objects` permits this to the caller. `POST /api/admin/rls/templates/storage-objects/{template}` makes common ones.',
+  },
+  invalidSignedUrl: {
+    status: 403,
+    message: 'invalid or expired signed URL',
+    help: 'The address was changed, has expired or was revoked, or its object is gone. Have another one signed.',
+  },
+  fileNotFound: {
+    status: 404,
+    message: 'file not found',
+    help: 'The bucket has no such object, or no policy shows it to the caller.',
+  },
+  objectExists: {
+    status: 409,
+    message: 'object already exists',
+    help: 'An object of this name is there. Delete it first, or choose another name.',
+  },
+  preconditionFailed: {
+    status: 412,
+    message: 'precondition failed',
+    help: 'The object is not the one that `If-Match`, `If-None-Match` or `If-Unmodified-Since` asks for (RFC 9110 §13).',
+  },
+  fileTooLarge: {
+    status: 413,
+    message: (limit: number) => `file too large: at most ${limit} bytes`,
+    help: 'The limit is `storage.max_file_size`, or the `maxFileSize` of the bucket where that is less.',
+  },
+  storageQuotaExceeded: {
+    status: 413,
+    message: 'storage quota exceeded',
+    help: 'The files of the user would take more than `storage.default_quota_mb`, or than an administrator has set for the user.',
+  },
+  fileTypeNotAllowed: {
+    status: 415,
+    message: (type: string) => `the bucket does not take files of the type ${type}`,
+    help: 'The type is that of the content, whatever the request says. `allowedTypes` of the bucket lists those it takes.',
+  },
+  rangeNotSatisfiable: {
+    status: 416,
+    message: 'range not satisfiable',
+    help: 'Nothing of the object lies in the range. `Content-Range` says how long it is (RFC 9110 §14).',
+  },
+  invalidTransform: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: '`w` and `h` are pixels up to 4096, of which one is required; `fit` is contain, cover or fill, `crop` center or smart, `q` 1 to 100, `format` jpeg, png, webp, avif or auto.',
+  },
+  unsupportedImage: {
+    status: 400,
+    message: 'file is not a supported image format (jpeg, png, webp)',
+    help: 'Other objects are served as they are, without `w` and `h`.',
+  },
+  imageProcessingFailed: {
+    status: 422,
+    message: 'image processing failed',
+    help: 'The file is damaged, has more than 64 million pixels or 50 MiB, or took too long.',
+  },
+  imagesBusy: {
+    status: 503,
+    message: 'too many images are being processed',
+    help: 'Try again after the seconds of `Retry-After`. What was made once is answered from the cache.',
+  },
+  imagesUnavailable: {
+    status: 503,
+    message: 'image transforms are not available',
+    help: 'The optional package `sharp` is not installed on the server.',
+  },
+  invalidExpiry: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: '`expiresIn` is a number of seconds, an hour unless given.',
+  },
+  templateBucketRequired: {
+    status: 400,
+    message: 'bucket is required',
+    help: 'Send the `bucket` that the policies are for.',
+  },
+  storageTemplateNotFound: {
+    status: 404,
+    message: (name: string) => `no such template: ${name}`,
+    help: 'The templates are `user-own-files`, `public-read-auth-write` and `bucket-scoped`.',
+  },
+  invalidStorageQuota: {
+    status: 400,
+    message: 'quota_mb must be >= 0',
+    help: '`quota_mb` is a whole number of MiB, 0 without a limit, or null for `storage.default_quota_mb`.',
+  },
+  storageUserNotFound: { status: 404, message: 'user not found', help: 'No user has this id.' },
+  storageUnavailable: {
+    status: 503,
+    message: 'storage is unavailable',
+    help: 'The place where files are kept did not answer. Try again after the seconds of `Retry-After`.',
+  },
+  uploadTimedOut: {
+    status: 504,
+    message: 'upload timed out',
+    help: 'The limit is `storage.upload_timeout`. Send smaller files, or over a faster line.',
+  },
+  storageFull: {
+    status: 507,
+    message: 'storage is full',
+    help: 'The place where files are kept has no space left. Nothing was changed.',
+  },
+} as const
+
+export const storageErrors = defineErrors(storageErrorTable)

@@ -1,0 +1,42 @@
+import sharp from 'sharp'
+import type { ImageRequest, ImageResult } from './protocol.ts'
+
+// Decodes and encodes images apart from the server: a broken or malicious file ends this process at worst. It holds no
+// secret and knows no user.
+
+/** About 8,000 by 8,000, which is 256 MiB when decoded. */
+const maxPixels = 64_000_000
+
+// What is made is cached by the server, and memory is not to grow with the images that passed.
+sharp.cache(false)
+sharp.concurrency(1)
+
+process.on('message', async ({ id, bytes, transform }: ImageRequest) => {
+  process.send?.(await make(id, bytes, transform))
+})
+
+async function make(
+  id: number,
+  bytes: Uint8Array,
+  transform: ImageRequest['transform'],
+): Promise<ImageResult> {
+  const { width, height, fit, crop, quality, format } = transform
+  try {
+    const image = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', sequentialRead: true })
+    const made = await image
+      // As the camera was held; what else it noted, the place included, is left out.
+      .autoOrient()
+      .resize({
+        ...(width === undefined ? {} : { width }),
+        ...(height === undefined ? {} : { height }),
+        fit: fit === 'contain' ? 'inside' : fit,
+        position: crop === 'smart' ? sharp.strategy.attention : 'centre',
+        withoutEnlargement: true,
+      })
+      .toFormat(format, format === 'png' ? {} : { quality })
+      .toBuffer()
+    return { id, bytes: made }
+  } catch {
+    return { id }
+  }
+}

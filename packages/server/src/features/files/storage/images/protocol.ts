@@ -1,0 +1,14 @@
+import type { Transform } from './transform.ts'
+
+/** What the server sends to the process that makes images. */
+export interface ImageRequest {
+  readonly id: number
+  readonly bytes: Uint8Array
+  readonly transform: Transform
+}
+
+export interface ImageResult {
+  readonly id: number
+  /** Undefined when the file could not be decoded or has too many pixels. */
+  readonly bytes?: Uint8Array
+}

@@ -1,0 +1,113 @@
+import { storageErrors } from '../errors.ts'
+
+export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'avif'
+
+/** What is made of an image. Nothing is enlarged. */
+export interface Transform {
+  /** In pixels; one of the two at least. */
+  readonly width: number | undefined
+  readonly height: number | undefined
+  /** contain: within the box; cover: filling it, cropped; fill: stretched to it. */
+  readonly fit: 'contain' | 'cover' | 'fill'
+  /** What cover keeps: the middle, or what draws the eye. */
+  readonly crop: 'center' | 'smart'
+  readonly quality: number
+  readonly format: ImageFormat
+}
+
+/** The parameters of a download that ask for a transform. */
+export interface TransformQuery {
+  readonly w?: string
+  readonly h?: string
+  readonly fit?: string
+  readonly crop?: string
+  readonly q?: string
+  readonly fmt?: string
+  readonly format?: string
+}
+
+const maxSide = 4096
+/** Types of objects that images are made from. */
+const sources: ReadonlyMap<string, ImageFormat> = new Map([
+  ['image/jpeg', 'jpeg'],
+  ['image/png', 'png'],
+  ['image/webp', 'webp'],
+])
+
+/**
+ * The transform that a query asks for, undefined when it asks for none.
+ *
+ * @param contentType of the object
+ * @param accept the header, which `format=auto` chooses by
+ * @throws AppError invalid_transform, unsupported_image
+ */
+export function readTransform(
+  query: TransformQuery,
+  contentType: string,
+  accept: string | undefined,
+): Transform | undefined {
+  const { w, h, fit, crop, q, fmt, format = fmt } = query
+  if ([w, h, fit, crop, q, format].every((value) => value === undefined)) return undefined
+  const width = readSide(w, 'width')
+  const height = readSide(h, 'height')
+  if (width === undefined && height === undefined) {
+    throw storageErrors.invalidTransform('w or h parameter is required for image transforms')
+  }
+  const source = sources.get(contentType)
+  const target = readFormat(format, source, accept)
+  const transform = {
+    width,
+    height,
+    fit: readChoice(fit, ['contain', 'cover', 'fill'], 'unsupported fit mode (use contain, cover, or fill)'),
+    crop: readChoice(crop, ['center', 'smart'], 'unsupported crop mode (use center or smart)'),
+    quality: readQuality(q, target),
+    format: target,
+  }
+  if (source === undefined) throw storageErrors.unsupportedImage()
+  return transform
+}
+
+/** Whether what is answered depends on the header `Accept`. */
+export function isNegotiated({ fmt, format = fmt }: TransformQuery): boolean {
+  return format === 'auto'
+}
+
+function readSide(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined
+  const pixels = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (pixels < 1 || pixels > maxSide) throw storageErrors.invalidTransform(`invalid ${name} parameter`)
+  return pixels
+}
+
+function readQuality(text: string | undefined, format: ImageFormat): number {
+  if (text === undefined) return format === 'avif' ? 50 : 80
+  const quality = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (quality < 1 || quality > 100) throw storageErrors.invalidTransform('quality must be 1-100')
+  return quality
+}
+
+/** `auto` makes WebP for those who take it; AVIF takes too much time to be made unasked. */
+function readFormat(
+  text: string | undefined,
+  source: ImageFormat | undefined,
+  accept: string | undefined,
+): ImageFormat {
+  if (text === 'auto') return accept?.includes('image/webp') === true ? 'webp' : (source ?? 'jpeg')
+  if (text === 'jpg') return 'jpeg'
+  return readChoice(
+    text ?? source,
+    ['jpeg', 'png', 'webp', 'avif'],
+    'unsupported format (use jpeg, png, webp, or avif)',
+  )
+}
+
+/** The first of the choices unless another is asked for. */
+function readChoice<const Choice extends string>(
+  text: string | undefined,
+  choices: readonly [Choice, ...Choice[]],
+  problem: string,
+): Choice {
+  const chosen = text === undefined ? choices[0] : choices.find((choice) => choice === text)
+  if (chosen === undefined) throw storageErrors.invalidTransform(problem)
+  return chosen
+}

@@ -1,0 +1,138 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { extname, join } from 'node:path'
+import { storageErrors } from '../errors.ts'
+import type { ImageResult } from './protocol.ts'
+import type { Transform } from './transform.ts'
+
+/** Milliseconds that one image may take before its process is killed. */
+const timeoutMs = 20_000
+/** Milliseconds without work after which a process ends. */
+const idleMs = 60_000
+/** Images that wait; more are refused. */
+const maxWaiting = 64
+
+export interface Transformer {
+  /** @throws AppError image_processing_failed, images_busy, images_unavailable */
+  transform(bytes: Buffer, transform: Transform): Promise<Buffer>
+  stop(): void
+}
+
+interface Work {
+  readonly bytes: Buffer
+  readonly transform: Transform
+  readonly settle: (outcome: Promise<Buffer>) => void
+}
+
+/** Makes images in processes of their own, each one at a time; half of the processors stay with the server. */
+export function createTransformer(size = Math.max(1, Math.min(4, availableParallelism() >> 1))): Transformer {
+  const waiting: Work[] = []
+  const idle: ImageProcess[] = []
+  const all = new Set<ImageProcess>()
+  let isStopped = false
+
+  function next(): void {
+    const work = waiting[0]
+    if (work === undefined) return
+    const process = idle.pop() ?? (all.size < size ? start() : undefined)
+    if (process === undefined) return
+    waiting.shift()
+    work.settle(
+      process.make(work.bytes, work.transform).finally(() => {
+        if (!process.hasEnded) idle.push(process)
+        next()
+      }),
+    )
+  }
+
+  function start(): ImageProcess {
+    const process = new ImageProcess(() => {
+      all.delete(process)
+      const place = idle.indexOf(process)
+      if (place >= 0) idle.splice(place, 1)
+    })
+    all.add(process)
+    return process
+  }
+
+  return {
+    async transform(bytes, transform) {
+      if (!isInstalled()) throw storageErrors.imagesUnavailable()
+      if (isStopped || waiting.length >= maxWaiting) throw storageErrors.imagesBusy().retryAfter(1)
+      const { promise, resolve } = Promise.withResolvers<Buffer>()
+      waiting.push({ bytes, transform, settle: resolve })
+      next()
+      return await promise
+    },
+    stop() {
+      isStopped = true
+      for (const process of all) process.end()
+      for (const { settle } of waiting.splice(0))
+        settle(Promise.reject(storageErrors.imagesBusy().retryAfter(1)))
+    },
+  }
+}
+
+/** sharp is optional: npm leaves it out on platforms that it has no binary for. */
+function isInstalled(): boolean {
+  try {
+    return createRequire(import.meta.url).resolve('sharp') !== ''
+  } catch {
+    return false
+  }
+}
+
+/** One child process, which has at most one image at a time. */
+class ImageProcess {
+  readonly #child: ChildProcess
+  #settle: ((result: ImageResult | 'ended') => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #nextId = 1
+  hasEnded = false
+
+  constructor(onEnd: () => void) {
+    const program = join(import.meta.dirname, `image-process${extname(import.meta.filename)}`)
+    this.#child = fork(program, {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      // It may read files, sharp's own, and do nothing else (Node.js, Permission Model); of the environment it sees nothing.
+      execArgv: ['--permission', '--allow-addons', '--allow-fs-read=*', '--max-old-space-size=128'],
+      env: { MALLOC_ARENA_MAX: '2' },
+    })
+    this.#child.unref()
+    this.#child.channel?.unref()
+    const ended = () => {
+      if (this.hasEnded) return
+      this.hasEnded = true
+      clearTimeout(this.#timer)
+      onEnd()
+      this.#settle?.('ended')
+    }
+    this.#child.on('error', ended).on('exit', ended)
+    this.#child.on('message', (result: ImageResult) => this.#settle?.(result))
+  }
+
+  async make(bytes: Buffer, transform: Transform): Promise<Buffer> {
+    const id = this.#nextId++
+    const { promise, resolve } = Promise.withResolvers<ImageResult | 'ended'>()
+    this.#settle = resolve
+    this.#endAfter(timeoutMs)
+    if (this.hasEnded) resolve('ended')
+    else this.#child.send({ id, bytes, transform }, (error) => error !== null && resolve('ended'))
+    const result = await promise
+    this.#settle = undefined
+    if (result !== 'ended') this.#endAfter(idleMs)
+    if (result === 'ended' || result.bytes === undefined) throw storageErrors.imageProcessingFailed()
+    return Buffer.from(result.bytes.buffer, result.bytes.byteOffset, result.bytes.byteLength)
+  }
+
+  end(): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  #endAfter(milliseconds: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.end(), milliseconds).unref()
+  }
+}

@@ -1,0 +1,108 @@
+import type { Feature } from '../../../feature.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import type { Platform } from '../../../platform.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
+import { createBucketService } from './buckets/buckets.ts'
+import { openByteStore } from './bytes/open-store.ts'
+import { storageErrors } from './errors.ts'
+import { createImageService } from './images/images.ts'
+import { createTransformer } from './images/transformer.ts'
+import { createCopier } from './objects/copy.ts'
+import { createObjectService } from './objects/objects.ts'
+import { createUploader } from './objects/upload.ts'
+import { createTemplateService } from './policies/templates.ts'
+import { createQuotaService } from './quotas/quotas.ts'
+import { createReaper } from './reaper.ts'
+import { adminRoutes } from './routes-admin.ts'
+import { objectRoutes } from './routes-objects.ts'
+import { uploadRoutes } from './routes-uploads.ts'
+import { objectPath } from './show.ts'
+import { createAddressService } from './signing/addresses.ts'
+
+export { openByteStore } from './bytes/open-store.ts'
+export { checkStorage, removeOrphans, type StorageReport } from './check.ts'
+export { storageErrorTable } from './errors.ts'
+export { createStorageMeasure } from './quotas/measure.ts'
+
+/** Files of users: rows in the database under the operator's policies, bytes on a disk. */
+export function storage(platform: Platform, purge: PurgeChanged | undefined): Feature {
+  const { config, database, queue, clock, log, publicBaseUrl } = platform
+  const { system } = database
+  const { default_quota_mb, max_file_size, upload_timeout, image_cache_mb, cdn, cdn_url } = config.storage
+  const isEnabled = isStorageEnabled(config)
+  const store = openByteStore(config, clock)
+  const urlOf = (bucket: string, name: string) =>
+    `${(cdn_url || publicBaseUrl()).replace(/\/$/, '')}${objectPath(bucket, name)}`
+  const reaper = createReaper({
+    database: system,
+    queue,
+    store: isEnabled ? store : undefined,
+    purge,
+    urlOf,
+    now: () => clock.now(),
+    imageCacheBytes: image_cache_mb * 1024 * 1024,
+    onFailure: (error) =>
+      log.warn({ reason: messageOf(error) }, 'failed to add a job of storage; the schedule will add one'),
+  })
+  const objects = createObjectService({
+    database: database.user,
+    urlOf,
+    defaultQuotaMb: default_quota_mb,
+    reaper,
+  })
+  const uploader = createUploader({
+    database: system,
+    store,
+    objects,
+    maxFileSize: max_file_size,
+    timeoutSeconds: upload_timeout,
+  })
+  const transformer = createTransformer()
+  const images = createImageService({ database: system, store, transformer })
+  return {
+    name: 'storage',
+    routes(app) {
+      void app.register(async (scope: HttpServer) => {
+        // After the guard, and before the body is read.
+        if (!isEnabled) {
+          scope.addHook('preParsing', (_request, _reply, _payload, done) =>
+            done(storageErrors.storageNotEnabled()),
+          )
+        }
+        adminRoutes(scope, {
+          buckets: createBucketService(system, reaper),
+          quotas: createQuotaService(system, default_quota_mb),
+          templates: createTemplateService(system),
+        })
+        const addresses = createAddressService({ database: system, objects, clock })
+        uploadRoutes(scope, { uploader, addresses })
+        objectRoutes(scope, {
+          store,
+          objects,
+          images,
+          uploader,
+          copier: createCopier({ database: system, store, objects, uploader }),
+          addresses,
+          // A network that is purged on changes may keep what browsers ask about each time.
+          publicCacheControl:
+            cdn.provider === 'nop'
+              ? 'public, no-cache'
+              : 'public, max-age=0, s-maxage=31536000, must-revalidate',
+        })
+      })
+    },
+    async stop() {
+      transformer.stop()
+      await reaper.stop()
+    },
+  }
+}
+
+/** By itself where one server has its own database or all share a bucket: others would have to share the directory. */
+export function isStorageEnabled({ storage, database }: Platform['config']): boolean {
+  if (storage.enabled !== 'auto') return storage.enabled
+  // What is deleted in a copy of the database would be missing from the place that both name.
+  if (database.branch !== '') return false
+  return database.url === '' || storage.backend === 's3'
+}

@@ -1,0 +1,98 @@
+/** Bytes from the start of a file that its type is read from. */
+export const sniffedBytes = 512
+
+interface Signature {
+  readonly type: string
+  readonly offset: number
+  readonly bytes: Buffer
+}
+
+const at = (offset: number, type: string, bytes: string): Signature => ({
+  type,
+  offset,
+  bytes: Buffer.from(bytes, 'latin1'),
+})
+
+/** What files of a type begin with (WHATWG, MIME Sniffing §6, and the formats' own specifications). */
+const signatures: readonly Signature[] = [
+  at(0, 'image/png', '\x89PNG\r\n\x1a\n'),
+  at(0, 'image/jpeg', '\xff\xd8\xff'),
+  at(0, 'image/gif', 'GIF87a'),
+  at(0, 'image/gif', 'GIF89a'),
+  at(8, 'image/webp', 'WEBPVP'),
+  at(4, 'image/avif', 'ftypavif'),
+  at(4, 'image/avif', 'ftypavis'),
+  at(4, 'image/heic', 'ftypheic'),
+  at(4, 'image/heic', 'ftypmif1'),
+  at(0, 'image/x-icon', '\x00\x00\x01\x00'),
+  at(0, 'image/tiff', 'II*\x00'),
+  at(0, 'image/tiff', 'MM\x00*'),
+  at(4, 'video/quicktime', 'ftypqt  '),
+  at(4, 'audio/mp4', 'ftypM4A '),
+  at(4, 'video/mp4', 'ftyp'),
+  at(0, 'video/webm', '\x1a\x45\xdf\xa3'),
+  at(0, 'audio/mpeg', 'ID3'),
+  at(0, 'audio/mpeg', '\xff\xfb'),
+  at(0, 'audio/ogg', 'OggS'),
+  at(0, 'audio/flac', 'fLaC'),
+  at(8, 'audio/wav', 'WAVE'),
+  at(8, 'video/x-msvideo', 'AVI '),
+  at(0, 'application/pdf', '%PDF-'),
+  at(0, 'application/zip', 'PK\x03\x04'),
+  at(0, 'application/gzip', '\x1f\x8b\x08'),
+  at(0, 'application/zstd', '\x28\xb5\x2f\xfd'),
+  at(0, 'application/wasm', '\x00asm'),
+  at(0, 'font/woff', 'wOFF'),
+  at(0, 'font/woff2', 'wOF2'),
+]
+
+/** Types whose files begin in more ways than the table knows, or share a container with others. */
+const families: Readonly<Record<string, RegExp>> = {
+  'application/zip':
+    /^application\/(zip|epub\+zip|java-archive|vnd\.(openxmlformats-officedocument|oasis\.opendocument)\.[\w.-]+)$/,
+  'application/gzip': /^application\/(gzip|x-gzip|x-tar|x-gtar)$/,
+  'audio/ogg': /^(audio|video|application)\/ogg$/,
+  'video/webm': /^((video|audio)\/webm|(video|audio)\/x-matroska)$/,
+  'video/mp4': /^(video|audio)\/(mp4|x-m4v|3gpp|3gpp2)$/,
+  'audio/wav': /^audio\/(wav|x-wav|wave|vnd\.wave)$/,
+}
+
+const fallback = 'application/octet-stream'
+
+/** Media types by their essence: a charset is all that is kept of the parameters. */
+const mediaType =
+  /^([a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126})\s*(?:;\s*charset=("?)([\w.:-]{1,40})\2\s*)?(?:;|$)/i
+
+/**
+ * The type of a file. What its bytes say counts; what the client says where they say nothing. A client that calls a file
+ * an image that is none does not make it one.
+ */
+export function contentTypeOf(head: Buffer, declared: string | undefined): string {
+  const { essence, full } = readMediaType(declared)
+  const found = findSignature(head)
+  if (found !== undefined) return families[found]?.test(essence) ? essence : found
+  return signatures.some(({ type }) => type === essence) ? fallback : full
+}
+
+/** The type as it is stored: in small letters, with its charset. */
+function readMediaType(declared: string | undefined): { readonly essence: string; readonly full: string } {
+  const [, essence = fallback, , charset] = mediaType.exec(declared?.trim() ?? '') ?? []
+  const small = essence.toLowerCase()
+  return {
+    essence: small,
+    full: charset === undefined ? small : `${small}; charset=${charset.toLowerCase()}`,
+  }
+}
+
+function findSignature(head: Buffer): string | undefined {
+  return signatures.find(({ offset, bytes }) => head.subarray(offset, offset + bytes.length).equals(bytes))
+    ?.type
+}
+
+/** Whether a list such as `image/*`, `text/plain` has the type. */
+export function allowsType(allowed: readonly string[], type: string): boolean {
+  const [essence = ''] = type.split(';')
+  return allowed.some((each) =>
+    each.endsWith('/*') ? essence.startsWith(each.slice(0, -1)) : each === essence,
+  )
+}

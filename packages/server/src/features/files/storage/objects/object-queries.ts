@@ -1,0 +1,182 @@
+import { arrayLiteral } from '../../../../database/array-literal.ts'
+import { type Answer, statement } from '../../../../database/message.ts'
+import { render, type Sql, sql } from '../../../../database/sql.ts'
+import type { Step } from '../../../../database/user-database.ts'
+import type { ObjectRow } from '../show.ts'
+
+/** An object with what only the server sees of it. */
+export interface StoredObject extends ObjectRow {
+  readonly key: string
+  /** Without quotes. */
+  readonly etag: string
+}
+
+/** A statement of the caller. Values are texts, for every parameter is cast where it stands. */
+export function asCaller(fragment: Sql): Step {
+  const { text, values } = render(fragment)
+  return {
+    statement: statement(text),
+    values: values.map((value) => (value === null ? null : String(value))),
+  }
+}
+
+export function asLogin(fragment: Sql): Step {
+  return { ...asCaller(fragment), asLogin: true }
+}
+
+/** The first column of the first row. */
+export function firstValue(answer: Answer | undefined): string | null {
+  return answer?.rows[0]?.[0] ?? null
+}
+
+const visible = sql`
+  'id', o.id, 'bucket', o.bucket, 'name', o.name, 'size', o.size, 'contentType', o.content_type, 'userId', o.user_id,
+  'createdAt', o.created_at, 'updatedAt', o.updated_at`
+
+const visibleJson = sql`json_build_object(${visible})`
+/** With the columns that callers cannot read: for the login role. */
+export const storedJson = sql`json_build_object(${visible}, 'key', o.key, 'etag', o.etag)`
+
+export function readObject<Row extends ObjectRow>(json: Row): Row {
+  const instant = (text: string) => new Date(text).toISOString()
+  return { ...json, createdAt: instant(json.createdAt), updatedAt: instant(json.updatedAt) }
+}
+
+export function readObjectText(text: string | null): StoredObject | undefined {
+  return text === null ? undefined : readObject(JSON.parse(text) as StoredObject)
+}
+
+/** Whether a bucket is public, and its object of the name, as the server sees them: without policies. */
+export function lookUpObject(bucket: string, name: string): Sql {
+  return sql`
+    select json_build_object('isPublic', b.is_public, 'object', case when o.id is not null then ${storedJson} end)::text as found
+    from basalt.buckets b left join basalt.objects o on o.bucket = b.name and o.name = ${name}
+    where b.name = ${bucket}`
+}
+
+/** Whether policies show the object to the caller. */
+export function seeObject(bucket: string, name: string): Sql {
+  return sql`select o.id from basalt.objects o where o.bucket = ${bucket} and o.name = ${name}`
+}
+
+export function findByKey(key: string): Sql {
+  return sql`select ${storedJson}::text from basalt.objects o where o.key = ${key}`
+}
+
+/** What the caller may see of a bucket under a prefix, as `found`; with `folder` where a delimiter cuts the name. */
+function found(bucket: string, prefix: string, delimiter: string): Sql {
+  // The database counts characters, not the units of UTF-16.
+  const rest = sql`substr(o.name, ${String([...prefix].length)}::int + 1)`
+  const folder =
+    delimiter === ''
+      ? sql`null::text`
+      : sql`case when strpos(${rest}, ${delimiter}::text) > 0
+          then ${prefix}::text || split_part(${rest}, ${delimiter}::text, 1) || ${delimiter}::text end`
+  return sql`
+    select o.id, o.bucket, o.name, o.size, o.content_type, o.user_id, o.created_at, o.updated_at,
+      ${folder} collate "C" as folder
+    from basalt.objects o
+    where o.bucket = ${bucket} and starts_with(o.name, ${prefix}::text)`
+}
+
+export interface ListWindow {
+  readonly bucket: string
+  readonly prefix: string
+  readonly delimiter: string
+  readonly limit: number
+  readonly offset: number
+}
+
+/** `{items, prefixes, totalItems}`: objects and, once each, what names share up to the delimiter, in the order of names. */
+export function listObjects({ bucket, prefix, delimiter, limit, offset }: ListWindow): Sql {
+  return sql`
+    with found as (${found(bucket, prefix, delimiter)}),
+    entries as (
+      select o.name as entry, ${visibleJson} as object from found o where o.folder is null
+      union all
+      select distinct on (o.folder) o.folder, null from found o where o.folder is not null
+    ),
+    page as (select * from entries order by entry limit ${String(limit)}::int offset ${String(offset)}::int)
+    select json_build_object(
+      'items', coalesce((select json_agg(object order by entry) from page where object is not null), '[]'),
+      'prefixes', coalesce((select json_agg(entry order by entry) from page where object is null), '[]'),
+      'totalItems', (select count(*) from entries))::text`
+}
+
+/** For the triggers of the statements that follow. @param quota in bytes; empty: none applies */
+export function setQuota(quota: string): Sql {
+  return sql`select set_config('basalt.storage_quota', ${quota}, true) is null`
+}
+
+export interface Content {
+  readonly bucket: string
+  readonly name: string
+  readonly key: string
+  readonly size: number
+  readonly contentType: string
+}
+
+/** What `If-Match` and `If-None-Match: *` say of a write. */
+export interface WriteCondition {
+  /** Tags without quotes, of which the object must have one; `*`: it must be there. */
+  readonly ifMatch?: readonly string[] | '*' | undefined
+  /** It must not be there. */
+  readonly isNew?: boolean | undefined
+}
+
+/**
+ * Replaces the content of the object of this name, or adds it. An object that the caller may not replace, or not see, makes
+ * the addition fail as a duplicate.
+ */
+export function putObject(
+  { bucket, name, key, size, contentType }: Content,
+  { userId, appId }: { readonly userId: string | null; readonly appId: string },
+  { ifMatch, isNew = false }: WriteCondition,
+): Sql {
+  const mayReplace = isNew
+    ? sql`false`
+    : Array.isArray(ifMatch)
+      ? sql`o.etag = any (${arrayLiteral(ifMatch)}::text[])`
+      : sql`true`
+  return sql`
+    with replaced as (
+      update basalt.objects o
+      set key = ${key}, size = ${String(size)}::bigint, content_type = ${contentType}, updated_at = now()
+      where o.bucket = ${bucket} and o.name = ${name} and ${mayReplace}
+      returning o.id
+    )
+    insert into basalt.objects (bucket, name, size, content_type, user_id, app_id, key)
+    select ${bucket}, ${name}, ${String(size)}::bigint, ${contentType}, ${userId}::uuid, ${appId}::uuid, ${key}
+    where ${ifMatch === undefined ? sql`true` : sql`false`} and not exists (select from replaced)`
+}
+
+/** @param etags without quotes, of which the object must have one; undefined: any */
+export function deleteObject(bucket: string, name: string, etags: readonly string[] | undefined): Sql {
+  const isExpected = etags === undefined ? sql`true` : sql`o.etag = any (${arrayLiteral(etags)}::text[])`
+  return sql`
+    delete from basalt.objects o
+    where o.bucket = ${bucket} and o.name = ${name} and ${isExpected}
+    returning o.id`
+}
+
+export interface Place {
+  readonly bucket: string
+  readonly name: string
+}
+
+export function moveObject(from: Place, to: Place): Sql {
+  return sql`
+    update basalt.objects o
+    set bucket = ${to.bucket}, name = ${to.name}, updated_at = now()
+    where o.bucket = ${from.bucket} and o.name = ${from.name}
+    returning o.id`
+}
+
+/** Without policies. */
+export function findById(id: string): Sql {
+  return sql`select ${storedJson}::text from basalt.objects o where o.id = ${id}::uuid`
+}
+
+export function isPublicBucket(bucket: string): Sql {
+  return sql`select is_public from basalt.buckets where name = ${bucket}`
+}

@@ -1,0 +1,108 @@
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import type { Actor } from '../actor.ts'
+import { type BucketRow, findBucket } from '../buckets/bucket-queries.ts'
+import type { ByteStore } from '../bytes/store.ts'
+import { storageErrors } from '../errors.ts'
+import { allowsType, contentTypeOf, sniffedBytes } from './content-type.ts'
+import type { WriteCondition } from './object-queries.ts'
+import type { Committed, ObjectService } from './objects.ts'
+import { withStagedBytes } from './staging.ts'
+
+export interface UploadDeps {
+  readonly database: SystemDatabase
+  readonly store: ByteStore
+  readonly objects: Pick<ObjectService, 'commitObject'>
+  readonly maxFileSize: number
+  readonly timeoutSeconds: number
+}
+
+export interface Upload {
+  readonly bucket: string
+  /** Asked for when the bytes are there: in a form the name may follow the file. */
+  readonly name: () => Promise<string>
+  readonly declaredType: string | undefined
+  readonly source: AsyncIterable<Buffer>
+  readonly condition?: WriteCondition
+}
+
+export type Uploader = ReturnType<typeof createUploader>
+
+/** Uploads that come whole in one request. */
+export function createUploader({ database, store, objects, maxFileSize, timeoutSeconds }: UploadDeps) {
+  async function getBucket(name: string): Promise<BucketRow> {
+    const bucket = await findBucket(database, name)
+    if (bucket === undefined) throw storageErrors.bucketNotFound()
+    return bucket
+  }
+
+  return {
+    timeoutSeconds,
+
+    /** The most that a file of the bucket may have. @throws AppError bucket_not_found */
+    async limitOf(name: string): Promise<number> {
+      return limitOf(await getBucket(name))
+    },
+
+    /** Whether the bucket takes a file as it is. @throws AppError bucket_not_found, file_too_large, file_type_not_allowed */
+    async requireFitting(name: string, size: number, contentType: string): Promise<void> {
+      const bucket = await getBucket(name)
+      if (size > limitOf(bucket)) throw storageErrors.fileTooLarge(limitOf(bucket))
+      requireAllowedType(bucket, contentType)
+    },
+
+    /**
+     * Streams a file into the store and makes it an object.
+     *
+     * @throws AppError bucket_not_found, file_too_large, file_type_not_allowed, and those of `commitObject`
+     */
+    async receive(
+      actor: Actor,
+      { bucket, name, declaredType, source, condition }: Upload,
+    ): Promise<Committed> {
+      const found = await getBucket(bucket)
+      const head = new Head()
+      const limited = head.read(limit(source, limitOf(found)))
+      return await withStagedBytes({ database, store }, limited, timeoutSeconds, async ({ key, size }) => {
+        const contentType = contentTypeOf(head.bytes, declaredType)
+        requireAllowedType(found, contentType)
+        return await objects.commitObject(
+          actor,
+          { bucket, name: await name(), key, size, contentType },
+          condition,
+        )
+      })
+    },
+  }
+
+  function limitOf({ max_file_size: own }: BucketRow): number {
+    return Math.min(own ?? maxFileSize, maxFileSize)
+  }
+}
+
+function requireAllowedType({ allowed_types: allowed }: BucketRow, contentType: string): void {
+  if (allowed !== null && !allowsType(allowed, contentType)) {
+    throw storageErrors.fileTypeNotAllowed(contentType)
+  }
+}
+
+async function* limit(source: AsyncIterable<Buffer>, limitBytes: number): AsyncIterable<Buffer> {
+  let size = 0
+  for await (const chunk of source) {
+    size += chunk.length
+    if (size > limitBytes) throw storageErrors.fileTooLarge(limitBytes)
+    yield chunk
+  }
+}
+
+/** Keeps the first bytes of a stream that passes. */
+class Head {
+  bytes: Buffer = Buffer.alloc(0)
+
+  async *read(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    for await (const chunk of source) {
+      const missing = sniffedBytes - this.bytes.length
+      if (missing > 0) this.bytes = Buffer.concat([this.bytes, chunk.subarray(0, missing)])
+      yield chunk
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+
+/** The sum reads every object: an hour's maximum does not need it more often. */
+const intervalMs = 60_000
+
+/** What is stored, by app, for the usage; empty while it was measured a short time ago. */
+export function createStorageMeasure(
+  database: Queryable,
+  now: () => number = () => performance.now(),
+): () => Promise<ReadonlyMap<string, number>> {
+  let measuredAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (now() - measuredAt < intervalMs) return new Map()
+    const rows = await database.many<{ app_id: string; bytes: number }>(sql`
+      select app_id, sum(size)::float8 as bytes from basalt.objects group by app_id`)
+    measuredAt = now()
+    return new Map(rows.map((row) => [row.app_id, row.bytes]))
+  }
+}

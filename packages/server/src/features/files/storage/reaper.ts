@@ -1,0 +1,136 @@
+import { sql } from '../../../database/sql.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import type { PurgeChanged } from '../cdn/index.ts'
+import type { ByteStore } from './bytes/store.ts'
+import { limitImageVariants } from './images/variant-queries.ts'
+import type { UrlOf } from './show.ts'
+
+export const reaperJobName = 'storage_reaper'
+
+/** Bytes that one turn removes before it looks again. */
+const batchSize = 100
+/** Addresses that one purge names. */
+const purgeBatch = 1000
+/** Deletions that come within this time are worked off together. */
+const gatherMs = 200
+/** What is written without being renamed for so long belongs to no upload any more. */
+const unfinishedMs = 2 * 24 * 60 * 60 * 1000
+
+export interface ReaperDeps {
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+  /** Undefined while storage is off: the schedule is there all the same. */
+  readonly store: ByteStore | undefined
+  /** Undefined without a content delivery network. */
+  readonly purge: PurgeChanged | undefined
+  readonly urlOf: UrlOf
+  readonly now: () => Date
+  readonly imageCacheBytes: number
+  readonly onFailure: (error: unknown) => void
+}
+
+export interface Reaper {
+  /** After a commit that may have doomed bytes or left copies out of date: has them worked off soon. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+/**
+ * Removes the bytes that no object has any more and hands out-of-date addresses to the purge. What a crash interrupts the
+ * next turn repeats: bytes are removed before their row.
+ */
+export function createReaper({
+  database,
+  queue,
+  store,
+  purge,
+  urlOf,
+  now,
+  imageCacheBytes,
+  onFailure,
+}: ReaperDeps): Reaper {
+  let timer: NodeJS.Timeout | undefined
+  let adding: Promise<void> | undefined
+  if (store !== undefined) {
+    queue.define(
+      housekeeping(reaperJobName, async () => {
+        await purgeChanged(database, purge, urlOf)
+        await expire(database)
+        await limitImageVariants(database, imageCacheBytes)
+        await removeDoomed(database, store)
+        // What was made of the images that are gone is doomed by their end.
+        await removeDoomed(database, store)
+        await store.removeUnfinished(new Date(now().getTime() - unfinishedMs))
+      }),
+    )
+  } else {
+    queue.define(housekeeping(reaperJobName, async () => expire(database)))
+  }
+
+  async function add(): Promise<void> {
+    try {
+      await queue.enqueue(reaperJobName, {})
+      queue.wake()
+    } catch (error) {
+      // The schedule does it later.
+      onFailure(error)
+    }
+  }
+
+  return {
+    wake() {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        adding = add()
+      }, gatherMs).unref()
+    },
+    async stop() {
+      clearTimeout(timer)
+      await adding
+    },
+  }
+}
+
+/** The purge is recorded and its reason forgotten in one transaction. */
+async function purgeChanged(
+  database: SystemDatabase,
+  purge: PurgeChanged | undefined,
+  urlOf: UrlOf,
+): Promise<void> {
+  for (;;) {
+    const count = await database.transaction(async (transaction) => {
+      const changed = await transaction.many<{ id: string; bucket: string; name: string }>(sql`
+        delete from basalt.storage_purges where id in (
+          select id from basalt.storage_purges order by id limit ${purgeBatch} for update skip locked
+        ) returning id, bucket, name`)
+      const urls = [...new Set(changed.map(({ bucket, name }) => urlOf(bucket, name)))]
+      if (urls.length > 0) await purge?.(transaction, { operation: 'purge_urls', urls })
+      return changed.length
+    })
+    if (count < purgeBatch) return
+  }
+}
+
+/** Uploads that were never finished, and addresses whose time is up. */
+async function expire(database: SystemDatabase): Promise<void> {
+  await database.count(sql`
+    update basalt.stored_bytes set state = 'doomed' where state = 'staged' and expires_at < now()`)
+  await database.count(sql`delete from basalt.signed_addresses where expires_at < now()`)
+}
+
+async function removeDoomed(database: SystemDatabase, store: ByteStore): Promise<void> {
+  let after = ''
+  for (;;) {
+    const doomed = await database.many<{ key: string }>(sql`
+      select key from basalt.stored_bytes
+      where state = 'doomed' and key > ${after} order by key limit ${batchSize}`)
+    const keys = doomed.map(({ key }) => key)
+    const last = keys.at(-1)
+    if (last === undefined) return
+    for (const key of keys) await store.remove(key)
+    await database.count(sql`
+      delete from basalt.stored_bytes where state = 'doomed' and key = any (${keys}::text[])`)
+    after = last
+  }
+}

@@ -1,0 +1,56 @@
+import type { FastifyRequest } from 'fastify'
+import { storageErrors } from './errors.ts'
+import { readObjectName } from './names.ts'
+import type { Place, WriteCondition } from './objects/object-queries.ts'
+import type { Signature } from './signing/addresses.ts'
+
+// What the routes of objects read from a request.
+
+export interface ObjectParams {
+  readonly bucket: string
+  readonly '*': string
+}
+
+/** The path is decoded once, by the router. */
+export function placeOf({ bucket, '*': path }: ObjectParams): Place {
+  return { bucket, name: readObjectName(path) }
+}
+
+/** `a/b/sign` → `a/b` and `sign`. */
+export function splitVerb<Verb extends string>(
+  path: string,
+  verbs: readonly Verb[],
+): [string, Verb | undefined] {
+  const verb = verbs.find((each) => path.endsWith(`/${each}`))
+  return verb === undefined ? [path, undefined] : [path.slice(0, -verb.length - 1), verb]
+}
+
+export function signatureOf({
+  exp,
+  sig,
+}: {
+  readonly exp?: string | undefined
+  readonly sig?: string | undefined
+}): Signature | undefined {
+  return exp === undefined && sig === undefined ? undefined : { exp, sig: sig ?? '' }
+}
+
+/** @throws AppError invalid_destination, invalid_object_name */
+export function readDestination(
+  from: Place,
+  { bucket = from.bucket, name }: { readonly bucket?: string; readonly name?: string },
+): Place {
+  if (name === undefined) throw storageErrors.invalidDestination('name is required')
+  return { bucket, name: readObjectName(name) }
+}
+
+/** Strong tags without their quotes (RFC 9110 §13.1.1); undefined for any. */
+export function readTags(header: string | undefined): readonly string[] | undefined {
+  if (header === undefined || header.trim() === '*') return undefined
+  return header.split(',').flatMap((each) => /^"([^"]*)"$/.exec(each.trim())?.[1] ?? [])
+}
+
+export function readCondition({ headers }: FastifyRequest): WriteCondition {
+  const ifMatch = headers['if-match'] === undefined ? undefined : (readTags(headers['if-match']) ?? '*')
+  return { ifMatch, isNew: headers['if-none-match']?.trim() === '*' }
+}

@@ -1,0 +1,250 @@
+import { Type } from 'typebox'
+import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+
+const tags = ['storage']
+const security = bearerSecurity
+const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
+
+const bucket = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  public: Type.Boolean({ description: 'Whether everybody may read its objects by their addresses.' }),
+  maxFileSize: Type.Optional(Type.Integer({ description: 'Bytes; as configured when absent.' })),
+  allowedTypes: Type.Optional(Type.Array(Type.String(), { description: 'Media types; all when absent.' })),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+})
+
+const object = Type.Object({
+  id: Type.String(),
+  bucket: Type.String(),
+  name: Type.String(),
+  size: Type.Integer({ description: 'Bytes.' }),
+  contentType: Type.String({ description: 'Of the content, whatever the upload said.' }),
+  userId: Type.Optional(Type.String({ description: 'The user who made it.' })),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  url: Type.Optional(Type.String({ description: 'In a public bucket: where everybody can read it.' })),
+})
+
+const bucketSettings = {
+  public: Type.Optional(Type.Boolean()),
+  maxFileSize: Type.Optional(
+    Type.Union([Type.Integer(), Type.Null()], { description: 'Bytes; null: as configured.' }),
+  ),
+  allowedTypes: Type.Optional(
+    Type.Union([Type.Array(Type.String(), { maxItems: 100 }), Type.Null()], {
+      description: 'Media types such as `image/png` and `image/*`; null: all.',
+    }),
+  ),
+}
+
+const bucketParams = Type.Object({ bucket: Type.String() })
+const objectParams = Type.Object({
+  bucket: Type.String(),
+  '*': Type.String({ description: 'Name of the object, with its slashes.' }),
+})
+
+const signature = {
+  exp: Type.Optional(Type.String({ description: 'Of a signed address.' })),
+  sig: Type.Optional(Type.String({ description: 'Of a signed address.' })),
+}
+
+export const listBucketsSchema = {
+  tags,
+  security,
+  summary: 'List buckets',
+  response: responses({ 200: Type.Object({ items: Type.Array(bucket) }) }),
+}
+
+export const createBucketSchema = {
+  tags,
+  security,
+  summary: 'Create a bucket',
+  body: Type.Object({ name: Type.Optional(Type.String()), ...bucketSettings }),
+  response: responses({ 201: bucket }),
+}
+
+export const updateBucketSchema = {
+  tags,
+  security,
+  summary: 'Change a bucket',
+  params: bucketParams,
+  body: Type.Object(bucketSettings),
+  response: responses({ 200: bucket }),
+}
+
+export const deleteBucketSchema = {
+  tags,
+  security,
+  summary: 'Delete a bucket',
+  params: bucketParams,
+  querystring: Type.Object({
+    force: Type.Optional(
+      Type.Unsafe<'true' | 'false'>(
+        Type.String({ pattern: '^(true|false)$', description: 'true: with its objects.' }),
+      ),
+    ),
+  }),
+  response: responses({ 204: noContent }),
+}
+
+export const listObjectsSchema = {
+  tags,
+  summary: 'List the objects of a bucket that policies show to the caller',
+  params: bucketParams,
+  querystring: Type.Object({
+    prefix: Type.Optional(Type.String({ description: 'What the names begin with.' })),
+    delimiter: Type.Optional(
+      Type.String({
+        description: 'What names share up to it is listed once, in `prefixes`: `/` for folders.',
+      }),
+    ),
+    limit: Type.Optional(Type.Integer({ description: '1 to 500; 100 unless given.' })),
+    offset: Type.Optional(Type.Integer({ description: 'From 0.' })),
+  }),
+  response: responses({
+    200: Type.Object({
+      items: Type.Array(object),
+      prefixes: Type.Optional(Type.Array(Type.String())),
+      totalItems: Type.Integer(),
+    }),
+  }),
+}
+
+export const uploadFormSchema = {
+  tags,
+  security,
+  summary: 'Upload an object as a form',
+  description:
+    'Parts: `file`, and `name` unless the file name of the part is that. Replaces the object of this name, where policies permit it.',
+  consumes: ['multipart/form-data'],
+  params: bucketParams,
+  response: responses({ 201: object }),
+}
+
+export const putObjectSchema = {
+  tags,
+  security,
+  summary: 'Upload an object as it is',
+  description:
+    'The body is the content. `If-None-Match: *` does not replace an object, `If-Match` only the one with that tag.',
+  consumes: ['application/octet-stream'],
+  params: objectParams,
+  querystring: Type.Object(signature),
+  response: responses({ 200: object, 201: object }),
+}
+
+const transform = {
+  w: Type.Optional(Type.String({ description: 'Width of an image in pixels, up to 4096.' })),
+  h: Type.Optional(Type.String({ description: 'Height of an image in pixels, up to 4096.' })),
+  fit: Type.Optional(
+    Type.String({ description: 'contain (within the box), cover (filling it) or fill (stretched).' }),
+  ),
+  crop: Type.Optional(Type.String({ description: 'What cover keeps: center or smart.' })),
+  q: Type.Optional(Type.String({ description: 'Quality, 1 to 100; 80 unless given, 50 for AVIF.' })),
+  format: Type.Optional(
+    Type.String({
+      description: "jpeg, png, webp, avif, or auto: by `Accept`. The object's own unless given.",
+    }),
+  ),
+  fmt: Type.Optional(Type.String({ description: 'The same as `format`.' })),
+}
+
+export const getObjectSchema = {
+  tags,
+  summary: 'Download an object',
+  description:
+    'With `Range`, `If-None-Match` and the other conditions of RFC 9110. With `w` or `h` a smaller version of a JPEG, PNG or WebP.',
+  params: objectParams,
+  querystring: Type.Object({
+    ...signature,
+    download: Type.Optional(
+      Type.String({ description: 'To be saved: under this name, or under its own where it is empty.' }),
+    ),
+    ...transform,
+  }),
+  response: responses({
+    200: {
+      description: 'The content.',
+      content: { 'application/octet-stream': { schema: Type.String({ format: 'binary' }) } },
+    },
+  }),
+}
+
+export const deleteObjectSchema = {
+  tags,
+  security,
+  summary: 'Delete an object',
+  params: objectParams,
+  response: responses({ 204: noContent }),
+}
+
+export const actOnObjectSchema = {
+  tags,
+  security,
+  summary: 'Sign addresses of an object or revoke them, move or copy it',
+  description:
+    'Behind the name: `/sign` for an address to download from, `/sign-upload` for one to `PUT` to, `/revoke` to end those that the caller had signed, `/move` and `/copy` with the place in the body.',
+  params: objectParams,
+  body: Type.Optional(
+    Type.Object(
+      {
+        expiresIn: Type.Optional(
+          Type.Integer({ description: 'Seconds; 3600 unless given, at most 604800.' }),
+        ),
+        bucket: Type.Optional(Type.String({ description: 'The same bucket unless given.' })),
+        name: Type.Optional(Type.String()),
+      },
+      { additionalProperties: false },
+    ),
+  ),
+  response: responses({
+    200: Type.Union([Type.Object({ url: Type.String({ description: 'Relative to the server.' }) }), object]),
+    201: object,
+  }),
+}
+
+const quota = Type.Object({
+  usage_bytes: Type.Integer(),
+  quota_bytes: Type.Integer({ description: '0: no limit.' }),
+  quota_mb: Type.Union([Type.Integer(), Type.Null()], { description: 'null: as configured.' }),
+})
+const userParams = Type.Object({ id: Type.String({ description: 'UUID of the user.' }) })
+
+export const getQuotaSchema = {
+  tags,
+  security,
+  summary: 'Get what a user stores and may store',
+  params: userParams,
+  response: responses({ 200: quota }),
+}
+
+export const setQuotaSchema = {
+  tags,
+  security,
+  summary: 'Set what a user may store',
+  params: userParams,
+  body: Type.Object({ quota_mb: Type.Union([Type.Integer(), Type.Null()]) }),
+  response: responses({ 200: quota }),
+}
+
+export const applyTemplateSchema = {
+  tags,
+  security,
+  summary: 'Create policies on objects from a template',
+  params: Type.Object({
+    template: Type.String({ description: 'user-own-files, public-read-auth-write or bucket-scoped' }),
+  }),
+  body: Type.Optional(
+    Type.Object({ bucket: Type.Optional(Type.String({ description: 'All buckets unless given.' })) }),
+  ),
+  response: responses({
+    201: Type.Object({
+      template: Type.String(),
+      table: Type.String(),
+      bucket: Type.Optional(Type.String()),
+      policies: Type.Array(Type.Object({ name: Type.String(), command: Type.String() })),
+    }),
+  }),
+}

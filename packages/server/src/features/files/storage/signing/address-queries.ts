@@ -1,0 +1,72 @@
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import type { CallerScope } from '../../../../database/user-database.ts'
+import { readObject, type StoredObject, storedJson } from '../objects/object-queries.ts'
+
+export interface NewAddress {
+  readonly signatureHash: Buffer
+  readonly kind: 'download' | 'upload'
+  readonly bucket: string
+  readonly name: string
+  readonly objectId: string | null
+  readonly userId: string | null
+  readonly scope: CallerScope | null
+  readonly appId: string
+  readonly expiresAt: number
+}
+
+export async function insertAddress(database: Queryable, address: NewAddress): Promise<void> {
+  await database.count(sql`
+    insert into basalt.signed_addresses (signature_hash, kind, bucket, name, object_id, user_id, scope, app_id, expires_at)
+    values (${address.signatureHash}, ${address.kind}, ${address.bucket}, ${address.name}, ${address.objectId}::uuid,
+      ${address.userId}::uuid, ${address.scope === null ? null : JSON.stringify(address.scope)}::jsonb,
+      ${address.appId}::uuid, to_timestamp(${address.expiresAt}::float8))`)
+}
+
+/** Those of a user who was disabled are in force no more. */
+const isInForce = sql`
+  s.expires_at > now()
+  and not exists (select from basalt.users u where u.id = s.user_id and u.disabled_at is not null)`
+
+/** The object that an address opens, if it is still of that name. */
+export async function findDownload(
+  database: Queryable,
+  signatureHash: Buffer,
+  { bucket, name, expiresAt }: { readonly bucket: string; readonly name: string; readonly expiresAt: number },
+): Promise<StoredObject | undefined> {
+  const row = await database.maybeOne<{ object: StoredObject }>(sql`
+    select ${storedJson} as object
+    from basalt.signed_addresses s join basalt.objects o on o.id = s.object_id
+    where s.signature_hash = ${signatureHash} and s.kind = 'download' and ${isInForce}
+      and s.expires_at = to_timestamp(${expiresAt}::float8) and o.bucket = ${bucket} and o.name = ${name}`)
+  return row === undefined ? undefined : readObject(row.object)
+}
+
+export interface UploadAddress extends Record<string, unknown> {
+  readonly user_id: string | null
+  readonly scope: CallerScope | null
+  readonly app_id: string
+}
+
+export async function findUpload(
+  database: Queryable,
+  signatureHash: Buffer,
+  { bucket, name, expiresAt }: { readonly bucket: string; readonly name: string; readonly expiresAt: number },
+): Promise<UploadAddress | undefined> {
+  return await database.maybeOne<UploadAddress>(sql`
+    select s.user_id, s.scope, s.app_id from basalt.signed_addresses s
+    where s.signature_hash = ${signatureHash} and s.kind = 'upload' and ${isInForce}
+      and s.expires_at = to_timestamp(${expiresAt}::float8) and s.bucket = ${bucket} and s.name = ${name}`)
+}
+
+/** @param userId undefined: of all users */
+export async function deleteAddresses(
+  database: Queryable,
+  { bucket, name }: { readonly bucket: string; readonly name: string },
+  userId: string | undefined,
+): Promise<number> {
+  return await database.count(sql`
+    delete from basalt.signed_addresses
+    where bucket = ${bucket} and name = ${name}
+      and (${userId ?? null}::uuid is null or user_id = ${userId ?? null}::uuid)`)
+}

@@ -1,0 +1,119 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import type { Clock } from '../../../../lib/clock.ts'
+import { hashToken } from '../../../../lib/tokens.ts'
+import type { Actor } from '../actor.ts'
+import { storageErrors } from '../errors.ts'
+import type { Place, StoredObject } from '../objects/object-queries.ts'
+import type { ObjectService } from '../objects/objects.ts'
+import { objectPath } from '../show.ts'
+import * as queries from './address-queries.ts'
+
+const defaultSeconds = 3600
+const maxSeconds = 604_800
+
+/** What an address carries. */
+export interface Signature {
+  readonly exp: string | undefined
+  readonly sig: string
+}
+
+export interface SignedAddress {
+  /** Relative: `/api/storage/…?exp=…&sig=…`. */
+  readonly url: string
+}
+
+export interface AddressDeps {
+  readonly database: SystemDatabase
+  readonly objects: Pick<ObjectService, 'getReadable'>
+  readonly clock: Clock
+}
+
+export type AddressService = ReturnType<typeof createAddressService>
+
+/**
+ * Addresses that open one object without a token, for a time. The signature is an HMAC under a key of its own, which is then
+ * forgotten; its hash is a row. So each is revoked by itself, on every node at once, and says on whose behalf it works.
+ */
+export function createAddressService({ database, objects, clock }: AddressDeps) {
+  async function sign(
+    actor: Actor,
+    { bucket, name }: Place,
+    seconds: number,
+    about: { readonly kind: 'download' | 'upload'; readonly objectId: string | null },
+  ): Promise<SignedAddress> {
+    const expiresAt = Math.floor(clock.now().getTime() / 1000) + seconds
+    const signed = JSON.stringify([about.kind, bucket, name, expiresAt])
+    const signature = createHmac('sha256', randomBytes(32)).update(signed).digest('base64url')
+    await queries.insertAddress(database, {
+      ...about,
+      signatureHash: hashToken(signature),
+      bucket,
+      name,
+      userId: actor.userId,
+      scope: actor.scope.kind === 'unrestricted' ? null : scopeWithoutGrant(actor.scope),
+      appId: actor.appId,
+      expiresAt,
+    })
+    return { url: `${objectPath(bucket, name)}?exp=${expiresAt}&sig=${signature}` }
+  }
+
+  return {
+    /** For callers who may read the object. @throws AppError file_not_found, invalid_expiry */
+    async signDownload(actor: Actor, place: Place, expiresIn: number | undefined): Promise<SignedAddress> {
+      const seconds = readSeconds(expiresIn)
+      const { object } = await objects.getReadable(actor, place.bucket, place.name)
+      return await sign(actor, place, seconds, { kind: 'download', objectId: object.id })
+    },
+
+    /** Whether the upload is permitted is decided when it is made, by the policies of then. @throws AppError invalid_expiry */
+    async signUpload(actor: Actor, place: Place, expiresIn: number | undefined): Promise<SignedAddress> {
+      return await sign(actor, place, readSeconds(expiresIn), { kind: 'upload', objectId: null })
+    },
+
+    /** Ends the caller's addresses of an object; an administrator ends all. @returns how many */
+    async revoke(actor: Actor, place: Place): Promise<{ readonly revoked: number }> {
+      const isAdministrator = actor.scope.kind === 'unrestricted'
+      const owner = isAdministrator ? undefined : (actor.userId ?? undefined)
+      return { revoked: await queries.deleteAddresses(database, place, owner) }
+    },
+
+    /** @throws AppError invalid_signed_url */
+    async openDownload(place: Place, { exp, sig }: Signature): Promise<StoredObject> {
+      const expiresAt = readExpiry(exp)
+      const object = await queries.findDownload(database, hashToken(sig), { ...place, expiresAt })
+      if (object === undefined) throw storageErrors.invalidSignedUrl()
+      return object
+    },
+
+    /** Who uploads. @throws AppError invalid_signed_url */
+    async openUpload(place: Place, { exp, sig }: Signature): Promise<Actor> {
+      const expiresAt = readExpiry(exp)
+      const found = await queries.findUpload(database, hashToken(sig), { ...place, expiresAt })
+      if (found === undefined) throw storageErrors.invalidSignedUrl()
+      return { scope: found.scope ?? { kind: 'unrestricted' }, userId: found.user_id, appId: found.app_id }
+    },
+  }
+}
+
+/** The limits of a program were looked at when it signed; a set does not survive JSON. */
+function scopeWithoutGrant(scope: Actor['scope']): Actor['scope'] {
+  if (scope.kind !== 'caller') return scope
+  const { grant: _, ...rest } = scope
+  return rest
+}
+
+/** @throws AppError invalid_expiry */
+function readSeconds(expiresIn = defaultSeconds): number {
+  if (expiresIn < 1) throw storageErrors.invalidExpiry('expiresIn must be at least 1')
+  if (expiresIn > maxSeconds) {
+    throw storageErrors.invalidExpiry(`expiresIn must not exceed ${maxSeconds} (7 days)`)
+  }
+  return expiresIn
+}
+
+/** @throws AppError invalid_signed_url */
+function readExpiry(exp: string | undefined): number {
+  if (exp === undefined || !/^\d{1,12}$/.test(exp)) throw storageErrors.invalidSignedUrl()
+  return Number(exp)
+}

@@ -1,0 +1,239 @@
+import sharp from 'sharp'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  createBucket,
+  createStorageApps,
+  exchange,
+  newUser,
+  problem,
+  put,
+  type StorageApps,
+} from './storage-requests.ts'
+
+let apps: StorageApps
+let admin: string
+let bucket: string
+
+beforeAll(async () => {
+  apps = await createStorageApps({ 'storage.image_cache_mb': '1', 'storage.max_file_size': '60000000' })
+  admin = await apps.app.adminToken()
+  bucket = await createBucket(apps.app, { public: true })
+  await put(apps.app, `/${bucket}/photo.jpg`, admin, await photo(400, 200).jpeg().toBuffer().then(bytesOf))
+  await put(apps.app, `/${bucket}/drawing.png`, admin, await photo(60, 80).png().toBuffer().then(bytesOf))
+})
+afterAll(() => apps[Symbol.asyncDispose]())
+
+const bytesOf = (buffer: Buffer) => new Uint8Array(buffer)
+
+/** Left red, right blue. */
+function photo(width: number, height: number) {
+  const half = { create: { width: width / 2, height, channels: 3 as const, background: 'blue' } }
+  return sharp({ create: { width, height, channels: 3, background: 'red' } }).composite([
+    { input: half, left: width / 2, top: 0 },
+  ])
+}
+
+async function getImage(path: string, headers: Readonly<Record<string, string>> = {}, node = apps.app) {
+  const response = await fetch(`${node.url}/api/storage${path}`, { headers })
+  const bytes = Buffer.from(await response.arrayBuffer())
+  return { status: response.status, headers: response.headers, bytes }
+}
+async function shapeOf(path: string, headers: Readonly<Record<string, string>> = {}) {
+  const { bytes, headers: answered } = await getImage(path, headers)
+  const { format, width, height } = await sharp(bytes).metadata()
+  return [answered.get('content-type'), format, width, height]
+}
+const refusal = async (path: string, token?: string) =>
+  problem(await exchange(apps.app, 'GET', path, token, undefined, {}))
+const variants = () =>
+  apps.app.sql<{ key: string; parameters: string }>(
+    'select key, parameters from basalt.image_variants order by parameters',
+  )
+const reap = () =>
+  apps.app.request('POST', '/api/admin/jobs', { token: admin, body: { type: 'storage_reaper' } })
+
+describe('storage › images', () => {
+  test.each([
+    ['photo.jpg?w=100', ['image/jpeg', 'jpeg', 100, 50]],
+    ['photo.jpg?h=100', ['image/jpeg', 'jpeg', 200, 100]],
+    ['photo.jpg?w=100&h=100', ['image/jpeg', 'jpeg', 100, 50]],
+    ['photo.jpg?w=100&h=100&fit=contain', ['image/jpeg', 'jpeg', 100, 50]],
+    ['photo.jpg?w=100&h=100&fit=cover', ['image/jpeg', 'jpeg', 100, 100]],
+    ['photo.jpg?w=100&h=100&fit=cover&crop=smart', ['image/jpeg', 'jpeg', 100, 100]],
+    ['photo.jpg?w=100&h=100&fit=fill', ['image/jpeg', 'jpeg', 100, 100]],
+    ['photo.jpg?w=4096', ['image/jpeg', 'jpeg', 400, 200]],
+    ['photo.jpg?w=40&format=webp', ['image/webp', 'webp', 40, 20]],
+    ['photo.jpg?w=40&fmt=png', ['image/png', 'png', 40, 20]],
+    ['photo.jpg?w=40&format=avif&q=30', ['image/avif', 'heif', 40, 20]],
+    ['drawing.png?w=30', ['image/png', 'png', 30, 40]],
+  ])('%s has the type and the size that were asked for', async (path, shape) => {
+    expect(await shapeOf(`/${bucket}/${path}`)).toEqual(shape)
+  })
+
+  test('stretch, crop in the middle, or keep the whole', async () => {
+    const colorsOf = async (query: string) => {
+      const { bytes } = await getImage(`/${bucket}/photo.jpg?format=png&w=100&h=100&${query}`)
+      const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true })
+      const isRed = (x: number) => (data[(50 * info.width + x) * info.channels] ?? 0) > 128
+      return [isRed(2), isRed(40), isRed(60), isRed(97)]
+    }
+    expect(await colorsOf('fit=cover')).toEqual([true, true, false, false])
+    expect(await colorsOf('fit=fill')).toEqual([true, true, false, false])
+  })
+
+  test('format=auto follows Accept, and says so to caches', async () => {
+    const path = `/${bucket}/photo.jpg?w=50&format=auto`
+    expect(await shapeOf(path, { accept: 'image/avif,image/webp,*/*' })).toEqual([
+      'image/webp',
+      'webp',
+      50,
+      25,
+    ])
+    expect(await shapeOf(path, { accept: 'image/*' })).toEqual(['image/jpeg', 'jpeg', 50, 25])
+    expect((await getImage(path)).headers.get('vary')).toMatch(/(^|, )Accept$/)
+  })
+
+  test('are held upright, and lose where they were taken', async () => {
+    const turned = await photo(40, 20)
+      .jpeg()
+      .withExif({ IFD0: { Orientation: '6' }, IFD3: { GPSLatitude: '52/1 30/1 0/1' } })
+      .withMetadata({ orientation: 6 })
+      .toBuffer()
+    await put(apps.app, `/${bucket}/turned.jpg`, admin, bytesOf(turned))
+    const { bytes } = await getImage(`/${bucket}/turned.jpg?w=10`)
+    const { width, height, exif, orientation } = await sharp(bytes).metadata()
+    expect([width, height, exif, orientation]).toEqual([10, 20, undefined, undefined])
+  })
+
+  test('answer conditions, ranges and HEAD like objects, with a tag of their own', async () => {
+    const path = `/${bucket}/photo.jpg?w=64`
+    const whole = await getImage(path)
+    const tag = whole.headers.get('etag') ?? ''
+    expect(tag).toMatch(/^"[0-9a-f]{32}"$/)
+    expect(tag).not.toBe((await getImage(`/${bucket}/photo.jpg`)).headers.get('etag'))
+    expect(whole.headers.get('cache-control')).toBe('public, max-age=86400')
+    expect(whole.headers.get('content-disposition')).toContain('photo.jpg')
+    expect((await getImage(path, { 'if-none-match': tag })).status).toBe(304)
+    const part = await getImage(path, { range: 'bytes=0-9' })
+    expect([part.status, part.bytes.equals(whole.bytes.subarray(0, 10))]).toEqual([206, true])
+    const head = await exchange(apps.app, 'HEAD', path, undefined, undefined, {})
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, String(whole.bytes.length)])
+    const webp = await getImage(`${path}&format=webp&download`)
+    expect(webp.headers.get('content-disposition')).toContain('photo.webp')
+  })
+
+  test.each([
+    ['w=0', 'invalid width parameter'],
+    ['w=4097', 'invalid width parameter'],
+    ['w=abc', 'invalid width parameter'],
+    ['w=1e3', 'invalid width parameter'],
+    ['w=', 'invalid width parameter'],
+    ['h=-1', 'invalid height parameter'],
+    ['q=80', 'w or h parameter is required for image transforms'],
+    ['format=webp', 'w or h parameter is required for image transforms'],
+    ['w=10&q=0', 'quality must be 1-100'],
+    ['w=10&q=101', 'quality must be 1-100'],
+    ['w=10&q=high', 'quality must be 1-100'],
+    ['w=10&format=gif', 'unsupported format (use jpeg, png, webp, or avif)'],
+    ['w=10&fmt=svg', 'unsupported format (use jpeg, png, webp, or avif)'],
+    ['w=10&crop=left', 'unsupported crop mode (use center or smart)'],
+    ['w=10&fit=around', 'unsupported fit mode (use contain, cover, or fill)'],
+  ])('refuses %s', async (query, message) => {
+    expect(await refusal(`/${bucket}/photo.jpg?${query}`)).toEqual([400, message, 'invalid_transform'])
+  })
+
+  test('are made of JPEG, PNG and WebP only, by the content and not by the name', async () => {
+    const files: [string, string][] = [
+      ['text.jpg', 'not an image'],
+      ['drawing.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'],
+      ['moving.gif', 'GIF89a\x01\x00\x01\x00'],
+    ]
+    for (const [name, content] of files) {
+      await put(apps.app, `/${bucket}/${name}`, admin, content)
+      expect(await refusal(`/${bucket}/${name}?w=10`)).toEqual([
+        400,
+        'file is not a supported image format (jpeg, png, webp)',
+        'unsupported_image',
+      ])
+    }
+  })
+
+  test('a damaged image, one of too many pixels and a large file are refused, and the next one is made', async () => {
+    const whole = await photo(400, 200).png().toBuffer()
+    await put(apps.app, `/${bucket}/cut.png`, admin, bytesOf(whole.subarray(0, whole.length / 2)))
+    const bomb = await sharp({ create: { width: 9000, height: 9000, channels: 3, background: 'red' } })
+      .png({ compressionLevel: 9 })
+      .toBuffer()
+    await put(apps.app, `/${bucket}/bomb.png`, admin, bytesOf(bomb))
+    await put(
+      apps.app,
+      `/${bucket}/large.png`,
+      admin,
+      bytesOf(Buffer.concat([whole, Buffer.alloc(52_428_800)])),
+    )
+    const failed = [422, 'image processing failed', 'image_processing_failed']
+    for (const name of ['cut.png', 'bomb.png', 'large.png']) {
+      expect(await refusal(`/${bucket}/${name}?w=10`)).toEqual(failed)
+    }
+    expect((await shapeOf(`/${bucket}/photo.jpg?w=11`))[2]).toBe(11)
+  })
+
+  test('are read by those who may read the object', async () => {
+    const secret = await createBucket(apps.app)
+    await put(apps.app, `/${secret}/a.png`, admin, bytesOf(await photo(20, 20).png().toBuffer()))
+    expect(await refusal(`/${secret}/a.png?w=10`)).toEqual([401, 'missing auth token', 'missing_auth_token'])
+    expect(await refusal(`/${secret}/a.png?w=10`, newUser().token)).toEqual([
+      404,
+      'file not found',
+      'file_not_found',
+    ])
+    const mine = await exchange(apps.app, 'GET', `/${secret}/a.png?w=10`, admin, undefined, {})
+    expect([mine.status, mine.headers.get('cache-control')]).toEqual([200, 'private, no-cache'])
+    const signed = await exchange(apps.app, 'POST', `/${secret}/a.png/sign`, admin, '{}', {
+      'content-type': 'application/json',
+    })
+    const response = await fetch(`${apps.app.url}${signed.json.url}&w=10`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png'])
+  })
+
+  test('are made once for ten who ask two nodes at once, and then come from the cache', async () => {
+    const before = (await variants()).length
+    const path = `/${bucket}/photo.jpg?w=77`
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => getImage(path, {}, index % 2 === 0 ? apps.app : apps.second)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    const [first] = answers
+    expect(answers.every(({ bytes }) => first !== undefined && bytes.equals(first.bytes))).toBe(true)
+    expect((await variants()).length).toBe(before + 1)
+  })
+
+  test('end with the bytes they were made of', async () => {
+    const path = `/${bucket}/short-lived.png`
+    await put(apps.app, path, admin, bytesOf(await photo(20, 20).png().toBuffer()))
+    const known = (await variants()).map(({ key }) => key)
+    await getImage(`${path}?w=10`)
+    const key = (await variants()).map(({ key }) => key).find((each) => !known.includes(each)) ?? ''
+    expect(await apps.listFiles()).toContain(key)
+    await put(apps.app, path, admin, bytesOf(await photo(10, 20).png().toBuffer()))
+    expect((await shapeOf(`${path}?w=5`)).slice(2)).toEqual([5, 10])
+    await exchange(apps.app, 'DELETE', path, admin, undefined, {})
+    await expect.poll(() => apps.listFiles(), { timeout: 20_000 }).not.toContain(key)
+    expect(await apps.app.sql('select from basalt.stored_bytes where key = $1', [key])).toEqual([])
+  })
+
+  test('beyond the limit of the cache end, those first that were asked for longest ago', async () => {
+    await getImage(`/${bucket}/photo.jpg?w=101`)
+    await getImage(`/${bucket}/photo.jpg?w=102`)
+    await apps.app.sql(`
+      update basalt.image_variants set size = 600000, used_at = now() - interval '1 hour' where parameters like '101 %'`)
+    await apps.app.sql(`update basalt.image_variants set size = 600000 where parameters like '102 %'`)
+    await apps.app.sql(`
+      update basalt.image_variants set used_at = now() - interval '31 days' where parameters like '77 %'`)
+    await reap()
+    const left = async () => (await variants()).map(({ parameters }) => parameters.split(' ')[0])
+    await expect.poll(left, { timeout: 20_000 }).not.toContain('101')
+    expect(await left()).toContain('102')
+    expect(await left()).not.toContain('77')
+  })
+})

@@ -1,0 +1,199 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../../../test/test-app.ts'
+import { diskStore } from '../bytes/disk.ts'
+import { newKey } from '../bytes/store.ts'
+import { checkStorage, removeOrphans } from '../check.ts'
+import { createStorageMeasure } from '../quotas/measure.ts'
+import {
+  applyTemplate,
+  createBucket,
+  createStorageApps,
+  get,
+  newUser,
+  problem,
+  put,
+  type StorageApps,
+} from './storage-requests.ts'
+
+let apps: StorageApps
+let admin: string
+
+beforeAll(async () => {
+  apps = await createStorageApps({
+    'storage.cdn.provider': 'webhook',
+    'storage.cdn.webhook.endpoint': 'http://127.0.0.1:9/purge',
+    'storage.cdn.webhook.signing_secret': 'x'.repeat(32),
+    'storage.cdn_url': 'https://cdn.example.com/',
+  })
+  admin = await apps.app.adminToken()
+})
+afterAll(() => apps[Symbol.asyncDispose]())
+
+const keysOf = async (bucket: string) =>
+  (
+    await apps.app.sql<{ key: string }>('select key from basalt.objects where bucket = $1 order by name', [
+      bucket,
+    ])
+  ).map(({ key }) => key)
+const untilRemoved = async (keys: readonly string[]) => {
+  for (const key of keys) await expect.poll(() => apps.listFiles(), { timeout: 20_000 }).not.toContain(key)
+  await expect
+    .poll(() => apps.app.sql('select from basalt.stored_bytes where key = any ($1)', [keys]), {
+      timeout: 20_000,
+    })
+    .toEqual([])
+}
+
+describe('storage › bytes', () => {
+  test('of deleted and of replaced objects are removed', async () => {
+    const bucket = await createBucket(apps.app)
+    for (const name of ['a', 'b']) await put(apps.app, `/${bucket}/${name}`, admin, name)
+    const keys = await keysOf(bucket)
+    expect(await apps.listFiles()).toEqual(expect.arrayContaining(keys))
+    expect((await get(apps.app, `/${bucket}/a`, admin, {}, 'DELETE')).status).toBe(204)
+    expect((await put(apps.second, `/${bucket}/b`, admin, 'new')).status).toBe(200)
+    await untilRemoved(keys)
+    expect((await get(apps.app, `/${bucket}/b`, admin)).text).toBe('new')
+  })
+
+  test('of a user are removed with the account, through the API or by SQL, and so is what it used', async () => {
+    const bucket = await createBucket(apps.app)
+    await applyTemplate(apps.app, 'user-own-files', { bucket })
+    const { id, token } = newUser()
+    await apps.app.sql('insert into basalt.users (id) values ($1)', [id])
+    await put(apps.app, `/${bucket}/a`, token, 'mine')
+    await put(apps.app, `/${bucket}/b`, admin, 'of no user')
+    const [key = ''] = await keysOf(bucket)
+    await apps.app.sql('delete from basalt.users where id = $1', [id])
+    expect(
+      (await get(apps.app, `/${bucket}`, admin)).json.items.map(({ name }: { name: string }) => name),
+    ).toEqual(['b'])
+    expect(await apps.app.sql('select from basalt.storage_usage where user_id = $1', [id])).toEqual([])
+    await apps.app.request('POST', '/api/admin/jobs', { token: admin, body: { type: 'storage_reaper' } })
+    await untilRemoved([key])
+  })
+
+  test('of uploads that a crash cut off are removed when their time is up', async () => {
+    const [expired, running] = [newKey(), newKey()]
+    const store = diskStore(apps.directory)
+    for (const key of [expired, running]) await store.write(key, chunks('half'))
+    await apps.app.sql(
+      `insert into basalt.stored_bytes (key, expires_at)
+       values ($1, now() - interval '1 s'), ($2, now() + interval '1 hour')`,
+      [expired, running],
+    )
+    await apps.app.request('POST', '/api/admin/jobs', { token: admin, body: { type: 'storage_reaper' } })
+    await untilRemoved([expired])
+    expect(await apps.listFiles()).toContain(running)
+    await apps.app.sql(`update basalt.stored_bytes set state = 'doomed' where key = $1`, [running])
+  })
+
+  test('that have no row and rows that have no bytes are found by a check', async () => {
+    const store = diskStore(apps.directory)
+    const storage = { database: apps.app.app.database.system, store }
+    const bucket = await createBucket(apps.app)
+    for (const name of ['gone', 'short', 'whole']) await put(apps.app, `/${bucket}/${name}`, admin, 'bytes')
+    const [gone = '', short = '', whole = ''] = await keysOf(bucket)
+    await store.remove(gone)
+    await writeFile(join(apps.directory, short.slice(0, 2), short), 'byt')
+    const orphan = newKey()
+    await store.write(orphan, chunks('of nothing'))
+    const report = await checkStorage(storage)
+    expect(report.orphans).toEqual([orphan])
+    expect([...report.lost].sort((one, other) => one.name.localeCompare(other.name))).toEqual([
+      { bucket, name: 'gone', key: gone, foundSize: null },
+      { bucket, name: 'short', key: short, foundSize: 3 },
+    ])
+    await removeOrphans(storage, report)
+    expect((await checkStorage(storage)).orphans).toEqual([])
+    expect(await apps.listFiles()).toContain(whole)
+    for (const name of ['gone', 'short']) await get(apps.app, `/${bucket}/${name}`, admin, {}, 'DELETE')
+  })
+
+  test('that cannot be written answer 503, and what was there stays', async () => {
+    const bucket = await createBucket(apps.app, { public: true })
+    await put(apps.app, `/${bucket}/a`, admin, 'whole')
+    const [key = ''] = await keysOf(bucket)
+    const config = {
+      'storage.enabled': 'true',
+      'storage.local_path': join(apps.directory, key.slice(0, 2), key),
+    }
+    await using broken = await createTestApp({ database: apps.database, config })
+    const response = await put(broken, `/${bucket}/a`, admin, 'new')
+    expect(problem(response)).toEqual([503, 'storage is unavailable', 'storage_unavailable'])
+    expect(response.headers.get('retry-after')).toBe('5')
+    expect((await get(apps.app, `/${bucket}/a`)).text).toBe('whole')
+    expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
+  })
+})
+
+describe('storage › changes', () => {
+  test('of public objects purge their addresses, those of private ones do not', async () => {
+    const [open, closed] = [await createBucket(apps.app, { public: true }), await createBucket(apps.app)]
+    const made = await put(apps.app, `/${open}/a b`, admin, '1')
+    expect(made.json.url).toBe(`https://cdn.example.com/api/storage/${open}/a%20b`)
+    await put(apps.app, `/${closed}/a`, admin, '1')
+    await put(apps.app, `/${open}/a b`, admin, '2')
+    await put(apps.app, `/${closed}/a`, admin, '2')
+    const purged = async () =>
+      (
+        await apps.app.sql(`select payload->'urls' as urls from basalt.jobs where type = 'cdn_purge'`)
+      ).flatMap(({ urls }) => urls)
+    await expect.poll(purged, { timeout: 20_000 }).toContain(made.json.url)
+    expect((await purged()).filter((url) => url.includes(closed))).toEqual([])
+    // Nothing of it is left for another turn.
+    await expect
+      .poll(() => apps.app.sql('select from basalt.storage_purges'), { timeout: 20_000 })
+      .toEqual([])
+  })
+
+  test('are events for webhooks, without the columns of the system', async () => {
+    const bucket = await createBucket(apps.app)
+    await apps.app.sql(
+      `insert into basalt.webhooks (id, url, events, tables, enabled)
+       values (gen_random_uuid(), 'http://127.0.0.1:9/', '{create,update,delete}', '{basalt.objects}', true)`,
+    )
+    const { id } = (await put(apps.app, `/${bucket}/a`, admin, '1')).json
+    await put(apps.app, `/${bucket}/a`, admin, '22')
+    await get(apps.app, `/${bucket}/a`, admin, {}, 'DELETE')
+    const events = await apps.app.sql(
+      `select action, record, old_record from basalt.outbox where table_name = 'basalt.objects' and record_key = $1
+       order by id`,
+      [JSON.stringify([id])],
+    )
+    const record = (size: number) => ({
+      id,
+      bucket,
+      name: 'a',
+      size,
+      content_type: 'text/plain; charset=utf-8',
+      user_id: null,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+    })
+    expect(events).toEqual([
+      { action: 'create', record: record(1), old_record: null },
+      { action: 'update', record: record(2), old_record: record(1) },
+      { action: 'delete', record: record(2), old_record: null },
+    ])
+  })
+})
+
+test('storage › usage › is what apps store, measured once a minute', async () => {
+  const bucket = await createBucket(apps.app)
+  await put(apps.app, `/${bucket}/a`, admin, 'x'.repeat(1000))
+  const [sum] = await apps.app.sql('select sum(size)::int as bytes from basalt.objects')
+  let now = 0
+  const measure = createStorageMeasure(apps.app.app.database.system, () => now)
+  expect([...(await measure())]).toEqual([['00000000-0000-0000-0000-000000000000', sum?.bytes]])
+  now += 59_000
+  expect([...(await measure())]).toEqual([])
+  now += 1000
+  expect([...(await measure())]).toHaveLength(1)
+})
+
+async function* chunks(text: string) {
+  yield Buffer.from(text)
+}

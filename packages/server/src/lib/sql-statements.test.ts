@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { splitStatements } from './sql-statements.ts'
+
+describe('the statements of a script', () => {
+  test.each<[what: string, script: string, statements: string[]]>([
+    ['nothing', ' \n-- only ; a comment\n/* and ; another */ ;; ', []],
+    ['two, the last without an end', 'select 1; select 2', ['select 1', 'select 2']],
+    [
+      'strings',
+      "select 'a;''b', E'c\\';d', U&'e;'; select \"f;\"\"g\"",
+      ["select 'a;''b', E'c\\';d', U&'e;'", 'select "f;""g"'],
+    ],
+    ['a backslash that escapes nothing', "select 'a\\'; select 2", ["select 'a\\'", 'select 2']],
+    [
+      'dollar quotes',
+      'do $$ begin; end $$; do $a$ $$;$$ $a$; select 1',
+      ['do $$ begin; end $$', 'do $a$ $$;$$ $a$', 'select 1'],
+    ],
+    ['a name with dollars', 'select a$b$; select c$b$', ['select a$b$', 'select c$b$']],
+    ['parameters', 'prepare p as select $1; execute p(1)', ['prepare p as select $1', 'execute p(1)']],
+    [
+      'comments within',
+      'select 1 -- ; one\n, 2 /* ; /* ; */ ; */; select 3',
+      ['select 1 -- ; one\n, 2', 'select 3'],
+    ],
+    [
+      'parentheses',
+      'create rule r as on update to t do also (select 1; select 2); select 3',
+      ['create rule r as on update to t do also (select 1; select 2)', 'select 3'],
+    ],
+    [
+      'a body of statements',
+      'create or replace function f() returns int begin atomic select case when true then 1 end; select 2; end; select 3',
+      [
+        'create or replace function f() returns int begin atomic select case when true then 1 end; select 2; end',
+        'select 3',
+      ],
+    ],
+    ['a transaction', 'begin; select 1; end', ['begin', 'select 1', 'end']],
+    ['a quote that is not closed', "select 'a; select 2", ["select 'a; select 2"]],
+    ['a comment that is not closed', 'select 1; /* ; select 2', ['select 1']],
+  ])('are %s', (_what, script, statements) => {
+    expect(splitStatements(script).map(({ text }) => text)).toEqual(statements)
+  })
+
+  test('know the line where they begin, after the comments before them, and their first words', () => {
+    const script = '-- first\n\nCREATE Table a ();\n/* two\nlines */ select 1;'
+    expect(splitStatements(script)).toEqual([
+      { text: 'CREATE Table a ()', line: 3, words: ['create', 'table', 'a'] },
+      { text: 'select 1', line: 5, words: ['select'] },
+    ])
+  })
+
+  test('hold the whole of any script, but for blanks, comments and the semicolons between them', () => {
+    const piece = fc.constantFrom(
+      "'",
+      '"',
+      '$$',
+      '$a$',
+      ';',
+      '(',
+      ')',
+      '--',
+      '\n',
+      '/*',
+      '*/',
+      ' x ',
+      'begin ',
+      'é',
+      '\\',
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const script = pieces.join('')
+        let rest = 0
+        for (const { text, line } of splitStatements(script)) {
+          const found = script.indexOf(text, rest)
+          expect(found).toBeGreaterThanOrEqual(rest)
+          expect(script.slice(0, found).split('\n')).toHaveLength(line)
+          rest = found + text.length
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})

@@ -1,0 +1,111 @@
+/** One statement of a script, without the semicolon that ends it. */
+export interface SqlStatement {
+  readonly text: string
+  /** Line of the script where it begins, from 1. */
+  readonly line: number
+  /** Its first words in lower case: `create`, `or`, `replace`, `function`. */
+  readonly words: readonly string[]
+}
+
+/** As many as tell statements apart. */
+const keptWords = 6
+
+/**
+ * What matters to where a statement ends (PostgreSQL, Lexical Structure). A quote that is never closed reaches to the
+ * end, where PostgreSQL will complain of it.
+ */
+const token = new RegExp(
+  [
+    /(?<blank>\s+|--[^\n]*)/,
+    /(?<comment>\/\*)/,
+    /(?<string>[eE]'(?:[^'\\]|''|\\[\s\S])*(?:'|$)|(?:[uU]&)?'(?:[^']|'')*(?:'|$)|(?:[uU]&)?"(?:[^"]|"")*(?:"|$))/,
+    /(?<dollar>\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)/,
+    /(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)/,
+    /(?<other>\d[\w.]*|[\s\S])/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'y',
+)
+
+/**
+ * Takes a script apart where psql does: not at a semicolon within quotes, comments, parentheses, or the body of a
+ * function that begins with BEGIN ATOMIC.
+ */
+export function splitStatements(script: string): SqlStatement[] {
+  const statements: SqlStatement[] = []
+  let start: number | undefined
+  let words: string[] = []
+  let parentheses = 0
+  let bodies = 0
+  let end = 0
+  const finish = () => {
+    if (start !== undefined) {
+      const line = script.slice(0, start).split('\n').length
+      statements.push({ text: script.slice(start, end), line, words: words.slice(0, keptWords) })
+    }
+    start = undefined
+    words = []
+    parentheses = 0
+    bodies = 0
+  }
+  let position = 0
+  while (position < script.length) {
+    token.lastIndex = position
+    const found = token.exec(script)
+    const { blank, comment, dollar, word, other } = found?.groups ?? {}
+    const text = found?.[0] ?? ''
+    if (comment !== undefined) {
+      position = endOfComment(script, position)
+      continue
+    }
+    const next = dollar === undefined ? position + text.length : endOfQuote(script, position, dollar)
+    if (blank === undefined) {
+      if (other === ';' && parentheses === 0 && bodies === 0) {
+        finish()
+        position = next
+        continue
+      }
+      start ??= position
+      end = next
+      if (other === '(') parentheses += 1
+      if (other === ')') parentheses = Math.max(0, parentheses - 1)
+      if (word !== undefined) {
+        const name = word.toLowerCase()
+        if (words.length < keptWords) words.push(name)
+        if (parentheses === 0 && definesRoutine(words)) bodies = depthAfter(bodies, name)
+      }
+    }
+    position = next
+  }
+  finish()
+  return statements
+}
+
+function depthAfter(depth: number, word: string): number {
+  if (word === 'begin') return depth + 1
+  if (word === 'case') return depth > 0 ? depth + 1 : 0
+  return word === 'end' ? Math.max(0, depth - 1) : depth
+}
+
+function definesRoutine([create, ...rest]: readonly string[]): boolean {
+  const kind = rest[0] === 'or' && rest[1] === 'replace' ? rest[2] : rest[0]
+  return create === 'create' && (kind === 'function' || kind === 'procedure')
+}
+
+/** Comments nest (PostgreSQL, Comments). */
+function endOfComment(script: string, start: number): number {
+  const edge = /\/\*|\*\//g
+  edge.lastIndex = start
+  let depth = 0
+  for (let found = edge.exec(script); found !== null; found = edge.exec(script)) {
+    depth += found[0] === '/*' ? 1 : -1
+    if (depth === 0) return edge.lastIndex
+  }
+  return script.length
+}
+
+function endOfQuote(script: string, start: number, tag: string): number {
+  const end = script.indexOf(tag, start + tag.length)
+  return end === -1 ? script.length : end + tag.length
+}

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Config } from '../../config/schema.ts'
+import type { Connection } from '../../database/connection.ts'
+import { branchName } from '../../database/database-url.ts'
+import { openConnection } from '../../database/open.ts'
+import { type Sql, sql } from '../../database/sql.ts'
+import { queryableOn } from '../../database/system-database.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
+
+/** Databases beside the one of the configuration: its branches. */
+export interface Branches extends AsyncDisposable {
+  /** By the part of the name after that of the database. */
+  list(): Promise<string[]>
+  /** An empty one. @throws OperatorError */
+  create(branch: string): Promise<void>
+  /**
+   * One with everything that the database has.
+   *
+   * @param interrupt whether to end sessions in the database, which copying needs to itself; they can reconnect at once
+   * @throws OperatorError that names who uses the database
+   */
+  copy(branch: string, interrupt: boolean): Promise<void>
+  drop(branch: string): Promise<void>
+  /** Drops what commands that were killed have left of {@link throwAwayName}. */
+  dropForgotten(): Promise<void>
+}
+
+const throwAwayPattern = /^tmp_([0-9a-z]+)_[0-9a-f]{8}$/
+/** No command works on one for so long. */
+const forgottenMs = 24 * 3600 * 1000
+
+/** The name of a branch that its command drops. */
+export function throwAwayName(now: Date): string {
+  return `tmp_${now.getTime().toString(36)}_${randomBytes(4).toString('hex')}`
+}
+
+/** The configuration of a branch. */
+export function onBranch(config: Config, branch: string): Config {
+  return { ...config, database: { ...config.database, branch } }
+}
+
+export async function openBranches(config: Config): Promise<Branches> {
+  const base = onBranch(config, '')
+  const options = { purpose: 'basalt db', log: () => undefined }
+  const { connection, close } = await openConnection(base, options)
+  const queryable = queryableOn(connection)
+  const { name: database } = await queryable.one<{ name: string }>(sql`select current_database() as name`)
+  const nameOf = (branch: string) => sql.id(branchName(database, branch))
+  const listAll = async () => {
+    const rows = await queryable.many<{ datname: string }>(sql`
+        select datname from pg_database where starts_with(datname, ${`${database}_`}) order by datname`)
+    return rows.map(({ datname }) => datname.slice(database.length + 1))
+  }
+  const drop = (branch: string) =>
+    runAlone(connection, sql`drop database if exists ${nameOf(branch)} with (force)`, branch)
+  return {
+    list: async () => (await listAll()).filter((branch) => !throwAwayPattern.test(branch)),
+    create: (branch) =>
+      runAlone(connection, sql`create database ${nameOf(branch)} template template0`, branch),
+    async copy(branch, interrupt) {
+      if (!interrupt) await requireNoSessions(connection)
+      // The files are copied as they are: no write-ahead log of a whole database.
+      const statement = sql`create database ${nameOf(branch)} template ${sql.id(database)} strategy file_copy`
+      const copying = runAlone(connection, statement, branch)
+      await (interrupt ? Promise.all([copying, endSessions(base, connection.backendPid, copying)]) : copying)
+    },
+    drop,
+    async dropForgotten() {
+      for (const branch of await listAll()) {
+        const [, time] = throwAwayPattern.exec(branch) ?? []
+        const age = systemClock.now().getTime() - Number.parseInt(time ?? '', 36)
+        if (age > forgottenMs) await drop(branch)
+      }
+    },
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function runAlone(connection: Connection, statement: Sql, branch: string): Promise<void> {
+  try {
+    await queryableOn(connection).count(statement)
+  } catch (error) {
+    if (codeOf(error) === '42P04') throw new OperatorError(`the branch ${branch} exists`)
+    if (codeOf(error) === '55006') throw new DatabaseInUse(['a session that has just begun'])
+    if (codeOf(error) !== '42501') throw error
+    throw new OperatorError(`${messageOf(error)}: have an administrator run alter role … createdb`)
+  }
+}
+
+/** Asked before, because PostgreSQL waits five seconds for the sessions to end. @throws OperatorError */
+async function requireNoSessions(connection: Connection): Promise<void> {
+  const users = await queryableOn(connection).many<{ name: string }>(sql`
+    select distinct coalesce(nullif(application_name, ''), 'a session without a name') as name
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
+    order by name`)
+  if (users.length > 0) throw new DatabaseInUse(users.map(({ name }) => name))
+}
+
+/** Only a database without sessions can be copied. */
+export class DatabaseInUse extends OperatorError {
+  constructor(users: readonly string[]) {
+    super(
+      `the database is in use by ${users.join(', ')}, and only one without sessions can be copied: stop them, or end ` +
+        'their sessions by --interrupt',
+    )
+  }
+}
+
+/**
+ * Ends sessions for as long as the copy waits for them. Those that begin meanwhile wait for its lock on the database; one that was
+ * quicker than the lock is ended in the next round. From a session in another database: it would be in the way itself.
+ */
+async function endSessions(config: Config, copierPid: number, copying: Promise<void>): Promise<void> {
+  let isDone = false
+  const finish = () => {
+    isDone = true
+  }
+  copying.then(finish, finish)
+  const options = { purpose: 'basalt db', databaseName: 'postgres', log: () => undefined }
+  const { connection, close } = await openConnection(config, options)
+  try {
+    while (!isDone) {
+      await queryableOn(connection).count(sql`
+        select pg_terminate_backend(other.pid)
+        from pg_stat_activity other
+        join pg_stat_activity copier on copier.pid = ${copierPid}::int and copier.datid = other.datid
+        where other.pid <> copier.pid and other.backend_type = 'client backend'`)
+      await delay(50)
+    }
+  } finally {
+    await close()
+  }
+}

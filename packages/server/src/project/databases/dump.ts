@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process'
+import type { Writable } from 'node:stream'
+import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
+
+export interface DumpOptions {
+  /** pg_dump's `--dbname`. */
+  readonly connection: string
+  /** Major version of the server. */
+  readonly serverMajor: number
+  readonly withRows: boolean
+  readonly program: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly output: Writable
+}
+
+/**
+ * Writes what makes the schema anew, by PostgreSQL's own pg_dump, which knows every kind of object; the embedded
+ * PostgreSQL brings none.
+ *
+ * @throws OperatorError when there is no pg_dump, or one older than the server, which it refuses
+ */
+export async function dumpSchema(options: DumpOptions): Promise<void> {
+  const { connection, serverMajor, withRows, program, env, output } = options
+  let version = ''
+  await run(program, ['--version'], env, (chunk) => (version += String(chunk)))
+  const major = Number(/(\d+)(?:\.\d+)*/.exec(version)?.[1] ?? 0)
+  if (major < serverMajor) {
+    throw new OperatorError(
+      `${program} is of PostgreSQL ${major}, the database is ${serverMajor}: install its client programs, or name another ` +
+        'one by --pg-dump',
+    )
+  }
+  const rows = withRows ? [] : ['--schema-only']
+  const args = ['--dbname', connection, '--no-owner', '--exclude-schema=basalt', ...rows]
+  await run(program, args, env, (chunk) => output.write(chunk))
+}
+
+function run(
+  program: string,
+  args: readonly string[],
+  env: DumpOptions['env'],
+  onData: (chunk: Buffer) => unknown,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    let problem = ''
+    child.stdout.on('data', onData)
+    child.stderr.on('data', (chunk) => (problem += String(chunk)))
+    child.on('error', (error) => {
+      const reason = codeOf(error) === 'ENOENT' ? 'is not installed' : messageOf(error)
+      reject(
+        new OperatorError(
+          `${program} ${reason}: install PostgreSQL's client programs, or name it by --pg-dump`,
+        ),
+      )
+    })
+    child.on('close', (code) => {
+      if (code === 0) resolve()
+      else
+        reject(
+          new OperatorError(problem.trim().replaceAll(/\s*\n\s*/g, ' ') || `${program} ended with ${code}`),
+        )
+    })
+  })
+}

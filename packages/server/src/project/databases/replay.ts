@@ -1,0 +1,76 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { Config } from '../../config/schema.ts'
+import { type Database, openDatabase } from '../../database/open.ts'
+import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
+import { inTransaction } from '../../database/system-database.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { OperatorError } from '../../lib/errors.ts'
+import { splitStatements } from '../../lib/sql-statements.ts'
+import { applyMigrations } from '../migrations/apply.ts'
+import { type MigrationFile, refuseTransactionControl } from '../migrations/files.ts'
+import { type Branches, onBranch, openBranches, throwAwayName } from './copies.ts'
+
+/** A database of its own, which is dropped when it is disposed of. */
+export interface ThrowAwayBranch extends AsyncDisposable {
+  readonly config: Config
+}
+
+/** @param make creates it; an empty one unless given */
+export async function openThrowAwayBranch(
+  config: Config,
+  make: (branches: Branches, branch: string) => Promise<void> = (branches, branch) => branches.create(branch),
+): Promise<ThrowAwayBranch> {
+  const branch = throwAwayName(systemClock.now())
+  await using branches = await openBranches(config)
+  await branches.dropForgotten()
+  await make(branches, branch)
+  return {
+    config: onBranch(config, branch),
+    async [Symbol.asyncDispose]() {
+      // A session of its own: one that was held until now may have been ended by a copy of the database.
+      await using current = await openBranches(config)
+      await current.drop(branch)
+    },
+  }
+}
+
+/** Runs the work on an empty database to which the files were applied. */
+export async function withReplayed<Result>(
+  config: Config,
+  files: readonly MigrationFile[],
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  await using branch = await openThrowAwayBranch(config)
+  const options = { purpose: 'basalt replay', asServer: false, log: () => undefined }
+  const database = await openDatabase(branch.config, options)
+  try {
+    await applyMigrations(database, { files, settings: config.project })
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/** Runs the statements of a file in one transaction. @returns their number, 0 when there is no such file */
+export async function runFile(
+  { aside }: Pick<Database, 'aside'>,
+  path: string,
+  name: string,
+): Promise<number> {
+  if (!existsSync(path)) return 0
+  const statements = splitStatements(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
+  if (statements.length === 0) return 0
+  refuseTransactionControl(name, statements)
+  const connection = await aside.open()
+  try {
+    await inTransaction(connection, async () => {
+      for (const statement of statements) await runStatement(connection, statement)
+    })
+    return statements.length
+  } catch (error) {
+    if (!(error instanceof ScriptFailure)) throw error
+    throw new OperatorError(`${name}:${error.line}: ${error.message}`, { cause: error })
+  } finally {
+    await connection.close()
+  }
+}

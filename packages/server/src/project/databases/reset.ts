@@ -1,0 +1,61 @@
+import { isDevelopment, isReachedAtLoopback } from '../../config/development.ts'
+import type { Config } from '../../config/schema.ts'
+import { openConnection, openDatabase } from '../../database/open.ts'
+import { sql } from '../../database/sql.ts'
+import { inTransaction, queryableOn } from '../../database/system-database.ts'
+import { OperatorError } from '../../lib/errors.ts'
+import { applyMigrations } from '../migrations/apply.ts'
+import type { MigrationFile } from '../migrations/files.ts'
+import { runFile } from './replay.ts'
+
+/** @throws OperatorError unless the database may lose its rows */
+export function requireDevelopment(config: Config, command: string): void {
+  if (isDevelopment(config)) return
+  if (config.project.development && isReachedAtLoopback(config.server)) return
+  throw new OperatorError(
+    `${command} is for development: the embedded database, or an external one with project.development = true, and an ` +
+      'address that only this machine reaches',
+  )
+}
+
+export interface Reset {
+  readonly applied: readonly string[]
+  /** Statements of the seed. */
+  readonly seeded: number
+}
+
+/** Empties the database, accounts included, and makes it anew from migrations and seed. @throws OperatorError */
+export async function resetDatabase(config: Config, files: readonly MigrationFile[]): Promise<Reset> {
+  requireDevelopment(config, 'basalt db reset')
+  await dropEverything(config)
+  const options = { purpose: 'basalt db', asServer: false, log: () => undefined }
+  const database = await openDatabase(config, options)
+  try {
+    const applied = await applyMigrations(database, { files, settings: config.project })
+    const seeded = await runFile(database, config.project.seed, 'seed.sql')
+    return { applied: applied.map(({ name }) => name), seeded }
+  } finally {
+    await database.close()
+  }
+}
+
+async function dropEverything(config: Config): Promise<void> {
+  const { connection, close } = await openConnection(config, { purpose: 'basalt db', log: () => undefined })
+  try {
+    const servers = await queryableOn(connection).count(sql`
+      select from pg_stat_activity
+      where datname = current_database() and starts_with(application_name, 'basalt start')`)
+    // What a server knows of accounts and sessions would be of another database.
+    if (servers > 0) throw new OperatorError('a server runs on the database: stop it first')
+    await inTransaction(connection, async (transaction) => {
+      const schemas = await transaction.many<{ nspname: string }>(sql`
+        select nspname from pg_namespace
+        where nspname not like 'pg\\_%' and nspname <> 'information_schema'`)
+      for (const { nspname } of schemas) await transaction.count(sql`drop schema ${sql.id(nspname)} cascade`)
+      await transaction.count(sql`create schema public`)
+      await transaction.count(sql`grant usage on schema public to public`)
+    })
+  } finally {
+    await close()
+  }
+}

@@ -1,0 +1,124 @@
+import type { Connection } from '../../database/connection.ts'
+import type { Database } from '../../database/open.ts'
+import { runStatement } from '../../database/script-failure.ts'
+import { sql } from '../../database/sql.ts'
+import { readSchema } from '../schema/objects.ts'
+import { type MigrationSettings, pauseOrFail, setTimeouts } from './attempts.ts'
+import type { MigrationFile } from './files.ts'
+import { finish, insertStarted, listLedger, recordSchema } from './ledger.ts'
+import { inMigrationTransaction } from './lock.ts'
+import { planMigrations, requireNoObstacle } from './plan.ts'
+import { recordChanges } from './recorded-schema.ts'
+import { applyWithoutTransaction } from './without-transaction.ts'
+
+/** What migrations need of an open database. */
+export type MigrationDatabase = Pick<Database, 'aside' | 'openListener'>
+
+export interface ApplyOptions {
+  readonly files: readonly MigrationFile[]
+  readonly settings: MigrationSettings
+  /** Whether migrations run that are older than one that was applied. */
+  readonly allowLate?: boolean
+  /** Whether the schema of now is recorded as that of the migrations, whatever else has changed it. */
+  readonly acceptDrift?: boolean
+  readonly onApplied?: (applied: Applied) => void
+  /** An attempt that waited for a lock in vain. */
+  readonly onRetry?: (message: string) => void
+}
+
+export interface Applied {
+  readonly name: string
+  readonly durationMs: number
+  /** 1 when no lock was in the way. */
+  readonly attempts: number
+}
+
+/**
+ * Applies what is pending, each file once, whatever number of nodes does this at the same time.
+ *
+ * @throws OperatorError
+ */
+export async function applyMigrations(
+  database: MigrationDatabase,
+  options: ApplyOptions,
+): Promise<Applied[]> {
+  const done: Applied[] = []
+  const connection = await database.aside.open()
+  try {
+    for (;;) {
+      const applied = await applyNext(database, connection, options)
+      if (applied === undefined) break
+      done.push(applied)
+      options.onApplied?.(applied)
+    }
+    if (options.acceptDrift === true) {
+      await inMigrationTransaction(connection, async (transaction) =>
+        recordSchema(transaction, await readSchema(transaction)),
+      )
+    }
+    return done
+  } finally {
+    await connection.close()
+  }
+}
+
+/** undefined when nothing is pending. */
+async function applyNext(
+  database: MigrationDatabase,
+  connection: Connection,
+  options: ApplyOptions,
+): Promise<Applied | undefined> {
+  const startedAt = performance.now()
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await attemptNext(connection, options, attempt)
+    if (outcome === undefined) return undefined
+    if (outcome === 'retry') continue
+    const { file } = outcome
+    // Found pending outside of the session that runs it: another node may be quicker.
+    if (!file.isTransaction && !(await applyAlone(database, file, options))) continue
+    return { name: file.name, durationMs: Math.round(performance.now() - startedAt), attempts: attempt }
+  }
+}
+
+function applyAlone(
+  { openListener }: MigrationDatabase,
+  file: MigrationFile,
+  { files, settings, allowLate = false, onRetry }: ApplyOptions,
+): Promise<boolean> {
+  return applyWithoutTransaction(openListener, file, { files, settings, allowLate, onRetry })
+}
+
+/** Applies the next file if it is one transaction; otherwise only finds it. */
+async function attemptNext(
+  connection: Connection,
+  { files, settings, allowLate = false, onRetry }: ApplyOptions,
+  attempt: number,
+): Promise<undefined | 'retry' | { readonly file: MigrationFile }> {
+  let current: MigrationFile | undefined
+  try {
+    return await inMigrationTransaction(connection, async (transaction) => {
+      const plan = planMigrations(files, await listLedger(transaction))
+      requireNoObstacle(plan, allowLate)
+      const [file] = plan.pending
+      if (file === undefined) return undefined
+      current = file
+      if (!file.isTransaction) return { file }
+      await insertStarted(transaction, file)
+      // To print policies their tables are locked, too.
+      await setTimeouts(transaction, settings, 'transaction')
+      const before = await readSchema(transaction)
+      for (const statement of file.statements) await runStatement(connection, statement)
+      // What the script has set must not outlast it.
+      await transaction.count(sql`reset role`)
+      await transaction.count(sql`reset all`)
+      await setTimeouts(transaction, settings, 'transaction')
+      await recordChanges(transaction, before)
+      await finish(transaction, file.name, file.statements.length)
+      return { file }
+    })
+  } catch (error) {
+    if (current === undefined) throw error
+    await pauseOrFail(error, current, { number: attempt, isRepeatable: true, settings, onRetry })
+    return 'retry'
+  }
+}

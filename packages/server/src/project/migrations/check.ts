@@ -1,0 +1,81 @@
+import { isDevelopment } from '../../config/development.ts'
+import type { Config } from '../../config/schema.ts'
+import { type Database, openDatabase } from '../../database/open.ts'
+import { DatabaseInUse } from '../databases/copies.ts'
+import { openThrowAwayBranch, withReplayed } from '../databases/replay.ts'
+import { describeAccessChange } from '../schema/access.ts'
+import type { MigrationFile } from './files.ts'
+import { listLedger } from './ledger.ts'
+import { planMigrations, requireNoObstacle } from './plan.ts'
+import { type Rehearsal, rehearse } from './rehearse.ts'
+
+export interface Checked extends Rehearsal {
+  /** What the pending migrations ran on: a copy with all rows, or the applied migrations on an empty database. */
+  readonly copy: 'database' | 'migrations'
+}
+
+/** @throws OperatorError when the migrations fail, or would be refused */
+export async function checkMigrations(
+  config: Config,
+  files: readonly MigrationFile[],
+  { allowLate, interrupt }: { readonly allowLate: boolean; readonly interrupt: boolean },
+): Promise<Checked> {
+  const database = await openDatabase(config, {
+    purpose: 'basalt migrate',
+    asServer: false,
+    log: () => undefined,
+  })
+  const plan = planMigrations(files, await listLedger(database.system).finally(() => database.close()))
+  requireNoObstacle(plan, allowLate)
+  try {
+    await using branch = await openThrowAwayBranch(config, (branches, name) =>
+      branches.copy(name, interrupt || isDevelopment(config)),
+    )
+    const options = { purpose: 'basalt check', asServer: false, log: () => undefined }
+    const copy = await openDatabase(branch.config, options)
+    try {
+      return { copy: 'database', ...(await rehearseOn(copy, plan.pending)) }
+    } finally {
+      await copy.close()
+    }
+  } catch (error) {
+    if (!(error instanceof DatabaseInUse)) throw error
+  }
+  const applied = files.filter((file) => !plan.pending.includes(file))
+  return await withReplayed(config, applied, async (copy) => ({
+    copy: 'migrations' as const,
+    ...(await rehearseOn(copy, plan.pending)),
+  }))
+}
+
+async function rehearseOn(
+  { aside }: Pick<Database, 'aside'>,
+  files: readonly MigrationFile[],
+): Promise<Rehearsal> {
+  const connection = await aside.open()
+  try {
+    return await rehearse(connection, files)
+  } finally {
+    await connection.close()
+  }
+}
+
+/** For people. */
+export function describeChecked({ copy, migrations, access }: Checked): string {
+  if (migrations.length === 0) return 'nothing is pending\n'
+  const lines = migrations.flatMap(({ name, durationMs, locks, rewritten }) => [
+    `${name} (${durationMs} ms)`,
+    ...locks.map(
+      ({ relation, blocks, heldMs, line, mode }) =>
+        `  line ${line} blocks ${blocks} of ${relation} for ${heldMs} ms (${mode})`,
+    ),
+    ...rewritten.map(({ relation, bytes }) => `  rewrites ${relation} (${bytes} bytes)`),
+  ])
+  return `${[
+    copy === 'database'
+      ? 'on a copy of the database'
+      : 'on an empty database with the applied migrations, because the database is in use: times are those without rows',
+    ...lines,
+    ...(access.length === 0 ? ['no role may do more or less than before'] : access.map(describeAccessChange)),
+  ].join('\n')}\n`
+}

@@ -1,0 +1,72 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import type { Database } from '../../database/open.ts'
+import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
+import { messageOf, OperatorError } from '../../lib/errors.ts'
+import { splitStatements } from '../../lib/sql-statements.ts'
+import { emptyCurrent } from '../init/templates.ts'
+import { readSchema } from '../schema/objects.ts'
+import { createMigrationFile, parseMigration } from './files.ts'
+import { inMigrationTransaction } from './lock.ts'
+import { recordChanges } from './recorded-schema.ts'
+
+/**
+ * Makes a migration of the change in progress. A crash between the two writes leaves it in both places, where it works:
+ * its statements work twice.
+ *
+ * @returns the path of the migration
+ * @throws OperatorError when there is nothing to commit
+ */
+export function commitCurrent(
+  { current, migrations }: { readonly current: string; readonly migrations: string },
+  name: string,
+  now: Date,
+): string {
+  const content = read(current)
+  if (splitStatements(content).length === 0) throw new OperatorError(`${current} has no statement to commit`)
+  // What a migration may not have is refused before there is a file.
+  parseMigration(current, content)
+  const path = createMigrationFile(migrations, name, now, content.replace(emptyCurrent, ''))
+  try {
+    writeFileSync(`${current}.new`, emptyCurrent)
+    renameSync(`${current}.new`, current)
+  } catch (error) {
+    throw new OperatorError(`${path} is written, but ${current} cannot be emptied: ${messageOf(error)}`)
+  }
+  return path
+}
+
+/**
+ * Applies the change in progress, in one transaction. What it changes counts as the project's, as it will when it is a
+ * migration that finds everything done.
+ *
+ * @returns the number of its statements, 0 when there is no such file
+ * @throws OperatorError with the line that fails
+ */
+export async function applyCurrent({ aside }: Pick<Database, 'aside'>, path: string): Promise<number> {
+  const name = 'schema/current.sql'
+  if (!existsSync(path)) return 0
+  const { statements } = parseMigration(name, read(path))
+  if (statements.length === 0) return 0
+  const connection = await aside.open()
+  try {
+    await inMigrationTransaction(connection, async (transaction) => {
+      const before = await readSchema(transaction)
+      for (const statement of statements) await runStatement(connection, statement)
+      await recordChanges(transaction, before)
+    })
+    return statements.length
+  } catch (error) {
+    if (!(error instanceof ScriptFailure)) throw error
+    throw new OperatorError(`${name}:${error.line}: ${error.message}`, { cause: error })
+  } finally {
+    await connection.close()
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new OperatorError(`cannot read ${path}: ${messageOf(error)}`)
+  }
+}

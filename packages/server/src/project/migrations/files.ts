@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
+import { type SqlStatement, splitStatements } from '../../lib/sql-statements.ts'
+
+/** A file of the migrations' folder. */
+export interface MigrationFile {
+  /** `20261122093000_add_todo.sql`: its time orders it, and the whole of it identifies it. */
+  readonly name: string
+  readonly checksum: string
+  readonly statements: readonly SqlStatement[]
+  /** Whether its statements are one transaction. */
+  readonly isTransaction: boolean
+}
+
+const fileName = /^\d{14}_[a-z0-9][a-z0-9_-]*\.sql$/
+
+/** @throws OperatorError that names a file with another name, or one that cannot be run as it says */
+export function readMigrationFiles(folder: string): MigrationFile[] {
+  return listNames(folder).map((name) => {
+    if (!fileName.test(name)) {
+      throw new OperatorError(
+        `${join(folder, name)}: expected a name such as 20261122093000_add_todo.sql, which basalt migrate new makes`,
+      )
+    }
+    return parseMigration(name, readFileSync(join(folder, name), 'utf8'))
+  })
+}
+
+function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith('.sql'))
+      .toSorted()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return []
+    throw new OperatorError(`cannot read ${folder}: ${messageOf(error)}`)
+  }
+}
+
+/** Pure. @throws OperatorError */
+export function parseMigration(name: string, content: string): MigrationFile {
+  // What a checkout makes of line ends is no change.
+  const script = content.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+  const statements = splitStatements(script)
+  const isTransaction = readDirectives(name, script, statements[0]?.line)
+  const checksum = createHash('sha256').update(script).digest('hex')
+  if (isTransaction) refuseTransactionControl(name, statements)
+  return { name, checksum, statements, isTransaction }
+}
+
+/** `-- basalt: no transaction`, above the first statement. */
+function readDirectives(name: string, script: string, firstLine = Number.POSITIVE_INFINITY): boolean {
+  let isTransaction = true
+  script.split('\n').forEach((text, index) => {
+    const directive = /^\s*--\s*basalt:\s*(.*?)\s*$/.exec(text)?.[1]
+    if (directive === undefined) return
+    if (directive !== 'no transaction') {
+      throw new OperatorError(
+        `${name}:${index + 1}: expected "-- basalt: no transaction", not "${directive}"`,
+      )
+    }
+    if (index + 1 > firstLine) {
+      throw new OperatorError(
+        `${name}:${index + 1}: "-- basalt: no transaction" belongs above the first statement`,
+      )
+    }
+    isTransaction = false
+  })
+  return isTransaction
+}
+
+/** What would end the transaction that makes the file whole. */
+export function refuseTransactionControl(name: string, statements: readonly SqlStatement[]): void {
+  const found = statements.find(({ words: [first = '', second, third] }) => {
+    if (['begin', 'commit', 'end', 'abort'].includes(first)) return true
+    if (first === 'rollback') return !(second === 'to' || third === 'to')
+    return (first === 'start' || first === 'prepare') && second === 'transaction'
+  })
+  if (found === undefined) return
+  throw new OperatorError(
+    `${name}:${found.line}: ${found.words[0]} is not for a migration, which is one transaction by itself: ` +
+      'remove it, or write "-- basalt: no transaction" above the first statement',
+  )
+}
+
+/**
+ * Makes an empty migration that comes after all others.
+ *
+ * @returns its path
+ * @throws OperatorError
+ */
+export function createMigrationFile(folder: string, title: string, now: Date, content?: string): string {
+  const words = title
+    .trim()
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_|_$/g, '')
+  if (words === '') {
+    throw new OperatorError(`"${title}": expected a name of letters and digits, such as add_todo`, {
+      exitCode: 2,
+    })
+  }
+  const newest = Number(listNames(folder).at(-1)?.slice(0, 14) ?? 0)
+  const time = Number(now.toISOString().replace(/\D/g, '').slice(0, 14))
+  const path = join(folder, `${Math.max(time, newest + 1)}_${words.slice(0, 100)}.sql`)
+  try {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(path, content ?? `-- ${title.trim()}\n`, { flag: 'wx' })
+  } catch (error) {
+    throw new OperatorError(`cannot write ${path}: ${messageOf(error)}`)
+  }
+  return path
+}

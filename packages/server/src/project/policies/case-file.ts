@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto'
+import { parse as parseToml, TomlError } from 'smol-toml'
+import { type Static, Type } from 'typebox'
+import { Errors } from 'typebox/value'
+import { OperatorError } from '../../lib/errors.ts'
+import { suggestion } from '../../lib/suggestion.ts'
+
+const text = Type.String({ minLength: 1 })
+const values = Type.Record(Type.String(), Type.Unknown())
+const closed = { additionalProperties: false }
+
+const claims = {
+  email: Type.Optional(Type.String()),
+  email_verified: Type.Optional(Type.Boolean()),
+  is_anonymous: Type.Optional(Type.Boolean()),
+}
+
+const user = Type.Object({ id: Type.Optional(Type.String({ format: 'uuid' })), ...claims }, closed)
+
+const key = Type.Object(
+  {
+    /** Whose key it is. */
+    user: text,
+    scope: Type.Optional(Type.Enum(['*', 'readonly', 'readwrite'])),
+    tables: Type.Optional(Type.Array(text)),
+  },
+  closed,
+)
+
+const policyCase = Type.Object(
+  {
+    name: text,
+    /** A user or key of the file, or `anonymous`: without a token. */
+    as: text,
+    aal: Type.Optional(Type.Enum(['aal1', 'aal2'])),
+    claims: Type.Optional(Type.Object(claims, closed)),
+    // One of these: what is done, with the collection or procedure.
+    list: Type.Optional(text),
+    get: Type.Optional(text),
+    create: Type.Optional(text),
+    update: Type.Optional(text),
+    delete: Type.Optional(text),
+    call: Type.Optional(text),
+    /** Of get, update and delete. */
+    id: Type.Optional(Type.Union([text, Type.Integer()])),
+    filter: Type.Optional(text),
+    /** Of create and update; of call, the arguments. */
+    values: Type.Optional(values),
+    // What is expected: success, unless it is said.
+    rows: Type.Optional(Type.Array(values)),
+    count: Type.Optional(Type.Integer({ minimum: 0 })),
+    row: Type.Optional(values),
+    result: Type.Optional(Type.Unknown()),
+    refused: Type.Optional(Type.Boolean()),
+    status: Type.Optional(Type.Integer({ minimum: 200, maximum: 599 })),
+  },
+  closed,
+)
+
+const caseFile = Type.Object(
+  {
+    setup: Type.Optional(Type.String()),
+    users: Type.Optional(Type.Record(Type.String(), user)),
+    keys: Type.Optional(Type.Record(Type.String(), key)),
+    case: Type.Optional(Type.Array(policyCase)),
+  },
+  closed,
+)
+
+export type PolicyCase = Static<typeof policyCase>
+
+export interface CaseFile {
+  readonly name: string
+  /** With the ids of users in it. */
+  readonly setup: string
+  /** Those of the file; each has an id. */
+  readonly users: ReadonlyMap<string, Static<typeof user> & { readonly id: string }>
+  readonly keys: ReadonlyMap<string, Static<typeof key>>
+  readonly cases: readonly PolicyCase[]
+}
+
+export const verbs = ['list', 'get', 'create', 'update', 'delete', 'call'] as const
+export type Verb = (typeof verbs)[number]
+
+/** Pure. @throws OperatorError that names the place and what was expected */
+export function parseCaseFile(name: string, content: string): CaseFile {
+  const document = readToml(name, content)
+  const [problem] = Errors(caseFile, document)
+  if (problem !== undefined) throw new OperatorError(`${name}: ${describeProblem(problem)}`, { exitCode: 2 })
+  // Checked just now.
+  const file = document as Static<typeof caseFile>
+  const users = new Map(
+    Object.entries(file.users ?? {}).map(([each, given]) => [
+      each,
+      { ...given, id: given.id ?? idOf(name, each) },
+    ]),
+  )
+  const keys = new Map(Object.entries(file.keys ?? {}))
+  const cases = file.case ?? []
+  for (const [each, { user: owner }] of keys) {
+    if (!users.has(owner)) throw fault(name, `keys.${each}.user`, owner, [...users.keys()])
+    if (users.has(each)) throw new OperatorError(`${name}: ${each} is a user and a key`, { exitCode: 2 })
+  }
+  const actors = ['anonymous', ...users.keys(), ...keys.keys()]
+  for (const each of cases) {
+    const place = `case "${each.name}"`
+    if (!actors.includes(each.as)) throw fault(name, `${place}: as`, each.as, actors)
+    verbOf(name, each)
+  }
+  return { name, setup: bindUsers(name, file.setup ?? '', users), users, keys, cases }
+}
+
+/** What a case does. @throws OperatorError when that is nothing, or several things */
+export function verbOf(
+  file: string,
+  policyCase: PolicyCase,
+): { readonly verb: Verb; readonly target: string } {
+  const found = verbs.flatMap((verb) => {
+    const target = policyCase[verb]
+    return target === undefined ? [] : [{ verb, target }]
+  })
+  const [only] = found
+  const place = `${file}: case "${policyCase.name}"`
+  if (only === undefined || found.length > 1) {
+    throw new OperatorError(`${place}: expected one of ${verbs.join(', ')}`, { exitCode: 2 })
+  }
+  const needsId = ['get', 'update', 'delete'].includes(only.verb)
+  if (needsId !== (policyCase.id !== undefined)) {
+    throw new OperatorError(`${place}: ${needsId ? 'id is required' : `id is not for ${only.verb}`}`, {
+      exitCode: 2,
+    })
+  }
+  return only
+}
+
+function readToml(name: string, content: string): unknown {
+  try {
+    // Dates become the texts that they are in JSON.
+    return JSON.parse(JSON.stringify(parseToml(content)))
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const [reason = 'not TOML'] = error.message.replace('Invalid TOML document: ', '').split('\n')
+    throw new OperatorError(`${name}:${error.line}: ${reason}`, { exitCode: 2 })
+  }
+}
+
+function describeProblem(problem: ReturnType<typeof Errors>[number]): string {
+  const place = problem.instancePath.slice(1).replaceAll('/', '.')
+  // What TypeBox says of a key that the schema does not have.
+  const message = problem.message === 'schema is false' ? 'is no key of these files' : problem.message
+  return `${place === '' ? '' : `${place} `}${message}`
+}
+
+function fault(file: string, place: string, name: string, known: readonly string[]): OperatorError {
+  return new OperatorError(
+    `${file}: ${place}: "${name}" is none of ${known.join(', ')}${suggestion(name, known)}`,
+    {
+      exitCode: 2,
+    },
+  )
+}
+
+/** The same at every run, and another in every file. */
+function idOf(file: string, user: string): string {
+  const hash = createHash('sha256').update(`${file} ${user}`).digest('hex')
+  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`
+}
+
+/** Puts ids in the place of `:'alice'`, as psql does with its variables. @throws OperatorError for another name */
+function bindUsers(name: string, setup: string, users: CaseFile['users']): string {
+  return setup.replaceAll(/:'(\w+)'/g, (_, user: string) => {
+    const found = users.get(user)
+    if (found === undefined) throw fault(name, 'setup', user, [...users.keys()])
+    return `'${found.id}'`
+  })
+}
+
+/** Puts ids in the place of texts `:alice`. Pure. */
+export function bindValues(value: unknown, users: CaseFile['users']): unknown {
+  if (typeof value === 'string') return (value.startsWith(':') && users.get(value.slice(1))?.id) || value
+  if (Array.isArray(value)) return value.map((item) => bindValues(item, users))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, bindValues(item, users)]))
+}

@@ -1,0 +1,103 @@
+import { type Sql, sql } from '../../database/sql.ts'
+import type { Queryable } from '../../database/system-database.ts'
+import { objectQueries } from './object-queries.ts'
+
+/** One object of the operator's schemas, as PostgreSQL prints it. */
+export interface SchemaObject {
+  /** `table`, `column`, `grant` … */
+  readonly kind: string
+  /** `public.todo`, `public.todo.title`. */
+  readonly name: string
+  readonly definition: string
+}
+
+/**
+ * Reads every object outside of the system's schemas that is compared. The names in definitions are whole, whatever the
+ * search path.
+ */
+export async function readSchema(transaction: Queryable): Promise<SchemaObject[]> {
+  await transaction.count(sql`savepoint reading`)
+  await transaction.count(sql`select set_config('search_path', 'pg_catalog', true)`)
+  const objects = await transaction.many<SchemaObject & Record<string, unknown>>(unionOf(objectQueries))
+  // Undoes the setting, too.
+  await transaction.count(sql`rollback to savepoint reading`)
+  await transaction.count(sql`release savepoint reading`)
+  return objects
+}
+
+function unionOf(queries: readonly Sql[]): Sql {
+  return sql`
+    with own_schema as (
+      select oid, nspname from pg_namespace
+      where nspname not like 'pg\\_%' and nspname not in ('information_schema', 'basalt')
+    ), member as (
+      select classid, objid from pg_depend where deptype = 'e'
+    )
+    select kind, name, coalesce(definition, '') as definition
+    from (${sql.join(queries, sql` union all `)}) o (kind, name, definition)
+    order by kind collate "C", name collate "C", definition collate "C"`
+}
+
+export interface SchemaChange {
+  readonly kind: string
+  readonly name: string
+  readonly change: 'added' | 'removed' | 'changed'
+  /** Undefined of what was added. */
+  readonly before?: string
+  /** Undefined of what was removed. */
+  readonly after?: string
+}
+
+/** Pure. What leads from one schema to another, in the order of kinds and names. */
+export function compareSchemas(
+  before: readonly SchemaObject[],
+  after: readonly SchemaObject[],
+): SchemaChange[] {
+  const [old, current] = [byKey(before), byKey(after)]
+  return [...new Set([...old.keys(), ...current.keys()])].toSorted().flatMap((key): SchemaChange[] => {
+    const [was, is] = [old.get(key), current.get(key)]
+    if (was === undefined && is !== undefined) {
+      return [{ kind: is.kind, name: is.name, change: 'added', after: is.definition }]
+    }
+    if (was === undefined) return []
+    const { kind, name, definition } = was
+    if (is === undefined) return [{ kind, name, change: 'removed', before: definition }]
+    if (is.definition === definition) return []
+    return [{ kind, name, change: 'changed', before: definition, after: is.definition }]
+  })
+}
+
+/** Pure. The schema after the changes of a migration, without what else has changed in the database. */
+export function applyChanges(
+  objects: readonly SchemaObject[],
+  changes: readonly SchemaChange[],
+): SchemaObject[] {
+  const result = byKey(objects)
+  for (const { kind, name, after } of changes) {
+    const key = keyOf({ kind, name })
+    if (after === undefined) result.delete(key)
+    else result.set(key, { kind, name, definition: after })
+  }
+  return [...result.values()]
+}
+
+function byKey(objects: readonly SchemaObject[]): Map<string, SchemaObject> {
+  return new Map(objects.map((object) => [keyOf(object), object]))
+}
+
+function keyOf({ kind, name }: Pick<SchemaObject, 'kind' | 'name'>): string {
+  return `${kind} ${name}`
+}
+
+/** `added column public.todo.title: text not null`. */
+export function describeChange({ kind, name, change, before, after }: SchemaChange): string {
+  if (change === 'changed') return `changed ${kind} ${name}: ${oneLine(before)} → ${oneLine(after)}`
+  return `${change} ${kind} ${name}${oneLine(after) === '' ? '' : `: ${oneLine(after)}`}`
+}
+
+const shownCharacters = 200
+
+function oneLine(text = ''): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > shownCharacters ? `${line.slice(0, shownCharacters)}…` : line
+}

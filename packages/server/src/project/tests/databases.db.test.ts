@@ -1,0 +1,321 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { basaltHere } from '../../../test/terminal.ts'
+import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
+import { testSecret } from '../../../test/test-config.ts'
+
+let database: TestDatabase
+let name: string
+let directory: string
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  name = new URL(database.url).pathname.slice(1)
+  directory = mkdtempSync(join(tmpdir(), 'basalt-databases-'))
+  write('migrations/20260101000000_a.sql', first)
+  await basalt('migrate', 'up')
+})
+afterAll(async () => {
+  rmSync(directory, { recursive: true })
+  await basalt('db', 'branch', 'copy', '--delete')
+  await database[Symbol.asyncDispose]()
+})
+
+const first = `
+create table a (id int primary key, body text);
+alter table a enable row level security;
+create function old() returns int language sql as 'select 1';
+`
+
+function write(path: string, content: string): void {
+  mkdirSync(dirname(join(directory, path)), { recursive: true })
+  writeFileSync(join(directory, path), content)
+}
+
+const env = () => ({ BASALT_DATABASE_URL: database.url, BASALT_AUTH_JWT_SECRET: testSecret })
+
+function basalt(...args: string[]) {
+  return basaltHere(args, { directory, env: { ...env(), PATH: directory } })
+}
+
+/** Another session in the database. */
+async function withSession<Result>(work: () => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: database.url, application_name: 'another program' })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return await work()
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+describe('basalt migrate check', () => {
+  const pending = `
+alter table a alter column body type varchar(10);
+create index on a (body);
+create policy own on a for select using (id = 1);
+create table b (id int);
+revoke execute on function old() from public;
+`
+
+  test('reports locks, rewrites and what roles may newly do, and leaves the database as it is', async () => {
+    write('migrations/20260102000000_b.sql', pending)
+    const { code, stdout, stderr } = await basalt('migrate', 'check', '--interrupt', '--json')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const { copy, migrations, access } = JSON.parse(stdout)
+    expect(copy).toBe('database')
+    expect(migrations).toEqual([
+      {
+        name: '20260102000000_b.sql',
+        durationMs: expect.any(Number),
+        locks: expect.arrayContaining([
+          {
+            relation: 'public.a',
+            mode: 'AccessExclusiveLock',
+            blocks: 'reads and writes',
+            heldMs: expect.any(Number),
+            line: 2,
+          },
+        ]),
+        rewritten: [
+          { relation: 'public.a', bytes: 0 },
+          { relation: 'public.a_pkey', bytes: 8192 },
+        ],
+      },
+    ])
+    const ofRole = (role: string) => access.filter((each: { role: string }) => each.role === role)
+    expect(ofRole('basalt_authenticated')).toEqual([
+      {
+        role: 'basalt_authenticated',
+        object: 'function public.old()',
+        gained: [],
+        lost: ['execute'],
+        rowsBefore: 'with those of the caller',
+        rowsAfter: 'nothing',
+      },
+      {
+        role: 'basalt_authenticated',
+        object: 'table public.a',
+        gained: [],
+        lost: [],
+        rowsBefore: 'no row',
+        rowsAfter: 'own (select: (id = 1))',
+      },
+      {
+        role: 'basalt_authenticated',
+        object: 'table public.b',
+        gained: ['select', 'insert', 'update', 'delete'],
+        lost: [],
+        rowsBefore: 'nothing',
+        rowsAfter: 'every row',
+      },
+    ])
+    const left = await database.sql("select from pg_database where starts_with(datname, $1 || '_')", [name])
+    expect([left, await database.sql("select to_regclass('b') as b")]).toEqual([[], [{ b: null }]])
+  })
+
+  test('says it to people, and works without rows while the database is in use', async () => {
+    const { code, stdout } = await withSession(() => basalt('migrate', 'check'))
+    expect(code).toBe(0)
+    expect(stdout.replaceAll(/\d+ ms/g, 'N ms')).toContain(
+      'on an empty database with the applied migrations, because the database is in use: times are those without rows\n' +
+        '20260102000000_b.sql (N ms)\n  line 2 blocks reads and writes of public.a for N ms (AccessExclusiveLock)\n',
+    )
+    expect(stdout).toContain(
+      'basalt_authenticated may newly select, insert, update, delete table public.b: every row\n',
+    )
+  })
+
+  test('fails with the line of what fails, as up would', async () => {
+    write('migrations/20260102000000_b.sql', 'select 1;\nselect nope')
+    expect(await basalt('migrate', 'check', '--interrupt')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'basalt: 20260102000000_b.sql:2: column "nope" does not exist\n',
+    })
+    rmSync(join(directory, 'migrations/20260102000000_b.sql'))
+    expect(await basalt('migrate', 'check', '--interrupt')).toMatchObject({
+      code: 0,
+      stdout: 'nothing is pending\n',
+    })
+  })
+})
+
+describe('basalt db branch', () => {
+  test('copies the database, which has no other sessions or whose sessions it ends', async () => {
+    expect(await withSession(() => basalt('db', 'branch', 'copy'))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^basalt: the database is in use by .*another program.*: stop them, or end their sessions by --interrupt\n$/,
+      ),
+    })
+    const { code, stdout } = await withSession(() => basalt('db', 'branch', 'copy', '--interrupt', '--json'))
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({
+      branch: 'copy',
+      database: `127.0.0.1:${new URL(database.url).port}/${name}_copy`,
+      switch: 'BASALT_DATABASE_BRANCH=copy',
+    })
+    expect(await basalt('db', 'branch')).toMatchObject({ stdout: 'copy\n' })
+    expect(await basalt('db', 'branch', 'copy', '--interrupt')).toMatchObject({
+      code: 1,
+      stderr: 'basalt: the branch copy exists\n',
+    })
+
+    const onCopy = (statement: string) => basalt('sql', '--json', statement, '--database-branch', 'copy')
+    expect(await onCopy('insert into a values (1)')).toMatchObject({ code: 0 })
+    expect(JSON.parse((await onCopy('select id, current_database() as name from a')).stdout)).toEqual([
+      { id: 1, name: `${name}_copy` },
+    ])
+    expect(await database.sql('select from a')).toEqual([])
+  })
+
+  test('deletes a copy, and refuses a name that is none', async () => {
+    expect(await basalt('db', 'branch', 'copy', '--delete')).toEqual({
+      code: 0,
+      stdout: 'deleted copy\n',
+      stderr: '',
+    })
+    expect(await basalt('db', 'branch', 'copy', '--delete')).toMatchObject({
+      code: 1,
+      stderr: 'basalt: there is no branch copy\n',
+    })
+    expect(await basalt('db', 'branch')).toMatchObject({ stdout: 'no branches\n' })
+    expect(await basalt('db', 'branch', 'Not"one')).toMatchObject({ code: 2 })
+    expect(await basalt('db', 'branch', 'tmp_a')).toMatchObject({
+      code: 2,
+      stderr: 'basalt: "tmp_a": tmp_ begins the names of copies that commands drop\n',
+    })
+  })
+})
+
+describe('basalt db diff', () => {
+  test('finds no difference in what migrations made, and says what it does not compare', async () => {
+    expect(await basalt('db', 'diff')).toEqual({
+      code: 0,
+      stdout:
+        'no difference from the migrations\nnever compared: rows, owners, roles and memberships, settings of databases and ' +
+        'roles, security labels, subscriptions\n',
+      stderr: '',
+    })
+  })
+
+  test('names every object that differs, and fails on kinds that it does not compare', async () => {
+    await database.sql(`
+      create type colour as enum ('red', 'blue');
+      create table c (id int generated always as identity, hue colour default 'red', unique (hue));
+      drop function old();
+      create publication p for table a;
+      create operator === (leftarg = int, rightarg = int, function = int4eq)`)
+    const { code, stdout } = await basalt('db', 'diff', '--json')
+    const { changes, unseen } = JSON.parse(stdout)
+    expect(code).toBe(1)
+    expect(
+      changes.map(({ change, kind, name }: Record<string, string>) => `${change} ${kind} ${name}`),
+    ).toEqual([
+      'added column public.c.hue',
+      'added column public.c.id',
+      'added constraint public.c c_hue_key',
+      'removed function public.old()',
+      'removed grant on function public.old() to public',
+      'added grant on sequence public.c_id_seq to basalt_authenticated',
+      'added grant on table public.c to basalt_authenticated',
+      'added sequence public.c_id_seq',
+      'added table public.c',
+      'added type public.colour',
+    ])
+    expect(unseen).toEqual([
+      { kind: 'operator', name: '===' },
+      { kind: 'publication', name: 'p' },
+    ])
+    await database.sql('drop publication p; drop operator === (int, int)')
+  })
+})
+
+describe('basalt db dump', () => {
+  test('runs a pg_dump of the version of the database or later', async () => {
+    expect(await basalt('db', 'dump')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        "basalt: pg_dump is not installed: install PostgreSQL's client programs, or name it by --pg-dump\n",
+    })
+    const program = (version: number) => {
+      write(
+        'pg_dump',
+        `#!/bin/sh\n[ "$1" = --version ] && echo 'pg_dump (PostgreSQL) ${version}.4' || echo "$@"\n`,
+      )
+      chmodSync(join(directory, 'pg_dump'), 0o755)
+    }
+    program(14)
+    expect((await basalt('db', 'dump')).stderr).toMatch(
+      /^basalt: pg_dump is of PostgreSQL 14, the database is \d+: install /,
+    )
+    program(99)
+    const args = `--dbname ${database.url} --no-owner --exclude-schema=basalt`
+    expect(await basalt('db', 'dump')).toEqual({ code: 0, stdout: `${args} --schema-only\n`, stderr: '' })
+    expect(await basalt('db', 'dump', '--rows')).toMatchObject({ code: 0, stdout: `${args}\n` })
+  })
+})
+
+describe('basalt db seed and reset', () => {
+  const marked = ['--project-development', 'true']
+
+  test('refuse a database that is not marked for development, and an address that others reach', async () => {
+    for (const command of ['seed', 'reset']) {
+      for (const flags of [[], [...marked, '--server-public-base-url', 'https://app.example']]) {
+        expect(await basalt('db', command, ...flags)).toEqual({
+          code: 1,
+          stdout: '',
+          stderr:
+            `basalt: basalt db ${command} is for development: the embedded database, or an external one with ` +
+            'project.development = true, and an address that only this machine reaches\n',
+        })
+      }
+    }
+  })
+
+  test('seed runs the file in one transaction, or nothing of it', async () => {
+    write('seed.sql', "insert into a values (1, 'x');\ninsert into a values (1, 'y');")
+    expect(await basalt('db', 'seed', ...marked)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'basalt: seed.sql:2: duplicate key value violates unique constraint "a_pkey"; Key (id)=(1) already exists.\n',
+    })
+    expect(await database.sql('select from a')).toEqual([])
+    write('seed.sql', "insert into a values (1, 'x') on conflict do nothing")
+    expect(await basalt('db', 'seed', ...marked)).toEqual({
+      code: 0,
+      stdout: '1 statements of seed.sql\n',
+      stderr: '',
+    })
+  })
+
+  test('reset makes the database anew, unless a server runs on it', async () => {
+    const server = new pg.Client({ connectionString: database.url, application_name: 'basalt start' })
+    await server.connect()
+    expect(await basalt('db', 'reset', ...marked)).toMatchObject({
+      code: 1,
+      stderr: 'basalt: a server runs on the database: stop it first\n',
+    })
+    await server.end()
+    await database.sql("insert into a values (2); insert into basalt.users (email) values ('a@example.com')")
+    expect(await basalt('db', 'reset', ...marked)).toEqual({
+      code: 0,
+      stdout: '1 migrations, 1 statements of seed.sql\n',
+      stderr: '',
+    })
+    expect(
+      await database.sql(
+        "select id, to_regclass('c') as c, (select count(*)::int from basalt.users) as users from a",
+      ),
+    ).toEqual([{ id: 1, c: null, users: 0 }])
+    expect(await basalt('db', 'diff')).toMatchObject({ code: 0 })
+  })
+})
