@@ -1,4 +1,4 @@
-import type { AnyDatabase, InsertOf, KeyOf, RowOf, TableName, UpdateOf } from './database-types.ts'
+import type { AnyDatabase, ColumnOf, InsertOf, KeyOf, RowOf, TableName, UpdateOf } from './database-types.ts'
 
 declare const resultType: unique symbol
 
@@ -8,12 +8,20 @@ export interface Operation<Result> {
   readonly method: 'create' | 'update' | 'delete'
   readonly id?: string
   readonly body?: unknown
+  readonly onConflict?: readonly string[]
+  readonly onConflictAction?: 'update' | 'ignore'
   readonly [resultType]?: Result
 }
 
 /** Makes operations on any table, for one transaction. */
 export interface Operations<DB extends AnyDatabase> {
   create<T extends TableName<DB>>(table: T, record: InsertOf<DB, T>): Operation<RowOf<DB, T>>
+  /** Creates a record, or updates the one that has its key in these columns. */
+  upsert<T extends TableName<DB>>(
+    table: T,
+    record: InsertOf<DB, T>,
+    conflict: { readonly on: readonly ColumnOf<DB, T>[]; readonly action?: 'update' | 'ignore' },
+  ): Operation<RowOf<DB, T>>
   update<T extends TableName<DB>>(
     table: T,
     key: KeyOf<DB, T>,
@@ -29,6 +37,11 @@ export type ResultsOf<Batch extends readonly Operation<unknown>[]> = {
 /** @internal */
 export const operations: Operations<AnyDatabase> = {
   create: (table: string, body: unknown) => ({ table, method: 'create', body }),
+  upsert: (
+    table: string,
+    body: unknown,
+    { on, action = 'update' }: { readonly on: readonly string[]; readonly action?: 'update' | 'ignore' },
+  ) => ({ table, method: 'create', body, onConflict: on, onConflictAction: action }),
   update: (table: string, key: unknown, body: unknown) => ({
     table,
     method: 'update',

@@ -17,7 +17,7 @@ create table basalt.buckets (
 -- is ever stored without one.
 create table basalt.stored_bytes (
   key text collate "C" primary key check (key ~ '^[0-9a-f]{32}$'),
-  -- staged: being written; committed: an object has it; doomed: to be removed.
+  -- staged: being written; committed: an object or a part of an upload has it; doomed: to be removed.
   state text not null default 'staged' check (state in ('staged', 'committed', 'doomed')),
   -- When what is staged counts as abandoned.
   expires_at timestamptz
@@ -146,7 +146,7 @@ create table basalt.signed_addresses (
   name text collate "C" not null,
   -- Of a download: it ends with its object.
   object_id uuid references basalt.objects on delete cascade,
-  -- On whose behalf: null for an administrator.
+  -- On whose behalf: null for an administrator, and for a program that acts for no user.
   user_id uuid,
   -- As the policies saw the caller; null for an administrator.
   scope jsonb,
@@ -165,6 +165,7 @@ create function basalt.delete_storage_of_users() returns trigger language plpgsq
 set search_path = pg_catalog, pg_temp as $$
 begin
   delete from basalt.signed_addresses s using ended e where s.user_id = e.id;
+  delete from basalt.resumable_uploads r using ended e where r.user_id = e.id;
   delete from basalt.objects o using ended e where o.user_id = e.id;
   delete from basalt.storage_usage u using ended e where u.user_id = e.id;
   return null;
@@ -193,6 +194,96 @@ end $$;
 revoke all on function basalt.doom_image_variants() from public;
 create trigger image_variants_doomed after delete on basalt.image_variants
   referencing old table as ended for each statement execute function basalt.doom_image_variants();
+
+-- Uploads that come in several requests, to any node (tus 1.0). Parts that have arrived are durable before the offset moves.
+create table basalt.resumable_uploads (
+  id uuid primary key default gen_random_uuid(),
+  bucket text collate "C" not null references basalt.buckets on delete cascade,
+  name text collate "C" not null check (octet_length(name) between 1 and 1024),
+  size bigint not null check (size >= 0),
+  -- How many bytes have arrived.
+  received bigint not null default 0 check (received between 0 and size),
+  -- As the client declared it.
+  content_type text,
+  -- Upload-Metadata as it was sent.
+  metadata text,
+  -- Its owner; null: an administrator.
+  user_id uuid,
+  -- Of the request that adds to it; another one may take it when the time is up.
+  lease uuid,
+  lease_until timestamptz,
+  -- When the object was made; null: bytes are missing, or their object.
+  completed_at timestamptz,
+  expires_at timestamptz not null
+);
+create index resumable_uploads_bucket on basalt.resumable_uploads (bucket);
+create index resumable_uploads_user_id on basalt.resumable_uploads (user_id);
+create index resumable_uploads_expires_at on basalt.resumable_uploads (expires_at);
+
+-- What a request added to an upload, from this byte on.
+create table basalt.resumable_parts (
+  upload_id uuid not null references basalt.resumable_uploads on delete cascade,
+  start bigint not null,
+  size bigint not null check (size > 0),
+  key text collate "C" not null unique references basalt.stored_bytes,
+  primary key (upload_id, start)
+);
+
+-- The bytes of a part are kept as long as its row, whether the API or SQL deletes it.
+create function basalt.track_resumable_part() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    update basalt.stored_bytes set state = 'committed', expires_at = null where key = new.key and state = 'staged';
+    if not found then
+      raise exception 'the bytes are no longer staged' using errcode = 'BS001';
+    end if;
+  else
+    update basalt.stored_bytes set state = 'doomed' where key = old.key;
+  end if;
+  return null;
+end $$;
+revoke all on function basalt.track_resumable_part() from public;
+create trigger resumable_parts_tracked after insert or delete on basalt.resumable_parts
+  for each row execute function basalt.track_resumable_part();
+
+-- Parts are not in the usage of a user: unfinished uploads together may be as large as the quota.
+create function basalt.limit_resumable_uploads() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  quota bigint := nullif(current_setting('basalt.storage_quota', true), '')::bigint;
+begin
+  if new.user_id is null or quota is null then
+    return null;
+  end if;
+  -- Locks the row, so that of two at once the second one counts the first.
+  insert into basalt.storage_usage as u (user_id) values (new.user_id)
+  on conflict (user_id) do update set bytes = u.bytes
+  returning coalesce(u.quota_mb * 1048576::bigint, quota) into quota;
+  if quota > 0 and quota < (
+    select sum(r.size) from basalt.resumable_uploads r
+    where r.user_id = new.user_id and r.completed_at is null and r.expires_at > now()
+  ) then
+    raise exception 'storage quota exceeded' using errcode = 'BS002';
+  end if;
+  return null;
+end $$;
+revoke all on function basalt.limit_resumable_uploads() from public;
+create trigger resumable_uploads_limited after insert on basalt.resumable_uploads
+  for each row execute function basalt.limit_resumable_uploads();
+
+-- Ends an upload in the transaction that makes its object, which fails when the lease has been lost.
+create function basalt.complete_resumable_upload(upload uuid, own_lease uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update basalt.resumable_uploads set completed_at = now(), lease = null, lease_until = null
+  where id = upload and lease = own_lease;
+  if not found then
+    raise exception 'the lease of the upload was lost' using errcode = 'BS003';
+  end if;
+  delete from basalt.resumable_parts where upload_id = upload;
+end $$;
+revoke all on function basalt.complete_resumable_upload(uuid, uuid) from public;
 
 insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
 values ('storage_reaper', 'storage_reaper', '*/5 * * * *', date_trunc('hour', now()) + interval '1 hour');

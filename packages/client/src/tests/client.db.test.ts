@@ -205,6 +205,16 @@ describe('a batch', () => {
     expect([album.title, task.done, gone]).toEqual(['three', true, undefined])
   })
 
+  test('creates a record or updates the one that has its key', async () => {
+    const before = await client.from('task').one(1)
+    const [changed, kept] = await client.batch((batch) => [
+      batch.upsert('task', { title: before.title, done: !before.done }, { on: ['title'] }),
+      batch.upsert('task', { title: before.title, done: before.done }, { on: ['title'], action: 'ignore' }),
+    ])
+    expect(typed<Row<'task'>>()(changed)).toMatchObject({ id: 1, done: !before.done })
+    expect(kept).toEqual(changed)
+  })
+
   test('that fails names its operation and leaves nothing', async () => {
     const failing = client.batch((batch) => [
       batch.create('album', { title: 'three' }),

@@ -14,6 +14,8 @@ export function indexRoutes(
   let router: ReturnType<typeof createRouter> | undefined
   app.addHook('onRoute', (route) => {
     for (const method of [route.method].flat()) {
+      // Every path answers it; a route of it only adds headers.
+      if (method === 'OPTIONS') continue
       methods.add(method)
       routes.push({ method, url: route.url })
     }

@@ -84,6 +84,8 @@ const rows = {
     '/api/collections/:table/:id': 'PATCH DELETE',
     '/api/collections/:table/batch': 'POST',
     '/api/collections/:table/import': 'POST',
+    '/api/storage/upload/resumable': 'POST',
+    '/api/storage/upload/resumable/:id': 'PATCH DELETE',
   },
   procedure: {
     '/api/rpc/:procedure': 'POST',

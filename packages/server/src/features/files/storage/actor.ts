@@ -5,7 +5,7 @@ import { anonymousIdentity, type Identity } from '../../../http/identity.ts'
 /** On whose behalf objects are read and written. */
 export interface Actor {
   readonly scope: CallerScope
-  /** Owner of what the actor makes; null for administrators. */
+  /** Owner of what the actor makes; null for administrators, and for programs that act for no user. */
   readonly userId: string | null
   readonly appId: string
 }
@@ -13,7 +13,8 @@ export interface Actor {
 /** @param identity undefined for a request without a token */
 export function actorOf(identity: Identity | undefined): Actor {
   const { scope, appId, ...rest } = identity ?? anonymousIdentity
-  return { scope, appId, userId: rest.kind === 'user' ? rest.userId : null }
+  // A program that acts for no user has an empty id.
+  return { scope, appId, userId: rest.kind === 'user' && rest.userId !== '' ? rest.userId : null }
 }
 
 /** Makes sure that a program may touch a bucket: it is allowed `storage:bucket`. @throws AppError insufficient_scope */

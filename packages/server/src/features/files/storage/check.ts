@@ -16,7 +16,7 @@ export interface StorageReport {
   readonly objects: number
   /** Bytes of those objects. */
   readonly bytes: number
-  /** Objects whose bytes are missing or of another length. */
+  /** Objects, and parts of resumable uploads, whose bytes are missing or of another length. */
   readonly lost: readonly LostObject[]
   /** Keys of bytes that no row knows. */
   readonly orphans: readonly string[]
@@ -36,9 +36,12 @@ export async function checkStorage({ database, store }: CheckedStorage): Promise
   const orphans = await findOrphans(database, store)
   const { lost, objects, bytes } = await compareObjects(database, store)
   const counts = await database.one<{ doomed: number; staged: number }>(sql`
-    select count(*) filter (where state = 'doomed')::int as doomed, count(*) filter (where state = 'staged')::int as staged
+    select count(*) filter (where state = 'doomed')::int as doomed,
+      (count(*) filter (where state = 'staged')
+        + (select count(*) from basalt.resumable_uploads where completed_at is null))::int as staged
     from basalt.stored_bytes`)
-  return { objects, bytes, lost, orphans, ...counts }
+  const lostParts = await findLostParts({ database, store })
+  return { objects, bytes, lost: [...lost, ...lostParts], orphans, ...counts }
 }
 
 /** Removes bytes that no row knows. What is lost cannot be brought back: its rows stay, to say what it was. */
@@ -80,6 +83,29 @@ async function compareObjects(database: SystemDatabase, store: ByteStore) {
     }
     after = last.key
   }
+}
+
+async function findLostParts({ database, store }: CheckedStorage): Promise<LostObject[]> {
+  const lost: LostObject[] = []
+  let after = ''
+  for (;;) {
+    const rows = await database.many<{ bucket: string; name: string; key: string; size: number }>(sql`
+      select u.bucket, u.name, p.key, p.size::float8 as size
+      from basalt.resumable_parts p join basalt.resumable_uploads u on u.id = p.upload_id
+      where p.key > ${after} order by p.key limit ${batchSize}`)
+    const last = rows.at(-1)
+    if (last === undefined) return lost
+    for (const { bucket, name, key, size } of rows) {
+      const foundSize = (await store.sizeOf(key)) ?? null
+      if (foundSize !== size && (await isPart(database, key))) lost.push({ bucket, name, key, foundSize })
+    }
+    after = last.key
+  }
+}
+
+/** Whether the part was not joined or ended meanwhile. */
+async function isPart(database: SystemDatabase, key: string): Promise<boolean> {
+  return (await database.count(sql`select from basalt.resumable_parts where key = ${key}`)) > 0
 }
 
 /** Whether an object still has the key. */

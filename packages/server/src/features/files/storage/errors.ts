@@ -163,6 +163,56 @@ export const storageErrorTable = {
     message: 'storage is full',
     help: 'The place where files are kept has no space left. Nothing was changed.',
   },
+  uploadPlaceRequired: {
+    status: 400,
+    message: 'bucket and name query params are required',
+    help: 'Say where the object shall be: `POST /api/storage/upload/resumable?bucket=photos&name=cat.png`. The name may also be `name` or `filename` of `Upload-Metadata`.',
+  },
+  invalidTusResumable: {
+    status: 412,
+    message: 'invalid Tus-Resumable header',
+    help: 'Every request but OPTIONS carries `Tus-Resumable: 1.0.0`, the version of the protocol that the server speaks.',
+  },
+  invalidUploadHeader: {
+    status: 400,
+    message: (header: string, problem: string) => `invalid ${header} header: ${problem}`,
+    help: 'The headers are those of the protocol tus 1.0.',
+  },
+  resumableUploadNotFound: {
+    status: 404,
+    message: 'resumable upload not found',
+    help: 'There is no such upload, or no longer. Begin another one.',
+  },
+  resumableUploadForbidden: {
+    status: 403,
+    message: 'resumable upload forbidden: not the upload owner',
+    help: 'An upload belongs to the user who began it, those of administrators to all administrators.',
+  },
+  resumableUploadOffsetMismatch: {
+    status: 409,
+    message: 'resumable upload offset mismatch',
+    help: '`Upload-Offset` is not the number of bytes that have arrived. Ask with HEAD, and go on from there.',
+  },
+  resumableUploadExpired: {
+    status: 410,
+    message: 'resumable upload has expired',
+    help: 'An upload ends 24 hours after the last bytes came. Begin another one.',
+  },
+  resumableUploadExceeded: {
+    status: 413,
+    message: 'resumable upload exceeds its Upload-Length',
+    help: 'The request has more bytes than the upload lacks. None of them was kept.',
+  },
+  invalidChunkType: {
+    status: 415,
+    message: 'Content-Type must be application/offset+octet-stream',
+    help: 'What belongs to a resumable upload has this type, whatever the file is.',
+  },
+  resumableUploadLocked: {
+    status: 423,
+    message: 'resumable upload is locked by another request',
+    help: 'Another request adds to the upload. Try again in a few seconds: when that one is cut off, its lock ends by itself.',
+  },
 } as const
 
 export const storageErrors = defineErrors(storageErrorTable)

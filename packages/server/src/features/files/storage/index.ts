@@ -14,6 +14,8 @@ import { createUploader } from './objects/upload.ts'
 import { createTemplateService } from './policies/templates.ts'
 import { createQuotaService } from './quotas/quotas.ts'
 import { createReaper } from './reaper.ts'
+import { resumableRoutes } from './resumable/routes.ts'
+import { createResumableService } from './resumable/uploads.ts'
 import { adminRoutes } from './routes-admin.ts'
 import { objectRoutes } from './routes-objects.ts'
 import { uploadRoutes } from './routes-uploads.ts'
@@ -66,14 +68,19 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
       void app.register(async (scope: HttpServer) => {
         // After the guard, and before the body is read.
         if (!isEnabled) {
-          scope.addHook('preParsing', (_request, _reply, _payload, done) =>
-            done(storageErrors.storageNotEnabled()),
+          scope.addHook('preParsing', ({ method }, _reply, _payload, done) =>
+            method === 'OPTIONS' ? done() : done(storageErrors.storageNotEnabled()),
           )
         }
         adminRoutes(scope, {
           buckets: createBucketService(system, reaper),
           quotas: createQuotaService(system, default_quota_mb),
           templates: createTemplateService(system),
+        })
+        resumableRoutes(scope, {
+          uploads: createResumableService({ database: system, store, objects, uploader, reaper }),
+          maxFileSize: max_file_size,
+          timeoutSeconds: upload_timeout,
         })
         const addresses = createAddressService({ database: system, objects, clock })
         uploadRoutes(scope, { uploader, addresses })

@@ -4,6 +4,7 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { PurgeChanged } from '../cdn/index.ts'
 import type { ByteStore } from './bytes/store.ts'
 import { limitImageVariants } from './images/variant-queries.ts'
+import { expireUploads } from './resumable/upload-queries.ts'
 import type { UrlOf } from './show.ts'
 
 export const reaperJobName = 'storage_reaper'
@@ -117,6 +118,7 @@ async function expire(database: SystemDatabase): Promise<void> {
   await database.count(sql`
     update basalt.stored_bytes set state = 'doomed' where state = 'staged' and expires_at < now()`)
   await database.count(sql`delete from basalt.signed_addresses where expires_at < now()`)
+  await expireUploads(database)
 }
 
 async function removeDoomed(database: SystemDatabase, store: ByteStore): Promise<void> {

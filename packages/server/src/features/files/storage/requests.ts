@@ -11,9 +11,15 @@ export interface ObjectParams {
   readonly '*': string
 }
 
-/** The path is decoded once, by the router. */
-export function placeOf({ bucket, '*': path }: ObjectParams): Place {
-  return { bucket, name: readObjectName(path) }
+/**
+ * The path is decoded once, by the router, which drops a slash at its end: `photos/` is not the object `photos`.
+ *
+ * @throws AppError invalid_object_name
+ */
+export function placeOf({ params, url }: { readonly params: ObjectParams; readonly url: string }): Place {
+  const { bucket, '*': path } = params
+  const end = /^[^?#]*\/(?:[?#]|$)/.test(url) ? '/' : ''
+  return { bucket, name: readObjectName(path + end) }
 }
 
 /** `a/b/sign` → `a/b` and `sign`. */

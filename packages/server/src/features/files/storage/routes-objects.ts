@@ -80,7 +80,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
     { params, query }: { readonly params: ObjectParams; readonly query: DownloadQuery },
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    const place = placeOf(params)
+    const place = placeOf({ params, url: request.url })
     const signature = signatureOf(query)
     let missing: StoredObject | undefined
     // Bytes that were replaced between the look at the row and the opening of the file: the row has others by now.
@@ -94,8 +94,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
           : await images.serve(object, transform, isPublic)
       if (served === undefined) continue
       if (isNegotiated(query)) addVary(reply, 'Accept')
-      const sent = await serveObject(store, { ...served, download: query.download }, request, reply)
-      if (sent !== undefined) return sent
+      if (await serveObject(store, { ...served, download: query.download }, request, reply)) return reply
     }
     throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${missing?.key}` })
   }
@@ -120,7 +119,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
       const actor = actorOf(identityOf(request))
       const { bucket } = request.params
       requireBucket(actor, bucket)
-      await objects.delete(actor, placeOf(request.params), readTags(request.headers['if-match']))
+      await objects.delete(actor, placeOf(request), readTags(request.headers['if-match']))
       return reply.code(204).send()
     },
   )

@@ -99,7 +99,7 @@ export function uploadRoutes(app: HttpServer, { uploader, addresses }: UploadSer
         schema: schemas.putObjectSchema,
       },
       async (request, reply) => {
-        const place = placeOf(request.params)
+        const place = placeOf(request)
         const actor = await uploaderOf(request, place, signatureOf(request.query))
         requireBucket(actor, place.bucket)
         const limit = await uploader.limitOf(place.bucket)

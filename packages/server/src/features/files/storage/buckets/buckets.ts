@@ -94,6 +94,9 @@ function requireFittingLimits({ maxFileSize, allowedTypes }: queries.BucketSetti
   if (maxFileSize !== undefined && maxFileSize !== null && maxFileSize < 1) {
     throw storageErrors.invalidBucketLimit('maxFileSize must be at least 1')
   }
+  if (maxFileSize !== undefined && maxFileSize !== null && maxFileSize > Number.MAX_SAFE_INTEGER) {
+    throw storageErrors.invalidBucketLimit(`maxFileSize must be at most ${Number.MAX_SAFE_INTEGER}`)
+  }
   const wrong = allowedTypes?.find((type) => !/^[a-z0-9][\w.+-]*\/([a-z0-9][\w.+-]*|\*)$/.test(type))
   if (wrong !== undefined) {
     throw storageErrors.invalidBucketLimit(

@@ -21,7 +21,7 @@ export interface Served {
  * Answers an object: conditions (RFC 9110 §13), one range (§14), and what keeps a browser from running it. A strong tag names
  * one version of the bytes, so that a range never joins two.
  *
- * @returns undefined when the bytes were replaced since the object was read
+ * @returns false when the bytes were replaced since the object was read: nothing is answered
  * @throws AppError precondition_failed, range_not_satisfiable, storage_unavailable
  */
 export async function serveObject(
@@ -29,7 +29,7 @@ export async function serveObject(
   { object, cacheControl, download }: Served,
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply | undefined> {
+): Promise<boolean> {
   const tag = `"${object.etag}"`
   // Whole seconds: the header has no more.
   const modified = Math.floor(Date.parse(object.updatedAt) / 1000)
@@ -49,7 +49,11 @@ export async function serveObject(
     'cache-control': cacheControl,
     'accept-ranges': 'bytes',
   })
-  if (isKnown) return reply.code(304).send()
+  // A reply is a thenable: returned from here it would be awaited, and resolve to undefined.
+  if (isKnown) {
+    void reply.code(304).send()
+    return true
+  }
 
   const isCurrent = headers['if-range'] === undefined || headers['if-range'] === tag
   const range = isCurrent && method === 'GET' ? readRange(headers.range, object.size) : undefined
@@ -62,15 +66,19 @@ export async function serveObject(
   const { start, end } = range ?? { start: 0, end: object.size - 1 }
   describe(reply, object, download)
   reply.header('content-length', end - start + 1)
-  if (method === 'HEAD') return reply.send()
+  if (method === 'HEAD') {
+    void reply.send()
+    return true
+  }
   const bytes = await store
     .read(object.key, range === undefined ? undefined : { start, end })
     .catch((error) => {
       throw translateStoreFailure(error)
     })
-  if (bytes === undefined) return undefined
+  if (bytes === undefined) return false
   if (range !== undefined) reply.code(206).header('content-range', `bytes ${start}-${end}/${object.size}`)
-  return reply.send(bytes)
+  void reply.send(bytes)
+  return true
 }
 
 /** Type, name, and what a browser may do with it. */

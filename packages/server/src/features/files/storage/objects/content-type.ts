@@ -74,6 +74,11 @@ export function contentTypeOf(head: Buffer, declared: string | undefined): strin
   return signatures.some(({ type }) => type === essence) ? fallback : full
 }
 
+/** What the client says, as it is stored when the bytes say nothing else. */
+export function declaredTypeOf(declared: string | undefined): string {
+  return readMediaType(declared).full
+}
+
 /** The type as it is stored: in small letters, with its charset. */
 function readMediaType(declared: string | undefined): { readonly essence: string; readonly full: string } {
   const [, essence = fallback, , charset] = mediaType.exec(declared?.trim() ?? '') ?? []

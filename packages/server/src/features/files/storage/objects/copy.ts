@@ -16,6 +16,9 @@ export interface CopierDeps {
   readonly uploader: Uploader
 }
 
+/** An object that was replaced since it was looked at is looked at again. */
+const attempts = 3
+
 export type Copier = ReturnType<typeof createCopier>
 
 /** Objects under another name, in the same bucket or another one, whose limits they have to fit. */
@@ -23,11 +26,16 @@ export function createCopier({ database, store, objects, uploader }: CopierDeps)
   return {
     /** Never replaces an object. @throws AppError file_not_found, object_exists, file_too_large, … */
     async move(actor: Actor, from: Place, to: Place): Promise<ShownObject> {
-      const { object } = await objects.getReadable(actor, from.bucket, from.name)
-      if (from.bucket !== to.bucket) {
-        await uploader.requireFitting(to.bucket, object.size, object.contentType)
+      for (let attempt = 1; attempt <= attempts; attempt += 1) {
+        const { object } = await objects.getReadable(actor, from.bucket, from.name)
+        if (from.bucket !== to.bucket) {
+          await uploader.requireFitting(to.bucket, object.size, object.contentType)
+        }
+        const moved = await objects.move(actor, object, to)
+        if (moved !== undefined) return moved
       }
-      return await objects.move(actor, from, to)
+      // Replaced again and again.
+      throw storageErrors.fileNotFound()
     },
 
     /** With bytes of its own. @throws AppError file_not_found, object_exists, storage_quota_exceeded, … */

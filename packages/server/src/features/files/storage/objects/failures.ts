@@ -1,9 +1,12 @@
 import { StatementFailed } from '../../../../database/message.ts'
+import { codeOf } from '../../../../lib/errors.ts'
 import { storageErrors } from '../errors.ts'
 
-/** SQLSTATEs of `basalt.track_object`. */
+/** SQLSTATEs of the functions of storage. */
 const notStaged = 'BS001'
 const quotaExceeded = 'BS002'
+const leaseLost = 'BS003'
+const trialPassed = 'BS004'
 const denied = '42501'
 const duplicate = '23505'
 const missingReference = '23503'
@@ -17,6 +20,8 @@ export function translateFailure(error: unknown): unknown {
       return storageErrors.storageQuotaExceeded()
     case notStaged:
       return storageErrors.uploadTimedOut()
+    case leaseLost:
+      return storageErrors.resumableUploadLocked()
     case missingReference:
       return storageErrors.bucketNotFound()
     default:
@@ -32,6 +37,14 @@ export function isDenied(error: unknown): boolean {
   return stateOf(error) === denied
 }
 
+/** Whether a trial got to its end, where it rolls itself back. */
+export function isPassedTrial(error: unknown): boolean {
+  return stateOf(error) === trialPassed
+}
+
 function stateOf(error: unknown): string | undefined {
-  return error instanceof StatementFailed ? error.error.code : undefined
+  if (error instanceof StatementFailed) return error.error.code
+  // Of a step of the server itself the failure is the cause.
+  const cause = error instanceof Error ? codeOf(error.cause) : undefined
+  return cause?.startsWith('BS') === true ? cause : codeOf(error)
 }

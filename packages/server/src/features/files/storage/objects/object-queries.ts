@@ -96,7 +96,7 @@ export function listObjects({ bucket, prefix, delimiter, limit, offset }: ListWi
       union all
       select distinct on (o.folder) o.folder, null from found o where o.folder is not null
     ),
-    page as (select * from entries order by entry limit ${String(limit)}::int offset ${String(offset)}::int)
+    page as (select * from entries order by entry limit ${String(limit)}::int offset ${String(offset)}::bigint)
     select json_build_object(
       'items', coalesce((select json_agg(object order by entry) from page where object is not null), '[]'),
       'prefixes', coalesce((select json_agg(entry order by entry) from page where object is null), '[]'),
@@ -150,6 +150,15 @@ export function putObject(
     where ${ifMatch === undefined ? sql`true` : sql`false`} and not exists (select from replaced)`
 }
 
+/** A key without bytes, for a trial. */
+export function stageTrial(key: string): Sql {
+  return sql`insert into basalt.stored_bytes (key, expires_at) values (${key}, now())`
+}
+
+/** Fails, so that nothing of a trial stays. */
+export const endTrial = sql`
+  do $$ begin raise exception 'the trial has passed' using errcode = 'BS004'; end $$`
+
 /** @param etags without quotes, of which the object must have one; undefined: any */
 export function deleteObject(bucket: string, name: string, etags: readonly string[] | undefined): Sql {
   const isExpected = etags === undefined ? sql`true` : sql`o.etag = any (${arrayLiteral(etags)}::text[])`
@@ -164,11 +173,12 @@ export interface Place {
   readonly name: string
 }
 
-export function moveObject(from: Place, to: Place): Sql {
+/** The content that was looked at: another one may not fit the other bucket. */
+export function moveObject({ bucket, name, etag }: StoredObject, to: Place): Sql {
   return sql`
     update basalt.objects o
     set bucket = ${to.bucket}, name = ${to.name}, updated_at = now()
-    where o.bucket = ${from.bucket} and o.name = ${from.name}
+    where o.bucket = ${bucket} and o.name = ${name} and o.etag = ${etag}
     returning o.id`
 }
 

@@ -1,10 +1,11 @@
 import type { Answer } from '../../../../database/message.ts'
 import type { Step, UserDatabase } from '../../../../database/user-database.ts'
 import type { Actor } from '../actor.ts'
+import { newKey } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { Reaper } from '../reaper.ts'
 import { type ObjectRow, type ShownObject, showObject, type UrlOf } from '../show.ts'
-import { isDenied, isDuplicate, translateFailure } from './failures.ts'
+import { isDenied, isDuplicate, isPassedTrial, translateFailure } from './failures.ts'
 import type { Content, ListWindow, Place, StoredObject, WriteCondition } from './object-queries.ts'
 import * as queries from './object-queries.ts'
 
@@ -42,7 +43,10 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     return await database.run(scope, steps, { isRead })
   }
 
-  /** Administrators are not held to quotas: they could not make room. */
+  /**
+   * In bytes, for `setQuota`. Administrators are not held to quotas: they could not make room. Nor are programs that act
+   * for no user.
+   */
   function quotaOf({ userId }: Actor): string {
     return userId === null ? '' : String(defaultQuotaMb * 1024 * 1024)
   }
@@ -88,8 +92,23 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     return { isPublic, object }
   }
 
+  /** Writes an object, again when one of this name was made meanwhile. */
+  async function write<Result>(condition: WriteCondition, work: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isDuplicate(error)) throw translateFailure(error)
+        if (condition.isNew === true) throw storageErrors.preconditionFailed()
+        // It is there, and stays out of the caller's reach.
+        if (attempt === attempts) throw storageErrors.insufficientStoragePermissions()
+      }
+    }
+  }
+
   return {
     getReadable,
+    quotaOf,
 
     /** @throws AppError bucket_not_found, missing_auth_token */
     async list(actor: Actor, window: ListWindow): Promise<ObjectPage> {
@@ -116,29 +135,49 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
      *
      * @throws AppError insufficient_storage_permissions, storage_quota_exceeded, precondition_failed, bucket_not_found
      */
-    async commitObject(actor: Actor, content: Content, condition: WriteCondition = {}): Promise<Committed> {
+    async commitObject(
+      actor: Actor,
+      content: Content,
+      condition: WriteCondition = {},
+      // Of the same transaction.
+      further: readonly Step[] = [],
+    ): Promise<Committed> {
       const steps = [
         queries.asLogin(queries.setQuota(quotaOf(actor))),
         queries.asCaller(queries.putObject(content, actor, condition)),
         queries.asLogin(queries.findByKey(content.key)),
         queries.asLogin(queries.isPublicBucket(content.bucket)),
+        ...further,
       ]
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          const answers = await run(actor, steps, false)
-          const object = queries.readObjectText(queries.firstValue(answers[2]))
-          if (object === undefined) throw storageErrors.preconditionFailed()
-          const isNew = answers[1]?.count === 1
-          if (!isNew) reaper.wake()
-          const isPublic = queries.firstValue(answers[3]) === 't'
-          return { object: await show(object, isPublic), etag: object.etag, isNew }
-        } catch (error) {
-          if (!isDuplicate(error)) throw translateFailure(error)
-          if (condition.isNew === true) throw storageErrors.preconditionFailed()
-          // It is there, and stays out of the caller's reach.
-          if (attempt === attempts) throw storageErrors.insufficientStoragePermissions()
-        }
-      }
+      return await write(condition, async () => {
+        const answers = await run(actor, steps, false)
+        const object = queries.readObjectText(queries.firstValue(answers[2]))
+        if (object === undefined) throw storageErrors.preconditionFailed()
+        const isNew = answers[1]?.count === 1
+        if (!isNew) reaper.wake()
+        const isPublic = queries.firstValue(answers[3]) === 't'
+        return { object: await show(object, isPublic), etag: object.etag, isNew }
+      })
+    },
+
+    /**
+     * Makes sure that the caller could commit such an object now: does so without bytes, and rolls it back.
+     *
+     * @throws AppError insufficient_storage_permissions, storage_quota_exceeded, bucket_not_found
+     */
+    async tryCommit(actor: Actor, content: Omit<Content, 'key'>): Promise<void> {
+      const key = newKey()
+      const steps = [
+        queries.asLogin(queries.stageTrial(key)),
+        queries.asLogin(queries.setQuota(quotaOf(actor))),
+        queries.asCaller(queries.putObject({ ...content, key }, actor, {})),
+        queries.asLogin(queries.endTrial),
+      ]
+      await write({}, async () => {
+        await run(actor, steps, false).catch((error) => {
+          if (!isPassedTrial(error)) throw error
+        })
+      })
     },
 
     /** @throws AppError file_not_found, insufficient_storage_permissions, precondition_failed */
@@ -161,20 +200,27 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
       throw storageErrors.insufficientStoragePermissions()
     },
 
-    /** @throws AppError file_not_found, object_exists, insufficient_storage_permissions, bucket_not_found */
-    async move(actor: Actor, from: Place, to: Place): Promise<ShownObject> {
-      const { object } = await getReadable(actor, from.bucket, from.name)
+    /**
+     * Moves an object as it was read.
+     *
+     * @returns undefined when it has been replaced, moved or deleted since
+     * @throws AppError object_exists, insufficient_storage_permissions, bucket_not_found
+     */
+    async move(actor: Actor, object: StoredObject, to: Place): Promise<ShownObject | undefined> {
       const steps = [
         queries.asLogin(queries.setQuota('')),
-        queries.asCaller(queries.moveObject(from, to)),
+        queries.asCaller(queries.moveObject(object, to)),
         queries.asLogin(queries.findById(object.id)),
         queries.asLogin(queries.isPublicBucket(to.bucket)),
       ]
       try {
         const [, moved, found, isPublic] = await run(actor, steps, false)
-        if ((moved?.count ?? 0) === 0) throw storageErrors.insufficientStoragePermissions()
         const row = queries.readObjectText(queries.firstValue(found))
-        if (row === undefined) throw storageErrors.fileNotFound()
+        if ((moved?.count ?? 0) === 0) {
+          if (row === undefined || !isSame(row, object)) return undefined
+          throw storageErrors.insufficientStoragePermissions()
+        }
+        if (row === undefined) return undefined
         reaper.wake()
         return await show(row, queries.firstValue(isPublic) === 't')
       } catch (error) {
@@ -182,4 +228,9 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
       }
     },
   }
+}
+
+/** Whether an object has the place and the content that it had. */
+function isSame(now: StoredObject, before: StoredObject): boolean {
+  return now.bucket === before.bucket && now.name === before.name && now.key === before.key
 }

@@ -1,4 +1,5 @@
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import type { Step } from '../../../../database/user-database.ts'
 import type { Actor } from '../actor.ts'
 import { type BucketRow, findBucket } from '../buckets/bucket-queries.ts'
 import type { ByteStore } from '../bytes/store.ts'
@@ -23,6 +24,10 @@ export interface Upload {
   readonly declaredType: string | undefined
   readonly source: AsyncIterable<Buffer>
   readonly condition?: WriteCondition
+  /** That it may take; as configured unless given. */
+  readonly seconds?: number
+  /** Statements of the transaction that makes the object. */
+  readonly further?: readonly Step[]
 }
 
 export type Uploader = ReturnType<typeof createUploader>
@@ -57,18 +62,19 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
      */
     async receive(
       actor: Actor,
-      { bucket, name, declaredType, source, condition }: Upload,
+      { bucket, name, declaredType, source, condition, seconds = timeoutSeconds, further }: Upload,
     ): Promise<Committed> {
       const found = await getBucket(bucket)
       const head = new Head()
       const limited = head.read(limit(source, limitOf(found)))
-      return await withStagedBytes({ database, store }, limited, timeoutSeconds, async ({ key, size }) => {
+      return await withStagedBytes({ database, store }, limited, seconds, async ({ key, size }) => {
         const contentType = contentTypeOf(head.bytes, declaredType)
         requireAllowedType(found, contentType)
         return await objects.commitObject(
           actor,
           { bucket, name: await name(), key, size, contentType },
           condition,
+          further,
         )
       })
     },

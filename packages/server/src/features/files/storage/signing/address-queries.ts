@@ -59,14 +59,18 @@ export async function findUpload(
       and s.expires_at = to_timestamp(${expiresAt}::float8) and s.bucket = ${bucket} and s.name = ${name}`)
 }
 
-/** @param userId undefined: of all users */
+/** @param owner undefined: of everybody; without a user those of the app's programs that act for none */
 export async function deleteAddresses(
   database: Queryable,
   { bucket, name }: { readonly bucket: string; readonly name: string },
-  userId: string | undefined,
+  owner: { readonly userId: string | null; readonly appId: string } | undefined,
 ): Promise<number> {
+  const isOwn =
+    owner === undefined
+      ? sql`true`
+      : owner.userId === null
+        ? sql`user_id is null and scope is not null and app_id = ${owner.appId}::uuid`
+        : sql`user_id = ${owner.userId}::uuid`
   return await database.count(sql`
-    delete from basalt.signed_addresses
-    where bucket = ${bucket} and name = ${name}
-      and (${userId ?? null}::uuid is null or user_id = ${userId ?? null}::uuid)`)
+    delete from basalt.signed_addresses where bucket = ${bucket} and name = ${name} and ${isOwn}`)
 }

@@ -73,8 +73,7 @@ export function createAddressService({ database, objects, clock }: AddressDeps) 
 
     /** Ends the caller's addresses of an object; an administrator ends all. @returns how many */
     async revoke(actor: Actor, place: Place): Promise<{ readonly revoked: number }> {
-      const isAdministrator = actor.scope.kind === 'unrestricted'
-      const owner = isAdministrator ? undefined : (actor.userId ?? undefined)
+      const owner = actor.scope.kind === 'unrestricted' ? undefined : actor
       return { revoked: await queries.deleteAddresses(database, place, owner) }
     },
 

@@ -1,8 +1,12 @@
-import { rm } from 'node:fs/promises'
+import { readdir, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../../../../test/api-keys.ts'
+import { alice } from '../../../../../test/fixtures.ts'
+import { askToken, createClient } from '../../../../../test/oauth.ts'
 import { exchangeRaw } from '../../../../../test/raw-http.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
 import {
   applyTemplate,
   createBucket,
@@ -20,6 +24,7 @@ let admin: string
 
 beforeAll(async () => {
   apps = await createStorageApps({
+    'auth.oauth_provider.enabled': 'true',
     'storage.default_quota_mb': '1',
     'storage.upload_timeout': '2',
     'server.request_timeout': '1',
@@ -71,6 +76,22 @@ describe('storage › downloads', () => {
       etag,
     ])
   })
+
+  test.runIf(process.platform === 'linux')(
+    'are answered once: no file stays open, no failure is logged',
+    async () => {
+      for (let count = 0; count < 5; count += 1) await get(apps.app, path)
+      const openFiles = async () => {
+        const names = await readdir('/proc/self/fd')
+        const targets = await Promise.all(
+          names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')),
+        )
+        return targets.filter((target) => target.startsWith(apps.directory))
+      }
+      await expect.poll(openFiles, { timeout: 5000 }).toEqual([])
+      expect(apps.app.log.filter((line) => line.includes('storage_unavailable'))).toEqual([])
+    },
+  )
 
   test.each<readonly [range: string, status: number, text: string, contentRange: string | null]>([
     ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
@@ -162,6 +183,18 @@ describe('storage › downloads', () => {
     expect(apps.app.log.join()).toContain(`no bytes under the key ${key}`)
     await get(apps.app, `/${bucket}/lost`, admin, {}, 'DELETE')
   })
+
+  test('of a name with a slash at its end are refused, and so are uploads and deletions', async () => {
+    const bucket = await createBucket(apps.app)
+    expect((await put(apps.app, `/${bucket}/photos`, admin, 'one')).status).toBe(201)
+    const refused = [400, 'invalid object name: it must have no empty segments', 'invalid_object_name']
+    expect(problem(await put(apps.app, `/${bucket}/photos/`, admin, 'two'))).toEqual(refused)
+    expect(problem(await exchange(apps.app, 'DELETE', `/${bucket}/photos/`, admin, undefined, {}))).toEqual(
+      refused,
+    )
+    expect(problem(await get(apps.app, `/${bucket}/photos/?download=`, admin))).toEqual(refused)
+    expect((await get(apps.app, `/${bucket}/photos?download=a/`, admin)).text).toBe('one')
+  })
 })
 
 describe('storage › moving and copying', () => {
@@ -205,6 +238,30 @@ describe('storage › moving and copying', () => {
     expect((await act(`/${bucket}/a/copy`, one.token, { name: 'b' })).json.userId).toBe(one.id)
     expect((await act(`/${bucket}/a/move`, one.token, { name: 'c' })).status).toBe(200)
   })
+
+  test('to another bucket check the content that is moved, not one that it replaced', async () => {
+    const from = await createBucket(apps.app)
+    const images = await createBucket(apps.app, { allowedTypes: ['image/*'] })
+    await put(apps.app, `/${from}/a`, admin, Buffer.from('89504e470d0a1a0a', 'hex'))
+    const client = new pg.Client({ connectionString: apps.database.url })
+    await client.connect()
+    await client.query('begin')
+    await client.query('select from basalt.objects where bucket = $1 for update', [from])
+    const moving = act(`/${from}/a/move`, admin, { bucket: images, name: 'a' })
+    await waitFor('the move to wait', async () => {
+      const waiting = await apps.app.sql(`
+        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+      return waiting.length > 0
+    })
+    await client.query(`insert into basalt.stored_bytes (key) values (repeat('ab', 16))`)
+    await client.query(
+      `update basalt.objects set key = repeat('ab', 16), content_type = 'text/html' where bucket = $1`,
+      [from],
+    )
+    await client.query('commit')
+    await client.end()
+    expect(problem(await moving)[0]).toBe(415)
+  })
 })
 
 describe('storage › signed addresses', () => {
@@ -215,6 +272,26 @@ describe('storage › signed addresses', () => {
     })
   const open = (url: string, method = 'GET', body?: string) =>
     exchange(apps.second, method, url.replace('/api/storage', ''), undefined, body, {})
+
+  test('of a program that acts for no user are its own, and so are its objects', async () => {
+    const bucket = await createBucket(apps.app)
+    await applyTemplate(apps.app, 'bucket-scoped', { bucket })
+    await apps.app.sql('insert into basalt.users (id) values ($1)', [alice])
+    const { clientId, clientSecret } = await createClient(apps.app)
+    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+    const program = (await askToken(apps.app, { ...form, scope: 'readwrite' })).json.access_token
+    const path = `/${bucket}/report`
+    const upload = (await sign(path, program, {}, 'sign-upload')).json.url
+    expect((await exchange(apps.app, 'PUT', upload.slice(12), undefined, 'one', {})).status).toBe(201)
+    const made = await put(apps.app, path, program, 'two')
+    expect([made.status, made.json.userId]).toEqual([200, undefined])
+    const own = (await sign(path, program)).json.url
+    const ofAdmin = (await sign(path, admin)).json.url
+    const ofUser = (await sign(path, newUser().token)).json.url
+    expect((await sign(path, program, {}, 'revoke')).json).toEqual({ revoked: 2 })
+    expect(problem(await get(apps.app, own.slice(12)))).toEqual(invalid)
+    for (const url of [ofAdmin, ofUser]) expect((await get(apps.app, url.slice(12))).text).toBe('two')
+  })
 
   test('open one object on behalf of a caller who may read it, until they are revoked', async () => {
     const bucket = await createBucket(apps.app)

@@ -75,6 +75,12 @@ describe('storage › buckets', () => {
     [{ name: 'x', public: 'yes' }, 400, 'public: must be boolean', 'invalid_request'],
     [{ name: 'x', maxFileSize: 0 }, 400, 'maxFileSize must be at least 1', 'invalid_bucket_limit'],
     [
+      { name: 'x', maxFileSize: 1e30 },
+      400,
+      'maxFileSize must be at most 9007199254740991',
+      'invalid_bucket_limit',
+    ],
+    [
       { name: 'x', allowedTypes: ['png'] },
       400,
       'allowedTypes: "png" is not a media type such as image/png or image/*',
@@ -450,7 +456,9 @@ describe('storage › lists', () => {
     })
     expect(await list('limit=2&offset=3')).toEqual({ items: ['a/2', 'a/b/3'], totalItems: 8 })
     expect(await list('limit=0&offset=-1')).toEqual({ items: ['B'], totalItems: 8 })
-    expect(await list('offset=100')).toEqual({ items: [], totalItems: 8 })
+    for (const offset of [100, 99_999_999_999]) {
+      expect(await list(`offset=${offset}`)).toEqual({ items: [], totalItems: 8 })
+    }
     expect(await list('delimiter=/&limit=2&offset=1')).toEqual({
       items: ['a'],
       prefixes: ['a/'],

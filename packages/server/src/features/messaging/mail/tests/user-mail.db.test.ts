@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../../../../test/api-keys.ts'
+import { alice } from '../../../../../test/fixtures.ts'
 import { type Inbox, openInbox } from '../../../../../test/inbox.ts'
 import { openMailServer } from '../../../../../test/mail-server.ts'
+import { askToken, createClient } from '../../../../../test/oauth.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
@@ -18,6 +20,7 @@ let admin: string
 /** A user of this test alone. */
 let ann: string
 const config = () => ({
+  'auth.oauth_provider.enabled': 'true',
   'email.backend': 'webhook',
   'email.webhook.url': inbox.url,
   'email.from': 'Shop <shop@example.com>',
@@ -48,6 +51,22 @@ const log = async (user = ann) =>
   (await app.request('GET', `/api/admin/email/sent?user_id=${user}`, { token: admin })).json
 
 describe('email › send', () => {
+  test('is open to a program that acts for no user, and its mail is counted for its app', async () => {
+    await app.sql('insert into basalt.users (id) values ($1)', [alice])
+    const send = async () => {
+      const { clientId, clientSecret } = await createClient(app)
+      const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+      const { json } = await askToken(app, { ...form, scope: 'readwrite' })
+      const to = Array.from({ length: 5 }, (_, index) => `${index}@example.com`)
+      return await app.request('POST', path, { token: json.access_token, body: { ...mail, to } })
+    }
+    for (const sent of [await send(), await send()]) {
+      expect([sent.status, sent.json]).toEqual([200, { sent: 5, failed: 0, errors: [] }])
+    }
+    const [row] = await app.sql(`select user_id from basalt.sent_mails where recipient = '4@example.com'`)
+    expect(row).toEqual({ user_id: null })
+  })
+
   test('sends a text, and logs it', async () => {
     const response = await as(ann, mail)
     expect([response.status, response.json]).toEqual([200, { sent: 1, failed: 0, errors: [] }])

@@ -5,7 +5,8 @@ import type { Queryable } from '../../../../database/system-database.ts'
 export interface NewMails {
   readonly ids: readonly string[]
   readonly recipients: readonly string[]
-  readonly userId: string
+  /** Null for a program that acts for no user. */
+  readonly userId: string | null
   readonly keyId: string | undefined
   readonly sender: string
   readonly subject: string
@@ -20,7 +21,7 @@ export async function insertMails(
     insert into basalt.sent_mails (id, recipient, user_id, api_key_id, sender, subject, template_key)
     select m.id, m.recipient, u.id, ${keyId ?? null}::uuid, ${sender}, ${subject}, ${templateKey ?? null}
     from unnest(${[...ids]}::uuid[], ${[...recipients]}::text[]) as m (id, recipient)
-    left join basalt.users u on u.id = ${userId}`)
+    left join basalt.users u on u.id = ${userId}::uuid`)
 }
 
 export interface MailOutcome {

@@ -51,13 +51,14 @@ export class UserMail {
     const mail = await compose(request, templates)
     // The log shows mail to developers; elsewhere it would only be lost.
     if (config.backend === 'log' && !isDevelopment) throw mailErrors.mailNotConfigured()
-    await this.#requireAttempts(caller.keyId ?? caller.userId, recipients.length)
+    // Programs of one app that act for no user share a limit.
+    await this.#requireAttempts(caller.keyId ?? (caller.userId || caller.appId), recipients.length)
     const ids = recipients.map(() => randomUUID())
     // Before they are sent: no mail leaves without a row, whatever stops the process.
     await queries.insertMails(database, {
       ids,
       recipients,
-      userId: caller.userId,
+      userId: caller.userId === '' ? null : caller.userId,
       keyId: caller.keyId,
       sender: from ?? config.from,
       subject: mail.subject,

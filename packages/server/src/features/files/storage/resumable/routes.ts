@@ -1,0 +1,234 @@
+import type { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { identityOf } from '../../../../http/authentication.ts'
+import type { HttpServer } from '../../../../http/server.ts'
+import { openSlowBody } from '../../../../http/slow-body.ts'
+import { actorOf, requireBucket } from '../actor.ts'
+import { storageErrors } from '../errors.ts'
+import { readObjectName } from '../names.ts'
+import { readMetadata } from './metadata.ts'
+import * as schemas from './schemas.ts'
+import type { ResumableUpload } from './upload-queries.ts'
+import type { ResumableService } from './uploads.ts'
+
+export interface ResumableRouteDeps {
+  readonly uploads: ResumableService
+  readonly maxFileSize: number
+  readonly timeoutSeconds: number
+}
+
+const version = '1.0.0'
+const chunkType = 'application/offset+octet-stream'
+const path = '/api/storage/upload/resumable'
+/** A client that vanishes without closing its connection is cut off before its lease ends. */
+const idleMs = 10_000
+
+/** Resumable uploads as tus 1.0 has them (https://tus.io/protocols/resumable-upload). */
+export function resumableRoutes(
+  app: HttpServer,
+  { uploads, maxFileSize, timeoutSeconds }: ResumableRouteDeps,
+): void {
+  void app.register(async (scope: HttpServer) => {
+    scope.removeAllContentTypeParsers()
+    // Bodies stay streams.
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+    scope.addHook('onRequest', async (_request, reply) => {
+      reply.header('tus-resumable', version)
+    })
+
+    scope.options(
+      path,
+      { config: { guard: 'public', operation: 'storage.uploadOptions' }, schema: { hide: true } },
+      async (_request, reply) => {
+        reply.headers({
+          'tus-version': version,
+          'tus-extension': 'creation,creation-with-upload,expiration,termination',
+          'tus-max-size': String(maxFileSize),
+        })
+        // The methods of the path are added as for all others.
+        return reply.callNotFound()
+      },
+    )
+
+    scope.post(
+      path,
+      {
+        config: { guard: 'data', programs: 'write', operation: 'storage.beginUpload' },
+        schema: schemas.createUploadSchema,
+      },
+      async (request, reply) => {
+        requireVersion(request)
+        const actor = actorOf(identityOf(request))
+        const hasBytes = bringsBytes(request)
+        const wanted = readNewUpload(request)
+        requireBucket(actor, wanted.bucket)
+        if (hasBytes && (lengthOf(request) ?? 0) > wanted.size) throw storageErrors.resumableUploadExceeded()
+        const created = await uploads.create(actor, wanted)
+        const upload = hasBytes ? await add(request, reply, created.id, 0) : created
+        return reply
+          .code(201)
+          .header('location', `${path}/${upload.id}`)
+          .headers(progressOf(upload))
+          .send(showUpload(upload))
+      },
+    )
+
+    scope.head(
+      `${path}/:id`,
+      {
+        // It makes the object when a crash left that to be done.
+        config: { guard: 'data', programs: 'write', operation: 'storage.findUpload' },
+        schema: { ...schemas.findUploadSchema, hide: true },
+      },
+      async (request, reply) => {
+        requireVersion(request)
+        const upload = await uploads.find(actorOf(identityOf(request)), request.params.id)
+        const { metadata, size } = upload
+        return reply
+          .headers({
+            ...progressOf(upload),
+            'upload-length': String(size),
+            'cache-control': 'no-store',
+            ...(metadata === null ? {} : { 'upload-metadata': metadata }),
+          })
+          .send()
+      },
+    )
+
+    scope.patch(
+      `${path}/:id`,
+      {
+        config: { guard: 'data', programs: 'write', operation: 'storage.addToUpload' },
+        schema: schemas.addToUploadSchema,
+      },
+      async (request, reply) => {
+        requireVersion(request)
+        if (!isChunk(request)) throw storageErrors.invalidChunkType()
+        const offset = readCount(request, 'Upload-Offset')
+        const upload = await add(request, reply, request.params.id, offset)
+        return reply.code(204).headers(progressOf(upload)).send()
+      },
+    )
+
+    scope.delete(
+      `${path}/:id`,
+      {
+        config: { guard: 'data', programs: 'write', operation: 'storage.endUpload' },
+        schema: schemas.terminateUploadSchema,
+      },
+      async (request, reply) => {
+        requireVersion(request)
+        await uploads.terminate(actorOf(identityOf(request)), request.params.id)
+        return reply.code(204).send()
+      },
+    )
+  })
+
+  /** The body is opened before anything is waited for: of a request that is cut meanwhile, what came is there. */
+  async function add(request: FastifyRequest, reply: FastifyReply, id: string, offset: number) {
+    const source = openSlowBody({
+      socket: request.raw.socket,
+      // Streams stay as they are, and without a content type there is none.
+      payload: (request.body ?? request.raw) as Readable,
+      timeoutMs: timeoutSeconds * 1000,
+      endsAfterIdleMs: idleMs,
+      timedOut: () => {
+        // The rest of the body is not waited for.
+        reply.raw.setHeader('connection', 'close')
+        return storageErrors.uploadTimedOut()
+      },
+    })
+    try {
+      const length = lengthOf(request)
+      return await uploads.add(actorOf(identityOf(request)), id, { offset, length, source })
+    } finally {
+      source.destroy()
+    }
+  }
+}
+
+/** Undefined when the request does not say. */
+function lengthOf({ headers }: FastifyRequest): number | undefined {
+  return headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
+}
+
+/** @throws AppError invalid_tus_resumable */
+function requireVersion({ headers }: FastifyRequest): void {
+  if (headers['tus-resumable'] === version) return
+  throw storageErrors.invalidTusResumable().with({ headers: { 'tus-version': version } })
+}
+
+function isChunk({ headers }: FastifyRequest): boolean {
+  return headers['content-type']?.split(';')[0]?.trim().toLowerCase() === chunkType
+}
+
+/** Whether the creation has a body, which is the beginning of the upload. @throws AppError invalid_chunk_type */
+function bringsBytes(request: FastifyRequest): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
+  if (length === '0' && encoding === undefined) return false
+  if (!isChunk(request)) throw storageErrors.invalidChunkType()
+  return true
+}
+
+interface Creation {
+  readonly query: { readonly bucket?: string; readonly name?: string }
+  readonly headers: FastifyRequest['headers']
+}
+
+/** @throws AppError upload_place_required, invalid_object_name, invalid_upload_header */
+function readNewUpload({ query, headers }: Creation) {
+  const header = single(headers['upload-metadata'])
+  const metadata = readMetadata(header)
+  const bucket = query.bucket ?? ''
+  const name = query.name ?? metadata.get('name') ?? metadata.get('filename') ?? ''
+  if (bucket === '' || name === '') throw storageErrors.uploadPlaceRequired()
+  return {
+    bucket,
+    name: readObjectName(name),
+    size: readCount({ headers }, 'Upload-Length'),
+    contentType: metadata.get('contentType') ?? metadata.get('filetype'),
+    metadata: header,
+  }
+}
+
+/** @throws AppError invalid_upload_header */
+function readCount(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  name: 'Upload-Length' | 'Upload-Offset',
+): number {
+  const text = single(headers[name.toLowerCase()]) ?? ''
+  if (!/^\d{1,15}$/.test(text)) {
+    throw storageErrors.invalidUploadHeader(name, 'expected a number of bytes')
+  }
+  return Number(text)
+}
+
+function single(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : header?.join(',')
+}
+
+function progressOf({ received, expires_at: expiresAt }: ResumableUpload) {
+  return {
+    'upload-offset': String(received),
+    'upload-expires': new Date(expiresAt * 1000).toUTCString(),
+  }
+}
+
+function showUpload({
+  id,
+  bucket,
+  name,
+  size,
+  is_completed: isCompleted,
+  expires_at: expiresAt,
+}: ResumableUpload) {
+  return {
+    id,
+    bucket,
+    name,
+    totalSize: size,
+    status: isCompleted ? 'completed' : 'active',
+    expiresAt: Math.floor(expiresAt),
+    uploadType: 'resumable',
+  }
+}
