@@ -7,6 +7,7 @@ import { renderToString } from 'react-dom/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Database, Row } from '../../../client/src/tests/database.ts'
 import { createNetwork, readFixture } from '../../../client/src/tests/harness.ts'
+import { typed } from '../../../client/src/tests/typed.ts'
 import { faultsOf } from '../../../server/test/faults.ts'
 import { alice, bob } from '../../../server/test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../server/test/test-app.ts'
@@ -55,13 +56,6 @@ afterAll(async () => {
   expect(faultsOf(app)).toEqual([])
   await app[Symbol.asyncDispose]()
 })
-
-/** Says at compile time that a value has exactly this type. */
-function typed<Expected>() {
-  return <Actual>(actual: Actual, ..._same: Same<Expected, Actual>): Actual => actual
-}
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : ['the types differ']
 
 /** A browser of one user, or of one that signs in. */
 function openBrowser(auth: Auth | string = userToken({ sub: alice })) {
