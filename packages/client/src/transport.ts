@@ -38,7 +38,10 @@ export interface WriteOptions extends RequestOptions {
 
 interface RequestDetail extends RequestOptions {
   readonly query?: Readonly<Record<string, string | undefined>> | undefined
+  /** Sent as JSON. */
   readonly body?: unknown
+  /** Sent as it is, instead of a body. */
+  readonly content?: Blob | BufferSource | string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Whether sending it twice is harmless. */
   readonly isRepeatable: boolean
@@ -53,6 +56,13 @@ export interface Transport {
   readonly fetch: typeof globalThis.fetch
   /** The body of the answer. @throws BasaltError, or the reason of the signal */
   request(method: string, path: string, detail: RequestDetail): Promise<unknown>
+  /** What is read of an answer that is no error; of the `Response` itself, the caller reads the body. */
+  exchange<Result>(
+    method: string,
+    path: string,
+    detail: RequestDetail,
+    read: (response: Response) => Result | Promise<Result>,
+  ): Promise<Result>
   /** A write, which names itself. */
   write(
     method: string,
@@ -68,18 +78,21 @@ export function createTransport(options: TransportOptions): Transport {
   // Called as a method of something else, the browser's own refuses.
   const send: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request))
 
-  async function attempt(
+  async function attempt<Result>(
     method: string,
     address: string,
     detail: RequestDetail,
     token: string | undefined,
-  ): Promise<unknown> {
+    read: (response: Response) => Result | Promise<Result>,
+  ): Promise<Result> {
     const { body, signal } = detail
+    const content = body === undefined ? detail.content : stringify(body)
     signal?.throwIfAborted()
     const deadline = new AbortController()
     const abort = () => deadline.abort(signal?.reason)
     const timer = setTimeout(() => deadline.abort(timedOut), detail.timeoutMs ?? timeoutMs)
     signal?.addEventListener('abort', abort, { once: true })
+    const release = () => signal?.removeEventListener('abort', abort)
     try {
       const response = await send(address, {
         method,
@@ -89,11 +102,16 @@ export function createTransport(options: TransportOptions): Transport {
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
-        ...(body === undefined ? {} : { body: stringify(body) }),
+        ...(content === undefined ? {} : { body: content }),
         signal: deadline.signal,
       })
-      return readAnswer(response, await response.text())
+      if (!response.ok) throw readError(response, await response.text())
+      const result = await read(response)
+      // A body that is still to be read ends with the signal, too.
+      if (result !== response) release()
+      return result
     } catch (error) {
+      release()
       if (error instanceof BasaltError) throw error
       if (signal?.aborted === true) throw signal.reason
       throw deadline.signal.aborted
@@ -101,17 +119,16 @@ export function createTransport(options: TransportOptions): Transport {
         : new BasaltError('the server cannot be reached', { error: 'network_error', status: 0, cause: error })
     } finally {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
     }
   }
 
-  const request: Transport['request'] = async (method, path, detail) => {
+  const exchange: Transport['exchange'] = async (method, path, detail, read) => {
     const address = `${url}/api/${path}${formatQuery(detail.query)}`
     let token = detail.token === null ? undefined : (detail.token ?? (await tokens.token()))
     let isRenewed = detail.token !== undefined || tokens.renew === undefined
     for (let number = 0; ; ) {
       try {
-        return await attempt(method, address, detail, token)
+        return await attempt(method, address, detail, token, read)
       } catch (error) {
         if (!(error instanceof BasaltError)) throw error
         if (error.status === 401 && token !== undefined && !isRenewed) {
@@ -127,11 +144,14 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
+  const request: Transport['request'] = (method, path, detail) => exchange(method, path, detail, readAnswer)
+
   return {
     url,
     tokens,
     fetch: send,
     request,
+    exchange,
     write: (method, path, { idempotencyKey = randomId(), headers, ...detail }) =>
       request(method, path, {
         ...detail,
@@ -153,8 +173,8 @@ export function randomId(): string {
   ).join('')
 }
 
-/** Whether another attempt may fare better. */
-function isPassing({ error, status, retryAfterSeconds = 0 }: BasaltError): boolean {
+/** @internal Whether another attempt may fare better. */
+export function isPassing({ error, status, retryAfterSeconds = 0 }: BasaltError): boolean {
   if (retryAfterSeconds > longestPauseSeconds) return false
   return (
     error === 'network_error' ||
@@ -185,37 +205,49 @@ export async function pause(seconds: number, signal?: AbortSignal | undefined): 
   })
 }
 
-function readAnswer(response: Response, text: string): unknown {
-  const requestId = response.headers.get('x-request-id') ?? undefined
-  let body: unknown
+async function readAnswer(response: Response): Promise<unknown> {
+  const text = await response.text()
   try {
-    body = text === '' ? undefined : parseExact(text)
+    return text === '' ? undefined : parseExact(text)
   } catch (cause) {
-    if (response.ok) {
-      const detail = { error: 'invalid_response', status: response.status, requestId, cause }
-      throw new BasaltError('the answer is not JSON', detail)
-    }
+    const detail = { error: 'invalid_response', status: response.status, requestId: idOf(response), cause }
+    throw new BasaltError('the answer is not JSON', detail)
   }
-  if (response.ok) return body
-  // Of what stands between, a proxy's page for instance, only the status is known.
-  const envelope = (typeof body === 'object' ? (body ?? {}) : {}) as Partial<{
-    message: string
-    error: string
-    data: Record<string, unknown>
-    operation: { index: number; method: string }
-  }>
-  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
-  throw new BasaltError(envelope.message ?? `the server answered ${response.status}`, {
-    error: envelope.error ?? `http_${response.status}`,
-    status: response.status,
-    requestId,
-    data: envelope.data,
-    operation: envelope.operation,
+}
+
+function readError(response: Response, text: string): BasaltError {
+  const { status, headers } = response
+  const { message, error, data, operation } = readEnvelope(text)
+  const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
+  return new BasaltError(message ?? `the server answered ${status}`, {
+    error: error ?? `http_${status}`,
+    status,
+    requestId: idOf(response),
+    data,
+    operation,
     retryAfterSeconds: Number.isNaN(retryAfter) ? undefined : retryAfter,
   })
 }
 
-function formatQuery(query: RequestDetail['query'] = {}): string {
+/** Of what stands between, a proxy's page for instance, nothing. */
+function readEnvelope(text: string): Partial<{
+  message: string
+  error: string
+  data: Record<string, unknown>
+  operation: { index: number; method: string }
+}> {
+  try {
+    const body: unknown = parseExact(text)
+    return typeof body === 'object' ? (body ?? {}) : {}
+  } catch {
+    return {}
+  }
+}
+
+const idOf = ({ headers }: Response) => headers.get('x-request-id') ?? undefined
+
+/** @internal With its question mark, if there is anything. */
+export function formatQuery(query: RequestDetail['query'] = {}): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, value)
   const text = parameters.toString()

@@ -207,8 +207,10 @@ create table basalt.resumable_uploads (
   content_type text,
   -- Upload-Metadata as it was sent.
   metadata text,
-  -- Its owner; null: an administrator.
+  -- Its owner; null: an administrator, or a program that acts for no user.
   user_id uuid,
+  -- Who may go on with it, as one text.
+  actor text not null,
   -- Of the request that adds to it; another one may take it when the time is up.
   lease uuid,
   lease_until timestamptz,

@@ -5,6 +5,7 @@ import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
 import type { ClusterSettings } from './database/embedded/cluster.ts'
 import { translateDatabaseFailure } from './database/errors.ts'
+import { isReachable } from './database/half-open.ts'
 import { Notifications } from './database/notifications.ts'
 import { type Database, openDatabase } from './database/open.ts'
 import { ping } from './database/ping.ts'
@@ -253,6 +254,8 @@ async function wire(
       // Without the database they could not end well: their leases run out, and other nodes take over.
       const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))
       if (await ping(system)) await stopped
+      // Each feature's last statement would wait for a timeout of its own, one after the other.
+      else if (!(await isReachable(database.aside.open))) database.disconnect()
       for (const feature of features.toReversed()) await feature.stop?.()
       await notifications.stop()
       await database.close()

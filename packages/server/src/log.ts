@@ -1,5 +1,4 @@
 import { type Logger, pino } from 'pino'
-import pretty from 'pino-pretty'
 import type { Config } from './config/schema.ts'
 
 /** Names that must never carry a value in a log line, wherever they occur. */
@@ -17,7 +16,7 @@ export function resolveLogging<Logging extends Output>(config: Logging, isTermin
   return { ...config, format, requests }
 }
 
-export function createLogger(config: Output, isTerminal: boolean): Logger {
+export async function createLogger(config: Output, isTerminal: boolean): Promise<Logger> {
   const options = {
     level: config.level,
     base: null,
@@ -29,6 +28,8 @@ export function createLogger(config: Output, isTerminal: boolean): Logger {
   // Written by the caller's thread: with those in flight on another one, the last lines before an exit come out of order.
   const output = pino.destination({ fd: 1, sync: true })
   if (resolveLogging(config, isTerminal).format === 'json') return pino(options, output)
+  // Most servers write JSON, and are spared thirty modules.
+  const { default: pretty } = await import('pino-pretty')
   const layout = { colorize: isTerminal, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }
   return pino(options, pretty(layout))
 }

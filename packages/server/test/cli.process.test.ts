@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { basalt, type CommandResult, command } from './command.ts'
 import { alice } from './fixtures.ts'
 import { createDirectory, launchServer, readFirstSignIn, startServer } from './server-process.ts'
+import { basaltHere } from './terminal.ts'
 import { createTestDatabase, type TestDatabase } from './test-app.ts'
 import { testSecret } from './test-config.ts'
 
@@ -90,17 +91,17 @@ describe('beside an external database', () => {
       await using server = await startServer({ config: { ...config, 'logging.level': 'info' } })
       const { port } = new URL(server.url)
       const folder = ['--data-dir', data]
-      expect(await basalt(['status', ...folder], { env: ownEnv })).toEqual(
+      expect(await basaltHere(['status', ...folder], { env: ownEnv })).toEqual(
         done(`running: ${server.url} (process ${server.pid}, version 0.1.0): ok, database ok\n`),
       )
-      const json = await basalt(['status', ...folder, '--json'], { env: ownEnv })
+      const json = await basaltHere(['status', ...folder, '--json'], { env: ownEnv })
       expect(JSON.parse(json.stdout)).toMatchObject({
         state: 'running',
         servers: [{ pid: server.pid, url: server.url, health: { status: 'ok', database: 'ok' } }],
       })
       // Another folder's server is another matter, whatever listens on the port.
       expect(
-        await basalt(['status', '--port', port, '--data-dir', `${data}-other`], { env: ownEnv }),
+        await basaltHere(['status', '--port', port, '--data-dir', `${data}-other`], { env: ownEnv }),
       ).toEqual({
         code: 1,
         stdout: `stopped: no server of ${data}-other runs\n`,
@@ -122,19 +123,19 @@ describe('beside an external database', () => {
       }
       expect((await signIn(first.password)).status).toBe(200)
 
-      const token = await basalt(['admin', 'token'], { env: ownEnv })
+      const token = await basaltHere(['admin', 'token'], { env: ownEnv })
       expect(token).toEqual(done(expect.stringMatching(/^basalt_admin_\w{49}\n$/)))
       adminToken = token.stdout.trim()
       expect(await statusWith(adminToken)).toBe(200)
 
-      const user = await basalt(['admin', 'token', '--user', alice, '--aal', 'aal2', '--seconds', '60'], {
+      const user = await basaltHere(['admin', 'token', '--user', alice, '--aal', 'aal2', '--seconds', '60'], {
         env: ownEnv,
       })
       expect(await statusWith(user.stdout.trim())).toBe(200)
       const claims = JSON.parse(Buffer.from(user.stdout.split('.')[1] ?? '', 'base64url').toString())
       expect(claims).toMatchObject({ sub: alice, aal: 'aal2', exp: claims.iat + 60 })
 
-      const reset = await basalt(['admin', 'reset-password'], { env: ownEnv })
+      const reset = await basaltHere(['admin', 'reset-password'], { env: ownEnv })
       expect(reset).toEqual(done(expect.stringMatching(/^([0-9a-f]{5}-){5}[0-9a-f]{5}\n$/)))
       await expect.poll(() => statusWith(adminToken), { timeout: 10_000 }).toBe(401)
       expect((await signIn(first.password)).status).toBe(401)
@@ -150,7 +151,7 @@ describe('beside an external database', () => {
     }
     await using again = await startServer({ config: { ...config, 'logging.level': 'info' } })
     expect(again.log().map(({ msg }) => msg)).toEqual(['listening'])
-    const refused = await basalt(['admin', 'reset-password'], {
+    const refused = await basaltHere(['admin', 'reset-password'], {
       env: { ...ownEnv, BASALT_ADMIN_PASSWORD: 'configured password' },
     })
     expect(refused).toEqual(
@@ -181,8 +182,9 @@ describe('the log of a server', () => {
     await own.sql('create table note (id int primary key, body text)')
     const config = { 'database.url': own.url, 'logging.level': 'trace', 'logging.requests': 'all' }
     await using server = await startServer({ config })
-    const user = (await basalt(['admin', 'token', '--user', alice], { env })).stdout.trim()
-    const admin = (await basalt(['admin', 'token'], { env: { ...env, BASALT_DATABASE_URL: own.url } })).stdout
+    const user = (await basaltHere(['admin', 'token', '--user', alice], { env })).stdout.trim()
+    const admin = (await basaltHere(['admin', 'token'], { env: { ...env, BASALT_DATABASE_URL: own.url } }))
+      .stdout
     const secret = 'hunter2-secret'
     const send = async (
       path: string,

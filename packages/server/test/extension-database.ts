@@ -12,6 +12,9 @@ export interface ExtensionDatabase extends TestDatabase {
 export const extensionEngine =
   process.env.BASALT_TEST_EXTENSIONS_URL === undefined ? 'PGlite' : 'the server of BASALT_TEST_EXTENSIONS_URL'
 
+/** For hooks that create one: PGlite computes in the process of the test, and takes minutes on a busy machine. */
+export const extensionSetupMs = 300_000
+
 /**
  * An empty database on the server of BASALT_TEST_EXTENSIONS_URL, a superuser's URL without a database, whose
  * PostgreSQL has the extension; without it one on PGlite, which needs nothing installed.
@@ -26,8 +29,14 @@ async function createOnPglite(extension: PgliteExtension): Promise<ExtensionData
   const database = connectTo(server.url)
   return {
     ...database,
-    // What a server does by itself would take turns with the requests of the test.
-    config: { 'database.max_conns': '4', 'jobs.enabled': 'false', 'webhooks.deliver': 'false' },
+    config: {
+      'database.max_conns': '4',
+      // All wait for one session, whose statements hold up this process, too.
+      'database.acquire_timeout_ms': '60000',
+      // What a server does by itself would take turns with the requests of the test.
+      'jobs.enabled': 'false',
+      'webhooks.deliver': 'false',
+    },
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]()
       await server[Symbol.asyncDispose]()

@@ -9,7 +9,7 @@ const log = new URL('../src/log.ts', import.meta.url).href
 function run(statements: string, config = { level: 'info', format: 'auto', requests: 'failed' }): string {
   const script = `
     import { createLogger } from ${JSON.stringify(log)}
-    const log = createLogger(${JSON.stringify(config)}, false)
+    const log = await createLogger(${JSON.stringify(config)}, false)
     ${statements}`
   return execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: fileURLToPath(new URL('.', import.meta.url)),

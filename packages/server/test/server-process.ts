@@ -180,23 +180,29 @@ export async function runCommand(
   return { ...ending, stdout, stderr }
 }
 
-function spawnServer(
-  { config = {}, env = {}, account, executable = command }: ProcessOptions,
-  args: readonly string[] = ['start'],
-): ChildProcess {
+/** Configuration by key as environment variables, with what every process of the tests has. */
+export function configVariables(config: Readonly<Record<string, string>> = {}): Record<string, string> {
   const settings = {
     'server.port': '0',
     'auth.jwt_secret': testSecret,
     'admin.password': testAdminPassword,
     ...config,
   }
-  const variables = Object.entries(settings).map(([key, value]) => [
-    `BASALT_${key.replaceAll('.', '_').toUpperCase()}`,
-    value,
-  ])
+  return Object.fromEntries(
+    Object.entries(settings).map(([key, value]) => [
+      `BASALT_${key.replaceAll('.', '_').toUpperCase()}`,
+      value,
+    ]),
+  )
+}
+
+function spawnServer(
+  { config, env = {}, account, executable = command }: ProcessOptions,
+  args: readonly string[] = ['start'],
+): ChildProcess {
   const child = spawn(process.execPath, [executable, ...args], {
     cwd: tmpdir(),
-    env: { ...inheritedEnvironment(), ...Object.fromEntries(variables), ...env },
+    env: { ...inheritedEnvironment(), ...configVariables(config), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(account ?? {}),
   })

@@ -2,14 +2,15 @@ import { readdirSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { preparationLock } from '../src/database/preparation.ts'
+import type { CommandResult } from './command.ts'
 import {
+  configVariables,
   createDirectory,
-  type FinishedCommand,
   launchServer,
   postmasterOf,
-  runCommand,
   startServer,
 } from './server-process.ts'
+import { basaltHere } from './terminal.ts'
 import { createTestDatabase, type TestDatabase } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -20,14 +21,17 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
-function answer(code: number, stdout: string): FinishedCommand {
-  return { code, signal: null, stdout, stderr: '' }
+function answer(code: number, stdout: string): CommandResult {
+  return { code, stdout, stderr: '' }
 }
 
 /** What `basalt status` and `basalt status --json` answer. */
 async function statusOf(config: Readonly<Record<string, string>>) {
-  const text = await runCommand(['status'], { config })
-  const { code, stdout } = await runCommand(['status', '--json'], { config })
+  const env = configVariables(config)
+  const [text, { code, stdout }] = await Promise.all([
+    basaltHere(['status'], { env }),
+    basaltHere(['status', '--json'], { env }),
+  ])
   return { text, json: { code, ...JSON.parse(stdout) } }
 }
 
@@ -120,7 +124,7 @@ describe('basalt status', () => {
   })
 
   test('exits 2 for an option that it does not know', async () => {
-    const { code, stdout, stderr } = await runCommand(['status', '--bogus'])
+    const { code, stdout, stderr } = await basaltHere(['status', '--bogus'])
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining("unknown option '--bogus'")])
   })
 })

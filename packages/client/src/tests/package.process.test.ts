@@ -76,22 +76,24 @@ describe('the packed client', () => {
     ])
   })
 
-  test('is small: the core at most 8 kB, accounts and realtime beside it 8 kB each', () => {
+  test('is small: the core at most 8 kB, accounts, realtime and files beside it 8 kB each', () => {
     const core = sizeOf('dist/index.js')
     expect(core).toBeLessThanOrEqual(8192)
     expect(sizeOf('dist/auth/index.js')).toBeLessThanOrEqual(8192)
     expect(sizeOf('dist/realtime/index.js')).toBeLessThanOrEqual(8192)
+    expect(sizeOf('dist/files/index.js')).toBeLessThanOrEqual(8192)
   })
 
   test('runs where nothing else is installed', () => {
     const script = `
       import { createClient, where } from '@basaltdb/client'
       import { createAuth, memorySession } from '@basaltdb/client/auth'
+      import { files } from '@basaltdb/client/files'
       import { live, subscribe } from '@basaltdb/client/realtime'
       const fetch = async (url, init) => new Response(JSON.stringify({ items: [url, init.headers.authorization] }))
       const client = createClient({ url: 'http://localhost', auth: 'secret', fetch })
       const { items } = await client.from('task').list({ filter: where\`id = \${1}\` })
-      console.log(JSON.stringify([items, typeof createAuth({ url: '' }).signIn, memorySession().load(), typeof live, typeof subscribe]))`
+      console.log(JSON.stringify([items, typeof createAuth({ url: '' }).signIn, memorySession().load(), typeof live, typeof subscribe, files(client).bucket('a').url('b c')]))`
     writeFileSync(join(consumer, 'run.js'), script)
     expect(JSON.parse(run(process.execPath, ['run.js'], consumer))).toEqual([
       ['http://localhost/api/collections/task?filter=id+%3D+1', 'Bearer secret'],
@@ -99,6 +101,7 @@ describe('the packed client', () => {
       null,
       'function',
       'function',
+      'http://localhost/api/storage/a/b%20c',
     ])
   })
 })

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { type Static, type TSchema, Type } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { type Static, Type } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { findRunningCluster } from '../database/embedded/cluster.ts'
 import { postmasterPid } from '../database/embedded/lock-file.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse as parseToml, TomlError } from 'smol-toml'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
 import { suggestion } from '../lib/suggestion.ts'
 import { configRules } from './rules.ts'

@@ -44,6 +44,16 @@ export async function findDead(
   }
 }
 
+/** Whether Postgres can be reached at all, however busy it is. */
+export async function isReachable(open: () => Promise<Connection>): Promise<boolean> {
+  try {
+    void (await open()).close()
+    return true
+  } catch (error) {
+    return isRefusal(error)
+  }
+}
+
 /** Process ids whose backends work, have just finished, or do not say. */
 async function listWorking(probe: Connection, pids: readonly number[]): Promise<ReadonlySet<number>> {
   const { rows } = await probe.query<{ pid: number }>(sql`

@@ -62,6 +62,8 @@ export interface Database {
     /** Stops the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
   }
+  /** Fails all work of the pools at once, and what comes after it: for a stop while the database does not answer. */
+  disconnect(): void
   /** @param isImmediate does not wait for statements that run; for a start that is given up */
   close(isImmediate?: boolean): Promise<void>
 }
@@ -130,6 +132,9 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
           if (engine.isPooled) connection.destroy()
           else await cancelStatement(system, connection)
         },
+      },
+      disconnect() {
+        for (const pool of Object.values(pools)) pool.disconnect()
       },
       async close(isImmediate = false) {
         // In this order: statements of callers that have disconnected are cancelled through the other pool.

@@ -122,6 +122,18 @@ export class Pool {
     return this.#closing
   }
 
+  /** Fails what waits and what is in flight, and admits nothing more: for a database that does not answer. */
+  disconnect(): void {
+    void this.close()
+    for (const { timer, reject } of this.#waiting.splice(0)) {
+      clearTimeout(timer)
+      reject(new ConnectionLost('the server is stopping'))
+    }
+    this.#underWay.disconnect()
+    for (const connection of [...this.#idle]) connection.destroy()
+    this.#noticeUnused()
+  }
+
   async #drain(): Promise<void> {
     if (!this.#isUnused()) {
       await new Promise<void>((resolve) => {

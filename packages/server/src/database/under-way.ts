@@ -65,6 +65,11 @@ export class UnderWay {
     this.#busy.delete(busy)
   }
 
+  /** Ends all work with its connection. */
+  disconnect(): void {
+    for (const { connection } of this.#busy) connection.destroy()
+  }
+
   /** Looks no more; for when nothing is in flight any longer. */
   close(): void {
     clearInterval(this.#sweeper)

@@ -1,21 +1,25 @@
-import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
+import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/schema'
 import { suggestion } from '../lib/suggestion.ts'
 import { httpErrors } from './errors.ts'
 
-type Compile = typeof TypeBoxValidatorCompiler
+type ValidatorCompiler = FastifySchemaCompiler<TSchema>
+type Validate = ReturnType<ValidatorCompiler>
 
 /**
  * Checks parts of a request against their schemas. Parameters come as texts: only what is written as an integer is
  * read as one, where TypeBox's own conversion makes 1 of `true` and of `1.5`. A parameter given twice is an array,
  * which no schema takes. One that the route does not know is refused: a misspelled filter would answer everything.
  */
-export const compileValidator: Compile = (route) => {
-  let compiled: ReturnType<Compile> | undefined
-  const validate: ReturnType<Compile> = (value) => {
-    // At the first request: a start compiles nothing that may never be asked for. TypeBox converts everything but bodies.
-    compiled ??= TypeBoxValidatorCompiler({ ...route, httpPart: 'body' })
-    return compiled(value)
+export const compileValidator: ValidatorCompiler = (route) => {
+  let compiled: ReturnType<typeof Compile> | undefined
+  const validate: Validate = (value) => {
+    // At the first request: a start compiles nothing that may never be asked for.
+    compiled ??= Compile(route.schema)
+    if (compiled.Check(value)) return { value }
+    const [, error] = compiled.Errors(value)
+    return { error }
   }
   if (route.httpPart === 'body') {
     // Fastify hands null on when there is no body.

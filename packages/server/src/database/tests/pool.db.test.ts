@@ -326,4 +326,24 @@ describe('closing', () => {
     await closed
     expect(opened.map(({ isOpen }) => isOpen)).toEqual([false])
   })
+
+  test('after a disconnect waits for no statement, and fails what waits', async () => {
+    const { pool, opened } = createPool({ size: 2 })
+    await Promise.all([pool.use({ run: nap(0.1) }), pool.use({ run: nap(0.1) })])
+    const running = pool.use({ run: nap(60) })
+    pool.disconnect()
+    await expect(running).rejects.toBeInstanceOf(ConnectionLost)
+    await pool.close()
+    expect({ ...pool.stats, open: opened.filter(({ isOpen }) => isOpen) }).toEqual({ ...nothing, open: [] })
+    await expect(pool.use({ run: quick })).rejects.toEqual(new ConnectionLost('the server is stopping'))
+
+    const full = createPool({ size: 1 })
+    const working = full.pool.use({ run: nap(60) })
+    await waitFor('the work to begin', () => full.pool.stats.busy === 1)
+    const waiting = full.pool.use({ run: quick })
+    full.pool.disconnect()
+    await expect(working).rejects.toBeInstanceOf(ConnectionLost)
+    await expect(waiting).rejects.toEqual(new ConnectionLost('the server is stopping'))
+    await full.pool.close()
+  })
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { type Static, Type } from 'typebox'
-import { Errors } from 'typebox/value'
+import { Errors } from 'typebox/schema'
 import { OperatorError } from '../../lib/errors.ts'
 import { suggestion } from '../../lib/suggestion.ts'
 
@@ -85,7 +85,7 @@ export type Verb = (typeof verbs)[number]
 /** Pure. @throws OperatorError that names the place and what was expected */
 export function parseCaseFile(name: string, content: string): CaseFile {
   const document = readToml(name, content)
-  const [problem] = Errors(caseFile, document)
+  const [, [problem]] = Errors(caseFile, document)
   if (problem !== undefined) throw new OperatorError(`${name}: ${describeProblem(problem)}`, { exitCode: 2 })
   // Checked just now.
   const file = document as Static<typeof caseFile>
@@ -144,7 +144,7 @@ function readToml(name: string, content: string): unknown {
   }
 }
 
-function describeProblem(problem: ReturnType<typeof Errors>[number]): string {
+function describeProblem(problem: ReturnType<typeof Errors>[1][number]): string {
   const place = problem.instancePath.slice(1).replaceAll('/', '.')
   // What TypeBox says of a key that the schema does not have.
   const message = problem.message === 'schema is false' ? 'is no key of these files' : problem.message

@@ -17,6 +17,12 @@ export function actorOf(identity: Identity | undefined): Actor {
   return { scope, appId, userId: rest.kind === 'user' && rest.userId !== '' ? rest.userId : null }
 }
 
+/** One text for the administrators, for each user, and for the programs of each app that act for no user. */
+export function nameOf({ scope, appId, userId }: Actor): string {
+  if (scope.kind === 'unrestricted') return 'administrators'
+  return userId === null ? `app ${appId}` : `user ${userId}`
+}
+
 /** Makes sure that a program may touch a bucket: it is allowed `storage:bucket`. @throws AppError insufficient_scope */
 export function requireBucket({ scope }: Pick<Actor, 'scope'>, bucket: string): void {
   requireTable(scope, `storage:${bucket}`)

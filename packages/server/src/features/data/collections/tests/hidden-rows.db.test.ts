@@ -6,6 +6,7 @@ import {
   createExtensionDatabase,
   type ExtensionDatabase,
   extensionEngine,
+  extensionSetupMs,
 } from '../../../../../test/extension-database.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
@@ -622,7 +623,7 @@ describe.each(['postgis', 'vector'] as const)(
       await readEach(before)
       await database.sql("delete from spot where name = 'zebrine'; update spot set secret = null")
       await readEach(after)
-    }, 120_000)
+    }, extensionSetupMs)
     afterAll(async () => {
       expect(faultsOf(node)).toEqual([])
       await node[Symbol.asyncDispose]()

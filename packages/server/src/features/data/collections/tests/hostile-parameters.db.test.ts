@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { anyUnits } from '../../../../../test/any-text.ts'
-import { createExtensionDatabase, type ExtensionDatabase } from '../../../../../test/extension-database.ts'
+import {
+  createExtensionDatabase,
+  type ExtensionDatabase,
+  extensionSetupMs,
+} from '../../../../../test/extension-database.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, type TestResponse, userToken } from '../../../../../test/test-app.ts'
@@ -42,7 +46,7 @@ beforeAll(async () => {
     config: { ...config, ...database.config },
     setup: `create extension vector; ${tableOf('spot vector(3), half halfvec(3), sparse sparsevec(3), loose vector,')}`,
   })
-}, 120_000)
+}, extensionSetupMs)
 afterAll(async () => {
   expect([...faultsOf(app), ...faultsOf(vectors)]).toEqual([])
   await vectors[Symbol.asyncDispose]()

@@ -3,6 +3,7 @@ import {
   createExtensionDatabase,
   type ExtensionDatabase,
   extensionEngine,
+  extensionSetupMs,
 } from '../../../../../test/extension-database.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
@@ -65,7 +66,7 @@ beforeAll(async () => {
     grant usage on schema extensions to basalt_authenticated;
     revoke select on secret from basalt_authenticated;
     grant select (id, title, other) on secret to basalt_authenticated`)
-}, 120_000)
+}, extensionSetupMs)
 afterAll(async () => {
   expect(faultsOf(app)).toEqual([])
   await app[Symbol.asyncDispose]()

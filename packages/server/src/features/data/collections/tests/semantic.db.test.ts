@@ -10,6 +10,7 @@ import {
   createExtensionDatabase,
   type ExtensionDatabase,
   extensionEngine,
+  extensionSetupMs,
 } from '../../../../../test/extension-database.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
@@ -66,7 +67,7 @@ beforeAll(async () => {
     config: { 'ai.providers': providers() },
     setup: 'create table note (id int primary key, title text)',
   })
-}, 120_000)
+}, extensionSetupMs)
 afterEach(() => {
   provider.answer = embeddings(countLetters)
   provider.requests.length = 0

@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createExtensionDatabase, type ExtensionDatabase } from '../../../../../test/extension-database.ts'
+import {
+  createExtensionDatabase,
+  type ExtensionDatabase,
+  extensionSetupMs,
+} from '../../../../../test/extension-database.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { observeStatements } from '../../../../../test/observed-statements.ts'
@@ -66,7 +70,7 @@ beforeAll(async () => {
     `,
   })
   await app.sql('grant usage on schema "Ext 1" to basalt_authenticated')
-}, 120_000)
+}, extensionSetupMs)
 afterAll(async () => {
   expect(faultsOf(app)).toEqual([])
   await app[Symbol.asyncDispose]()

@@ -1,6 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openEventStream } from '../../../../../test/event-stream.ts'
-import { createExtensionDatabase, type ExtensionDatabase } from '../../../../../test/extension-database.ts'
+import {
+  createExtensionDatabase,
+  type ExtensionDatabase,
+  extensionSetupMs,
+} from '../../../../../test/extension-database.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
@@ -42,7 +46,7 @@ beforeAll(async () => {
     `,
   })
   await app.sql('grant usage on schema "Ext 1" to basalt_authenticated')
-}, 120_000)
+}, extensionSetupMs)
 afterEach(() => app.sql('truncate stop, city, guarded'))
 afterAll(async () => {
   expect(faultsOf(app)).toEqual([])

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createExtensionDatabase, type ExtensionDatabase } from '../../../../../test/extension-database.ts'
+import {
+  createExtensionDatabase,
+  type ExtensionDatabase,
+  extensionSetupMs,
+} from '../../../../../test/extension-database.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
@@ -17,7 +21,7 @@ beforeAll(async () => {
       create extension vector;
       create table note (id int primary key, embedding vector(3), half halfvec(2), several vector[]);`,
   })
-}, 120_000)
+}, extensionSetupMs)
 afterAll(async () => {
   expect(faultsOf(app)).toEqual([])
   await app[Symbol.asyncDispose]()

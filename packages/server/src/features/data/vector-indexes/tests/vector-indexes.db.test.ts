@@ -3,6 +3,7 @@ import {
   createExtensionDatabase,
   type ExtensionDatabase,
   extensionEngine,
+  extensionSetupMs,
 } from '../../../../../test/extension-database.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
@@ -34,7 +35,7 @@ beforeAll(async () => {
   })
   other = await createTestApp({ database, config })
   token = await app.adminToken()
-}, 120_000)
+}, extensionSetupMs)
 afterAll(async () => {
   await other[Symbol.asyncDispose]()
   await app[Symbol.asyncDispose]()

@@ -16,13 +16,14 @@ export interface ResumableUpload extends Record<string, unknown> {
   readonly content_type: string | null
   readonly metadata: string | null
   readonly user_id: string | null
+  readonly actor: string
   readonly is_completed: boolean
   /** In seconds since 1970. */
   readonly expires_at: number
 }
 
 const columns = sql`
-  id, bucket, name, size::float8 as size, received::float8 as received, content_type, metadata, user_id,
+  id, bucket, name, size::float8 as size, received::float8 as received, content_type, metadata, user_id, actor,
   completed_at is not null as is_completed, extract(epoch from expires_at)::float8 as expires_at`
 
 /** Whether no request adds to it. */
@@ -30,20 +31,20 @@ const isFree = sql`(lease is null or lease_until <= now())`
 
 export type NewUpload = Pick<
   ResumableUpload,
-  'id' | 'bucket' | 'name' | 'size' | 'content_type' | 'metadata' | 'user_id'
+  'id' | 'bucket' | 'name' | 'size' | 'content_type' | 'metadata' | 'user_id' | 'actor'
 >
 
 /** @param quota of the user, in bytes; empty: none applies */
 export async function insertUpload(
   database: SystemDatabase,
-  { id, bucket, name, size, content_type, metadata, user_id }: NewUpload,
+  { id, bucket, name, size, content_type, metadata, user_id, actor }: NewUpload,
   quota: string,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
     await transaction.one(sql`select set_config('basalt.storage_quota', ${quota}, true)`)
     await transaction.count(sql`
-      insert into basalt.resumable_uploads (id, bucket, name, size, content_type, metadata, user_id, expires_at)
-      values (${id}::uuid, ${bucket}, ${name}, ${size}::bigint, ${content_type}, ${metadata}, ${user_id}::uuid,
+      insert into basalt.resumable_uploads (id, bucket, name, size, content_type, metadata, user_id, actor, expires_at)
+      values (${id}::uuid, ${bucket}, ${name}, ${size}::bigint, ${content_type}, ${metadata}, ${user_id}::uuid, ${actor},
         now() + ${lifetime})`)
   })
 }
@@ -61,7 +62,7 @@ export async function findUpload(database: SystemDatabase, id: string): Promise<
 
 export interface Lease {
   readonly id: string
-  readonly userId: string | null
+  readonly actor: string
   readonly offset: number
   readonly lease: string
 }
@@ -69,11 +70,11 @@ export interface Lease {
 /** Takes the lease of an unfinished upload of the user that has got as far as the offset. */
 export async function leaseUpload(
   database: SystemDatabase,
-  { id, userId, offset, lease }: Lease,
+  { id, actor, offset, lease }: Lease,
 ): Promise<ResumableUpload | undefined> {
   return await database.maybeOne<ResumableUpload>(sql`
     update basalt.resumable_uploads set lease = ${lease}::uuid, lease_until = now() + ${leaseTime}
-    where id = ${id}::uuid and user_id is not distinct from ${userId}::uuid and expires_at > now()
+    where id = ${id}::uuid and actor = ${actor} and expires_at > now()
       and received = ${offset}::bigint and completed_at is null and ${isFree}
     returning ${columns}`)
 }
@@ -105,7 +106,7 @@ export interface Part {
  */
 export async function addPart(
   database: SystemDatabase,
-  { id, lease, offset }: Omit<Lease, 'userId'>,
+  { id, lease, offset }: Omit<Lease, 'actor'>,
   { key, size }: Part,
 ): Promise<ResumableUpload | undefined> {
   return await database.maybeOne<ResumableUpload>(sql`
@@ -133,14 +134,10 @@ export function completeUpload(id: string, lease: string): Sql {
 }
 
 /** With its parts, whose bytes are doomed by that; a request that adds to it finds that out. */
-export async function deleteUpload(
-  database: SystemDatabase,
-  id: string,
-  userId: string | null,
-): Promise<boolean> {
+export async function deleteUpload(database: SystemDatabase, id: string, actor: string): Promise<boolean> {
   const count = await database.count(sql`
     delete from basalt.resumable_uploads
-    where id = ${id}::uuid and user_id is not distinct from ${userId}::uuid and expires_at > now()`)
+    where id = ${id}::uuid and actor = ${actor} and expires_at > now()`)
   return count > 0
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
-import { type Actor, requireBucket } from '../actor.ts'
+import { type Actor, nameOf, requireBucket } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import { declaredTypeOf } from '../objects/content-type.ts'
@@ -54,7 +54,7 @@ export function createResumableService({ database, store, objects, uploader, rea
     const upload = isUuid(id) ? await queries.findUpload(database, id) : undefined
     if (upload === undefined) throw storageErrors.resumableUploadNotFound()
     requireBucket(actor, upload.bucket)
-    if (upload.user_id !== actor.userId) throw storageErrors.resumableUploadForbidden()
+    if (upload.actor !== nameOf(actor)) throw storageErrors.resumableUploadForbidden()
     if (upload.is_expired) throw storageErrors.resumableUploadExpired()
     return upload
   }
@@ -66,7 +66,7 @@ export function createResumableService({ database, store, objects, uploader, rea
     work: (upload: ResumableUpload, lease: string) => Promise<Result>,
   ): Promise<Result> {
     const lease = randomUUID()
-    const upload = await queries.leaseUpload(database, { id, userId: actor.userId, offset, lease })
+    const upload = await queries.leaseUpload(database, { id, actor: nameOf(actor), offset, lease })
     if (upload === undefined) return await refuse(actor, id, offset)
     try {
       return await work(upload, lease)
@@ -183,6 +183,7 @@ export function createResumableService({ database, store, objects, uploader, rea
         content_type: contentType === undefined ? null : declaredTypeOf(contentType),
         metadata: metadata ?? null,
         user_id: actor.userId,
+        actor: nameOf(actor),
       }
       await queries.insertUpload(database, upload, objects.quotaOf(actor)).catch((error) => {
         throw translateFailure(error)
@@ -213,7 +214,7 @@ export function createResumableService({ database, store, objects, uploader, rea
     /** Ends an upload, also while a request adds to it. An object that it has become stays. */
     async terminate(actor: Actor, id: string): Promise<void> {
       await getOwn(actor, id)
-      if (!(await queries.deleteUpload(database, id, actor.userId)))
+      if (!(await queries.deleteUpload(database, id, nameOf(actor))))
         throw storageErrors.resumableUploadNotFound()
       reaper.wake()
     },

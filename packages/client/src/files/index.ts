@@ -1,0 +1,34 @@
+import type { Client } from '../client.ts'
+import type { AnyDatabase } from '../database-types.ts'
+import { pathOfSigned } from './address.ts'
+import { type Bucket, createBucket } from './bucket.ts'
+import type { Content, UploadedObject } from './object.ts'
+import { putContent, type UploadOptions } from './upload.ts'
+
+export type { ImageOptions, UrlOptions } from './address.ts'
+export type {
+  Bucket,
+  DeleteOptions,
+  DownloadOptions,
+  ListOptions,
+  MoveOptions,
+  SignOptions,
+} from './bucket.ts'
+export type { Content, ObjectPage, StoredObject, UploadedObject } from './object.ts'
+export type { ResumableOptions, UploadProgress, UploadStore } from './resumable.ts'
+export type { UploadOptions } from './upload.ts'
+
+export interface Files {
+  bucket(name: string): Bucket
+  /** Uploads to an address of `signUpload`, without a token, on behalf of who signed it. */
+  uploadTo(signedUrl: string, content: Content, options?: UploadOptions): Promise<UploadedObject>
+}
+
+/** The files of a backend. */
+export function files<DB extends AnyDatabase>({ transport }: Client<DB>): Files {
+  return {
+    bucket: (name) => createBucket(transport, name),
+    uploadTo: async (signedUrl, content, options = {}) =>
+      putContent(transport, pathOfSigned(signedUrl), content, { ...options, token: null }),
+  }
+}

@@ -1,0 +1,33 @@
+/** An object of a bucket. */
+export interface StoredObject {
+  readonly id: string
+  readonly bucket: string
+  readonly name: string
+  /** Bytes. */
+  readonly size: number
+  /** Of the content, whatever the upload said. */
+  readonly contentType: string
+  /** The user who made it. */
+  readonly userId?: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** In a public bucket: where everybody can read it. */
+  readonly url?: string
+}
+
+/** One that was uploaded. */
+export interface UploadedObject extends StoredObject {
+  /** Of this content, for `ifMatch`. */
+  readonly etag: string
+}
+
+export interface ObjectPage {
+  readonly items: readonly StoredObject[]
+  /** With a `delimiter`: what names share up to it. Folders, where it is a slash. */
+  readonly prefixes?: readonly string[]
+  /** Of all pages. */
+  readonly totalItems: number
+}
+
+/** What can be read more than once, so that it can be sent again. In Node `openAsBlob` opens a file without reading it. */
+export type Content = Blob | BufferSource | string
