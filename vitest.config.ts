@@ -3,7 +3,8 @@ import { LongestFirst } from './packages/server/test/longest-first.ts'
 import { SlowestFiles } from './packages/server/test/slowest-files.ts'
 
 const server = 'packages/server'
-const client = 'packages/client'
+/** Packages of the browser. */
+const client = 'packages/{client,react}'
 const database = { globalSetup: [`${server}/test/global-setup.ts`] }
 /** Tests wait for Postgres and for servers that start: more files at once than there are cores. */
 const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
@@ -24,6 +25,8 @@ export default defineConfig({
   test: {
     // Node runs the sources as it does in production; there is nothing to transform.
     experimental: { viteModuleRunner: false },
+    // Packages import each other by name: their sources, which need no build.
+    execArgv: ['--conditions=@basaltdb/source'],
     reporters: [new SlowestFiles(), 'default'],
     sequence: { sequencer: LongestFirst },
     projects: [

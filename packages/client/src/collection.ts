@@ -167,12 +167,13 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
   return collection as unknown as Collection<DB, T>
 }
 
-type AnyShape = Shape<readonly string[] | undefined, object>
+/** What of a record of any table is answered. */
+export type AnyShape = Shape<readonly string[] | undefined, object>
 interface AnyConflict extends AnyShape {
   readonly on: readonly string[]
   readonly action?: string
 }
-/** @internal */
+/** The query of a list on any table. */
 export interface AnyQuery extends AnyShape {
   readonly filter?: unknown
   readonly sort?: readonly string[] | undefined
@@ -183,7 +184,8 @@ export interface AnyQuery extends AnyShape {
   readonly cursor?: string | undefined
 }
 
-function formatListQuery(query: AnyQuery): Record<string, string | undefined> {
+/** The parameters of a list in an address; caches take them as the key, as a filter has functions in it. */
+export function formatListQuery(query: AnyQuery): Record<string, string | undefined> {
   const { filter, sort, search, perPage, page, total, cursor, ...shape } = query
   return {
     ...formatShape(shape),
@@ -206,7 +208,8 @@ function formatSort(term: string): string {
   return term.startsWith('-') ? `-${quoteName(term.slice(1))}` : quoteName(term)
 }
 
-function formatShape({ fields, expand }: AnyShape = {}): Record<string, string | undefined> {
+/** The parameters of a record in an address. */
+export function formatShape({ fields, expand }: AnyShape = {}): Record<string, string | undefined> {
   return {
     fields: fields === undefined ? undefined : fields.map(quoteName).join(),
     expand: expand === undefined ? undefined : listPaths(expand).join() || undefined,
@@ -222,7 +225,7 @@ function listPaths(expand: object): string[] {
   })
 }
 
-/** @internal @throws TypeError for a key that no address can hold */
+/** The primary key of a record in an address. @throws TypeError for a key that no address can hold */
 export function formatKey(key: unknown): string {
   const values = Array.isArray(key) ? key : [key]
   const encoded = values.map((value) => {

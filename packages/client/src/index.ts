@@ -1,14 +1,30 @@
 export type { Operation, Operations } from './batch.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'
-export type { Collection, CursorPage, CursorQuery, ListQuery, Page, PageQuery, Shape } from './collection.ts'
+export {
+  type AnyQuery,
+  type AnyShape,
+  type Collection,
+  type CursorPage,
+  type CursorQuery,
+  formatKey,
+  formatListQuery,
+  formatShape,
+  type ListQuery,
+  type Page,
+  type PageQuery,
+  type Shape,
+} from './collection.ts'
 export type {
   AnyDatabase,
+  ColumnOf,
   ExpandOf,
   InsertOf,
   KeyOf,
+  NoExpand,
   RecordOf,
   RowOf,
   TableName,
+  UntypedDatabase,
   UpdateOf,
 } from './database-types.ts'
 export type { ErrorSlug } from './error-slugs.ts'

@@ -11,6 +11,7 @@ import { createTestApp, type TestApp, userToken } from '../../../server/test/tes
 import { BasaltError, type Client, createClient, gt, isBasaltError, oneOf, where } from '../index.ts'
 import type { Database, Row } from './database.ts'
 import { createNetwork, readFixture } from './harness.ts'
+import { typed } from './typed.ts'
 
 let app: TestApp
 let client: Client<Database>
@@ -31,13 +32,6 @@ afterAll(async () => {
   expect(faultsOf(app)).toEqual([])
   await app[Symbol.asyncDispose]()
 })
-
-/** Says at compile time that a value has exactly this type. */
-function typed<Expected>() {
-  return <Actual>(actual: Actual, ..._same: Same<Expected, Actual>): Actual => actual
-}
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : ['the types differ']
 
 test('the types of the tests are those of `basalt types`', async () => {
   const { text } = await app.app.database.system.transaction((transaction) =>

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -64,7 +64,7 @@ describe('the packed client', () => {
     expect([manifest.dependencies, manifest.sideEffects]).toEqual([undefined, false])
     for (const [name, target] of Object.entries(manifest.exports)) {
       if (typeof target === 'string') continue
-      for (const path of Object.values(target)) readFileSync(join(installed, path))
+      for (const path of [target.types, target.default]) readFileSync(join(installed, path))
       const declarations = readFileSync(join(installed, target.types), 'utf8')
       expect(declarations, name).not.toMatch(/from '[^']*\.ts'|@internal/)
     }
@@ -173,3 +173,58 @@ describe('the types of the packed client', () => {
 
 /** A third more than it takes: a type that multiplies with tables or levels takes many times as much. */
 const instantiationLimit = 210_000
+
+describe('the packed hooks', () => {
+  const hooks = join(consumer, 'node_modules', '@basaltdb', 'react')
+
+  beforeAll(() => {
+    run('npm', ['pack', '--workspace', '@basaltdb/react', '--pack-destination', directory.path], root)
+    const tarball = readdirSync(directory.path).find((name) => name.startsWith('basaltdb-react')) ?? ''
+    mkdirSync(hooks)
+    run('tar', ['-xzf', join(directory.path, tarball), '--strip-components=1', '-C', hooks], consumer)
+    // The peers, which the application has.
+    for (const peer of ['react', 'react-dom', 'scheduler', '@tanstack', '@types', 'csstype']) {
+      symlinkSync(join(root, 'node_modules', peer), join(consumer, 'node_modules', peer))
+    }
+  })
+
+  test('have no dependency of their own, and only what is published', () => {
+    const manifest = JSON.parse(readFileSync(join(hooks, 'package.json'), 'utf8'))
+    expect([manifest.dependencies, Object.keys(manifest.peerDependencies)]).toEqual([
+      undefined,
+      ['@basaltdb/client', '@tanstack/react-query', 'react'],
+    ])
+    const files = readdirSync(hooks, { recursive: true, encoding: 'utf8' })
+    expect(files.filter((name) => /(?<!\.d)\.ts$|test/.test(name))).toEqual([])
+    expect(files).toEqual(
+      expect.arrayContaining(['README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts']),
+    )
+    // A server that renders components loads these in the browser, too.
+    expect(readFileSync(join(hooks, 'dist/use-live.js'), 'utf8')).toMatch(/^'use client';/)
+  })
+
+  test('render where only their peers are installed', () => {
+    const script = `
+      import { createClient } from '@basaltdb/client'
+      import { BasaltProvider, useList } from '@basaltdb/react'
+      import { createElement } from 'react'
+      import { renderToString } from 'react-dom/server'
+      const client = createClient({ url: 'http://localhost' })
+      const List = () => useList('task').status
+      console.log(renderToString(createElement(BasaltProvider, { client }, createElement(List))))`
+    writeFileSync(join(consumer, 'render.js'), script)
+    expect(run(process.execPath, ['render.js'], consumer)).toBe('pending\n')
+  })
+
+  test('have the types that their guide and their README use', () => {
+    writeFileSync(join(consumer, 'database.ts'), readFileSync(join(import.meta.dirname, 'guide-database.ts')))
+    const codeOf = (path: string) =>
+      [...readFileSync(path, 'utf8').matchAll(/^```tsx\n(.*?)^```$/gms)].map(([, code]) => code).join('\n')
+    const unknown =
+      "\n// @ts-expect-error the database has no such collection\nexport const useNothing = () => useLive('nothing')\n"
+    writeFileSync(join(consumer, 'guide.tsx'), codeOf(join(root, 'docs/guides/client.md')) + unknown)
+    writeFileSync(join(consumer, 'readme.tsx'), codeOf(join(hooks, 'README.md')))
+    const jsx = ['--jsx', 'react-jsx', '--skipLibCheck']
+    expect([compile('guide.tsx', ...jsx), compile('readme.tsx', ...jsx)]).toEqual(['', ''])
+  })
+})

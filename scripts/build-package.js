@@ -1,15 +1,16 @@
-/** Builds what is published into dist, or into the folder given: JavaScript and declarations, each ESM. */
+/** Builds the package of the current folder into its dist: JavaScript and declarations, each ESM. */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 
-const project = join(import.meta.dirname, 'tsconfig.build.json')
-const target = resolve(process.argv[2] ?? join(import.meta.dirname, 'dist'))
+const target = resolve('dist')
 const compiler = join(createRequire(import.meta.url).resolve('typescript/package.json'), '..', 'bin', 'tsc')
 
 rmSync(target, { recursive: true, force: true })
-execFileSync(process.execPath, [compiler, '-p', project, '--outDir', target], { stdio: 'inherit' })
+execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', target], {
+  stdio: 'inherit',
+})
 
 // The compiler rewrites the extensions of imports in JavaScript only; in declarations bundlers look for the files named.
 for (const name of readdirSync(target, { recursive: true, encoding: 'utf8' })) {

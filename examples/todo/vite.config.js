@@ -1,0 +1,3 @@
+export default {
+  server: { proxy: { '/api': 'http://127.0.0.1:8090' } },
+}

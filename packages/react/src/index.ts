@@ -1,0 +1,19 @@
+/**
+ * The database of the application:
+ * `declare module '@basaltdb/react' { interface Register { database: Database } }`.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: an application adds its member
+export interface Register {}
+
+export type { RegisteredDatabase } from './database.ts'
+export { listOptions, liveOptions, recordOptions } from './options.ts'
+export { BasaltProvider, type BasaltProviderProps } from './provider.ts'
+export { affectedBy } from './query-keys.ts'
+export { useAuth } from './use-auth.ts'
+export { useClient } from './use-client.ts'
+export { useList, useSuspenseList } from './use-list.ts'
+export { type LiveView, useLive, useSuspenseLive } from './use-live.ts'
+export { useMutation, type Writes } from './use-mutation.ts'
+export { useRecord, useSuspenseRecord } from './use-record.ts'
+export { useUser } from './use-user.ts'
+export type { UserState } from './user-store.ts'

@@ -1,0 +1,417 @@
+import { randomUUID } from 'node:crypto'
+import { createClient, gt, isBasaltError, oneOf } from '@basaltdb/client'
+import { type Auth, createAuth, memorySession } from '@basaltdb/client/auth'
+import { dehydrate, HydrationBoundary, QueryClient } from '@tanstack/react-query'
+import { createElement as h, type ReactNode, StrictMode, Suspense } from 'react'
+import { renderToString } from 'react-dom/server'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Database, Row } from '../../../client/src/tests/database.ts'
+import { createNetwork, readFixture } from '../../../client/src/tests/harness.ts'
+import { typed } from '../../../client/src/tests/typed.ts'
+import { faultsOf } from '../../../server/test/faults.ts'
+import { alice, bob } from '../../../server/test/fixtures.ts'
+import { createTestApp, type TestApp, userToken } from '../../../server/test/test-app.ts'
+import { waitFor } from '../../../server/test/wait-for.ts'
+import {
+  affectedBy,
+  BasaltProvider,
+  listOptions,
+  liveOptions,
+  recordOptions,
+  useAuth,
+  useClient,
+  useList,
+  useLive,
+  useMutation,
+  useRecord,
+  useSuspenseList,
+  useSuspenseLive,
+  useSuspenseRecord,
+  useUser,
+} from '../index.ts'
+import { openPage, type Page } from './page.ts'
+
+declare module '../index.ts' {
+  interface Register {
+    database: Database
+  }
+}
+
+let app: TestApp
+let page: Page
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: await readFixture() })
+  page = await openPage()
+})
+beforeEach(async () => {
+  await app.sql(`
+    truncate artist, album, task, "constructor", pair restart identity cascade;
+    insert into artist (name) values ('Ursula'), ('Miles');
+    insert into album (title, price, artist_id) values ('one', 1.5, 1), ('two', 2, null);
+    insert into task (title, album_id, owner) values ('write', 1, '${alice}'), ('read', null, '${alice}'), ('hidden', 1, '${bob}')`)
+})
+afterAll(async () => {
+  await page[Symbol.asyncDispose]()
+  expect(faultsOf(app)).toEqual([])
+  await app[Symbol.asyncDispose]()
+})
+
+/** A browser of one user, or of one that signs in. */
+function openBrowser(auth: Auth | string = userToken({ sub: alice })) {
+  const network = createNetwork()
+  const client = createClient<Database>({ url: app.url, auth, fetch: network.fetch })
+  const queryClient = new QueryClient({ defaultOptions: { queries: { staleTime: 60_000 } } })
+  const provide = (...children: ReactNode[]) =>
+    h(BasaltProvider, { client, queryClient, auth: typeof auth === 'string' ? undefined : auth }, ...children)
+  return { network, client, queryClient, provide }
+}
+
+const titles = (items: readonly { readonly title: string }[] | undefined) =>
+  items?.map(({ title }) => title).join() ?? '…'
+
+function Tasks() {
+  const { data, error } = useList('task', { sort: ['title'] })
+  return error === null ? titles(data?.items) : String(error)
+}
+
+function LiveTasks() {
+  const { items, status } = useLive('task', { sort: ['title'] })
+  return `${status}: ${titles(items)}`
+}
+
+function Name() {
+  const { user, status } = useUser()
+  return user?.email ?? status
+}
+
+describe('useList', () => {
+  test('shows a list, and reads it once for all components that show it', async () => {
+    const { network, provide } = openBrowser()
+    const shown = await page.mount(provide(h(Tasks), ' ', h(Tasks)))
+    expect(shown.text()).toBe('')
+    await shown.shows('read,write read,write')
+    expect(network.requests).toEqual(['GET /api/collections/task'])
+    shown.unmount()
+  })
+
+  test('has the types of fields and expand', async () => {
+    const { provide } = openBrowser()
+    function Albums() {
+      const { data } = useList('album', { fields: ['title'], expand: { artist: true }, sort: ['id'] })
+      const [first, second] =
+        typed<({ title: string } & { expand: { artist?: Row<'artist'> } })[] | undefined>()(data?.items) ?? []
+      return `${first?.title} ${first?.expand.artist?.name} ${second?.expand.artist?.name}`
+    }
+    // @ts-expect-error there is no such collection
+    const Unknown = () => `${useList('nothing', {}, { enabled: false }).status}`
+    const shown = await page.mount(provide(h(Albums), h(Unknown)))
+    await shown.shows('one Ursula undefinedpending')
+    shown.unmount()
+  })
+
+  test('tells apart filters that differ only in what a comparison compares with', async () => {
+    const { provide } = openBrowser()
+    const From = ({ id }: { id: number }) => titles(useList('task', { filter: { id: gt(id) } }).data?.items)
+    const Of = ({ names }: { names: string[] }) =>
+      titles(useList('task', { filter: { title: oneOf(names) } }).data?.items)
+    const shown = await page.mount(
+      provide(h(From, { id: 0 }), ' ', h(From, { id: 1 }), ' ', h(Of, { names: ['write'] })),
+    )
+    await shown.shows('write,read read write')
+    shown.unmount()
+  })
+
+  test('has the error of the server, which is not asked again', async () => {
+    const { network, provide } = openBrowser()
+    function Broken() {
+      // @ts-expect-error there is no such column
+      const { error } = useList('task', { sort: ['nothing'] })
+      return isBasaltError(error) ? error.error : '…'
+    }
+    const shown = await page.mount(provide(h(Broken)))
+    await shown.shows('unknown_column')
+    expect(network.requests).toHaveLength(1)
+    shown.unmount()
+  })
+})
+
+describe('useRecord', () => {
+  test('shows a record by its key, of any kind, and waits while there is none', async () => {
+    const { network, provide } = openBrowser()
+    const Album = ({ id }: { id: bigint | undefined }) => {
+      const { data, status } = useRecord('album', id, { fields: ['title'] })
+      return typed<{ title: string } | undefined>()(data)?.title ?? status
+    }
+    const shown = await page.mount(provide(h(Album, { id: undefined }), ' ', h(Album, { id: 2n })))
+    await shown.shows('pending two')
+    expect(network.requests).toEqual(['GET /api/collections/album/2'])
+    shown.unmount()
+  })
+})
+
+describe('useMutation', () => {
+  /** Mounts the lists, and returns what writes. */
+  async function mountWriter() {
+    const browser = openBrowser()
+    function useWrites() {
+      return {
+        create: useMutation('task', 'create', { fields: ['id', 'title'] }),
+        update: useMutation('task', 'update'),
+        upsert: useMutation('task', 'upsert'),
+        remove: useMutation('task', 'delete'),
+        rename: useMutation('artist', 'update', { also: ['album'] }),
+      }
+    }
+    let writes: ReturnType<typeof useWrites> | undefined
+    function Writer() {
+      writes = useWrites()
+      return null
+    }
+    const Artists = () =>
+      useList('artist')
+        .data?.items.map(({ name }) => name)
+        .join() ?? '…'
+    const Albums = () => {
+      const { data } = useList('album', { expand: { artist: true }, also: ['artist'], sort: ['id'] })
+      return data?.items[0]?.expand.artist?.name ?? '…'
+    }
+    const shown = await page.mount(browser.provide(h(Writer), h(Tasks), ' ', h(Artists), ' ', h(Albums)))
+    await shown.shows('read,write Ursula,Miles Ursula')
+    browser.network.requests.length = 0
+    if (writes === undefined) throw new Error('it is not mounted')
+    return { ...browser, shown, writes }
+  }
+
+  test('creates, updates, upserts and deletes, and reads again what that changes alone', async () => {
+    const { network, shown, writes } = await mountWriter()
+    const created = await writes.create.mutateAsync({ title: 'new' })
+    typed<{ id: number; title: string }>()(created)
+    expect(created).toEqual({ id: 4, title: 'new' })
+    await shown.shows('new,read,write Ursula,Miles Ursula')
+    expect(network.requests).toEqual(['POST /api/collections/task', 'GET /api/collections/task'])
+    const updated = await writes.update.mutateAsync({ key: 4, changes: { title: 'newer' } })
+    expect(typed<Row<'task'>>()(updated).title).toBe('newer')
+    await shown.shows('newer,read,write Ursula,Miles Ursula')
+    const upsert = { record: { title: 'read', done: true }, on: ['title'] } as const
+    expect(await writes.upsert.mutateAsync(upsert)).toMatchObject({ id: 2, done: true })
+    expect(typed<void>()(await writes.remove.mutateAsync(4))).toBeUndefined()
+    await shown.shows('read,write Ursula,Miles Ursula')
+    expect(network.keys).toHaveLength(4)
+    shown.unmount()
+  })
+
+  test('reads again lists that name its table in `also`, and those of the tables that it names', async () => {
+    const { network, shown, writes } = await mountWriter()
+    await writes.rename.mutateAsync({ key: 1, changes: { name: 'Octavia' } })
+    await shown.shows('read,write Octavia,Miles Octavia')
+    expect(network.requests.slice(1).sort()).toEqual([
+      'GET /api/collections/album',
+      'GET /api/collections/artist',
+    ])
+    shown.unmount()
+  })
+
+  test('rejects with the error of the server', async () => {
+    const { shown, writes } = await mountWriter()
+    await expect(writes.create.mutateAsync({ title: 'read' })).rejects.toMatchObject({
+      error: 'unique_violation',
+      status: 409,
+    })
+    // @ts-expect-error a title is missing
+    await expect(writes.create.mutateAsync({ done: true })).rejects.toMatchObject({ status: 400 })
+    shown.unmount()
+  })
+})
+
+describe('useLive', () => {
+  test('follows its table over one stream under StrictMode, and ends it when unmounted', async () => {
+    const { network, client, provide } = openBrowser()
+    const tasks = client.from('task')
+    const shown = await page.mount(h(StrictMode, null, provide(h(LiveTasks))))
+    await shown.shows('live: read,write')
+    const streams = () => network.requests.filter((each) => each.endsWith('/realtime')).length
+    const lists = () => network.requests.filter((each) => each.endsWith('/task')).length
+    expect([streams(), lists(), network.streams]).toEqual([1, 1, 1])
+    await openBrowser(userToken({ sub: bob }))
+      .client.from('task')
+      .create({ title: 'another' })
+    await tasks.create({ title: 'arrive' })
+    await shown.shows('live: arrive,read,write')
+    await tasks.delete(2)
+    await shown.shows('live: arrive,write')
+    expect(streams()).toBe(1)
+    network.cutStreams()
+    await tasks.create({ title: 'late' })
+    await shown.shows('live: arrive,late,write')
+    shown.unmount()
+    await waitFor('the end of the stream', () => network.streams === 0)
+  })
+
+  test('shows what it has shown last when it is mounted again, until its stream is in force', async () => {
+    const { provide } = openBrowser()
+    const shown = await page.mount(provide(h(LiveTasks)))
+    await shown.shows('live: read,write')
+    shown.unmount()
+    const states: string[] = []
+    function Recorded() {
+      const { items, status } = useLive('task', { sort: ['title'] })
+      states.push(`${status}: ${titles(items)}`)
+      return states.at(-1)
+    }
+    await app.sql("delete from task where title = 'read'")
+    const again = await page.mount(provide(h(Recorded)))
+    await again.shows('live: write')
+    expect(states[0]).toBe('loading: read,write')
+    again.unmount()
+  })
+
+  test('continues on one stream for other filters', async () => {
+    const { network, client, provide } = openBrowser()
+    const Filtered = ({ done }: { done: boolean }) => {
+      const { items, status } = useLive('task', { filter: { done } })
+      return `${status}: ${titles(items)}`
+    }
+    const shown = await page.mount(provide(h(Filtered, { done: false }), ' ', h(Filtered, { done: true })))
+    await shown.shows('live: write,read live: ')
+    await client.from('task').update(1, { done: true })
+    await shown.shows('live: read live: write')
+    expect(network.streams).toBe(1)
+    shown.unmount()
+  })
+})
+
+describe('Suspense', () => {
+  const within = (...children: ReactNode[]) => h(Suspense, { fallback: 'waiting' }, ...children)
+
+  test('waits for lists, records and live lists', async () => {
+    const { client, provide } = openBrowser()
+    const List = () => titles(useSuspenseList('task', { sort: ['title'] }).data.items)
+    const One = () => useSuspenseRecord('album', 1, { fields: ['title'] }).data.title
+    const Live = () => titles(useSuspenseLive('task', { sort: ['title'] }).items)
+    const shown = await page.mount(provide(within(h(List), ' ', h(One), ' ', h(Live))))
+    await shown.shows('waiting')
+    await shown.shows('read,write one read,write')
+    await client.from('task').delete(2)
+    await shown.shows('read,write one write')
+    shown.unmount()
+  })
+
+  test('throws what the server refuses', async () => {
+    const { provide } = openBrowser()
+    const Missing = () => useSuspenseRecord('album', 99).data.title
+    const shown = await page.mount(provide(within(h(Missing))))
+    await waitFor('the error', () => shown.errors.length > 0)
+    expect(shown.errors[0]).toMatchObject({ error: 'record_not_found', status: 404 })
+    shown.unmount()
+  })
+})
+
+describe('a page that a server renders', () => {
+  test('shows what was prefetched, and is taken over without a request for it', async () => {
+    const server = openBrowser()
+    const { client, queryClient } = server
+    await queryClient.prefetchQuery(listOptions(client, 'task', { sort: ['title'] }))
+    await queryClient.prefetchQuery(recordOptions(client, 'album', 1n))
+    await queryClient.prefetchQuery(liveOptions(client, 'task', { filter: { id: gt(1) } }))
+    const Album = () => useRecord('album', '1').data?.title ?? '…'
+    const Live = () => {
+      const { items, status } = useLive('task', { filter: { id: gt(1) } })
+      return `${status}: ${titles(items)}`
+    }
+    // As the page has it.
+    const state = JSON.parse(JSON.stringify(dehydrate(queryClient)))
+    const body = () => h(HydrationBoundary, { state }, h(Tasks), ' ', h(Album), ' ', h(Live))
+    const html = renderToString(server.provide(body()))
+    expect(html.replaceAll('<!-- -->', '')).toBe('read,write one loading: read')
+
+    const { network, provide } = openBrowser()
+    const shown = await page.mount(h(StrictMode, null, provide(body())), html)
+    await shown.shows('read,write one live: read')
+    expect(shown.errors).toEqual([])
+    // The live list reads what has changed since.
+    expect(network.requests.filter((each) => !each.endsWith('/realtime'))).toEqual([
+      'GET /api/collections/task',
+    ])
+    shown.unmount()
+  })
+
+  test('has the user that it was rendered for', async () => {
+    const { auth } = await signUp()
+    const { client } = openBrowser(auth)
+    const user = auth.current?.user
+    const element = () => h(BasaltProvider, { client, auth, user }, h(Name))
+    const html = renderToString(element())
+    expect(html).toBe(user?.email)
+    const shown = await page.mount(element(), html)
+    expect(shown.errors).toEqual([])
+    await shown.shows(user?.email ?? '')
+    shown.unmount()
+    expect(renderToString(h(BasaltProvider, { client, auth }, h(Name)))).toBe('loading')
+    expect(renderToString(h(BasaltProvider, { client, auth, user: null }, h(Name)))).toBe('signed_out')
+  })
+})
+
+async function signUp() {
+  const network = createNetwork()
+  const storage = memorySession()
+  const auth = createAuth({ url: app.url, storage, fetch: network.fetch })
+  const credentials = { email: `${randomUUID()}@example.com`, password: 'correct horse battery staple' }
+  expect((await auth.signUp(credentials)).status).toBe('signed_in')
+  return { auth, storage, ...credentials }
+}
+
+describe('useUser', () => {
+  test('has the user of the stored session, whose lists are read once', async () => {
+    const { storage, email } = await signUp()
+    const reloaded = createAuth({ url: app.url, storage })
+    const { network, provide } = openBrowser(reloaded)
+    const shown = await page.mount(h(StrictMode, null, provide(h(Name), ' ', h(Tasks))))
+    await shown.shows(`${email} `)
+    expect(network.requests).toEqual(['GET /api/collections/task'])
+    shown.unmount()
+  })
+
+  test('forgets what was read as soon as another user is signed in, or none', async () => {
+    const first = await signUp()
+    const second = await signUp()
+    const { client, queryClient, provide } = openBrowser(first.auth)
+    await client.from('task').create({ title: 'private' })
+    await queryClient.prefetchQuery(listOptions(client, 'task', { filter: { title: 'private' } }))
+    const shown = await page.mount(provide(h(Name), ' ', h(Tasks), ' ', h(LiveTasks)))
+    await shown.shows(`${first.email} private live: private`)
+
+    await first.auth.signOut()
+    const kept = () =>
+      JSON.stringify(
+        queryClient
+          .getQueryCache()
+          .findAll(affectedBy())
+          .map(({ state }) => state.data),
+      )
+    expect(kept()).not.toContain('private')
+    await waitFor('the end of the session', () => shown.text().startsWith('signed_out'))
+    expect(shown.text()).not.toContain('private')
+
+    await first.auth.signIn(second)
+    await shown.shows(`${second.email}  live: `)
+    expect(kept()).not.toContain('private')
+    await client.from('task').create({ title: 'own' })
+    await shown.shows(`${second.email}  live: own`)
+    shown.unmount()
+  })
+})
+
+describe('a component', () => {
+  test('without what it needs above it fails with what is missing', async () => {
+    const { client } = openBrowser()
+    const Lonely = () => String(useClient())
+    expect(() => renderToString(h(Lonely))).toThrow('there is no <BasaltProvider> above this component')
+    for (const use of [useUser, useAuth]) {
+      const Guest = () => String(use())
+      expect(() => renderToString(h(BasaltProvider, { client }, h(Guest)))).toThrow(
+        'give <BasaltProvider> the auth of its client',
+      )
+    }
+  })
+})

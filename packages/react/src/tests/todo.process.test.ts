@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build, type InlineConfig, type PreviewServer, preview } from 'vite'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { generateTypes } from '../../../server/src/features/data/types/index.ts'
+import { systemClock } from '../../../server/src/lib/clock.ts'
+import { type Browser, chromium, startBrowser } from '../../../server/test/chromium.ts'
+import { faultsOf } from '../../../server/test/faults.ts'
+import { createDirectory } from '../../../server/test/server-process.ts'
+import { createTestApp, type TestApp } from '../../../server/test/test-app.ts'
+import { waitFor } from '../../../server/test/wait-for.ts'
+
+const root = join(import.meta.dirname, '../../../../examples/todo')
+
+/** The example as it is built, for two people with a browser each. */
+describe.runIf(chromium !== undefined)('the shared to-do list', () => {
+  const directory = createDirectory()
+  let app: TestApp
+  let pages: PreviewServer
+  let ada: Browser
+  let bob: Browser
+
+  beforeAll(async () => {
+    app = await createTestApp({
+      setup: await readFile(join(root, 'migrations/20261122150000_create_list.sql'), 'utf8'),
+    })
+    const config: InlineConfig = {
+      root,
+      configFile: false,
+      logLevel: 'error',
+      resolve: { conditions: ['@basaltdb/source'] },
+      build: { outDir: directory.path, emptyOutDir: true },
+      preview: { port: 0, host: '127.0.0.1', proxy: { '/api': app.url } },
+    }
+    await build(config)
+    pages = await preview(config)
+    ;[ada, bob] = await Promise.all([startBrowser(chromium ?? ''), startBrowser(chromium ?? '')])
+  })
+  afterAll(async () => {
+    await ada?.[Symbol.asyncDispose]()
+    await bob?.[Symbol.asyncDispose]()
+    await pages?.close()
+    await directory[Symbol.asyncDispose]()
+    if (app === undefined) return
+    expect(faultsOf(app)).toEqual([])
+    await app[Symbol.asyncDispose]()
+  })
+
+  const read = (browser: Browser) => browser.evaluate<string>('document.body.innerText')
+  const shows = (browser: Browser, text: string) =>
+    waitFor(`${text} in the page`, async () => (await read(browser)).includes(text))
+
+  /** Types as a person does: React listens to input events. */
+  const enter = (browser: Browser, label: string, text: string) =>
+    browser.evaluate(`(() => {
+      const input = document.querySelector('[aria-label=${JSON.stringify(label)}]')
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(input, ${JSON.stringify(text)})
+      input.dispatchEvent(new Event('input', { bubbles: true }))
+    })()`)
+  const click = (browser: Browser, selector: string) =>
+    browser.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
+  async function add(browser: Browser, label: string, text: string) {
+    await enter(browser, label, text)
+    await click(browser, `form:has([aria-label="${label}"]) button`)
+  }
+  async function signUp(browser: Browser, path = '/') {
+    await browser.open(new URL(path, pages.resolvedUrls?.local[0]).href)
+    await shows(browser, 'Sign up')
+    await enter(browser, 'email', `${randomUUID()}@example.com`)
+    await enter(browser, 'password', 'tangerine-harbour-42')
+    await click(browser, '[value=up]')
+    await shows(browser, 'Sign out')
+  }
+
+  test('has the types of its database', async () => {
+    const { text } = await app.app.database.system.transaction((transaction) =>
+      generateTypes(transaction, ['public'], 'client', systemClock.now()),
+    )
+    expect(await readFile(join(root, 'types/database.ts'), 'utf8')).toBe(text)
+  })
+
+  test('is one list for both as soon as the second opens the link of the first', async () => {
+    await signUp(ada)
+    await add(ada, 'new list', 'Groceries')
+    await shows(ada, 'share this list')
+    await add(ada, 'new to-do', 'milk')
+    await shows(ada, 'milk')
+    const link = await ada.evaluate<string>("document.querySelector('a').getAttribute('href')")
+
+    await signUp(bob, `/${link}`)
+    await shows(bob, 'milk')
+    await add(bob, 'new to-do', 'bread')
+    await shows(ada, 'bread')
+    await click(ada, 'li:has([aria-label="delete bread"]) input')
+    await waitFor('what the other has done', () =>
+      bob.evaluate<boolean>('document.querySelectorAll(":checked").length === 1'),
+    )
+    await click(bob, '[aria-label="delete milk"]')
+    await waitFor('its end', async () => !(await read(ada)).includes('milk'))
+
+    await click(bob, 'header button')
+    await shows(bob, 'Sign in')
+    expect(await read(bob)).not.toContain('Groceries')
+    // A reload keeps the session.
+    await ada.open(pages.resolvedUrls?.local[0] ?? '')
+    await shows(ada, 'bread')
+  })
+
+  test('says why a sign-in is refused', async () => {
+    await enter(bob, 'email', 'none@example.com')
+    await enter(bob, 'password', 'tangerine-harbour-42')
+    await click(bob, '[value=in]')
+    await shows(bob, 'invalid email or password')
+  })
+})
