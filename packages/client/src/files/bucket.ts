@@ -94,7 +94,8 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
     uploadResumable: async (name, content, options = {}) =>
       uploadInParts(transport, { bucket, name }, content, options),
     download: async (name, { range, signal, timeoutMs, ...image } = {}) => {
-      const headers = range === undefined ? {} : { range: `bytes=${range[0]}-${range[1] ?? ''}` }
+      const headers: Readonly<Record<string, string>> =
+        range === undefined ? {} : { range: `bytes=${range[0]}-${range[1] ?? ''}` }
       const detail = { headers, query: queryOf(image), signal, timeoutMs, isRepeatable: true }
       return transport.exchange('GET', at(name), detail, (response) => response)
     },
@@ -111,7 +112,7 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
       return (await transport.request('GET', `storage/${pathSegment(bucket)}`, detail)) as ObjectPage
     },
     delete: async (name, { ifMatch, ...options } = {}) => {
-      const headers = ifMatch === undefined ? {} : { 'if-match': ifMatch }
+      const headers: Readonly<Record<string, string>> = ifMatch === undefined ? {} : { 'if-match': ifMatch }
       await transport.request('DELETE', at(name), { ...options, headers, isRepeatable: false })
     },
     move: (name, to, options = {}) => place(name, 'move', to, options),

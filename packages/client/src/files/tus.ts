@@ -17,7 +17,7 @@ export function createTus(transport: Transport, signal: AbortSignal | undefined)
   return {
     /** @returns its id. One that was lost with the answer has no bytes, and expires. */
     async begin({ bucket, name, size, contentType }: Begin): Promise<string> {
-      const metadata =
+      const metadata: Readonly<Record<string, string>> =
         contentType === '' ? {} : { 'upload-metadata': `contentType ${encodeBase64(contentType)}` }
       const headers = { ...version, 'upload-length': String(size), ...metadata }
       const detail = { query: { bucket, name }, headers, signal, isRepeatable: true }

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createClient, gt, isBasaltError, oneOf } from '@basaltdb/client'
 import { type Auth, createAuth, memorySession } from '@basaltdb/client/auth'
 import { dehydrate, HydrationBoundary, QueryClient } from '@tanstack/react-query'
@@ -27,6 +30,7 @@ import {
   useSuspenseList,
   useSuspenseLive,
   useSuspenseRecord,
+  useUpload,
   useUser,
 } from '../index.ts'
 import { openPage, type Page } from './page.ts'
@@ -39,9 +43,12 @@ declare module '../index.ts' {
 
 let app: TestApp
 let page: Page
+let directory: string
 
 beforeAll(async () => {
-  app = await createTestApp({ setup: await readFixture() })
+  directory = await mkdtemp(join(tmpdir(), 'basalt-hooks-'))
+  const config = { 'storage.enabled': 'true', 'storage.local_path': directory }
+  app = await createTestApp({ setup: await readFixture(), config })
   page = await openPage()
 })
 beforeEach(async () => {
@@ -55,6 +62,7 @@ afterAll(async () => {
   await page[Symbol.asyncDispose]()
   expect(faultsOf(app)).toEqual([])
   await app[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true })
 })
 
 /** A browser of one user, or of one that signs in. */
@@ -413,5 +421,50 @@ describe('a component', () => {
         'give <BasaltProvider> the auth of its client',
       )
     }
+  })
+})
+
+describe('an upload', () => {
+  async function mountUpload() {
+    const token = await app.adminToken()
+    await app.request('POST', '/api/storage/buckets', { token, body: { name: 'photos' } })
+    const browser = openBrowser(token)
+    let upload: ReturnType<typeof useUpload> | undefined
+    function Upload() {
+      upload = useUpload('photos')
+      const { progress, status } = upload
+      return `${status} ${progress === undefined ? '' : `${progress.loaded}/${progress.total}`}`
+    }
+    const shown = await page.mount(browser.provide(h(StrictMode, null, h(Upload))))
+    const current = () => {
+      if (upload === undefined) throw new Error('it is not mounted')
+      return upload
+    }
+    return { ...browser, token, shown, current }
+  }
+  const sizeOf = async (token: string, name: string) => {
+    const { json } = await app.request('GET', `/api/storage/photos?prefix=${name}`, { token })
+    return json.items[0]?.size
+  }
+
+  test('shows how far it is, and makes the object', async () => {
+    const { token, shown, current } = await mountUpload()
+    await shown.shows('idle ')
+    await current().mutateAsync({ name: 'a.bin', content: new Uint8Array(600_000) })
+    await shown.shows('success 600000/600000')
+    expect(await sizeOf(token, 'a.bin')).toBe(600_000)
+    shown.unmount()
+  })
+
+  test('that is cancelled fails, and makes none', async () => {
+    const { token, network, shown, current } = await mountUpload()
+    await shown.shows('idle ')
+    const uploading = current().mutateAsync({ name: 'b.bin', content: new Uint8Array(600_000) })
+    await waitFor('the first request', () => network.requests.length > 0)
+    current().cancel()
+    await expect(uploading).rejects.toMatchObject({ name: 'AbortError' })
+    await waitFor('the failure', () => shown.text().startsWith('error'))
+    expect(await sizeOf(token, 'b.bin')).toBeUndefined()
+    shown.unmount()
   })
 })

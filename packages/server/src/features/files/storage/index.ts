@@ -8,6 +8,7 @@ import { openByteStore } from './bytes/open-store.ts'
 import { storageErrors } from './errors.ts'
 import { createImageService } from './images/images.ts'
 import { createTransformer } from './images/transformer.ts'
+import { isBucketName } from './names.ts'
 import { createCopier } from './objects/copy.ts'
 import { createObjectService } from './objects/objects.ts'
 import { createUploader } from './objects/upload.ts'
@@ -72,6 +73,11 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
             method === 'OPTIONS' ? done() : done(storageErrors.storageNotEnabled()),
           )
         }
+        // No bucket has such a name, whatever PostgreSQL would say of it.
+        scope.addHook('preHandler', async ({ params }) => {
+          const { bucket } = params as { readonly bucket?: string }
+          if (bucket !== undefined && !isBucketName(bucket)) throw storageErrors.bucketNotFound()
+        })
         adminRoutes(scope, {
           buckets: createBucketService(system, reaper),
           quotas: createQuotaService(system, default_quota_mb),

@@ -5,11 +5,15 @@ const reservedBuckets = new Set(['buckets', 'upload'])
 /** @throws AppError bucket_name_required, invalid_bucket_name */
 export function readBucketName(name: string | undefined): string {
   if (name === undefined || name === '') throw storageErrors.bucketNameRequired()
-  if (!/^[a-z0-9_-]{1,63}$/.test(name)) {
+  if (!isBucketName(name)) {
     throw storageErrors.invalidBucketName('use 1 to 63 of a-z, 0-9, - and _')
   }
   if (reservedBuckets.has(name)) throw storageErrors.invalidBucketName(`${name} is a path of the API`)
   return name
+}
+
+export function isBucketName(text: string): boolean {
+  return /^[a-z0-9_-]{1,63}$/.test(text)
 }
 
 const maxNameBytes = 1024

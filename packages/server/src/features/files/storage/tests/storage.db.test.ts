@@ -253,7 +253,10 @@ describe('storage › uploads', () => {
     form.append('file', new Blob(['1']), 'a')
     expect(problem(await sendForm(apps.app, 'nowhere', admin, form))).toEqual(missing)
     expect(problem(await get(apps.app, '/nowhere/a'))).toEqual(missing)
-    expect(problem(await get(apps.app, '/nowhere', admin))).toEqual(missing)
+    for (const bucket of ['nowhere', 'Nowhere', '%00', 'a'.repeat(64), 'a%2Fb']) {
+      expect(problem(await get(apps.app, `/${bucket}`, admin))).toEqual(missing)
+      expect(problem(await put(apps.app, `/${bucket}/a`, admin, 'x'))).toEqual(missing)
+    }
   })
 
   test('of one name at once leave one of them whole, and no bytes of the others', async () => {
