@@ -81,7 +81,8 @@ export function createThrottle(database: SystemDatabase): Throttle {
           (select window_ends_at from basalt.attempts where key = ${fullKey(limit, key)}),
           -- Begun by another attempt in this moment.
           now() + make_interval(secs => ${limit.windowSeconds}::int)
-        ) - now()))::int as retry_after
+          -- Not now(): the attempt that began the window may have started after this one.
+        ) - clock_timestamp()))::int as retry_after
         where not exists (select from counted)`)
       if (refused === undefined) return { isAllowed: true }
       return { isAllowed: false, retryAfterSeconds: Math.max(1, refused.retry_after) }
