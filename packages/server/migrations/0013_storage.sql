@@ -53,8 +53,11 @@ create table basalt.storage_usage (
   user_id uuid primary key,
   bytes bigint not null default 0,
   -- In MiB, 0: without limit. Null: as configured.
-  quota_mb int check (quota_mb >= 0)
+  quota_mb int check (quota_mb >= 0),
+  -- When the account was deleted: what its last uploads bring is refused until they have ended, too.
+  ended_at timestamptz
 );
+create index storage_usage_ended_at on basalt.storage_usage (ended_at) where ended_at is not null;
 
 -- Addresses whose copies in a content delivery network are out of date; the reaper hands them to the purge.
 create table basalt.storage_purges (
@@ -76,6 +79,7 @@ declare
   delta bigint;
   used bigint;
   own_quota int;
+  owner_ended timestamptz;
 begin
   if tg_op = 'INSERT' or is_replaced then
     update basalt.stored_bytes set state = 'committed', expires_at = null where key = new.key and state = 'staged';
@@ -100,7 +104,10 @@ begin
   loop
     insert into basalt.storage_usage as u (user_id, bytes) values (owner, delta)
     on conflict (user_id) do update set bytes = u.bytes + excluded.bytes
-    returning bytes, quota_mb into used, own_quota;
+    returning bytes, quota_mb, ended_at into used, own_quota, owner_ended;
+    if delta > 0 and owner_ended is not null and not exists (select from basalt.users where id = owner) then
+      raise exception 'the owner of the object was deleted' using errcode = 'BS001';
+    end if;
     if delta > 0 and quota is not null then
       quota := coalesce(own_quota * 1048576::bigint, quota);
       if quota > 0 and used > quota then
@@ -164,10 +171,12 @@ create index signed_addresses_expires_at on basalt.signed_addresses (expires_at)
 create function basalt.delete_storage_of_users() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
+  -- An upload of the user either has its object by now, which is deleted below, or finds this row.
+  insert into basalt.storage_usage (user_id, ended_at) select id, now() from ended order by id
+  on conflict (user_id) do update set ended_at = excluded.ended_at;
   delete from basalt.signed_addresses s using ended e where s.user_id = e.id;
   delete from basalt.resumable_uploads r using ended e where r.user_id = e.id;
   delete from basalt.objects o using ended e where o.user_id = e.id;
-  delete from basalt.storage_usage u using ended e where u.user_id = e.id;
   return null;
 end $$;
 revoke all on function basalt.delete_storage_of_users() from public;

@@ -70,9 +70,43 @@ describe('storage › bytes', () => {
     expect(
       (await get(apps.app, `/${bucket}`, admin)).json.items.map(({ name }: { name: string }) => name),
     ).toEqual(['b'])
-    expect(await apps.app.sql('select from basalt.storage_usage where user_id = $1', [id])).toEqual([])
+    const used = 'select bytes::int from basalt.storage_usage where user_id = $1'
+    expect(await apps.app.sql(used, [id])).toEqual([{ bytes: 0 }])
     await apps.app.request('POST', '/api/admin/jobs', { token: admin, body: { type: 'storage_reaper' } })
     await untilRemoved([key])
+  })
+
+  test('of an upload that the account of its user does not outlive are removed', async () => {
+    const bucket = await createBucket(apps.app)
+    await applyTemplate(apps.app, 'user-own-files', { bucket })
+    const { id, token } = newUser()
+    await apps.app.sql('insert into basalt.users (id) values ($1)', [id])
+    const before = await apps.listFiles()
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+    const body = new ReadableStream({
+      async start(stream) {
+        stream.enqueue(Buffer.from('first '))
+        await isOver
+        stream.enqueue(Buffer.from('second'))
+        stream.close()
+      },
+    })
+    const uploading = put(apps.app, `/${bucket}/late`, token, body)
+    await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toHaveLength(1)
+    await apps.second.sql('delete from basalt.users where id = $1', [id])
+    end()
+    expect((await uploading).status).toBeGreaterThanOrEqual(400)
+    expect(await keysOf(bucket)).toEqual([])
+    await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toEqual([])
+
+    // What is remembered of the account is forgotten after the longest upload there can be.
+    const rows = () => apps.app.sql('select from basalt.storage_usage where user_id = $1', [id])
+    await apps.app.sql(
+      `update basalt.storage_usage set ended_at = ended_at - interval '3 days' where user_id = $1`,
+      [id],
+    )
+    await apps.app.request('POST', '/api/admin/jobs', { token: admin, body: { type: 'storage_reaper' } })
+    await expect.poll(rows, { timeout: 20_000 }).toEqual([])
   })
 
   test('of uploads that a crash cut off are removed when their time is up', async () => {
