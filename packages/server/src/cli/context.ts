@@ -31,6 +31,11 @@ export function warn({ stderr }: Terminal, message: string): void {
   stderr.write(`warning: ${message}\n`)
 }
 
+/** Of a command that can print JSON instead of text. */
+export interface JsonOption {
+  readonly json?: boolean
+}
+
 /** A command below another one. Unlike those of the first level it needs to be set up where to write and not to exit. */
 export function createSubcommand(terminal: Terminal, name: string): Command {
   return new Command(name).exitOverride().configureOutput({

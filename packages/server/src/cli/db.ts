@@ -11,6 +11,7 @@ import { requireDevelopment, resetDatabase } from '../project/databases/reset.ts
 import { readMigrationFiles } from '../project/migrations/files.ts'
 import {
   createSubcommand,
+  type JsonOption,
   loadCommandConfig,
   print,
   printJson,
@@ -18,10 +19,6 @@ import {
   withConfigFlags,
 } from './context.ts'
 import { withDatabase } from './with-database.ts'
-
-interface JsonOption {
-  readonly json?: boolean
-}
 
 export function dbCommands(terminal: Terminal): Command {
   return new Command('db')

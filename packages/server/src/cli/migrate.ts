@@ -9,6 +9,7 @@ import { deleteUnfinished, finish } from '../project/migrations/ledger.ts'
 import { describeStatus, readStatus } from '../project/migrations/status.ts'
 import {
   createSubcommand,
+  type JsonOption,
   loadCommandConfig,
   print,
   printJson,
@@ -17,10 +18,6 @@ import {
   withConfigFlags,
 } from './context.ts'
 import { withDatabase } from './with-database.ts'
-
-interface JsonOption {
-  readonly json?: boolean
-}
 
 export function migrateCommands(terminal: Terminal): Command {
   return new Command('migrate')

@@ -9,6 +9,7 @@ import type { CaseOutcome } from '../project/policies/run.ts'
 import { scaffoldCases } from '../project/policies/scaffold.ts'
 import {
   createSubcommand,
+  type JsonOption,
   loadCommandConfig,
   print,
   printJson,
@@ -17,10 +18,6 @@ import {
 } from './context.ts'
 import { openPolicyTester } from './policy-server.ts'
 import { withDatabase } from './with-database.ts'
-
-interface JsonOption {
-  readonly json?: boolean
-}
 
 export function policyCommands(terminal: Terminal): Command {
   return new Command('policy')
