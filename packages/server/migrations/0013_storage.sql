@@ -106,7 +106,7 @@ begin
     on conflict (user_id) do update set bytes = u.bytes + excluded.bytes
     returning bytes, quota_mb, ended_at into used, own_quota, owner_ended;
     if delta > 0 and owner_ended is not null and not exists (select from basalt.users where id = owner) then
-      raise exception 'the owner of the object was deleted' using errcode = 'BS001';
+      raise exception 'the owner of the object was deleted' using errcode = 'insufficient_privilege';
     end if;
     if delta > 0 and quota is not null then
       quota := coalesce(own_quota * 1048576::bigint, quota);

@@ -95,7 +95,11 @@ describe('storage › bytes', () => {
     await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toHaveLength(1)
     await apps.second.sql('delete from basalt.users where id = $1', [id])
     end()
-    expect((await uploading).status).toBeGreaterThanOrEqual(400)
+    expect(problem(await uploading)).toEqual([
+      403,
+      'insufficient storage permissions',
+      'insufficient_storage_permissions',
+    ])
     expect(await keysOf(bucket)).toEqual([])
     await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toEqual([])
 
