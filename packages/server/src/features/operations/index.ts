@@ -37,7 +37,7 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
     features: [
       health({ database, isStopping }),
       admin(administrator, adminTokens),
-      overview({ catalog, database, version, isAuthRequired: config.auth.enabled }),
+      overview({ catalog, database, version, config }),
       reference({ catalog, errors, publicBaseUrl }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
       billing({ ...platform, config: config.billing, database }),
