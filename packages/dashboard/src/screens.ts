@@ -37,6 +37,14 @@ export const screens: readonly Screen[] = [
   // Activity: Advisors
 
   // Files: Storage, Sites
+  {
+    path: '/storage',
+    title: 'Storage',
+    section: 'Files',
+    key: 'f',
+    words: 'buckets objects uploads',
+    load: async () => (await import('./screens/storage/storage.tsx')).StorageScreen,
+  },
 
   // Push
 
