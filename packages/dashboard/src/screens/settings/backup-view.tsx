@@ -43,8 +43,8 @@ export function BackupView() {
         <Notice tone="warning">
           It may do everything. A program gets an API key with the scopes that it needs instead.
         </Notice>
-        <p>A link that signs in here once:</p>
-        <Code label="Sign-in link command">npx basalt admin link</Code>
+        <p>A new password of the administrator, in place of a lost one; it ends every session:</p>
+        <Code label="Password command">npx basalt admin reset-password</Code>
       </Section>
     </>
   )

@@ -3,7 +3,7 @@ import { useApi } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Checkbox } from '../../ui/field.tsx'
-import { Badge, FilterField, Toolbar } from '../../ui/layout.tsx'
+import { Badge, FilterField, Notice, Toolbar } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { listSettings, type Setting } from './api.ts'
 
@@ -36,9 +36,10 @@ export function ConfigurationView() {
         />
         <AsCode request={{ method: 'GET', path: '/api/admin/configuration' }} command="basalt config" />
       </Toolbar>
-      <p>
-        Set in <code>basalt.toml</code>, the environment or flags; a restart puts it in force.
-      </p>
+      <Notice>
+        Set in <code>basalt.toml</code>, the environment (<code>server.port</code> is{' '}
+        <code>BASALT_SERVER_PORT</code>) or flags; a restart puts it in force.
+      </Notice>
       <Loaded query={settings}>
         {(items) => (
           <DataTable
@@ -47,10 +48,9 @@ export function ConfigurationView() {
             rowKey={({ key }) => key}
             empty="No key fits."
             columns={[
-              { key: 'key', title: 'Key', cell: ({ key }) => <code>{key}</code> },
+              { key: 'key', title: 'Key', cell: ({ key, env }) => <code title={env}>{key}</code> },
               { key: 'value', title: 'Value', cell: showValue },
               { key: 'description', title: 'Description', isMinor: true, cell: (row) => row.description },
-              { key: 'env', title: 'Environment', isMinor: true, cell: ({ env }) => <code>{env}</code> },
             ]}
           />
         )}
