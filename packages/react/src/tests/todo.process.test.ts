@@ -16,6 +16,7 @@ const root = join(import.meta.dirname, '../../../../examples/todo')
 /** The example as it is built, for two people with a browser each. */
 describe.runIf(chromium !== undefined)('the shared to-do list', () => {
   const directory = createDirectory()
+  const storage = createDirectory()
   let app: TestApp
   let pages: PreviewServer
   let ada: Browser
@@ -23,6 +24,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
 
   beforeAll(async () => {
     app = await createTestApp({
+      config: { 'storage.enabled': 'true', 'storage.local_path': storage.path },
       setup: await readFile(join(root, 'migrations/20261122150000_create_list.sql'), 'utf8'),
     })
     const config: InlineConfig = {
@@ -45,6 +47,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
     if (app === undefined) return
     expect(faultsOf(app)).toEqual([])
     await app[Symbol.asyncDispose]()
+    await storage[Symbol.asyncDispose]()
   })
 
   const read = (browser: Browser) => browser.evaluate<string>('document.body.innerText')
@@ -96,6 +99,32 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
     await waitFor('what the other has done', () =>
       bob.evaluate<boolean>('document.querySelectorAll(":checked").length === 1'),
     )
+
+    // A file that one attaches is there for the other, who opens it.
+    await bob.evaluate(`(() => {
+      const chosen = new DataTransfer()
+      chosen.items.add(new File(['sourdough'], 'kind of bread.txt', { type: 'text/plain' }))
+      const input = document.querySelector('[aria-label="attach a file to bread"]')
+      input.files = chosen.files
+      input.dispatchEvent(new Event('change', { bubbles: true }))
+    })()`)
+    await shows(ada, 'kind of bread.txt')
+    const address = ada.once<{ url: string }>('Page.windowOpen')
+    await click(ada, 'li:has([aria-label="delete bread"]) > button:not([aria-label])')
+    const { url } = await address
+    const opened = await fetch(new URL(new URL(url).pathname + new URL(url).search, app.url))
+    expect({ status: opened.status, text: await opened.text() }).toEqual({ status: 200, text: 'sourdough' })
+
+    // A search finds what is in another list.
+    await add(ada, 'new list', 'Work')
+    await shows(ada, 'Work')
+    await click(ada, 'nav button:last-of-type')
+    await waitFor('the empty list', async () => !(await read(ada)).includes('milk'))
+    await enter(ada, 'search', 'bread')
+    await shows(ada, 'bread in Groceries')
+    await click(ada, 'search button')
+    await shows(ada, 'milk')
+
     await click(bob, '[aria-label="delete milk"]')
     await waitFor('its end', async () => !(await read(ada)).includes('milk'))
 
