@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build, type InlineConfig, type PreviewServer, preview } from 'vite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -7,6 +7,7 @@ import { generateTypes } from '../../../server/src/features/data/types/index.ts'
 import { systemClock } from '../../../server/src/lib/clock.ts'
 import { type Browser, chromium, startBrowser } from '../../../server/test/chromium.ts'
 import { faultsOf } from '../../../server/test/faults.ts'
+import { readBlocks } from '../../../server/test/guide-blocks.ts'
 import { createDirectory } from '../../../server/test/server-process.ts'
 import { createTestApp, type TestApp } from '../../../server/test/test-app.ts'
 import { waitFor } from '../../../server/test/wait-for.ts'
@@ -81,6 +82,20 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
       generateTypes(transaction, ['public'], 'client', systemClock.now()),
     )
     expect(await readFile(join(root, 'types/database.ts'), 'utf8')).toBe(text)
+  })
+
+  test('is what the tutorial shows', async () => {
+    const blocks = readBlocks(await readFile(join(root, '../../docs/guides/tutorial.md'), 'utf8'))
+    const shown = blocks.flatMap(({ mark, text }) =>
+      mark?.kind === 'file' ? [{ name: mark.value, text }] : [],
+    )
+    const sources = await readdir(join(root, 'src'))
+    expect(shown.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(sources.map((name) => `src/${name}`)),
+    )
+    for (const { name, text } of shown) {
+      expect(`${text}\n`, name).toBe(await readFile(join(root, name), 'utf8'))
+    }
   })
 
   test('is one list for both as soon as the second opens the link of the first', async () => {
