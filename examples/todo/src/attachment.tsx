@@ -8,10 +8,10 @@ export function Attachment({ todo }: { todo: Row<'todo'> }) {
   const upload = useUpload('attachments')
   const update = useMutation('todo', 'update')
 
-  async function attach(file: File) {
+  function attach(file: File) {
     const name = `${todo.list_id}/${todo.id}/${file.name}`
-    await upload.mutateAsync({ name, content: file, contentType: file.type })
-    update.mutate({ key: todo.id, changes: { attachment: name } })
+    const onSuccess = () => update.mutate({ key: todo.id, changes: { attachment: name } })
+    upload.mutate({ name, content: file, contentType: file.type }, { onSuccess })
   }
   async function show(name: string) {
     open(await bucket.sign(name, { expiresIn: 60 }), '_blank', 'noopener')
@@ -27,13 +27,16 @@ export function Attachment({ todo }: { todo: Row<'todo'> }) {
   }
   if (upload.isPending) return <progress value={upload.progress?.loaded} max={upload.progress?.total} />
   return (
-    <input
-      type="file"
-      aria-label={`attach a file to ${todo.title}`}
-      onChange={({ target }) => {
-        const file = target.files?.[0]
-        if (file !== undefined) attach(file)
-      }}
-    />
+    <>
+      <input
+        type="file"
+        aria-label={`attach a file to ${todo.title}`}
+        onChange={({ target }) => {
+          const file = target.files?.[0]
+          if (file !== undefined) attach(file)
+        }}
+      />
+      {upload.error?.message}
+    </>
   )
 }
