@@ -36,7 +36,7 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
   return {
     features: [
       health({ database, isStopping }),
-      admin(administrator, adminTokens),
+      admin({ service: administrator, tokens: adminTokens, origins: platform.origins }),
       overview({ catalog, database, version, isAuthRequired: config.auth.enabled }),
       reference({ catalog, errors, publicBaseUrl }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),

@@ -57,6 +57,7 @@ const publicRoutes = new Set([
   'GET /api/docs/assets/swagger-ui.css',
   'GET /api/admin/status',
   'POST /api/admin/auth',
+  'POST /api/admin/session',
   'GET /admin/sign-in',
   'GET /api/auth/oauth/:provider',
   'GET /api/auth/oauth/:provider/callback',
