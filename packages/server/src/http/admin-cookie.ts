@@ -15,10 +15,10 @@ const plainName = 'basalt-admin'
 
 /** The administrator's token in the cookie; undefined when the request carries none. */
 export function adminCookieOf({ headers: { cookie } }: FastifyRequest): string | undefined {
-  return cookie === undefined ? undefined : (valueOf(cookie, secureName) ?? valueOf(cookie, plainName))
+  return cookie === undefined ? undefined : (readCookie(cookie, secureName) ?? readCookie(cookie, plainName))
 }
 
-function valueOf(cookie: string, name: string): string | undefined {
+function readCookie(cookie: string, name: string): string | undefined {
   const prefix = `${name}=`
   return cookie
     .split(/; */)

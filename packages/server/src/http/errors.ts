@@ -72,6 +72,11 @@ export const httpErrorTable = {
     message: 'a session in a cookie needs the header x-basalt-dashboard: 1',
     help: "The administrator's cookie comes along by itself, so it counts only with the header `x-basalt-dashboard: 1`, which the dashboard sends. Programs send a token of `POST /api/admin/auth` as `Authorization: Bearer <token>`.",
   },
+  accessDenied: {
+    status: 403,
+    message: 'Your IP address is not in the allowlist',
+    help: 'The dashboard and the API of administration answer the addresses in `admin.allowed_ips` only. Behind a proxy, `server.trusted_proxies` must name it.',
+  },
   crossSiteRequest: {
     status: 403,
     message: 'a session in a cookie is for pages of this server: Origin must be its own',

@@ -8,6 +8,7 @@ import {
 } from './admin/index.ts'
 import { audit } from './audit/index.ts'
 import { billing } from './billing/index.ts'
+import { type DashboardFiles, dashboard, openDashboardFiles } from './dashboard/index.ts'
 import { health } from './health/index.ts'
 import { metrics } from './metrics/index.ts'
 import { overview } from './overview/index.ts'
@@ -33,11 +34,19 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
     forgetFirstSignIn: () => removeFirstSignIn(config.server.data_dir, (message) => log.warn(message)),
   })
   const adminTokens = createAdminTokenVerifier(database)
+  const dashboardFiles: DashboardFiles | undefined = config.admin.enabled ? openDashboardFiles() : undefined
   return {
     features: [
+      ...(dashboardFiles === undefined ? [] : [dashboard(config.admin.path, dashboardFiles)]),
       health({ database, isStopping }),
       admin({ service: administrator, tokens: adminTokens, origins: platform.origins }),
-      overview({ catalog, database, version, isAuthRequired: config.auth.enabled }),
+      overview({
+        catalog,
+        database,
+        version,
+        isAuthRequired: config.auth.enabled,
+        dashboardPath: config.admin.enabled && config.admin.listen === '' ? config.admin.path : undefined,
+      }),
       reference({ catalog, errors, publicBaseUrl }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
       billing({ ...platform, config: config.billing, database }),
@@ -45,6 +54,7 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
     ],
     throttle: attempts,
     adminTokens,
+    dashboard: dashboardFiles,
     /** Makes the administrator's password at the first start; answers what to show of it. */
     ensureAdministrator: () => administrator.ensurePassword(config.admin.password),
   }

@@ -5,8 +5,7 @@ import { type SessionRouteDeps, sessionRoutes } from './session-routes.ts'
 export { adminErrorTable } from './errors.ts'
 export { removeFirstSignIn, writeFirstSignIn } from './first-sign-in.ts'
 export { type AdminDeps, type AdminService, createAdminService, type FirstSignIn } from './service.ts'
-export { adminSessionScript } from './session-script.ts'
-export { signInLink, signInPath } from './sign-in-page.ts'
+export { signInLink } from './sign-in-link.ts'
 export { createAdminTokenVerifier } from './token-verifier.ts'
 
 /** The administrator: one account, whose tokens open every admin endpoint and the data without policies. */

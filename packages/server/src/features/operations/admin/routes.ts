@@ -1,10 +1,8 @@
 import { adminOf } from '../../../http/authentication.ts'
 import { originOf } from '../../../http/request-origin.ts'
-import { sendPage } from '../../../http/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { signInSchema, signOutSchema, statusSchema } from './schemas.ts'
 import type { AdminService } from './service.ts'
-import { createSignInPage, signInPath } from './sign-in-page.ts'
 import type { AdminTokenVerifier } from './token-verifier.ts'
 
 /** Signing in and out as administrator. */
@@ -33,12 +31,5 @@ export function adminRoutes(app: HttpServer, service: AdminService, tokens: Admi
       tokens.forget(sessionId)
       return reply.code(204).send()
     },
-  )
-
-  const page = createSignInPage()
-  app.get(
-    signInPath,
-    { config: { guard: 'public', operation: 'admin.signInPage' }, schema: { hide: true } },
-    (_request, reply) => sendPage(reply, page),
   )
 }
