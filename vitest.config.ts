@@ -37,7 +37,10 @@ export default defineConfig({
       {
         test: {
           name: 'pure',
-          include: [`${server}/{src,test}/**/*.test.ts`, `packages/{client,react,dashboard}/src/**/*.test.ts`],
+          include: [
+            `${server}/{src,test}/**/*.test.ts`,
+            `packages/{client,react,dashboard}/src/**/*.test.ts`,
+          ],
           exclude: [`packages/*/**/*.{db,process,architecture,journey}.test.ts`],
           testTimeout: 120_000,
           ...sideBySide,

@@ -57,6 +57,8 @@ export interface AppOptions {
   readonly reachProvider?: (url: string) => string
   /** Hashes passwords at another cost; for tests. */
   readonly passwords?: PasswordHasher
+  /** The dashboard's files, from elsewhere; for tests. */
+  readonly dashboardFiles?: DashboardFiles
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
   /** A server that changes no data and stands beside another one; for tests of policies. */
@@ -132,6 +134,7 @@ async function wire(
     resolveTxt,
     reachProvider,
     passwords = createPasswordHasher(),
+    dashboardFiles,
   }: AppOptions,
   clock: Clock,
   database: Database,
@@ -184,7 +187,11 @@ async function wire(
     { kind: 'push providers', countByKey: await countPushCredentialsByKey(system) },
   ])
 
-  const operations = wireOperations(platform, { passwords, errors: listErrors() })
+  const operations = wireOperations(platform, {
+    passwords,
+    errors: listErrors(),
+    dashboardFiles,
+  })
   const messaging = wireMessaging(platform, { resolve, isSmsEnabled: () => identity.isSmsEnabled() })
   const jwtSecret = () => resolveJwtSecret(config)
   const identity = wireIdentity(platform, {

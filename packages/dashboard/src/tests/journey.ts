@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { tmpdir } from 'node:os'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { describe, expect, inject } from 'vitest'
@@ -87,7 +86,9 @@ export async function openDashboard({
       }
     },
     async signIn() {
-      const answer = await context.request.post('/api/admin/session', { data: { password: testAdminPassword } })
+      const answer = await context.request.post('/api/admin/session', {
+        data: { password: testAdminPassword },
+      })
       expect(answer.status()).toBe(200)
     },
     async [Symbol.asyncDispose]() {

@@ -19,22 +19,24 @@ export interface OperationsPorts {
   readonly passwords: AdminDeps['passwords']
   /** What the error reference lists. */
   readonly errors: readonly ReferencedError[]
+  /** Without them, those that are built. */
+  readonly dashboardFiles: DashboardFiles | undefined
 }
 
 /** Wires what operators use: health, metrics, the administrator, the audit log, the reference. */
-export function wireOperations(platform: Platform, { passwords, errors }: OperationsPorts) {
+export function wireOperations(platform: Platform, ports: OperationsPorts) {
   const { config, catalog, log, metrics: measurements, publicBaseUrl, queue, version, isStopping } = platform
   const database = platform.database.system
   const attempts = createThrottle(database)
   defineThrottleHousekeeping(database, queue)
   const administrator = createAdminService({
     database,
-    passwords,
+    passwords: ports.passwords,
     throttle: attempts,
     forgetFirstSignIn: () => removeFirstSignIn(config.server.data_dir, (message) => log.warn(message)),
   })
   const adminTokens = createAdminTokenVerifier(database)
-  const dashboardFiles: DashboardFiles | undefined = config.admin.enabled ? openDashboardFiles() : undefined
+  const dashboardFiles = config.admin.enabled ? (ports.dashboardFiles ?? openDashboardFiles()) : undefined
   return {
     features: [
       ...(dashboardFiles === undefined ? [] : [dashboard(config.admin.path, dashboardFiles)]),
@@ -47,7 +49,7 @@ export function wireOperations(platform: Platform, { passwords, errors }: Operat
         isAuthRequired: config.auth.enabled,
         dashboardPath: config.admin.enabled && config.admin.listen === '' ? config.admin.path : undefined,
       }),
-      reference({ catalog, errors, publicBaseUrl }),
+      reference({ catalog, errors: ports.errors, publicBaseUrl }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
       billing({ ...platform, config: config.billing, database }),
       audit({ config: config.audit, database, catalog, queue, log }),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { extname } from 'node:path'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sendPage } from '../../../http/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { DashboardFiles } from './files.ts'
@@ -20,41 +20,52 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
 }
 
+const assetFolder = 'assets/'
+
 /** The page, at every address below its own, and the files it is made of. */
 export function dashboardRoutes(app: HttpServer, path: string, files: DashboardFiles): void {
-  const pageRoute = (url: string) =>
-    app.get(
-      url,
-      { config: { guard: 'public', operation: 'dashboard.page' }, schema: { hide: true } },
-      async (_request, reply) => await sendDashboard(reply, path, files),
-    )
-  pageRoute(path)
-  pageRoute(`${path}/*`)
+  app.get(
+    path,
+    { config: { guard: 'public', operation: 'dashboard.page' }, schema: { hide: true } },
+    async (_request, reply) => await sendDashboard(reply, path, files),
+  )
 
   app.get<{ Params: { '*': string } }>(
-    `${path}/assets/*`,
-    { config: { guard: 'public', operation: 'dashboard.asset' }, schema: { hide: true } },
+    `${path}/*`,
+    { config: { guard: 'public', operation: 'dashboard.file' }, schema: { hide: true } },
     async (request, reply) => {
-      const { '*': name } = request.params
-      const type = contentTypes[extname(name)]
-      const asset =
-        type === undefined || !assetName.test(name)
-          ? undefined
-          : await files.findAsset(name, request.headers['accept-encoding'])
-      // A page in the place of a script would break the page that loads it.
-      if (asset === undefined || type === undefined) {
-        void reply.header('cache-control', 'no-store')
-        return reply.callNotFound()
-      }
-      if (asset.coding !== undefined) void reply.header('content-encoding', asset.coding)
-      return reply
-        .header('cache-control', 'public, max-age=31536000, immutable')
-        .header('vary', 'Accept-Encoding')
-        .header('content-length', asset.size)
-        .type(type)
-        .send(asset.read())
+      const { '*': rest } = request.params
+      return rest.startsWith(assetFolder)
+        ? await sendAsset(request, reply, files, rest.slice(assetFolder.length))
+        : await sendDashboard(reply, path, files)
     },
   )
+}
+
+async function sendAsset(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  files: DashboardFiles,
+  name: string,
+): Promise<unknown> {
+  const type = contentTypes[extname(name)]
+  const codings = request.headers['accept-encoding']
+  const asset =
+    type === undefined || !assetName.test(name)
+      ? undefined
+      : await files.findAsset(name, typeof codings === 'string' ? codings : undefined)
+  // A page in the place of a script would break the page that loads it.
+  if (asset === undefined || type === undefined) {
+    void reply.header('cache-control', 'no-store')
+    return reply.callNotFound()
+  }
+  if (asset.coding !== undefined) void reply.header('content-encoding', asset.coding)
+  return reply
+    .header('cache-control', 'public, max-age=31536000, immutable')
+    .header('vary', [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '))
+    .header('content-length', asset.size)
+    .type(type)
+    .send(asset.read())
 }
 
 async function sendDashboard(
@@ -69,7 +80,6 @@ async function sendDashboard(
   return reply
     .header('content-security-policy', pagePolicy(nonce))
     .header('content-security-policy-report-only', reportedPolicy)
-    .header('referrer-policy', 'same-origin')
     .type('text/html; charset=utf-8')
     .send(html.replaceAll('__CSP_NONCE__', nonce).replaceAll('"/admin/', `"${path}/`))
 }
