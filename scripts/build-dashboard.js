@@ -125,7 +125,7 @@ const [option, value] = process.argv.slice(2)
 // Beside a server that starts: it comes first.
 if (option === '--idle') setPriority(19)
 const folder = await ensureBuilt()
-// What is published needs neither the manifest nor a copy that is not compressed of anything.
+// The manifest says to tests what is loaded when.
 if (option === '--copy-to') {
   cpSync(folder, value, { recursive: true, filter: (path) => !path.endsWith('.vite') })
 }

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 
 /** What is known of the newest build. */
@@ -27,8 +26,7 @@ export class DashboardBuild {
   }
 
   start(log: Logger): void {
-    // A published package has it built.
-    if (this.#process !== undefined || !existsSync(this.#script)) return
+    if (this.#process !== undefined) return
     const startedAt = performance.now()
     const child = spawn(process.execPath, [this.#script, '--idle'], { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#process = child

@@ -1,6 +1,6 @@
 import { createReadStream, type ReadStream } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { type Coding, chooseCoding } from '../../../http/content-coding.ts'
@@ -12,16 +12,28 @@ const packageFolder = fileURLToPath(new URL('../../../../', import.meta.url))
 export interface DashboardFolders {
   /** The files of a published package. */
   readonly published: string
-  /** The builds of a clone; `scripts/build-dashboard.js` says what is in it. */
+  /** Of a clone. */
+  readonly clone: Clone | undefined
+}
+
+interface Clone {
+  /** The builds; `scripts/build-dashboard.js` says what is in it. */
   readonly builds: string
-  /** Builds a clone's dashboard. */
+  /** Makes them. */
   readonly script: string
 }
 
+// Beside an installed package are the files of others.
+const isInstalled = packageFolder.includes(`${sep}node_modules${sep}`)
+
 const ownFolders: DashboardFolders = {
   published: join(packageFolder, 'dashboard'),
-  builds: join(packageFolder, '..', 'dashboard', 'dist'),
-  script: join(packageFolder, '..', '..', 'scripts', 'build-dashboard.js'),
+  clone: isInstalled
+    ? undefined
+    : {
+        builds: join(packageFolder, '..', 'dashboard', 'dist'),
+        script: join(packageFolder, '..', '..', 'scripts', 'build-dashboard.js'),
+      },
 }
 
 /** A file that never changes under its name. */
@@ -45,16 +57,16 @@ export interface DashboardFiles {
 }
 
 export function openDashboardFiles(folders = ownFolders): DashboardFiles {
-  const build = new DashboardBuild(folders.script)
+  const build = folders.clone === undefined ? undefined : new DashboardBuild(folders.clone.script)
   return {
     get state() {
-      return build.state
+      return build?.state ?? { kind: 'idle' }
     },
     async readPage() {
-      const published = await readIfPresent(join(folders.published, 'index.html'))
-      if (published !== undefined) return published
-      const name = await readIfPresent(join(folders.builds, 'current'))
-      return name === undefined ? undefined : await readIfPresent(join(folders.builds, name, 'index.html'))
+      const builds = folders.clone?.builds ?? ''
+      const name = builds === '' ? undefined : await readIfPresent(join(builds, 'current'))
+      const folder = name === undefined ? folders.published : join(builds, name)
+      return await readIfPresent(join(folder, 'index.html'))
     },
     async findAsset(name, acceptedCodings) {
       for (const folder of await listFolders(folders)) {
@@ -63,15 +75,17 @@ export function openDashboardFiles(folders = ownFolders): DashboardFiles {
       }
       return undefined
     },
-    build: (log) => build.start(log),
-    stop: () => build.stop(),
+    build: (log) => build?.start(log),
+    stop: async () => await build?.stop(),
   }
 }
 
 /** Builds before the newest are for pages that are open: they load parts of theirs late. */
-async function listFolders({ published, builds }: DashboardFolders): Promise<string[]> {
-  const names = await readdir(builds).catch(() => [])
-  return [published, ...names.filter((name) => /^[0-9a-f]{16}$/.test(name)).map((name) => join(builds, name))]
+async function listFolders({ published, clone }: DashboardFolders): Promise<string[]> {
+  if (clone === undefined) return [published]
+  const names = await readdir(clone.builds).catch(() => [])
+  const builds = names.filter((name) => /^[0-9a-f]{16}$/.test(name))
+  return [...builds.map((name) => join(clone.builds, name)), published]
 }
 
 const suffixes: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' }

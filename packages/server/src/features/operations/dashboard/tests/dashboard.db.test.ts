@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Fastify from 'fastify'
 import { pino } from 'pino'
@@ -21,15 +21,15 @@ describe('the dashboard', () => {
   const folder = makeScratchDirectory('basalt-dashboard-')
   const folders = {
     published: join(folder, 'published'),
-    builds: join(folder, 'builds'),
-    script: join(folder, 'build.js'),
+    clone: { builds: join(folder, 'builds'), script: join(folder, 'build.js') },
   }
+  const { builds, script: buildScript } = folders.clone
   let files: DashboardFiles
   /** Everything but the dashboard is in the way here. */
   let app: TestApp
 
   const writeBuild = (name: string, content: string) => {
-    const build = join(folders.builds, name)
+    const build = join(builds, name)
     mkdirSync(join(build, 'assets'), { recursive: true })
     writeFileSync(
       join(build, 'index.html'),
@@ -40,7 +40,7 @@ describe('the dashboard', () => {
     writeFileSync(join(build, 'assets', `${content}.js.gz`), `gzip ${content}`)
     writeFileSync(join(build, 'assets', `${content}.svg`), '<svg/>')
     writeFileSync(join(build, 'assets', `${content}.exe`), 'no type of the page')
-    writeFileSync(join(folders.builds, 'current'), name)
+    writeFileSync(join(builds, 'current'), name)
   }
 
   beforeAll(async () => {
@@ -144,7 +144,7 @@ describe('the dashboard', () => {
   test('is built beside the server, and its page says so and opens by itself', async () => {
     const go = join(folder, 'go')
     writeFileSync(
-      folders.script,
+      buildScript,
       `import { existsSync } from 'node:fs'
        console.log('building')
        setInterval(() => existsSync(${JSON.stringify(go)}) && process.exit(0), 20)`,
@@ -166,18 +166,17 @@ describe('the dashboard', () => {
   })
 
   test('is not said to be built when its sources are as they were', async () => {
-    writeFileSync(folders.script, 'process.exit(0)')
+    const done = join(folder, 'done')
+    writeFileSync(buildScript, `process.getBuiltinModule('fs').writeFileSync(${JSON.stringify(done)}, '')`)
     const { log, lines } = capture()
     files.build(log)
+    await waitFor('the script to run', () => existsSync(done))
     await files.stop()
     expect([files.state, lines]).toEqual([{ kind: 'idle' }, []])
   })
 
   test('whose build fails says why, as text', async () => {
-    writeFileSync(
-      folders.script,
-      `console.log('building'); console.error('no <b>react</b>'); process.exit(3)`,
-    )
+    writeFileSync(buildScript, `console.log('building'); console.error('no <b>react</b>'); process.exit(3)`)
     const { log, lines } = capture()
     files.build(log)
     await waitFor('the build to fail', () => files.state.kind === 'failed')
@@ -193,20 +192,23 @@ describe('the dashboard', () => {
   })
 
   test('whose build is stopped leaves no process', async () => {
-    writeFileSync(folders.script, `console.log('building'); setInterval(() => {}, 1000)`)
+    writeFileSync(buildScript, `console.log('building'); setInterval(() => {}, 1000)`)
     files.build(capture().log)
     await waitFor('the build to begin', () => files.state.kind === 'building')
     await files.stop()
     expect(files.state).toEqual({ kind: 'idle' })
   })
 
-  test('of a package is the one that came with it', async () => {
+  test('of an installed package is the one that came with it, and nothing is built', async () => {
     mkdirSync(join(folders.published, 'assets'), { recursive: true })
-    writeFileSync(join(folders.published, 'index.html'), 'published __CSP_NONCE__')
-    writeFileSync(join(folders.published, 'assets', 'own.css'), 'a{}')
-    expect((await app.request('GET', '/admin')).text).toMatch(/^published \S{24}$/)
-    const style = await app.request('GET', '/admin/assets/own.css')
-    expect([style.text, style.headers.get('content-type')]).toEqual(['a{}', 'text/css; charset=utf-8'])
+    writeFileSync(join(folders.published, 'index.html'), 'published')
+    writeFileSync(join(folders.published, 'assets', 'own.js'), 'own')
+    const installed = openDashboardFiles({ ...folders, clone: undefined })
+    installed.build(capture().log)
+    expect([installed.state, await installed.readPage()]).toEqual([{ kind: 'idle' }, 'published'])
+    expect(await installed.findAsset('own.js', 'br')).toMatchObject({ size: 3, coding: undefined })
+    expect(await installed.findAsset('first-1a.js', 'br')).toBeUndefined()
+    expect((await app.request('GET', '/admin')).text).toContain('second-2b')
   })
 
   test('names no path of this machine while it waits', () => {
