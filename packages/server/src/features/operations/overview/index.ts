@@ -17,8 +17,11 @@ export interface OverviewDeps {
 
 /** `/`, what a person sees first: what runs here, where to go, and the tables for callers who may see them. */
 export function overview({ catalog, database, version, config }: OverviewDeps): Feature {
-  const isAuthRequired = config.auth.enabled
-  const page = createOverviewPage({ version, isAuthRequired })
+  const { admin, auth } = config
+  const isAuthRequired = auth.enabled
+  // On a listener of its own the dashboard has another origin.
+  const dashboardPath = admin.enabled && admin.listen === '' ? admin.path : undefined
+  const page = createOverviewPage({ version, isAuthRequired, dashboardPath })
   return {
     name: 'overview',
     routes(app) {
