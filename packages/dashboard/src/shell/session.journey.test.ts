@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createTestApp, createTestDatabase, type TestApp } from '../../../server/test/test-app.ts'
@@ -8,11 +10,19 @@ journeys('dashboard › session', () => {
   let app: TestApp
   let dashboard: Dashboard
   let page: Page
+  let password = ''
+  const config = {
+    'admin.password': '',
+    'storage.enabled': 'true',
+    // Buckets alone are made here, which are rows.
+    'storage.local_path': join(tmpdir(), 'basalt-no-files'),
+  }
 
   beforeAll(async () => {
     database = await createTestDatabase()
     await database.sql('create table track (id int primary key)')
-    app = await createTestApp({ database, config: { 'admin.password': '' } })
+    app = await createTestApp({ database, config })
+    password = app.app.firstSignIn?.password ?? ''
     dashboard = await openDashboard({ app, isSignedIn: false })
     page = dashboard.page
   })
@@ -26,11 +36,16 @@ journeys('dashboard › session', () => {
 
   const passwordField = () => page.getByLabel('Administrator password')
   async function signIn(): Promise<void> {
-    await passwordField().fill(app.app.firstSignIn?.password ?? '')
+    await passwordField().fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()
   }
   const heading = (name: string) => page.getByRole('heading', { level: 1, name })
-  const endSessions = () => database.sql('delete from basalt.admin_sessions')
+  /** As in another tab. */
+  const signOutElsewhere = async () => {
+    const headers = { 'x-basalt-dashboard': '1', origin: app.url }
+    const answer = await dashboard.context.request.delete(`${app.url}/api/admin/session`, { headers })
+    expect(answer.status()).toBe(204)
+  }
 
   test('begins by a one-time link, at a press alone', async () => {
     const code = app.app.firstSignIn?.code ?? ''
@@ -76,7 +91,7 @@ journeys('dashboard › session', () => {
     await dashboard.open('/storage')
     await page.getByRole('button', { name: 'New bucket' }).click()
     await page.getByLabel('Name').fill('photos')
-    await endSessions()
+    await signOutElsewhere()
     await page.getByRole('button', { name: 'Create bucket' }).click()
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
     await dashboard.expectAccessible()
@@ -93,10 +108,7 @@ journeys('dashboard › session', () => {
     await page.getByText('The node that answers').waitFor()
     await app[Symbol.asyncDispose]()
     await page.getByText('The server is unavailable.').waitFor()
-    const config = { 'admin.password': '', 'server.port': new URL(app.url).port }
-    const { firstSignIn } = app.app
-    app = await createTestApp({ database, config })
-    Object.assign(app.app, { firstSignIn })
+    app = await createTestApp({ database, config: { ...config, 'server.port': new URL(app.url).port } })
     await page.getByText('The server is unavailable.').waitFor({ state: 'hidden' })
     await page.getByRole('link', { name: 'Storage' }).click()
     await page.getByRole('link', { name: 'photos' }).waitFor()

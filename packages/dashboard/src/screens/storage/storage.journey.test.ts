@@ -1,12 +1,20 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
 journeys('dashboard › storage', () => {
   let dashboard: Dashboard
+  const folder = mkdtempSync(join(tmpdir(), 'basalt-files-'))
   beforeAll(async () => {
-    dashboard = await openDashboard()
+    const config = { 'storage.enabled': 'true', 'storage.local_path': folder }
+    dashboard = await openDashboard({ config })
   })
-  afterAll(() => dashboard?.[Symbol.asyncDispose]())
+  afterAll(async () => {
+    await dashboard?.[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  })
   // What the sandbox of a preview keeps from running.
   afterEach(() => dashboard.expectNoProblems(/Blocked script execution in 'about:srcdoc'/))
 
@@ -23,8 +31,8 @@ journeys('dashboard › storage', () => {
     await dashboard.expectAccessible()
     await page.getByRole('button', { name: 'Create bucket' }).click()
     await page.getByRole('link', { name: 'photos' }).waitFor()
-    expect(await app.sql('select name, public, max_file_size::int as size from basalt.buckets')).toEqual([
-      { name: 'photos', public: false, size: 5_000_000 },
+    expect(await app.sql('select name, is_public, max_file_size::int as size from basalt.buckets')).toEqual([
+      { name: 'photos', is_public: false, size: 5_000_000 },
     ])
   })
 
@@ -54,7 +62,6 @@ journeys('dashboard › storage', () => {
     await page.getByRole('link', { name: hostileName }).click()
     await page.frameLocator('iframe').getByRole('heading', { name: 'Hi' }).waitFor()
     expect(await page.title()).toBe('photos · Storage · Basalt')
-    await dashboard.expectAccessible()
     await dashboard.screenshot('storage')
   })
 
@@ -82,6 +89,7 @@ journeys('dashboard › storage', () => {
     await page.getByText('Object moved.').waitFor()
     await page.getByRole('link', { name: 'pages/' }).click()
     await page.getByRole('link', { name: 'hi.html' }).click()
+    await page.getByRole('heading', { name: 'pages/hi.html' }).waitFor()
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Object deleted.').waitFor()
