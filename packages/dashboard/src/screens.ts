@@ -37,8 +37,30 @@ export const screens: readonly Screen[] = [
   // Activity: Advisors
 
   // Files: Storage, Sites
+  {
+    path: '/storage',
+    title: 'Storage',
+    section: 'Files',
+    key: 'f',
+    words: 'buckets objects uploads',
+    load: async () => (await import('./screens/storage/storage.tsx')).StorageScreen,
+  },
+  {
+    path: '/sites',
+    title: 'Sites',
+    section: 'Files',
+    words: 'deploys domains hosting',
+    load: async () => (await import('./screens/sites/sites.tsx')).SitesScreen,
+  },
 
   // Push
+  {
+    path: '/push',
+    title: 'Push',
+    section: 'Push',
+    words: 'devices deliveries providers fcm apns web push',
+    load: async () => (await import('./screens/push/push.tsx')).PushScreen,
+  },
 
   // Settings
   {

@@ -250,6 +250,8 @@ const rows = {
     '/api/admin/stats': 'GET',
     '/api/admin/storage/cdn/purge': 'POST',
     '/api/admin/tables': 'GET',
+    '/api/admin/server': 'GET',
+    '/api/admin/configuration': 'GET',
     '/api/admin/rls/templates/storage-objects/:template': 'POST',
     '/api/admin/users/:id/storage-quota': 'GET PUT',
     '/api/storage/buckets': 'GET POST',
