@@ -97,7 +97,7 @@ export function AuditScreen() {
                   key: 'action',
                   title: 'Action',
                   cell: (entry) => (
-                    <Button look="plain" onClick={() => show(entry.id)}>
+                    <Button look="plain" size="small" onClick={() => show(entry.id)}>
                       <code>{entry.action}</code>
                     </Button>
                   ),

@@ -69,7 +69,7 @@ export function StatementsScreen() {
                     title: 'Statement',
                     isCut: true,
                     cell: ({ statement }) => (
-                      <Button look="plain" onClick={() => setShown(statement)}>
+                      <Button look="plain" size="small" onClick={() => setShown(statement)}>
                         <code>{firstLine(statement.query)}</code>
                       </Button>
                     ),
