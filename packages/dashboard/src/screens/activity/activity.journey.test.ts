@@ -55,7 +55,6 @@ journeys('logs, requests, audit, usage and statements', () => {
     await page.getByRole('link', { name: 'rows.insert' }).click()
     const panel = page.getByRole('complementary')
     await panel.getByRole('cell', { name: hostile }).waitFor()
-    expect(await panel.getByText('changed', { exact: true }).count()).toBeGreaterThan(0)
     expect(page.url()).toContain(`/admin/audit?request_id=${id}`)
     await dashboard.screenshot('audit')
     await dashboard.expectAccessible()

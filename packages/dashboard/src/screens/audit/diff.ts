@@ -16,8 +16,8 @@ export function compareValues({
   const columns = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
   return columns
     .map((column) => {
-      const values = { before: textOf(before, column), after: textOf(after, column) }
-      return { column, ...values, isChanged: values.before !== values.after }
+      const isChanged = JSON.stringify(before?.[column]) !== JSON.stringify(after?.[column])
+      return { column, before: textOf(before, column), after: textOf(after, column), isChanged }
     })
     .toSorted((one, other) => Number(other.isChanged) - Number(one.isChanged))
 }

@@ -39,7 +39,10 @@ export function AuditDetails({ entry }: { readonly entry: AuditEntry }) {
               {
                 key: 'changed',
                 title: <span className="visually-hidden">Changed</span>,
-                cell: ({ isChanged }) => isChanged && <Badge tone="accent">changed</Badge>,
+                cell: ({ before, after, isChanged }) =>
+                  isChanged &&
+                  before !== undefined &&
+                  after !== undefined && <Badge tone="accent">changed</Badge>,
               },
             ]}
           />

@@ -28,7 +28,7 @@ export function Chart({ label, times, series, format }: ChartProps) {
   useEffect(() => {
     const element = place.current
     if (element === null) return
-    const colorOf = (name: string) => getComputedStyle(element).getPropertyValue(name).trim()
+    const colorOf = (name: Series['color']) => resolveColor(element, name)
     const draw = () => {
       const axis = {
         stroke: colorOf('--text-muted'),
@@ -49,7 +49,6 @@ export function Chart({ label, times, series, format }: ChartProps) {
               label: name,
               stroke: colorOf(color),
               width: 1.5,
-              points: { show: false },
               ...(dash === undefined ? {} : { dash: [...dash] }),
               value: (_plot: uPlot, value: number | null) => (value === null ? '–' : format(value)),
             })),
@@ -78,4 +77,12 @@ export function Chart({ label, times, series, format }: ChartProps) {
     }
   }, [times, series, format])
   return <div ref={place} className={styles.chart} role="img" aria-label={label} />
+}
+
+/** A canvas knows no custom properties and no `light-dark()`: the colour as the browser has computed it. */
+function resolveColor(element: HTMLElement, name: Series['color']): string {
+  element.style.color = `var(${name})`
+  const { color } = getComputedStyle(element)
+  element.style.removeProperty('color')
+  return color
 }
