@@ -170,6 +170,7 @@ const rows = {
   admin: {
     '/api/collections/:table/search-settings': 'GET PUT',
     '/api/collections/:table/synonyms': 'GET PUT',
+    '/api/admin/analytics/latency': 'GET',
     '/api/admin/analytics/queries': 'GET',
     '/api/admin/analytics/requests': 'GET',
     '/api/admin/api-keys': 'GET POST',
