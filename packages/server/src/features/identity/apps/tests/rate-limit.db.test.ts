@@ -56,7 +56,7 @@ describe('apps › rate limit', () => {
     expect((await look(appId)).json).toEqual({ ...limit, used: 0, remaining: 5 })
     await together(3, (node) => list(node, key))
     // Until nodes have reported, permits they hold ahead count as used.
-    await waitFor(async () => (await look(appId)).json.used >= 3)
+    await waitFor('permits in use', async () => (await look(appId)).json.used >= 3)
     const { used, remaining } = (await look(appId)).json
     expect(used + remaining).toBe(5)
     expect((await look(defaultAppId)).json).toMatchObject({ limit: 0, used: 0, remaining: null })

@@ -1,0 +1,33 @@
+/**
+ * HTML of a mail for a frame without scripts. The frame has the policy of the page: styles need its nonce, and attributes
+ * with styles are refused, so that they become rules. Pictures of other places are replaced by what they stand for. What
+ * this misreads is not shown as meant; it cannot run, because the frame is sandboxed.
+ */
+export function showable(html: string, nonce: string): string {
+  const withoutStyles = html
+    .replace(/\sstyle\s*=\s*("[^"]*"|'[^']*')/gi, ' data-mail-style=$1')
+    .replace(/<style\b/gi, '<style data-mail')
+  const page = new DOMParser().parseFromString(
+    withoutStyles.replace(/<style data-mail/g, '<template data-mail').replace(/<\/style/gi, '</template'),
+    'text/html',
+  )
+  for (const element of page.querySelectorAll(
+    'script, meta[http-equiv], link, base, iframe, object, embed',
+  )) {
+    element.remove()
+  }
+  for (const picture of page.querySelectorAll('img')) {
+    if (!picture.getAttribute('src')?.startsWith('data:')) picture.replaceWith(picture.alt || '[picture]')
+  }
+  const rules: string[] = [...page.querySelectorAll<HTMLTemplateElement>('template[data-mail]')].map(
+    (template) => template.content.textContent ?? '',
+  )
+  for (const [index, element] of [...page.querySelectorAll('[data-mail-style]')].entries()) {
+    element.classList.add(`mail-${index}`)
+    rules.push(`.mail-${index}{${element.getAttribute('data-mail-style')}}`)
+    element.removeAttribute('data-mail-style')
+  }
+  // Rules cannot end their element.
+  const sheet = rules.join('\n').replaceAll('<', '\\3c ')
+  return `<!doctype html><style nonce="${nonce}">${sheet}</style>${page.body.innerHTML}`
+}
