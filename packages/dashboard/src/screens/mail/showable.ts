@@ -4,20 +4,23 @@
  * this misreads is not shown as meant; it cannot run, because the frame is sandboxed.
  */
 export function showable(html: string, nonce: string): string {
-  const withoutStyles = html
+  const inert = html
     .replace(/\sstyle\s*=\s*("[^"]*"|'[^']*')/gi, ' data-mail-style=$1')
-    .replace(/<style\b/gi, '<style data-mail')
-  const page = new DOMParser().parseFromString(
-    withoutStyles.replace(/<style data-mail/g, '<template data-mail').replace(/<\/style/gi, '</template'),
-    'text/html',
-  )
+    .replace(/<style\b/gi, '<template data-mail')
+    .replace(/<\/style\b/gi, '</template')
+  const page = new DOMParser().parseFromString(inert, 'text/html')
   for (const element of page.querySelectorAll(
     'script, meta[http-equiv], link, base, iframe, object, embed',
   )) {
     element.remove()
   }
-  for (const picture of page.querySelectorAll('img')) {
-    if (!picture.getAttribute('src')?.startsWith('data:')) picture.replaceWith(picture.alt || '[picture]')
+  for (const element of page.querySelectorAll('*')) {
+    for (const { name, value } of [...element.attributes]) {
+      if (isRefused(name, value)) element.removeAttribute(name)
+    }
+  }
+  for (const picture of page.querySelectorAll('img:not([src])')) {
+    picture.replaceWith(picture.getAttribute('alt') || '[picture]')
   }
   const rules: string[] = [...page.querySelectorAll<HTMLTemplateElement>('template[data-mail]')].map(
     (template) => template.content.textContent ?? '',
@@ -28,6 +31,14 @@ export function showable(html: string, nonce: string): string {
     element.removeAttribute('data-mail-style')
   }
   // Rules cannot end their element.
-  const sheet = rules.join('\n').replaceAll('<', '\\3c ')
+  const sheet = rules.join('\n').replaceAll('<', '\\3c ').replace(otherAddress, 'none')
   return `<!doctype html><style nonce="${nonce}">${sheet}</style>${page.body.innerHTML}`
 }
+
+/** What the policy would refuse: handlers, and what is loaded from elsewhere. */
+function isRefused(name: string, value: string): boolean {
+  if (name.startsWith('on') || name === 'srcset' || name === 'background' || name === 'poster') return true
+  return name === 'src' && !value.startsWith('data:')
+}
+
+const otherAddress = /(@import\s+[^;]+;?)|url\(\s*(?!["']?data:)[^)]*\)/gi

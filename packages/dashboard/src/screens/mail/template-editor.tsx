@@ -31,16 +31,27 @@ export function TemplateEditor({ templateKey }: { readonly templateKey: string }
       throw error
     }),
   )
+  // What is edited stays as it is when the stored template changes, but for a reset.
+  const [resets, setResets] = useState(0)
+  const showStored = async () => {
+    await template.refetch()
+    setResets((count) => count + 1)
+  }
   return (
     <Loaded query={template}>
-      {(found) => <Editor key={`${found.source} ${found.updatedAt}`} template={found} />}
+      {(found) => <Editor key={resets} template={found} onReset={() => void showStored()} />}
     </Loaded>
   )
 }
 
 const placeholder = /\{\{\s*\.([A-Za-z_]\w*)\s*\}\}/g
 
-function Editor({ template }: { readonly template: Template }) {
+interface EditorProps {
+  readonly template: Template
+  readonly onReset: () => void
+}
+
+function Editor({ template, onReset }: EditorProps) {
   const { templateKey: key, source, enabled } = template
   const [subjectTemplate, setSubject] = useState(template.subjectTemplate)
   const [htmlTemplate, setHtml] = useState(template.htmlTemplate)
@@ -57,7 +68,10 @@ function Editor({ template }: { readonly template: Template }) {
   const reset = useAction(() => deleteTemplate(key), {
     invalidates,
     done: 'Template deleted.',
-    onDone: () => setResetting(false),
+    onDone() {
+      setResetting(false)
+      onReset()
+    },
     failure: 'view',
   })
   const used = [...`${subjectTemplate} ${htmlTemplate}`.matchAll(placeholder)].map(([, name]) => name ?? '')

@@ -1,3 +1,5 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
@@ -50,7 +52,13 @@ export function SignInSettingsScreen() {
 }
 
 function Switches({ current }: { readonly current: AuthSettings }) {
-  const save = useAction(writeSettings, { invalidates: [['auth-settings']], done: 'Saved.' })
+  const queries = useQueryClient()
+  const [chosen, setChosen] = useState<AuthSettings>()
+  const save = useAction(writeSettings, {
+    done: 'Saved.',
+    onDone: (stored) => queries.setQueryData(['auth-settings'], stored),
+  })
+  const shown = save.isPending ? (chosen ?? current) : current
   return (
     <>
       {switches.map(([name, label, hint]) => (
@@ -58,9 +66,13 @@ function Switches({ current }: { readonly current: AuthSettings }) {
           key={name}
           label={label}
           hint={hint}
-          checked={current[name]}
+          checked={shown[name]}
           disabled={save.isPending}
-          onChange={(isOn) => save.run({ ...current, [name]: isOn })}
+          onChange={(isOn) => {
+            const next = { ...current, [name]: isOn }
+            setChosen(next)
+            save.run(next)
+          }}
         />
       ))}
     </>
