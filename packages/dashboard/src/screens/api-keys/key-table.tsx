@@ -47,9 +47,7 @@ export function KeyTable({ userId, appId }: KeyFilter) {
   return (
     <>
       <Toolbar label="API keys">
-        <Button look="primary" onClick={() => setCreating(true)}>
-          Create key
-        </Button>
+        <Button onClick={() => setCreating(true)}>Create key</Button>
       </Toolbar>
       <LoadedRows list={keys}>
         {(rows) => (

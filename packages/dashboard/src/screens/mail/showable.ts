@@ -4,10 +4,14 @@
  * this misreads is not shown as meant; it cannot run, because the frame is sandboxed.
  */
 export function showable(html: string, nonce: string): string {
-  const inert = html
-    .replace(/\sstyle\s*=\s*("[^"]*"|'[^']*')/gi, ' data-mail-style=$1')
-    .replace(/<style\b/gi, '<template data-mail')
-    .replace(/<\/style\b/gi, '</template')
+  // Before it is parsed: the policy refuses these in documents that are not shown, too.
+  const inert = html.replace(/<[^>]*>/g, (tag) =>
+    tag
+      .replace(/\sstyle\s*=\s*("[^"]*"|'[^']*')/gi, ' data-mail-style=$1')
+      .replace(/[\s/]on(?=[a-z]+\s*=)/gi, ' data-mail-on')
+      .replace(/^<style\b/i, '<template data-mail')
+      .replace(/^<\/style\b/i, '</template'),
+  )
   const page = new DOMParser().parseFromString(inert, 'text/html')
   for (const element of page.querySelectorAll(
     'script, meta[http-equiv], link, base, iframe, object, embed',
@@ -37,7 +41,8 @@ export function showable(html: string, nonce: string): string {
 
 /** What the policy would refuse: handlers, and what is loaded from elsewhere. */
 function isRefused(name: string, value: string): boolean {
-  if (name.startsWith('on') || name === 'srcset' || name === 'background' || name === 'poster') return true
+  if (/^(data-mail-)?on/.test(name) || name === 'srcset' || name === 'background' || name === 'poster')
+    return true
   return name === 'src' && !value.startsWith('data:')
 }
 

@@ -22,9 +22,7 @@ export function ClientTable({ appId }: { readonly appId?: string }) {
   return (
     <>
       <Toolbar label="OAuth clients">
-        <Button look="primary" onClick={() => setCreating(true)}>
-          Register client
-        </Button>
+        <Button onClick={() => setCreating(true)}>Register client</Button>
       </Toolbar>
       <LoadedRows list={clients}>
         {(rows) => (

@@ -132,8 +132,7 @@ export function waysIn({ hasPassword, providers, factors }: User): string[] {
 export function UserState({ user }: { readonly user: User }) {
   return (
     <>
-      {user.disabled && <Badge tone="danger">disabled</Badge>}
-      {user.is_anonymous && <Badge>anonymous</Badge>}
+      {user.disabled && <Badge tone="danger">disabled</Badge>} {user.is_anonymous && <Badge>anonymous</Badge>}{' '}
       {user.email !== '' &&
         (user.emailVerified ? <Badge tone="ok">verified</Badge> : <Badge tone="warning">unverified</Badge>)}
     </>
