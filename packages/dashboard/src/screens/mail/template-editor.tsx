@@ -11,6 +11,7 @@ import { TextField } from '../../ui/field.tsx'
 import { Notice, PageHeader, Section } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { deleteTemplate, readTemplate, saveTemplate, setEnabled, type Template } from './api.ts'
+import styles from './mail.module.css'
 import { MailPreview } from './mail-preview.tsx'
 import { SendTest } from './send-test.tsx'
 
@@ -81,7 +82,7 @@ function Editor({ template, onReset }: EditorProps) {
   return (
     <>
       <PageHeader
-        title={<code>{key}</code>}
+        title={key}
         actions={
           <>
             <AsCode
@@ -118,20 +119,24 @@ function Editor({ template, onReset }: EditorProps) {
           {warning}
         </Notice>
       ))}
-      <TextField label="Subject" value={subjectTemplate} maxLength={1000} onChange={setSubject} />
+      <div className={styles.fields}>
+        <TextField label="Subject" value={subjectTemplate} maxLength={1000} onChange={setSubject} />
+      </div>
       <Section title="HTML">
         <CodeEditor label="HTML of the mail" value={htmlTemplate} onChange={setHtml} language="text" />
       </Section>
       <Section title="Values of the preview and of a test">
         {names.length === 0 && <p>The template has no placeholders. They are written {'{{.Name}}'}.</p>}
-        {names.map((name) => (
-          <TextField
-            key={name}
-            label={name}
-            value={values[name] ?? ''}
-            onChange={(text) => setVariables({ ...variables, [name]: text })}
-          />
-        ))}
+        <div className={styles.fields}>
+          {names.map((name) => (
+            <TextField
+              key={name}
+              label={name}
+              value={values[name] ?? ''}
+              onChange={(text) => setVariables({ ...variables, [name]: text })}
+            />
+          ))}
+        </div>
       </Section>
       <MailPreview templateKey={key} source={{ subjectTemplate, htmlTemplate }} variables={values} />
       {(isStored || source === 'builtin') && <SendTest templateKey={key} variables={values} />}

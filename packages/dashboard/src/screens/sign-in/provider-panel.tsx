@@ -20,6 +20,7 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
   const [secret, setSecret] = useState('')
   const [storesTokens, setStoresTokens] = useState(provider.store_provider_tokens)
   const invalidates = [['providers']]
+  const test = useAction(() => testProvider(name), { failure: 'view' })
   const save = useAction(
     () =>
       changeProvider(name, {
@@ -34,6 +35,8 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
       onDone() {
         setClientId('')
         setSecret('')
+        // It was of the settings before.
+        test.reset()
       },
       failure: 'view',
     },
@@ -43,7 +46,6 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
     done: 'The configuration is in force again.',
     onDone: onClose,
   })
-  const test = useAction(() => testProvider(name), { failure: 'view' })
   return (
     <SidePanel title={provider.display_name} onClose={onClose}>
       <h3>Redirect address to register there</h3>
