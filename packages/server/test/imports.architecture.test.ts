@@ -39,7 +39,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   search: ['audit', 'collections'],
   mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
   'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys', 'social-login'],
-  passkeys: ['accounts', 'mfa', 'throttle'],
+  passkeys: ['accounts', 'audit', 'mfa', 'throttle'],
   procedures: ['collections', 'idempotency'],
   push: ['audit'],
   sms: ['audit', 'throttle'],

@@ -108,7 +108,7 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
 
 /** Which request a write belongs to, for the record of changes in audited tables. */
 export interface Origin {
-  /** `user`, `admin`, `anonymous` or `open`. */
+  /** `user`, `admin`, `anonymous`, `open` or `admin as user`. */
   readonly actor: string
   readonly requestId: string
   readonly appId: string

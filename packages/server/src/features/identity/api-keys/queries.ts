@@ -38,19 +38,29 @@ function isOf(userId: string | undefined) {
   return userId === undefined ? sql`true` : sql`user_id = ${userId}`
 }
 
+/** Keys of one user or app, or of all. */
+export interface KeyFilter {
+  readonly userId?: string | undefined
+  readonly appId?: string | undefined
+}
+
+function matching({ userId, appId }: KeyFilter) {
+  return appId === undefined ? isOf(userId) : sql`${isOf(userId)} and app_id = ${appId}`
+}
+
 /** The newest first, revoked ones too. */
 export async function listApiKeys(
   database: Queryable,
-  { userId, limit, offset }: { userId?: string; limit: number; offset: number },
+  { limit, offset, ...filter }: KeyFilter & { limit: number; offset: number },
 ): Promise<readonly ApiKeyRow[]> {
   return await database.many<ApiKeyRow>(sql`
-    select ${columns} from basalt.api_keys where ${isOf(userId)}
+    select ${columns} from basalt.api_keys where ${matching(filter)}
     order by created_at desc, id limit ${limit} offset ${offset}`)
 }
 
-export async function countApiKeys(database: Queryable): Promise<number> {
+export async function countApiKeys(database: Queryable, filter: KeyFilter): Promise<number> {
   const { total } = await database.one<{ total: number }>(
-    sql`select count(*)::int as total from basalt.api_keys`,
+    sql`select count(*)::int as total from basalt.api_keys where ${matching(filter)}`,
   )
   return total
 }
