@@ -1,7 +1,15 @@
+import type { Catalog, Relation } from '../../database/catalog/model.ts'
 import { type ChangeLog, silentChangeLog } from '../../database/change-log.ts'
 import type { UserDatabase } from '../../database/user-database.ts'
 import type { Platform } from '../../platform.ts'
-import { type CollectionService, collections, createCollectionService } from './collections/index.ts'
+import {
+  type CollectionService,
+  collections,
+  createCollectionService,
+  type ListPlan,
+  parseListQuery,
+  planList,
+} from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
 import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
 import { ImportRuns } from './import-runs/index.ts'
@@ -66,6 +74,17 @@ export function wireData(
         writesOnce: createWritesOnce({ user: rehearsal, system: database.system }),
         changes: silentChangeLog,
       }),
+    /** The rows that a list of the administrator would read. */
+    planRows: (snapshot: Catalog, relation: Relation, queryString: string): ListPlan => {
+      const query = parseListQuery(queryString)
+      if ('aggregate' in query) throw new TypeError('an aggregate lists no rows')
+      return planList(
+        { catalog: snapshot, reader: 'unrestricted', searches },
+        relation,
+        query,
+        collectionDeps.limits,
+      )
+    },
     features: [
       collections({
         ...collectionDeps,

@@ -168,6 +168,10 @@ const rows = {
   admin: {
     '/api/collections/:table/search-settings': 'GET PUT',
     '/api/collections/:table/synonyms': 'GET PUT',
+    '/api/admin/access/cases': 'POST',
+    '/api/admin/access/compare': 'POST',
+    '/api/admin/access/explain': 'POST',
+    '/api/admin/access/parts': 'POST',
     '/api/admin/analytics/queries': 'GET',
     '/api/admin/analytics/requests': 'GET',
     '/api/admin/api-keys': 'GET POST',
