@@ -1,5 +1,5 @@
-import type { Queryable } from '../../../database/system-database.ts'
 import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
 import type { CallerScope } from '../../../database/user-database.ts'
 import { anonymousIdentity, type UserIdentity } from '../../../http/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -162,7 +162,13 @@ export class Callers {
       is_anonymous: isAnonymous,
       ...sessionClaims(as),
     })
-    return { as, label: `claims of ${email === '' ? userId : email}`, scope: identity.scope, identity, gates: [] }
+    return {
+      as,
+      label: `claims of ${email === '' ? userId : email}`,
+      scope: identity.scope,
+      identity,
+      gates: [],
+    }
   }
 
   /** Signs the claims and reads them back. @throws AppError invalid_caller */

@@ -38,7 +38,9 @@ export async function readCandidates(
   const alias = 'basalt candidate'
   const columns = columnsToShow(relation)
   const key = relation.primaryKey.map(({ name }) => sql`${sql.id(alias, name)}::text`)
-  const values = columns.map(({ name }) => sql`left(${sql.id(alias, name)}::text, ${sql.integer(shownLength)})`)
+  const values = columns.map(
+    ({ name }) => sql`left(${sql.id(alias, name)}::text, ${sql.integer(shownLength)})`,
+  )
   const { rows } = await rehearsal.attemptAsLogin(
     toCall(sql`
       select (${sql.id(alias)}.*)::text, ${sql.join([...key, ...values])}

@@ -3,7 +3,9 @@ export interface CaseDocument {
   readonly comment: readonly string[]
   readonly setup: readonly string[]
   readonly users: Readonly<Record<string, CaseUser>>
-  readonly keys: Readonly<Record<string, { readonly user: string; readonly scope: string; readonly tables: readonly string[] }>>
+  readonly keys: Readonly<
+    Record<string, { readonly user: string; readonly scope: string; readonly tables: readonly string[] }>
+  >
   readonly cases: readonly Readonly<Record<string, unknown>>[]
 }
 
@@ -40,7 +42,11 @@ function renderKey(name: string): string {
 /** TOML has no null: such members are left out, as in a body that does not name them. */
 function renderValue(value: unknown): string {
   if (typeof value === 'string') return renderText(value)
-  if (Array.isArray(value)) return `[${value.filter((each) => each !== null).map(renderValue).join(', ')}]`
+  if (Array.isArray(value))
+    return `[${value
+      .filter((each) => each !== null)
+      .map(renderValue)
+      .join(', ')}]`
   if (typeof value !== 'object' || value === null) return String(value)
   const members = Object.entries(value).filter(([, member]) => member !== null)
   return `{ ${members.map(([name, member]) => `${renderKey(name)} = ${renderValue(member)}`).join(', ')} }`
@@ -56,5 +62,7 @@ function escapeLines(text: string): string {
   return text
     .replaceAll('\\', '\\\\')
     .replaceAll('"""', '""\\"')
-    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (found) => JSON.stringify(found).slice(1, -1).replace('\u007f', '\\u007f'))
+    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (found) =>
+      JSON.stringify(found).slice(1, -1).replace('\u007f', '\\u007f'),
+    )
 }

@@ -91,7 +91,9 @@ export class CaseRowCollector {
   }
 
   async #addReferenced(key: ForeignKey, values: Values): Promise<void> {
-    const pairs = key.columns.map((name, index) => [key.referencedColumns[index] ?? '', values.get(name) ?? null] as const)
+    const pairs = key.columns.map(
+      (name, index) => [key.referencedColumns[index] ?? '', values.get(name) ?? null] as const,
+    )
     if (pairs.some(([, value]) => value === null)) return
     if (key.referencedSchema === 'basalt' && key.referencedTable === 'users') {
       for (const [, value] of pairs) if (value !== null) this.#users.add(value)

@@ -4,6 +4,7 @@ import { clauseOf } from '../../data/policies/index.ts'
 import type { ExaminedCaller } from './callers.ts'
 import { readCandidates } from './candidates.ts'
 import { accessErrors } from './errors.ts'
+import { gatesOfTable } from './gates.ts'
 import { evaluate, type GivenRows } from './matrix.ts'
 import { readExpression } from './read-expression.ts'
 import type { Rehearsal } from './rehearsal.ts'
@@ -22,6 +23,8 @@ export interface Look {
 
 export interface ComparedCaller {
   readonly label: string
+  /** What stops the caller before any policy, if something does. */
+  readonly stopped: string | undefined
   /** Rows that only the changed policy permits. */
   readonly shown: readonly (string | null)[]
   /** Rows that it permits no longer. */
@@ -71,6 +74,7 @@ async function compareFor(
   if (!relation.rlsEnabled) {
     throw accessErrors.invalidExplanation(`table: row-level security of ${relation.collection} is off`)
   }
+  const gates = [...caller.gates, ...gatesOfTable(catalog, caller, relation, action)]
   const edited = edit(relation, policy, using)
   const query = filter === undefined || filter === '' ? '' : `filter=${encodeURIComponent(filter)}`
   const plan = context.planRows(catalog, relation, query)
@@ -95,7 +99,10 @@ async function compareFor(
       const values: Value[][] = []
       for (const each of stage.policies) values.push(await valuesOf(clauseOf(each, stage.clause)))
       for (const index of rows.keys()) {
-        const outcome = combine(stage.policies, values.map((list) => list[index] ?? null))
+        const outcome = combine(
+          stage.policies,
+          values.map((list) => list[index] ?? null),
+        )
         if (permitted[index] !== false && outcome !== true) permitted[index] = outcome
       }
     }
@@ -109,6 +116,7 @@ async function compareFor(
     rows: rows.length,
     compared: {
       label: caller.label,
+      stopped: gates.find(({ verdict }) => verdict === 'stops')?.sentence,
       shown: idsWhere((index) => before[index] !== true && after[index] === true),
       hidden: idsWhere((index) => before[index] === true && after[index] === false),
       kept: idsWhere((index) => before[index] === true && after[index] === true).length,

@@ -1,8 +1,8 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { describeContext } from '../../../database/user-database.ts'
 import { clauseOf, decidingPolicies } from '../../data/policies/index.ts'
-import { type Candidate, findVisible, readCandidates, type Sight } from './candidates.ts'
 import type { ExaminedCaller } from './callers.ts'
+import { type Candidate, findVisible, readCandidates, type Sight } from './candidates.ts'
 import { accessErrors } from './errors.ts'
 import { evaluateParts, type ValuedPart } from './expression-parts.ts'
 import { type Gate, gatesOfTable } from './gates.ts'
@@ -30,8 +30,8 @@ export interface ExplainedRow {
     readonly outcome: boolean | 'error' | undefined
     readonly verdicts: readonly Verdict[]
   }[]
-  /** What the policies come to. */
-  readonly allowed: boolean | 'error'
+  /** What the policies come to; undefined where some could not be asked. */
+  readonly allowed: boolean | 'error' | undefined
   /** What the database answered: undefined where it could not be asked. */
   readonly actual: boolean | undefined
   /** Of a row that the database could not be asked about, or a write: what it answered. */
@@ -97,11 +97,17 @@ export async function explain(
     const verdicts = byStage.map((rowsOfStage) => rowsOfStage[index])
     const outcomes = stages.map((stage, place) => {
       const values = verdicts[place]
-      return values && combine(stage.policies, values.map(({ value }) => value))
+      return (
+        values &&
+        combine(
+          stage.policies,
+          values.map(({ value }) => value),
+        )
+      )
     })
     const after = afters[index]
     const candidate = subjects.candidates[index]
-    const allowed = combineStages(outcomes.filter((outcome) => outcome !== undefined))
+    const allowed = combineStages(outcomes)
     const actual = action === 'select' ? seen(sights[index]) : happened(runs[index]?.outcome)
     const failing = outcomes.indexOf(false)
     const closest: Awaited<ReturnType<typeof findClosest>> =
@@ -118,7 +124,7 @@ export async function explain(
       actual,
       answer: action === 'select' ? describeSight(sights[index]) : withoutBody(runs[index]?.outcome),
       agrees:
-        isStopped || allowed === 'error' || actual === undefined ? undefined : agree(allowed, actual, after),
+        isStopped || typeof allowed !== 'boolean' || actual === undefined ? undefined : allowed === actual,
       sentence: describeRow({
         label: caller.label,
         action,
@@ -304,15 +310,14 @@ function happened(outcome: Outcome | undefined): boolean | undefined {
   return refusals.has(outcome.status) ? false : undefined
 }
 
-function agree(allowed: boolean, actual: boolean, after: After): boolean | undefined {
-  return after !== undefined && 'fault' in after ? undefined : allowed === actual
-}
-
 function faultOf(after: After, outcome: Outcome | undefined, action: Action): string | undefined {
   if (action === 'select') return undefined
-  if (after !== undefined && 'fault' in after) return `${after.fault.status} ${after.fault.message}`
-  if (outcome === undefined || outcome.status < 300) return undefined
-  return `${outcome.status} ${outcome.message}`
+  const fault =
+    after !== undefined && 'fault' in after ? `${after.fault.status} ${after.fault.message}` : undefined
+  const refusal =
+    outcome === undefined || outcome.status < 300 ? undefined : `${outcome.status} ${outcome.message}`
+  if (fault === undefined || refusal === undefined || fault === refusal) return fault ?? refusal
+  return `${refusal}; without policies: ${fault}`
 }
 
 function withoutBody(outcome: Outcome | undefined): Omit<Outcome, 'body'> | undefined {
@@ -373,8 +378,11 @@ function answerOf(
   const denied = rows.find(({ allowed, actual }) => allowed !== true || actual === false)
   if (denied !== undefined) return denied.sentence
   const stopped = gates.find(({ verdict }) => verdict === 'stops')
-  if (stopped !== undefined) return `${label} is stopped before the policies of ${relation.collection}: ${stopped.sentence}`
+  if (stopped !== undefined)
+    return `${label} is stopped before the policies of ${relation.collection}: ${stopped.sentence}`
   if (row !== undefined) return row.sentence
-  const policies = relation.rlsEnabled ? decidingPolicies(relation, scope.kind === 'anonymous' ? 'anonymous' : 'caller', 'SELECT') : []
+  const policies = relation.rlsEnabled
+    ? decidingPolicies(relation, scope.kind === 'anonymous' ? 'anonymous' : 'caller', 'SELECT')
+    : []
   return `no row of ${relation.collection} matches; ${policies.length} policies for select apply to ${label}`
 }

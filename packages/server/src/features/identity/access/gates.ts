@@ -29,29 +29,30 @@ export function gatesOfTable(
   return [
     ...(scope.kind === 'caller' && scope.grant !== undefined
       ? [
-          ...(isWrite
-            ? [check('scope', 'the scope permits writing', () => requireWriteScope(scope))]
-            : []),
+          ...(isWrite ? [check('scope', 'the scope permits writing', () => requireWriteScope(scope))] : []),
           check('tables of the grant', `the grant names ${collection}, or all tables`, () =>
             requireTable(scope, collection),
           ),
         ]
       : []),
-    check(
-      'exposed',
-      `${collection} is ${isWrite ? 'a table of the API' : 'in the API'}`,
-      () => (isWrite ? requireWritable : requireRelation)(catalog, collection, reader),
+    check('exposed', `${collection} is ${isWrite ? 'a table of the API' : 'in the API'}`, () =>
+      (isWrite ? requireWritable : requireRelation)(catalog, collection, reader),
     ),
     privilege(relation, reader, action, label),
     ...(action === 'select' ? [hiddenColumns(relation, reader)] : []),
-    gate(
-      'row-level security',
-      true,
-      relation.rlsEnabled
-        ? 'row-level security is on: policies decide about each row'
-        : 'row-level security is off: policies are not asked, and every row passes',
-    ),
+    gate('row-level security', true, describeSecurity(relation)),
   ]
+}
+
+function describeSecurity({ kind, rlsEnabled }: Relation): string {
+  if (kind === 'view') {
+    return 'a view has no policies of its own: those of its tables apply to its owner, or with security_invoker to the caller'
+  }
+  if (kind === 'materialized_view' || kind === 'foreign_table')
+    return `a ${kind.replace('_', ' ')} has no policies`
+  return rlsEnabled
+    ? 'row-level security is on: policies decide about each row'
+    : 'row-level security is off: policies are not asked, and every row passes'
 }
 
 function check(name: string, sentence: string, require: () => unknown): Gate {
@@ -66,12 +67,7 @@ function check(name: string, sentence: string, require: () => unknown): Gate {
 
 const roleOf = { caller: 'basalt_authenticated', anonymous: 'basalt_anonymous' } as const
 
-function privilege(
-  relation: Relation,
-  reader: keyof typeof roleOf,
-  action: Action,
-  label: string,
-): Gate {
+function privilege(relation: Relation, reader: keyof typeof roleOf, action: Action, label: string): Gate {
   const role = roleOf[reader]
   const has = privilegesOf(relation, reader)
   // Every write answers the record, and finds it by its key.

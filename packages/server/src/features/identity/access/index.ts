@@ -1,5 +1,5 @@
 import type { Feature } from '../../../feature.ts'
-import { Callers, type CallerDeps } from './callers.ts'
+import { type CallerDeps, Callers } from './callers.ts'
 import { accessRoutes } from './routes.ts'
 import { type AccessContext, createAccessService } from './service.ts'
 import { Slots } from './slots.ts'

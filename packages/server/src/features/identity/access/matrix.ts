@@ -68,7 +68,8 @@ export async function evaluateTexts(
     const failure = describeFailure(error)
     if (count === 1 && expressions.length === 1) return [[failure]]
     // What has run into the time limit would do so again for every part of it.
-    if (failure.sqlState === '57014') return expressions.map(() => Array.from({ length: count }, () => failure))
+    if (failure.sqlState === '57014')
+      return expressions.map(() => Array.from({ length: count }, () => failure))
     return count === 1
       ? await byExpression(rehearsal, relation, rows, expressions)
       : await byRow(rehearsal, relation, rows, expressions)

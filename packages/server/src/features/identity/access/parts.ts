@@ -21,7 +21,8 @@ interface Token {
 }
 
 /** Strings, identifiers, words, operators (PostgreSQL, Lexical Structure), each parenthesis by itself. */
-const lexeme = /[eE]?'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"]|"")*"|[\p{L}_][\p{L}\p{N}_$]*|\d[\d.eE]*|[-+*/<>=~!@#%^&|`?]+|[()[\],]|\S/gu
+const lexeme =
+  /[eE]?'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"]|"")*"|[\p{L}_][\p{L}\p{N}_$]*|\d[\d.eE]*|[-+*/<>=~!@#%^&|`?]+|[()[\],]|\S/gu
 
 /** Pure. */
 export function splitExpression(text: string): Part {

@@ -7,7 +7,7 @@ import { type CaseUser, renderCaseFile } from './case-file.ts'
 import { CaseRowCollector } from './case-rows.ts'
 import type { Look } from './compare.ts'
 import { accessErrors } from './errors.ts'
-import { type Explanation, type ExplainedRow, explain } from './explain.ts'
+import { type ExplainedRow, type Explanation, explain } from './explain.ts'
 import type { SaveRequest } from './schemas.ts'
 
 export interface SavedCase {
@@ -78,7 +78,11 @@ async function collectRows(
     for (const record of [values ?? []].flat()) {
       const texts = Object.entries(record).map(([name, value]): [string, string | null] => [
         name,
-        value === null || value === undefined ? null : typeof value === 'string' ? value : JSON.stringify(value),
+        value === null || value === undefined
+          ? null
+          : typeof value === 'string'
+            ? value
+            : JSON.stringify(value),
       ])
       const given = new Map(texts)
       await collector.addReferences(relation, given)
@@ -113,7 +117,12 @@ function describeActor({ caller }: Look): Actor {
   if (grant === undefined) {
     return { name: 'caller', aal: aal === 'aal2' ? { aal } : {}, users: { caller: user }, keys: {} }
   }
-  return { name: 'program', aal: {}, users: { caller: user }, keys: { program: { user: 'caller', ...grant } } }
+  return {
+    name: 'program',
+    aal: {},
+    users: { caller: user },
+    keys: { program: { user: 'caller', ...grant } },
+  }
 }
 
 function isRefused(
@@ -145,7 +154,8 @@ function describeAct(
   index: number,
 ): Readonly<Record<string, unknown>> {
   if (action === 'insert') return { create: collection, values: [values ?? {}].flat()[index] ?? {} }
-  if (id === undefined) throw accessErrors.caseNotPossible('a case names its row by the primary key; the table has none')
+  if (id === undefined)
+    throw accessErrors.caseNotPossible('a case names its row by the primary key; the table has none')
   if (action === 'update') return { update: collection, id, values: values ?? {} }
   return action === 'select' ? { get: collection, id } : { delete: collection, id }
 }

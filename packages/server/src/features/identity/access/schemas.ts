@@ -18,7 +18,9 @@ const as = Type.Object(
     sessionId: Type.Optional(Type.String({ maxLength: 100 })),
     clientId: Type.Optional(Type.String({ maxLength: 2048 })),
     userId: Type.Optional(Type.String({ maxLength: 100 })),
-    scope: Type.Optional(Type.Enum(['*', 'readonly', 'readwrite'], { description: 'Of a client: as granted unless given.' })),
+    scope: Type.Optional(
+      Type.Enum(['*', 'readonly', 'readwrite'], { description: 'Of a client: as granted unless given.' }),
+    ),
     tables: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 1000 })),
     emailVerified: Type.Optional(Type.Boolean()),
     isAnonymous: Type.Optional(Type.Boolean()),
@@ -37,9 +39,14 @@ const rowsOf = {
     }),
   ),
   filter: Type.Optional(
-    Type.String({ maxLength: 10_000, description: 'Rows by a filter, as lists take it. Without ids and filter: the first ones.' }),
+    Type.String({
+      maxLength: 10_000,
+      description: 'Rows by a filter, as lists take it. Without ids and filter: the first ones.',
+    }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: 'Rows at most; 20 unless given.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 50, description: 'Rows at most; 20 unless given.' }),
+  ),
 }
 
 const explained = Type.Object(
@@ -80,7 +87,11 @@ const partsBody = Type.Object(
   {
     ...explained.properties,
     policy: Type.String({ minLength: 1, maxLength: 200 }),
-    stage: Type.Integer({ minimum: 0, maximum: 3, description: 'Index among the stages of the explanation.' }),
+    stage: Type.Integer({
+      minimum: 0,
+      maximum: 3,
+      description: 'Index among the stages of the explanation.',
+    }),
   },
   closed,
 )
@@ -90,7 +101,8 @@ export const partsSchema = {
   tags,
   security,
   summary: 'Take the expression of a policy apart for one row',
-  description: 'Of the first of the rows: the value of each part that AND, OR and NOT join, and of what comparisons compare.',
+  description:
+    'Of the first of the rows: the value of each part that AND, OR and NOT join, and of what comparisons compare.',
   body: partsBody,
   response: responses({ 200: any }),
 }
@@ -100,7 +112,11 @@ const comparedBody = Type.Object(
     ...rowsOf,
     action: Type.Optional(Type.Enum(['select', 'update', 'delete'], { description: 'select unless given.' })),
     as: Type.Optional(
-      Type.Array(as, { minItems: 1, maxItems: 20, description: 'Unless given: some users, and a request without a token.' }),
+      Type.Array(as, {
+        minItems: 1,
+        maxItems: 20,
+        description: 'Unless given: some users, and a request without a token.',
+      }),
     ),
     policy: Type.Object(
       {
@@ -122,7 +138,8 @@ export const compareSchema = {
   tags,
   security,
   summary: 'Compare what callers may read before and after a change of a policy',
-  description: 'The changed expression is evaluated over rows; no definition is changed, and no table is locked.',
+  description:
+    'The changed expression is evaluated over rows; no definition is changed, and no table is locked.',
   body: comparedBody,
   response: responses({ 200: any }),
 }

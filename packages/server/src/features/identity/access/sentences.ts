@@ -1,5 +1,5 @@
-import type { Gate } from './gates.ts'
 import type { ValuedPart } from './expression-parts.ts'
+import type { Gate } from './gates.ts'
 import type { Action, Stage, Verdict } from './stages.ts'
 
 const does: Readonly<Record<Action, string>> = {
@@ -75,7 +75,8 @@ function describeStage({ stages, verdicts, closest }: Judged, index: number): st
     })
     return `the restrictive policy ${restricting.join(', ')}${purpose}`
   }
-  const hint = closest === undefined ? '' : `; the closest is "${closest.policy}": ${describePart(closest.part)}`
+  const hint =
+    closest === undefined ? '' : `; the closest is "${closest.policy}": ${describePart(closest.part)}`
   return `no policy for ${command}${purpose} permits it${hint}`
 }
 
@@ -83,7 +84,8 @@ function describeStage({ stages, verdicts, closest }: Judged, index: number): st
 function describePart(part: ValuedPart): string {
   const failing = part.operator === 'and' ? part.terms.find(({ value }) => value !== true) : undefined
   if (failing !== undefined) return describePart(failing)
-  const text = part.text.length > 200 ? `${part.text.slice(0, 200)}…` : part.text
+  const line = part.text.replaceAll(/\s+/g, ' ')
+  const text = line.length > 200 ? `${line.slice(0, 200)}…` : line
   return `${text} is ${String(part.value)}`
 }
 

@@ -49,7 +49,12 @@ export function createAccessService(context: AccessContext): AccessService {
   const withCatalog = createCatalogAccess(context.catalog)
 
   /** Whoever looks through the eyes of another leaves a trace of it, before anything is answered. */
-  async function record(operation: string, asked: readonly As[], request: ExplainRequest | CompareRequest, origin: RequestOrigin) {
+  async function record(
+    operation: string,
+    asked: readonly As[],
+    request: ExplainRequest | CompareRequest,
+    origin: RequestOrigin,
+  ) {
     const { table, action = 'select' } = request
     const detail = { as: asked.map(nameCaller), action }
     await recordAudit(database.system, {

@@ -70,8 +70,11 @@ export function combine(
   return permissive.includes(true) && restrictive.every((value) => value === true)
 }
 
-/** What all stages come to. Pure. */
-export function combineStages(outcomes: readonly (boolean | 'error')[]): boolean | 'error' {
+/** What all stages come to; undefined of one whose row cannot be made. Pure. */
+export function combineStages(
+  outcomes: readonly (boolean | 'error' | undefined)[],
+): boolean | 'error' | undefined {
   if (outcomes.includes(false)) return false
-  return outcomes.includes('error') ? 'error' : true
+  if (outcomes.includes('error')) return 'error'
+  return outcomes.includes(undefined) ? undefined : true
 }
