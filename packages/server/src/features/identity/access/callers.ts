@@ -1,7 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { CallerScope } from '../../../database/user-database.ts'
-import { anonymousIdentity, type UserIdentity } from '../../../http/identity.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import {
@@ -123,19 +123,17 @@ export class Callers {
   }
 
   async #asClient(as: As): Promise<ExaminedCaller> {
-    if (as.userId !== undefined && !isUuid(as.userId)) throw accessErrors.callerNotFound('user')
-    const found = await examineClient(this.#deps.database, as.clientId ?? '', as.userId ?? null)
+    const { id, email } = as
+    const user = id === undefined && email === undefined ? undefined : await this.#findUser(as)
+    const found = await examineClient(this.#deps.database, as.clientId ?? '', user?.id ?? null)
     if (found === undefined) throw accessErrors.callerNotFound('OAuth client')
-    if (as.userId !== undefined && (await findUserById(this.#deps.database, as.userId)) === undefined) {
-      throw accessErrors.callerNotFound('user')
-    }
     const client: OpenedProgram = {
       ...found,
       scope: as.scope ?? found.scope,
       allowed_tables: as.tables ?? found.allowed_tables,
     }
     const identity = { ...describeProgram(client), clientId: found.client_id }
-    const forWhom = as.userId === undefined ? 'for itself' : `for ${found.email ?? `user ${as.userId}`}`
+    const forWhom = user === undefined ? 'for itself' : `for ${user.email ?? `user ${user.id}`}`
     const label = `OAuth client "${found.name}" ${forWhom}`
     const gates = [
       gate('client', !found.is_revoked, `the client ${found.is_revoked ? 'is revoked' : 'is in force'}`),

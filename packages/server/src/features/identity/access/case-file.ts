@@ -62,7 +62,5 @@ function escapeLines(text: string): string {
   return text
     .replaceAll('\\', '\\\\')
     .replaceAll('"""', '""\\"')
-    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (found) =>
-      JSON.stringify(found).slice(1, -1).replace('\u007f', '\\u007f'),
-    )
+    .replaceAll(/(?![\t\n])\p{Cc}/gu, (found) => renderText(found).slice(1, -1))
 }

@@ -10,7 +10,7 @@ const as = Type.Object(
   {
     kind: Type.Enum(['user', 'key', 'client', 'anonymous', 'claims'], {
       description:
-        '`user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for `userId` or for itself; `anonymous`: without a token; `claims`: of `userId`, free.',
+        '`user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`.',
     }),
     id: Type.Optional(Type.String({ maxLength: 100 })),
     email: Type.Optional(Type.String({ maxLength: 1024 })),

@@ -233,7 +233,7 @@ describe('access › gates', () => {
 
   test('say that a client has no grant', async () => {
     const { clientId } = await createClient(app, { appId: defaultAppId })
-    const as = { kind: 'client', clientId, userId: ada }
+    const as = { kind: 'client', clientId, id: ada }
     const answer = await explain({ as, table: 'project', ids: ['2'] })
     expect(stopsOf(answer)).toEqual(['consent: the client has no grant in force: it has no token to present'])
     expect(answer.json.caller.label).toBe('OAuth client "Client" for ada@example.com')
