@@ -9,6 +9,6 @@ export function clientCall({ table, action, ids = [], filter, values }: ExplainR
   if (action === 'insert') return `await ${from}.create(${body})`
   if (action === 'update') return `await ${from}.update(${key}, ${body})`
   if (action === 'delete') return `await ${from}.delete(${key})`
-  if (id !== undefined) return `await ${from}.get(${key})`
+  if (id !== undefined) return `await ${from}.one(${key})`
   return `await ${from}.list(${filter === undefined ? '' : `{ filter: ${JSON.stringify(filter)} }`})`
 }

@@ -134,6 +134,7 @@ export async function explain(
         outcomes,
         verdicts: verdicts.map((values) => values ?? []),
         closest,
+        actual,
         fault: faultOf(after, runs[index]?.outcome, action),
       }),
     })

@@ -27,21 +27,25 @@ export interface Judged {
   readonly verdicts: readonly (readonly Verdict[])[]
   /** Of the first stage that does not pass: the policy that comes closest, taken apart. */
   readonly closest?: { readonly policy: string; readonly part: ValuedPart } | undefined
+  /** What the database answered. */
+  readonly actual?: boolean | undefined
   /** What stops the row beside the policies: a constraint, a trigger. */
   readonly fault?: string | undefined
 }
 
 /** Says in words what becomes of a row. Pure. */
 export function describeRow(judged: Judged): string {
-  const { label, action, id, gates, stages, outcomes, fault } = judged
+  const { label, action, id, gates, stages, outcomes, actual, fault } = judged
   const row = id === undefined ? (action === 'insert' ? 'the row' : 'this row') : `row ${id}`
   const no = `${label} ${doesNot[action]} ${row}`
   const stopped = gates.find(({ verdict }) => verdict === 'stops')
   if (stopped !== undefined) return `${no}: ${stopped.sentence}`
   const failing = outcomes.findIndex((outcome) => outcome === false || outcome === 'error')
+  const yes = `${label} ${does[action]} ${row}`
+  // PostgreSQL came to a policy that permits before the one that fails, which it may do otherwise at any time.
+  if (outcomes[failing] === 'error' && actual === true) return `${yes}, but ${describeStage(judged, failing)}`
   if (failing !== -1) return `${no}: ${describeStage(judged, failing)}`
   if (fault !== undefined) return `${no}: ${fault}`
-  const yes = `${label} ${does[action]} ${row}`
   if (stages.length === 0) return `${yes}: row-level security is off`
   return `${yes}: ${permitting(judged, stages.length - 1)}`
 }

@@ -72,6 +72,8 @@ export function createAccessService(context: AccessContext): AccessService {
     { signal }: Asking,
     work: (rehearsal: Rehearsal, catalog: Catalog, relation: Relation) => Promise<Result>,
   ): Promise<Result> {
+    // A policy or grant of just now is what is asked about.
+    await context.catalog.refresh()
     return await withCatalog(async (catalog) => {
       const relation = requireRelation(catalog, table, 'unrestricted')
       return await slots.use(() =>
