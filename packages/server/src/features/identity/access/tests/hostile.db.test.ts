@@ -233,9 +233,12 @@ describe('access › verdicts', () => {
       await app.sql(policies.join('\n'))
       await app.app.catalog.refresh()
       for (const as of [{ ...asAda, aal: 'aal2' }, asBen, anonymous]) {
-        for (const action of as.kind === 'anonymous'
-          ? ['select']
-          : ['select', 'insert', 'update', 'delete']) {
+        const actions = ['select', 'insert', 'update', 'delete']
+        for (const action of as === asBen
+          ? actions
+          : as.kind === 'anonymous'
+            ? ['select']
+            : [pick(actions)]) {
           const values = action === 'insert' ? { n: 9, owner: ada, label: 'x' } : { label: 'x' }
           const answer = await explain({ as, table: 'generated', action, values })
           expect(answer.status).toBe(200)
