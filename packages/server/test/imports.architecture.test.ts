@@ -47,8 +47,6 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   support: ['audit', 'mail', 'throttle'],
   policies: ['collections'],
   realtime: ['audit', 'collections', 'outbox', 'policies'],
-  reference: ['admin'],
-  realtime: ['audit', 'collections', 'outbox'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],
   webhooks: ['audit', 'outbox', 'queue'],

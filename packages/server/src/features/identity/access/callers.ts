@@ -19,7 +19,7 @@ import { examineApiKey } from '../api-keys/index.ts'
 import { examineClient } from '../oauth-server/index.ts'
 import { describeProgram, type OpenedProgram, type Scope } from '../opaque-tokens/index.ts'
 import { accessErrors } from './errors.ts'
-import { type Gate, gate } from './gates.ts'
+import { type Gate, gate } from './gate.ts'
 import type { As } from './schemas.ts'
 
 /** Through whose eyes to look. */

@@ -1,25 +1,16 @@
-import type { Catalog, Policy, Relation } from '../../../database/catalog/model.ts'
+import type { Policy, Relation } from '../../../database/catalog/model.ts'
 import { type Expression, sql } from '../../../database/sql.ts'
 import { clauseOf } from '../../data/policies/index.ts'
 import type { ExaminedCaller } from './callers.ts'
 import { readCandidates } from './candidates.ts'
+import { type Look, toQuery } from './context.ts'
 import { accessErrors } from './errors.ts'
+import { stopping } from './gate.ts'
 import { gatesOfTable } from './gates.ts'
 import { evaluate, type GivenRows } from './matrix.ts'
 import { readExpression } from './read-expression.ts'
-import type { Rehearsal } from './rehearsal.ts'
 import type { CompareRequest } from './schemas.ts'
-import type { AccessContext } from './service.ts'
 import { combine, planStages, type Stage, type Value } from './stages.ts'
-
-/** One caller in a rehearsal of its own. */
-export interface Look {
-  readonly context: AccessContext
-  readonly rehearsal: Rehearsal
-  readonly catalog: Catalog
-  readonly relation: Relation
-  readonly caller: ExaminedCaller
-}
 
 export interface ComparedCaller {
   readonly label: string
@@ -76,8 +67,7 @@ async function compareFor(
   }
   const gates = [...caller.gates, ...gatesOfTable(catalog, caller, relation, action)]
   const edited = edit(relation, policy, using)
-  const query = filter === undefined || filter === '' ? '' : `filter=${encodeURIComponent(filter)}`
-  const plan = context.planRows(catalog, relation, query)
+  const plan = context.planRows(catalog, relation, toQuery(filter))
   const { rows } = await readCandidates(rehearsal, relation, { ids, plan, limit })
   const given: GivenRows = { kind: 'stored', texts: rows.map(({ stored }) => stored) }
   const known = new Map<string, Promise<Value[]>>()
@@ -116,7 +106,7 @@ async function compareFor(
     rows: rows.length,
     compared: {
       label: caller.label,
-      stopped: gates.find(({ verdict }) => verdict === 'stops')?.sentence,
+      stopped: stopping(gates)?.sentence,
       shown: idsWhere((index) => before[index] !== true && after[index] === true),
       hidden: idsWhere((index) => before[index] === true && after[index] === false),
       kept: idsWhere((index) => before[index] === true && after[index] === true).length,

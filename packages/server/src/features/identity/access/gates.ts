@@ -3,18 +3,8 @@ import { requireTable, requireWriteScope } from '../../../http/grants.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { privilegesOf, requireRelation, requireWritable } from '../../data/collections/index.ts'
 import type { ExaminedCaller } from './callers.ts'
+import { type Gate, gate } from './gate.ts'
 import type { Action } from './stages.ts'
-
-/** Something that a request passes before policies are asked. */
-export interface Gate {
-  readonly name: string
-  readonly verdict: 'passes' | 'stops'
-  readonly sentence: string
-}
-
-export function gate(name: string, passes: boolean, sentence: string): Gate {
-  return { name, verdict: passes ? 'passes' : 'stops', sentence }
-}
 
 /** The checks of the data API itself: each either throws, or lets the request pass. */
 export function gatesOfTable(

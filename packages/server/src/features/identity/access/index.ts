@@ -1,7 +1,8 @@
 import type { Feature } from '../../../feature.ts'
 import { type CallerDeps, Callers } from './callers.ts'
+import type { AccessContext } from './context.ts'
 import { accessRoutes } from './routes.ts'
-import { type AccessContext, createAccessService } from './service.ts'
+import { createAccessService } from './service.ts'
 import { Slots } from './slots.ts'
 
 export { accessErrorTable } from './errors.ts'

@@ -5,9 +5,11 @@ import { compileComparison, parseBodyId } from '../../data/collections/index.ts'
 import { grantOf } from './callers.ts'
 import { type CaseUser, renderCaseFile } from './case-file.ts'
 import { CaseRowCollector } from './case-rows.ts'
-import type { Look } from './compare.ts'
+import type { Look } from './context.ts'
 import { accessErrors } from './errors.ts'
-import { type ExplainedRow, type Explanation, explain } from './explain.ts'
+import { type Explanation, explain } from './explain.ts'
+import type { ExplainedRow } from './explained-row.ts'
+import { stopping } from './gate.ts'
 import type { SaveRequest } from './schemas.ts'
 
 export interface SavedCase {
@@ -22,9 +24,9 @@ const caseLimit = 10
 
 /** @throws AppError case_not_possible, case_file_exists */
 export async function saveCase(look: Look, request: SaveRequest): Promise<SavedCase> {
-  const { context, rehearsal, catalog, relation, caller } = look
+  const { rehearsal, catalog, relation, caller } = look
   const { limit = 1, expect = 'present' } = request
-  const explanation = await explain(context, rehearsal, catalog, relation, caller, {
+  const explanation = await explain(look, {
     ...request,
     limit: Math.min(limit, caseLimit),
     plan: 'none',
@@ -60,7 +62,7 @@ export async function saveCase(look: Look, request: SaveRequest): Promise<SavedC
 }
 
 async function collectRows(
-  { rehearsal: _, relation, caller }: Look,
+  { relation, caller }: Look,
   { action = 'select', values }: SaveRequest,
   { rows, reads }: Explanation,
   collector: CaseRowCollector,
@@ -131,7 +133,7 @@ function isRefused(
   expect: NonNullable<SaveRequest['expect']>,
 ): boolean {
   if (expect !== 'present') return expect === 'refused'
-  return gates.some(({ verdict }) => verdict === 'stops') || !(actual ?? allowed === true)
+  return stopping(gates) !== undefined || !(actual ?? allowed === true)
 }
 
 function nameOf(
@@ -143,7 +145,7 @@ function nameOf(
 ): string {
   const verb = { select: 'read', insert: 'add', update: 'change', delete: 'delete' }[action]
   const row = id === undefined ? `row ${index + 1}` : `row ${id}`
-  return `${(caller as { label: string }).label} may ${refused ? 'not ' : ''}${verb} ${row} of ${collection}`
+  return `${caller.label} may ${refused ? 'not ' : ''}${verb} ${row} of ${collection}`
 }
 
 /** @throws AppError case_not_possible */

@@ -1,5 +1,5 @@
 import type { ValuedPart } from './expression-parts.ts'
-import type { Gate } from './gates.ts'
+import { type Gate, stopping } from './gate.ts'
 import type { Action, Stage, Verdict } from './stages.ts'
 
 const does: Readonly<Record<Action, string>> = {
@@ -38,7 +38,7 @@ export function describeRow(judged: Judged): string {
   const { label, action, id, gates, stages, outcomes, actual, fault } = judged
   const row = id === undefined ? (action === 'insert' ? 'the row' : 'this row') : `row ${id}`
   const no = `${label} ${doesNot[action]} ${row}`
-  const stopped = gates.find(({ verdict }) => verdict === 'stops')
+  const stopped = stopping(gates)
   if (stopped !== undefined) return `${no}: ${stopped.sentence}`
   const failing = outcomes.findIndex((outcome) => outcome === false || outcome === 'error')
   const yes = `${label} ${does[action]} ${row}`

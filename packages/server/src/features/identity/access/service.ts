@@ -1,35 +1,19 @@
-import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
-import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import type { Database } from '../../../database/open.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
-import { createCatalogAccess, type ListPlan, requireRelation } from '../../data/collections/index.ts'
+import { createCatalogAccess, requireRelation } from '../../data/collections/index.ts'
 import { clauseOf } from '../../data/policies/index.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import type { Callers, ExaminedCaller } from './callers.ts'
+import type { ExaminedCaller } from './callers.ts'
 import { type Comparison, compare } from './compare.ts'
+import type { AccessContext, Look } from './context.ts'
 import { accessErrors } from './errors.ts'
-import { type Explanation, explain, findRow } from './explain.ts'
+import { type Explanation, explain } from './explain.ts'
 import { evaluateParts, type ValuedPart } from './expression-parts.ts'
-import type { OpenCollections } from './production.ts'
-import { type Rehearsal, rehearse } from './rehearsal.ts'
+import { rehearse } from './rehearsal.ts'
 import { type SavedCase, saveCase } from './save.ts'
 import type { As, CompareRequest, ExplainRequest, PartsRequest, SaveRequest } from './schemas.ts'
-import type { Slots } from './slots.ts'
 import { planStages } from './stages.ts'
+import { findRow } from './subjects.ts'
 import { explainUnexposed } from './unexposed.ts'
-
-export interface AccessContext {
-  readonly database: Pick<Database, 'system' | 'user' | 'aside'>
-  readonly catalog: LiveCatalog
-  readonly callers: Callers
-  readonly openCollections: OpenCollections
-  /** The rows that a list of the administrator would read. */
-  readonly planRows: (catalog: Catalog, relation: Relation, queryString: string) => ListPlan
-  /** Writes a file of cases, where the project has them, and answers its path. @throws OperatorError where there is one */
-  readonly writeCases: (name: string, content: string) => string
-  /** Each explanation holds a connection. */
-  readonly slots: Slots
-}
 
 /** Who asks, and until when. */
 export interface Asking {
@@ -48,7 +32,7 @@ export function createAccessService(context: AccessContext): AccessService {
   const { database, callers, slots } = context
   const withCatalog = createCatalogAccess(context.catalog)
 
-  /** Whoever looks through the eyes of another leaves a trace of it, before anything is answered. */
+  /** Looking through the eyes of another leaves a trace, before anything is answered. */
   async function record(
     operation: string,
     asked: readonly As[],
@@ -70,14 +54,16 @@ export function createAccessService(context: AccessContext): AccessService {
     caller: ExaminedCaller,
     table: string,
     { signal }: Asking,
-    work: (rehearsal: Rehearsal, catalog: Catalog, relation: Relation) => Promise<Result>,
+    work: (look: Look) => Promise<Result>,
   ): Promise<Result> {
     // A policy or grant of just now is what is asked about.
     await context.catalog.refresh()
     return await withCatalog(async (catalog) => {
       const relation = requireRelation(catalog, table, 'unrestricted')
       return await slots.use(() =>
-        rehearse(database, caller.scope, signal, (rehearsal) => work(rehearsal, catalog, relation)),
+        rehearse(database, caller.scope, signal, (rehearsal) =>
+          work({ context, rehearsal, catalog, relation, caller }),
+        ),
       )
     })
   }
@@ -88,25 +74,23 @@ export function createAccessService(context: AccessContext): AccessService {
       await record('explain', [request.as], request, asking.origin)
       const unexposed = await explainUnexposed(context, caller, request)
       if (unexposed !== undefined) return unexposed
-      return await inRehearsal(caller, request.table, asking, (rehearsal, catalog, relation) =>
-        explain(context, rehearsal, catalog, relation, caller, request),
-      )
+      return await inRehearsal(caller, request.table, asking, (look) => explain(look, request))
     },
 
     async takeApart(request, asking) {
       const { action = 'select' } = request
       const caller = await callers.find(request.as)
       await record('take_apart', [request.as], request, asking.origin)
-      return await inRehearsal(caller, request.table, asking, async (rehearsal, catalog, relation) => {
+      return await inRehearsal(caller, request.table, asking, async (look) => {
+        const { rehearsal, relation } = look
         const stage = planStages(relation, caller.scope.kind, action)[request.stage]
         const policy = stage?.policies.find(({ name }) => name === request.policy)
         if (stage === undefined || policy === undefined) {
           throw accessErrors.policyNotFound(request.policy, relation.collection)
         }
         const clause = clauseOf(policy, stage.clause)
-        const row = await findRow(context, rehearsal, catalog, relation, request, stage)
-        if (clause === undefined) return alwaysTrue
-        return await evaluateParts(rehearsal, relation, row, clause)
+        const row = await findRow(look, request, stage)
+        return clause === undefined ? alwaysTrue : await evaluateParts(rehearsal, relation, row, clause)
       })
     },
 
@@ -115,18 +99,14 @@ export function createAccessService(context: AccessContext): AccessService {
       const examined = await Promise.all(asked.map((as) => callers.find(as)))
       await record('compare', asked, request, asking.origin)
       return await compare(request, examined, (caller, work) =>
-        inRehearsal(caller, request.table, asking, (rehearsal, catalog, relation) =>
-          work({ context, rehearsal, catalog, relation, caller }),
-        ),
+        inRehearsal(caller, request.table, asking, work),
       )
     },
 
     async save(request, asking) {
       const caller = await callers.find(request.as)
       await record('save_case', [request.as], request, asking.origin)
-      return await inRehearsal(caller, request.table, asking, (rehearsal, catalog, relation) =>
-        saveCase({ context, rehearsal, catalog, relation, caller }, request),
-      )
+      return await inRehearsal(caller, request.table, asking, (look) => saveCase(look, request))
     },
   }
 }
