@@ -79,7 +79,7 @@ journeys('access', () => {
     await page.getByRole('button', { name: 'Save in the project' }).click()
     await page.getByText('Saved as').waitFor()
     expect(readFileSync(join(folder, 'project-select.toml'), 'utf8')).toContain(
-      'name = "ada@example.com may read row 1 of project"',
+      'name = "ada@example.com may not read row 3 of project"',
     )
     await dashboard.screenshot('access-save')
     const audited = await app.sql(

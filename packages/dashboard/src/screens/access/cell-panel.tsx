@@ -44,7 +44,7 @@ export function CellPanel({ request, explanation, cell, onClose }: CellPanelProp
   const clause = explanation.stages[stage]?.clause
   const text = (clause === 'check' ? (policy.check ?? policy.using) : policy.using) ?? 'true'
   return (
-    <SidePanel title={`“${policy.name}” of row ${row.id ?? 'to be added'}`} size="wide" onClose={onClose}>
+    <SidePanel title={`“${policy.name}” of row ${row.id ?? 'to be added'}`} onClose={onClose}>
       <Loaded query={parts}>
         {(part) => (
           <ul className={styles.parts} aria-label="Parts of the expression">

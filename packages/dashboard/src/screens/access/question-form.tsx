@@ -23,7 +23,7 @@ export function QuestionForm({ question, isPending, onAsk }: QuestionFormProps) 
       aria-label="What to explain"
       onSubmit={(event) => {
         event.preventDefault()
-        onAsk(draft)
+        onAsk({ ...draft, ids: draft.ids.filter((id) => id !== '') })
       }}
     >
       <CallerFields as={draft.as} onChange={(as) => change({ as })} />
@@ -41,12 +41,13 @@ export function QuestionForm({ question, isPending, onAsk }: QuestionFormProps) 
       />
       {draft.action !== 'insert' && (
         <>
-          <TextField
-            label="Rows by key"
+          <TextArea
+            label="Rows by key, one in a line"
             isCode
+            rows={1}
             placeholder="the first ones"
-            value={draft.ids.join(' ')}
-            onChange={(text) => change({ ids: text.split(/\s+/).filter((id) => id !== '') })}
+            value={draft.ids.join('\n')}
+            onChange={(text) => change({ ids: text === '' ? [] : text.split('\n') })}
           />
           <TextField
             label="or by filter"

@@ -6,7 +6,7 @@ import { Code } from '../../ui/code.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Failure } from '../../ui/states.tsx'
 import styles from './access.module.css'
-import { type ExplainRequest, type Explanation, type SavedCase, saveCase } from './api.ts'
+import { type ExplainedRow, type ExplainRequest, type Explanation, type SavedCase, saveCase } from './api.ts'
 
 interface Props {
   readonly request: ExplainRequest
@@ -16,20 +16,22 @@ interface Props {
 type Expect = 'present' | 'allowed' | 'refused'
 
 /** Makes a case of the project of what was found. */
-export function SaveCase({ request, explanation: { table, action } }: Props) {
+export function SaveCase({ request, explanation: { table, action, rows } }: Props) {
   const [name, setName] = useState(`${table.collection.replaceAll(/[^a-z0-9_-]/g, '-')}-${action}`)
   const [expect, setExpect] = useState<Expect>('present')
+  const ids = rows.flatMap(({ id }) => id ?? [])
+  const [row, setRow] = useState(rows.find(isRefused)?.id ?? ids[0] ?? '')
   const saving = useAction(saveCase, { failure: 'view' })
-  const asked = { ...request, name, expect }
+  const asked = { ...request, ...(row === '' ? {} : { ids: [row] }), name, expect }
   const isName = /^[a-z0-9][a-z0-9_-]{0,79}$/.test(name)
   return (
     <>
       <p>
-        The case has the rows, what they refer to and what the policies read of the caller.{' '}
+        The case has the row, what it refers to and what the policies read of the caller.{' '}
         <code>basalt policy test</code> runs it on an empty database with the migrations of the project. It
-        has the values of these rows: look through it before you commit it.
+        has the values of the row: look through it before you commit it.
       </p>
-      <div className={styles.question}>
+      <div className={`${styles.question} ${styles.hinted}`}>
         <TextField
           label="File"
           isCode
@@ -38,6 +40,14 @@ export function SaveCase({ request, explanation: { table, action } }: Props) {
           hint={`tests/policies/${name}.toml`}
           error={isName ? undefined : 'Letters in lower case, digits, - and _.'}
         />
+        {ids.length > 0 && (
+          <Select
+            label="Row"
+            value={row}
+            onChange={setRow}
+            choices={ids.map((id) => ({ value: id, label: id }))}
+          />
+        )}
         <Select<Expect>
           label="Expects"
           value={expect}
@@ -75,6 +85,9 @@ export function SaveCase({ request, explanation: { table, action } }: Props) {
     </>
   )
 }
+
+/** What is asked about first: a row that the caller misses. */
+const isRefused = ({ allowed, actual }: ExplainedRow) => allowed !== true || actual === false
 
 function Saved({ saved: { name, content, path } }: { readonly saved: SavedCase }) {
   return (

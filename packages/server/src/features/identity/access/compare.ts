@@ -65,7 +65,7 @@ async function compareFor(
   if (!relation.rlsEnabled) {
     throw accessErrors.invalidExplanation(`table: row-level security of ${relation.collection} is off`)
   }
-  const gates = [...caller.gates, ...gatesOfTable(catalog, caller, relation, action)]
+  const stopped = stopping([...caller.gates, ...gatesOfTable(catalog, caller, relation, action)])?.sentence
   const edited = edit(relation, policy, using)
   const plan = context.planRows(catalog, relation, toQuery(filter))
   const { rows } = await readCandidates(rehearsal, relation, { ids, plan, limit })
@@ -84,7 +84,7 @@ async function compareFor(
   }
   const errors = new Set<string>()
   const outcomesOf = async (stages: readonly Stage[]) => {
-    const permitted = rows.map((): boolean | 'error' => true)
+    const permitted = rows.map((): boolean | 'error' => stopped === undefined)
     for (const stage of stages.filter(({ row }) => row === 'before')) {
       const values: Value[][] = []
       for (const each of stage.policies) values.push(await valuesOf(clauseOf(each, stage.clause)))
@@ -106,7 +106,7 @@ async function compareFor(
     rows: rows.length,
     compared: {
       label: caller.label,
-      stopped: stopping(gates)?.sentence,
+      stopped,
       shown: idsWhere((index) => before[index] !== true && after[index] === true),
       hidden: idsWhere((index) => before[index] === true && after[index] === false),
       kept: idsWhere((index) => before[index] === true && after[index] === true).length,
