@@ -95,7 +95,7 @@ function compileIds(relation: Relation, ids: readonly string[], alias: string): 
 /** Whether the caller sees a row: what the table itself answers, with its policies in force. */
 export type Sight = boolean | { readonly message: string; readonly sqlState: string } | undefined
 
-/** Undefined of tables without a key: their rows cannot be told apart. */
+/** Undefined of tables without a key: nothing distinguishes their rows. */
 export async function findVisible(
   rehearsal: Rehearsal,
   relation: Relation,
