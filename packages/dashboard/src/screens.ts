@@ -25,6 +25,14 @@ export const screens: readonly Screen[] = [
   // Data: SQL
 
   // Data: Access
+  {
+    path: '/access',
+    title: 'Access',
+    section: 'Data',
+    key: 'a',
+    words: "why can't they see it policies row-level security explain test",
+    load: async () => (await import('./screens/access/access.tsx')).AccessScreen,
+  },
 
   // People: Users, Sign-in, Mail, SMS
   {

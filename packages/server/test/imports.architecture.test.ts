@@ -25,6 +25,7 @@ const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', '
 
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
+  access: ['accounts', 'api-keys', 'audit', 'collections', 'oauth-server', 'opaque-tokens', 'policies'],
   accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'throttle'],
   'api-keys': ['audit', 'opaque-tokens'],
@@ -44,7 +45,8 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   push: ['audit'],
   sms: ['audit', 'throttle'],
   support: ['audit', 'mail', 'throttle'],
-  realtime: ['audit', 'collections', 'outbox'],
+  policies: ['collections'],
+  realtime: ['audit', 'collections', 'outbox', 'policies'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],
   webhooks: ['audit', 'outbox', 'queue'],

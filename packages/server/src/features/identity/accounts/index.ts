@@ -37,8 +37,10 @@ export { createRefreshToken, type RefreshTokenContent, readRefreshToken } from '
 export { type Client, endSession, findSessionOwner } from './sessions/sessions.ts'
 export {
   type AuthenticationResponse,
+  claimsOf,
   finishFirstFactor,
   finishSecondFactor,
+  isUnverified,
   type PendingResponse,
   type SecondMethod,
   startSession,

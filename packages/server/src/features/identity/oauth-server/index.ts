@@ -14,7 +14,7 @@ export { ClientDocuments } from './clients/documents.ts'
 export { requireRegistration } from './clients/register.ts'
 export { oauthServerErrorTable } from './errors.ts'
 export { resourceMetadataUrl } from './metadata.ts'
-export { createOAuthTokens } from './tokens.ts'
+export { createOAuthTokens, examineClient } from './tokens.ts'
 
 /** Schedules name it whether or not the server is enabled. */
 export function defineOAuthHousekeeping(database: SystemDatabase, queue: JobQueue): void {
