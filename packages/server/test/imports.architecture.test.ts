@@ -27,6 +27,7 @@ const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', '
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
   accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'throttle'],
+  advisors: ['audit', 'search'],
   'api-keys': ['audit', 'opaque-tokens'],
   apps: ['audit'],
   'auth-settings': ['audit'],
@@ -49,6 +50,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   reference: ['admin'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],
+  timeline: ['webhooks'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
   sites: ['audit', 'cdn', 'throttle'],

@@ -1,5 +1,6 @@
 import type { ChangeLog } from '../../database/change-log.ts'
 import type { Platform } from '../../platform.ts'
+import { advisors } from './advisors/index.ts'
 import { collections } from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
 import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
@@ -7,12 +8,12 @@ import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
-import { StoredDefinitions, search } from './search/index.ts'
+import { createIndexer, createIndexing, StoredDefinitions, search } from './search/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
 
 /** Wires what serves the operator's tables. */
 export function wireData(
-  { config, isDevelopment, database, catalog, queue, notifications, log }: Platform,
+  { config, isDevelopment, database, catalog, queue, notifications, clock, log }: Platform,
   { changes, embedders }: { readonly changes: ChangeLog; readonly embedders: Embedders },
 ) {
   const searches = new StoredDefinitions({
@@ -59,7 +60,6 @@ export function wireData(
           database,
           writesOnce,
           changes,
-          isAudited: config.audit.tables.length > 0,
           isDevelopment,
           background: importRuns,
           limits: {
@@ -76,6 +76,17 @@ export function wireData(
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),
       vectorIndexes({ database, catalog }),
+      advisors({
+        database: database.system,
+        catalog,
+        clock,
+        listSearches: () =>
+          createIndexing({
+            database: database.system,
+            indexer: createIndexer(database),
+            config: () => searches.config,
+          }).list(catalog.current),
+      }),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
     ],
   }
