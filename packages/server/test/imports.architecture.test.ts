@@ -50,7 +50,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   reference: ['admin'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],
-  timeline: ['webhooks'],
+  timeline: ['outbox', 'webhooks'],
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
   sites: ['audit', 'cdn', 'throttle'],

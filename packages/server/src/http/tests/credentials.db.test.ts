@@ -222,6 +222,7 @@ const rows = {
     '/api/admin/push/sends/:id': 'GET',
     '/api/admin/realtime/connections': 'GET',
     '/api/admin/realtime/connections/:id/disconnect': 'POST',
+    '/api/admin/realtime/preview': 'GET',
     '/api/admin/realtime/stats': 'GET',
     '/api/admin/realtime/subscriptions': 'GET',
     '/api/admin/schedules': 'GET POST',

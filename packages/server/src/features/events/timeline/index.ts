@@ -4,7 +4,6 @@ import { timelineRoutes } from './routes.ts'
 import { createTimeline } from './service.ts'
 
 export { timelineErrorTable } from './errors.ts'
-export { findIdAt } from './queries.ts'
 
 /** From one write to each attempt of a webhook, each stream and each vector. */
 export function timeline(database: SystemDatabase): Feature {

@@ -1,4 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { findIdAt } from '../outbox/index.ts'
 import { payloadOfLog } from '../webhooks/index.ts'
 import { timelineErrors } from './errors.ts'
 import * as queries from './queries.ts'
@@ -18,7 +19,7 @@ export function createTimeline(database: SystemDatabase) {
   return {
     async list({ filter, cursor, limit }: EventPage) {
       const { from, to } = filter
-      const before = cursor ?? (to === undefined ? undefined : await queries.findIdAt(database, to, 'after'))
+      const before = cursor ?? (to === undefined ? undefined : await findIdAt(database, to, 'after'))
       const [rows, end, keptSince] = await Promise.all([
         queries.listEvents(database, filter, before, limit + 1),
         queries.findScanEnd(database, before, from),

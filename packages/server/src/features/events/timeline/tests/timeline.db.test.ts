@@ -16,7 +16,10 @@ beforeAll(async () => {
   hooks = await createWebhooksApp({
     setup: `
       create table item (id int primary key, name text);
-      create table pair (room text, number int, primary key (room, number))`,
+      create table pair (room text, number int, primary key (room, number));
+      create table mine (id int primary key, owner uuid, note text);
+      alter table mine enable row level security;
+      create policy own on mine using (owner = basalt.user_id())`,
   })
   sql = hooks.app.sql
   send = hooks.send
@@ -171,8 +174,9 @@ describe('the event timeline', () => {
 
   test('looks at a part of a long log at a time', async () => {
     await sql(`
-      insert into basalt.outbox (action, table_name, record_key, record, happened_at)
-      select 'create', case when n = 1 then 'pair' else 'quiet' end, '[1]', '{}', now() - make_interval(secs => 61000 - n)
+      insert into basalt.outbox (transaction_id, action, table_name, record_key, record, happened_at)
+      -- Of long ago, so that no consumer takes them.
+      select '3', 'create', case when n = 1 then 'pair' else 'quiet' end, '[1]', '{}', now() - make_interval(secs => 61000 - n)
       from generate_series(1, 60000) n`)
     const first = await send('GET', 'admin/events?table=pair')
     expect(first.json).toEqual({
@@ -362,5 +366,60 @@ describe('a delivery to another address', () => {
   test('needs a delivery', async () => {
     const response = await send('POST', `webhooks/${webhook.id}/deliveries/x/try`, { url: receiver.url })
     expect(envelope(response)).toMatchObject({ code: 404, message: 'delivery not found' })
+  })
+})
+
+describe('a preview of what a subscriber would have been sent', () => {
+  const preview = (query: string) => send('GET', `admin/realtime/preview?${query}`)
+  const data = (response: { json: { items: { data: string }[] } }) =>
+    response.json.items.map((item) => JSON.parse(item.data))
+
+  beforeAll(async () => {
+    await sql(
+      `insert into basalt.users (id, email) values ('${alice}', 'alice@example.com') on conflict do nothing`,
+    )
+  })
+
+  test('is decided by the policies, as the user, a request without a token or the administrator', async () => {
+    for (const [id, owner] of [
+      [1, alice],
+      [2, randomUUID()],
+    ] as const)
+      await send('POST', 'collections/mine', { id, owner, note: `note ${id}` })
+    await send('DELETE', 'collections/mine/1')
+    const own = { action: 'create', table: 'mine', record: { id: 1, owner: alice, note: 'note 1' } }
+    const response = await preview(`tables=mine&as=${alice}`)
+    expect(response.status).toBe(200)
+    expect(data(response)).toEqual([own, { action: 'delete', table: 'mine', record: { id: '1' } }])
+    expect(response.json).toEqual({
+      items: [
+        { id: number, happenedAt: instant, data: expect.any(String) },
+        { id: number, happenedAt: instant, data: expect.any(String) },
+      ],
+      decided: 3,
+      hasGap: false,
+      nextCursor: number,
+    })
+    expect((await preview(`tables=mine&as=${alice}&cursor=${response.json.nextCursor}`)).json).toEqual({
+      items: [],
+      decided: 0,
+      hasGap: false,
+    })
+    expect(data(await preview('tables=mine'))).toHaveLength(3)
+    expect(data(await preview('tables=mine&filter=note=eq.note 2'.replaceAll(' ', '%20')))).toHaveLength(1)
+    expect(data(await preview('tables=mine&since=2200-01-01'))).toEqual([])
+    expect(data(await preview(`tables=mine&as=${alice}&limit=1`))).toEqual([own])
+    expect(envelope(await preview('tables=mine&as=anonymous'))).toMatchObject({ code: 404 })
+    await sql('delete from mine')
+  })
+
+  test.each([
+    ['tables=mine&as=x', 404, 'subscriber not found'],
+    [`tables=mine&as=${'b0b00000-0000-4000-8000-000000000009'}`, 404, 'subscriber not found'],
+    ['tables=mine&limit=x', 400, 'invalid limit'],
+    ['tables=mine&cursor=x', 400, 'invalid cursor; expected the nextCursor of a page'],
+    ['tables=mine&since=x', 400, 'invalid since filter; expected RFC3339 or YYYY-MM-DD'],
+  ])('with %s is refused', async (query, code, message) => {
+    expect(envelope(await preview(query))).toMatchObject({ code, message })
   })
 })
