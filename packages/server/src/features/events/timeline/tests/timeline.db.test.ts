@@ -409,7 +409,10 @@ describe('a preview of what a subscriber would have been sent', () => {
     expect(data(await preview('tables=mine&filter=note=eq.note 2'.replaceAll(' ', '%20')))).toHaveLength(1)
     expect(data(await preview('tables=mine&since=2200-01-01'))).toEqual([])
     expect(data(await preview(`tables=mine&as=${alice}&limit=1`))).toEqual([own])
-    expect(envelope(await preview('tables=mine&as=anonymous'))).toMatchObject({ code: 400, message: 'unknown table: mine' })
+    expect(envelope(await preview('tables=mine&as=anonymous'))).toMatchObject({
+      code: 400,
+      message: 'unknown table: mine',
+    })
     await sql('delete from mine')
   })
 
