@@ -37,7 +37,7 @@ export function AdviceItem({ advice }: { readonly advice: Advice }) {
       <Toolbar label={`Advice about ${object}`}>
         {statement !== null && (
           <>
-            <Link href={`/sql?sql=${encodeURIComponent(statement)}`}>Open in SQL</Link>
+            <Link href={`/sql?text=${encodeURIComponent(statement)}`}>Open in SQL</Link>
             <Button size="small" onClick={() => saveMigration(advice.rule, statement)}>
               Save as migration
             </Button>

@@ -5,7 +5,7 @@ import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { countOf } from '../../ui/format.ts'
-import { Badge, Notice, Section } from '../../ui/layout.tsx'
+import { Badge, Notice, Section, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -30,10 +30,12 @@ function Timeline({ event }: { readonly event: Detail }) {
   const { id, action, table, record, previousRecord } = event
   return (
     <>
-      <AsCode
-        request={{ method: 'GET', path: `/api/admin/events/${id}` }}
-        sql={`select * from basalt.outbox where id = ${id}`}
-      />
+      <Toolbar label="Event">
+        <AsCode
+          request={{ method: 'GET', path: `/api/admin/events/${id}` }}
+          sql={`select * from basalt.outbox where id = ${id}`}
+        />
+      </Toolbar>
       {!event.isInLog && (
         <Notice>The log no longer has this change; its deliveries are kept for longer.</Notice>
       )}
@@ -74,7 +76,7 @@ function Timeline({ event }: { readonly event: Detail }) {
         {event.isInLog && (
           <li>
             <h3>Streams</h3>
-            <Streams streams={event.streams} />
+            <Streams event={event} />
           </li>
         )}
         {event.embeddings.map(({ name, state, error }) => (
@@ -185,15 +187,17 @@ function Next({ next }: { readonly next: NonNullable<EventWebhook['next']> }) {
   )
 }
 
-function Streams({ streams: { isLogged, nodes } }: { readonly streams: Detail['streams'] }) {
+function Streams({ event: { streams, table, userId } }: { readonly event: Detail }) {
+  const { isLogged, nodes } = streams
+  const asked = new URLSearchParams({ tables: table, as: userId ?? 'admin' })
   return (
     <>
       <p>
         {isLogged
           ? 'Streams of this table were sent it, each if the policies let its user read the row.'
           : 'No stream listened to this table when it happened.'}{' '}
-        Which stream was sent what is not kept; <Link href="/realtime/preview">preview</Link> decides it
-        again.
+        Which stream was sent what is not kept; <Link href={`/realtime/preview?${asked}`}>preview</Link>{' '}
+        decides it again.
       </p>
       {nodes.length > 0 && (
         <ul>

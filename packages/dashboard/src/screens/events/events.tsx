@@ -11,6 +11,7 @@ import { Time } from '../../ui/time.tsx'
 import { toInstant } from '../webhooks/replay-dialog.tsx'
 import { type EventFilter, filterNames, type ListedEvent, listEvents } from './api.ts'
 import { EventDetail } from './event-detail.tsx'
+import styles from './events.module.css'
 
 export function EventsScreen() {
   const [search, setSearch] = useSearchParams()
@@ -57,7 +58,7 @@ export function EventsScreen() {
         actions={
           <AsCode
             request={{ method: 'GET', path: `/api/admin/events${query === '' ? '' : `?${query}`}` }}
-            sql="select id, happened_at, action, table_name, record_key, actor, user_id, request_id from basalt.outbox order by id desc limit 50"
+            sql="select id, happened_at, action, table_name, record_key, origin from basalt.outbox order by id desc limit 50"
           />
         }
       >
@@ -156,14 +157,16 @@ function Moment({
   readonly onChange: (instant: string) => void
 }) {
   return (
-    <TextField
-      label={label}
-      type="datetime-local"
-      hidesLabel
-      title={label}
-      value={value === undefined ? '' : toLocal(value)}
-      onChange={(local) => onChange(toInstant(local) ?? '')}
-    />
+    <span className={styles.moment}>
+      <span aria-hidden>{label}</span>
+      <TextField
+        label={label}
+        type="datetime-local"
+        hidesLabel
+        value={value === undefined ? '' : toLocal(value)}
+        onChange={(local) => onChange(toInstant(local) ?? '')}
+      />
+    </span>
   )
 }
 

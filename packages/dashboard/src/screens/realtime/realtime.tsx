@@ -1,4 +1,4 @@
-import { useLocation, useRoute } from 'wouter'
+import { useLocation, useRoute, useSearchParams } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -14,6 +14,9 @@ import { PastPreview } from './past-preview.tsx'
 export function RealtimeScreen() {
   const [, params] = useRoute('/realtime/:tab')
   const [, navigate] = useLocation()
+  const [search] = useSearchParams()
+  // Who subscribes to what stays the same from tab to tab.
+  const rest = search.size === 0 ? '' : `?${search}`
   return (
     <>
       <PageHeader
@@ -30,7 +33,7 @@ export function RealtimeScreen() {
       <Tabs
         label="Realtime"
         value={params?.tab ?? 'connections'}
-        onChange={(tab) => navigate(tab === 'connections' ? '/realtime' : `/realtime/${tab}`)}
+        onChange={(tab) => navigate(`${tab === 'connections' ? '/realtime' : `/realtime/${tab}`}${rest}`)}
         tabs={[
           { value: 'connections', label: 'Connections', content: <Connections /> },
           { value: 'subscriptions', label: 'Subscriptions', content: <Subscriptions /> },

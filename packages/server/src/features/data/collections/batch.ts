@@ -117,7 +117,12 @@ export function createBatchRunner({
     const { scope, key, isAbandoned, origin } = caller
     const isRecorded = isAudited || compiled.some(({ committed }) => committed !== undefined)
     try {
-      const options = { isRead: false, isAbandoned, origin: isRecorded ? origin?.() : undefined }
+      const options = {
+        isRead: false,
+        isAbandoned,
+        origin: isRecorded ? origin?.() : undefined,
+        isForLog: !isAudited,
+      }
       const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) => {
         const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
         for (const [index, { run, isWork }] of compiled.entries()) {

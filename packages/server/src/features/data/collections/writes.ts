@@ -84,7 +84,12 @@ export function createWrites(deps: WriteDeps): Writes {
     const { scope, key, isAbandoned, origin } = caller
     const steps = [...withCapture(write, capture), ...further]
     const isRecorded = isAudited || capture !== undefined
-    const options = { isRead: false, isAbandoned, origin: isRecorded ? origin?.() : undefined }
+    const options = {
+      isRead: false,
+      isAbandoned,
+      origin: isRecorded ? origin?.() : undefined,
+      isForLog: !isAudited,
+    }
     try {
       const result = await writesOnce.run({ key, scope, steps, options }, (answers) =>
         read([answers[capture?.before.length ?? 0], ...answers.slice(steps.length - further.length)]),

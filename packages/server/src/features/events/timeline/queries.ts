@@ -37,8 +37,12 @@ export interface EventRow {
 const keyOf = (column: Sql) =>
   sql`(select string_agg(k, ',' order by n) from json_array_elements_text(${column}::json) with ordinality as e (k, n))`
 
+/** Actor, user, API key or request. */
+const originOf = (place: number) => sql`(o.origin::json ->> ${sql.integer(place)})`
+
 const eventColumns = sql`o.id::text, o.happened_at, o.action, o.table_name, ${keyOf(sql`o.record_key`)} as record,
-  ${keyOf(sql`o.old_record_key`)} as old_record, o.actor, o.user_id, o.api_key_id, o.request_id`
+  ${keyOf(sql`o.old_record_key`)} as old_record, coalesce(${originOf(0)}, 'sql') as actor,
+  ${originOf(1)} as user_id, ${originOf(2)} as api_key_id, ${originOf(3)} as request_id`
 
 /** The newest first. @param before an id that is not included @param limit at most so many of {@link scanLimit} rows */
 export async function listEvents(
@@ -81,8 +85,8 @@ function conditionsOf({ table, record, userId, requestId, action, from, to }: Ev
     sql`true`,
     ...(table === undefined ? [] : [sql`o.table_name = ${table}`]),
     ...(action === undefined ? [] : [sql`o.action = ${action}`]),
-    ...(userId === undefined ? [] : [sql`o.user_id = ${userId}`]),
-    ...(requestId === undefined ? [] : [sql`o.request_id = ${requestId}`]),
+    ...(userId === undefined ? [] : [sql`${originOf(1)} = ${userId}`]),
+    ...(requestId === undefined ? [] : [sql`${originOf(3)} = ${requestId}`]),
     ...(from === undefined ? [] : [sql`o.happened_at >= ${from}::timestamptz`]),
     ...(to === undefined ? [] : [sql`o.happened_at < ${to}::timestamptz`]),
     // Last, as it is the dearest.
