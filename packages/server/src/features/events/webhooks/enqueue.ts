@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { findIdAt } from '../outbox/index.ts'
 
 /**
  * Puts each event into the queue of every webhook that wants it, under one id of its own, and notes which earlier rows
@@ -49,8 +50,11 @@ export interface Replay {
  * @returns how many
  */
 export async function enqueueAgain(transaction: Queryable, replay: Replay): Promise<number> {
-  const { which, isDryRun } = replay
-  const source = which === 'missed' ? missedEvents(replay) : triedEvents(replay)
+  const { which, from, isDryRun } = replay
+  const source =
+    which === 'missed'
+      ? missedEvents(replay, from && (await findIdAt(transaction, from, 'before')))
+      : triedEvents(replay)
   const content = which === 'missed' ? contentOfLog : contentOfDelivery
   if (!isDryRun)
     return await transaction.count(
@@ -66,7 +70,11 @@ const fresh = sql`select * from event order by log_id, event_id`
 
 /** Of the log of deliveries: each event once, as it was sent. */
 function triedEvents({ webhookId, which, from, to, limit }: Replay): Sql {
-  const isWanted = which === 'failed' ? sql`not bool_or(d.success)` : sql`true`
+  const isFailed = sql`
+    and not exists (
+      select from basalt.webhook_deliveries s
+      where s.log_id = d.log_id and s.webhook_id = d.webhook_id and s.success
+    )`
   return sql`
     select ${webhookId}::uuid as webhook_id, d.log_id, d.event_id,
       -- Of one event all rows have the same.
@@ -77,14 +85,18 @@ function triedEvents({ webhookId, which, from, to, limit }: Replay): Sql {
       and not exists (
         select from basalt.webhook_queue q where q.log_id = d.log_id and q.webhook_id = d.webhook_id
       )
+      ${which === 'failed' ? isFailed : sql.empty}
     group by d.event_id, d.log_id
-    having ${isWanted}
     order by d.log_id, d.event_id
     limit ${limit}::int`
 }
 
-/** Of the log of changes: what the webhook asks for and was never queued for it. Other webhooks' ids of an event are kept. */
-function missedEvents({ webhookId, from, to, limit }: Replay): Sql {
+/**
+ * Of the log of changes: what the webhook asks for and was never queued for it. Other webhooks' ids of an event are kept.
+ *
+ * @param first the id that the range begins at
+ */
+function missedEvents({ webhookId, from, to, limit }: Replay, first: string | undefined): Sql {
   return sql`
     select ${webhookId}::uuid as webhook_id, o.id as log_id,
       coalesce(
@@ -98,6 +110,7 @@ function missedEvents({ webhookId, from, to, limit }: Replay): Sql {
     join basalt.webhooks w on w.id = ${webhookId}::uuid
     join basalt.event_cursors c on c.consumer = 'webhooks'
     where o.action = any (w.events) and (w.tables = '{}' or o.table_name = any (w.tables))
+      ${first === undefined ? sql.empty : sql`and o.id >= ${first}::bigint`}
       ${within(sql`o.happened_at`, from, to)}
       -- What the relay has yet to take is not missed.
       and pg_visible_in_snapshot(o.transaction_id, c.passed)

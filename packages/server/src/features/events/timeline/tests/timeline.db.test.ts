@@ -289,6 +289,8 @@ describe('a replay', () => {
       error: 'webhook_disabled',
     })
     expect((await replay({ which: 'missed', dryRun: true })).json.queued).toBe(3)
+    expect((await replay({ which: 'missed', since: '2020-01-01', dryRun: true })).json.queued).toBe(3)
+    expect((await replay({ which: 'missed', since: '2200-01-01', dryRun: true })).json.queued).toBe(0)
     // Nodes learn of it before the answer, as later writes are to be logged.
     await send('PATCH', `webhooks/${webhook.id}`, { enabled: true })
     expect((await replay({ which: 'missed', limit: 2 })).json).toEqual({ queued: 2, hasMore: true })
@@ -296,6 +298,16 @@ describe('a replay', () => {
     expect((await replay({ which: 'missed' })).json).toEqual({ queued: 0, hasMore: false })
     await hooks.settle()
     expect(delivered().sort()).toEqual([1, 2, 3])
+  })
+
+  test('leaves out what has succeeded after the time that it is asked for', async () => {
+    await fail(1)
+    await sql(`update basalt.webhook_deliveries set delivered_at = '2026-01-02T00:00:00Z'`)
+    const until = { until: '2026-01-02' }
+    expect((await replay(until)).json.queued).toBe(1)
+    await hooks.settle()
+    expect(delivered()).toEqual([1])
+    expect((await replay(until)).json.queued).toBe(0)
   })
 
   test('is bounded by time', async () => {
