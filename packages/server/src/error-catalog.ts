@@ -1,4 +1,5 @@
 import { databaseErrorTable } from './database/errors.ts'
+import { advisorErrorTable } from './features/data/advisors/index.ts'
 import { collectionErrorTable, importErrorTable } from './features/data/collections/index.ts'
 import { embeddingErrorTable } from './features/data/embedding-provider/index.ts'
 import { idempotencyErrorTable } from './features/data/idempotency/index.ts'
@@ -10,6 +11,7 @@ import { keptEmbeddingErrorTable } from './features/events/embeddings/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
+import { timelineErrorTable } from './features/events/timeline/index.ts'
 import { webhookErrorTable } from './features/events/webhooks/index.ts'
 import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { siteErrorTable } from './features/files/sites/index.ts'
@@ -47,6 +49,7 @@ export interface CatalogedError {
 const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
   Database: databaseErrorTable,
+  Advisors: advisorErrorTable,
   Collections: collectionErrorTable,
   Import: importErrorTable,
   'Idempotency keys': idempotencyErrorTable,
@@ -70,6 +73,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Text messages': smsErrorTable,
   Support: supportErrorTable,
   Realtime: realtimeErrorTable,
+  Events: timelineErrorTable,
   Webhooks: webhookErrorTable,
   Jobs: jobErrorTable,
   Schedules: scheduleErrorTable,

@@ -34,6 +34,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'callbacks', description: 'What vendors report, with a signature.' },
         { name: 'push', description: 'Messages to devices.' },
         { name: 'realtime', description: 'Changes and messages, as they happen.' },
+        { name: 'events', description: 'The log of changes, and what followed from each.' },
         { name: 'webhooks', description: 'Changes, posted to receivers.' },
         { name: 'jobs', description: 'Work in the background and its schedules.' },
         { name: 'materialized views', description: 'Views that are refreshed.' },
