@@ -9,6 +9,7 @@ import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
 import { StoredDefinitions, search } from './search/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
+import { createUserScopes } from './view-as/index.ts'
 
 /** Wires what serves the operator's tables. */
 export function wireData(
@@ -42,6 +43,7 @@ export function wireData(
     features: [
       collections({
         ...deps,
+        findUserScope: createUserScopes(database.system),
         aside: database.aside,
         log,
         embedder:

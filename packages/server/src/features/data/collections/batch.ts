@@ -8,7 +8,14 @@ import type { WritesOnce } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
 import type { FindCapture } from './capture.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
-import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
+import {
+  changeForm,
+  compileVersionCheck,
+  compileWrite,
+  isRowMissing,
+  versionSlots,
+  writeSlots,
+} from './compile/write.ts'
 import type { FindDefinitionFault, Work } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
 import { type BatchOperation, blameOperation } from './parse/batch.ts'
@@ -41,6 +48,8 @@ interface RunStep {
   readonly run: BatchRun
   /** Whether the step does the run's work, rather than what surrounds it. */
   readonly isWork: boolean
+  /** Of a step that does nothing but compare its version. */
+  readonly compared?: BatchOperation
   /** Of a run that is captured. */
   readonly committed?: (() => void) | undefined
 }
@@ -107,12 +116,28 @@ export function createBatchRunner({
     }))
   }
 
+  /** Before anything is written: an operation may follow another on its record. */
+  function compileVersionChecks(runs: readonly BatchRun[]): RunStep[] {
+    return runs.flatMap((run) =>
+      run.operations.flatMap((operation) => {
+        if (operation.method === 'create' || operation.version === undefined) return []
+        const template = statements.template(compileVersionCheck(run.relation))
+        const step = fill(template, versionSlots(operation.id, operation.version))
+        return [{ step, run, isWork: false, compared: operation }]
+      }),
+    )
+  }
+
   async function attempt(
     [catalog, caller, reader, operations]: Parameters<RunBatch>,
     { mayJoin, mayRetry }: { readonly mayJoin: boolean; readonly mayRetry: boolean },
   ): Promise<string> {
     const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
-    const compiled = [...compileChecks(runs), ...runs.flatMap((run) => compileRun(catalog, reader, run))]
+    const compiled = [
+      ...compileChecks(runs),
+      ...compileVersionChecks(runs),
+      ...runs.flatMap((run) => compileRun(catalog, reader, run)),
+    ]
     const steps = compiled.map(({ step }) => step)
     const { scope, key, isAbandoned, origin } = caller
     try {
@@ -135,6 +160,10 @@ export function createBatchRunner({
       if (failed === undefined || operation === undefined) {
         const relations = [...new Set(runs.map(({ relation }) => relation))]
         throw (await findDefinitionFault(caller, error, { relations })) ?? error
+      }
+      const compared = compiled[error.index]?.compared
+      if (compared !== undefined && compared.method !== 'create' && isRowMissing(error)) {
+        throw blameOperation(collectionErrors.recordChanged(compared.id.join(',')), compared)
       }
       if (mayRetry && failed.upsert !== undefined && mayFindKeyNow(error.error)) {
         return await attempt([catalog, caller, reader, operations], { mayJoin, mayRetry: false })

@@ -35,10 +35,9 @@ export function overview({ catalog, database, version, isAuthRequired }: Overvie
           config: { guard: isAuthRequired ? 'admin' : 'data', operation: 'overview.tables' },
           schema: tableListSchema,
         },
-        async (_request, reply) => {
+        async (request, reply) => {
           await catalog.refresh()
-          const items = await listTables(database, catalog.current)
-          return reply.send({ items, count: items.length })
+          return reply.send(await listTables(database, catalog.current, request.query))
         },
       )
 
