@@ -4,7 +4,7 @@ import { SlowestFiles } from './packages/server/test/slowest-files.ts'
 
 const server = 'packages/server'
 /** Packages of the browser. */
-const client = 'packages/{client,react}'
+const client = 'packages/{client,dashboard,react}'
 const database = { globalSetup: [`${server}/test/global-setup.ts`] }
 /** Tests wait for Postgres and for servers that start: more files at once than there are cores. */
 const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
