@@ -117,11 +117,11 @@ export function createBatchRunner({
   }
 
   /** Before anything is written: an operation may follow another on its record. */
-  function compileVersionChecks(runs: readonly BatchRun[]): RunStep[] {
+  function compileVersionChecks(reader: Reader, runs: readonly BatchRun[]): RunStep[] {
     return runs.flatMap((run) =>
       run.operations.flatMap((operation) => {
         if (operation.method === 'create' || operation.version === undefined) return []
-        const template = statements.template(compileVersionCheck(run.relation))
+        const template = statements.template(compileVersionCheck(planWholeRecord(run.relation, reader)))
         const step = fill(template, versionSlots(operation.id, operation.version))
         return [{ step, run, isWork: false, compared: operation }]
       }),
@@ -135,7 +135,7 @@ export function createBatchRunner({
     const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
     const compiled = [
       ...compileChecks(runs),
-      ...compileVersionChecks(runs),
+      ...compileVersionChecks(reader, runs),
       ...runs.flatMap((run) => compileRun(catalog, reader, run)),
     ]
     const steps = compiled.map(({ step }) => step)
@@ -144,11 +144,14 @@ export function createBatchRunner({
       const options = { isRead: false, isAbandoned, origin: isAudited ? origin?.() : undefined }
       const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) => {
         const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
-        for (const [index, { run, isWork }] of compiled.entries()) {
+        const befores = new Map<BatchRun, string | null>()
+        for (const [index, { run, isWork, compared }] of compiled.entries()) {
           const answer = answers[index]
           if (isWork && answer !== undefined) works.get(run)?.push(answer)
+          if (compared !== undefined) befores.set(run, answer?.rows[0]?.[0] ?? null)
         }
-        return `[${Array.from(works, ([run, done]) => formatResult(run, done)).join()}]`
+        const results = Array.from(works, ([run, done]) => formatResult(run, done, befores.get(run)))
+        return `[${results.join()}]`
       })
       compiled.find(({ committed }) => committed !== undefined)?.committed?.()
       return formatted
@@ -196,8 +199,13 @@ function slotsOf(run: BatchRun): SlotValues {
   return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
 }
 
-/** One result, or those of a run separated by commas. @param answers to its work */
-function formatResult(run: BatchRun, [answer, found]: readonly Answer[]): string {
+/**
+ * One result, or those of a run separated by commas.
+ *
+ * @param answers to its work
+ * @param before the record of an operation with a version, as it was
+ */
+function formatResult(run: BatchRun, [answer, found]: readonly Answer[], before: string | null = null): string {
   const index = run.operations[0]?.index ?? 0
   if (run.upsert !== undefined) {
     const { isCreated, record } = readUpsert(run.upsert, answer, found)
@@ -209,10 +217,14 @@ function formatResult(run: BatchRun, [answer, found]: readonly Answer[]): string
     case 'create':
       return `{"index":${index},"status":201,"body":${json}}`
     case 'update':
-      return `{"index":${index},"status":200,"body":${json}}`
+      return `{"index":${index},"status":200,"body":${json}${formatBefore(before)}}`
     case 'delete':
-      return `{"index":${index},"status":204}`
+      return `{"index":${index},"status":204${formatBefore(before)}}`
   }
+}
+
+function formatBefore(before: string | null): string {
+  return before === null ? '' : `,"before":${before}`
 }
 
 /** Whether a part of the request is to blame, rather than a database that is slow or away. */

@@ -256,18 +256,19 @@ export function versionSlots(id: readonly string[], version: string): SlotValues
 }
 
 /**
- * Locks the record, and fails when it is not in that version any more; {@link isRowMissing} recognizes that. The version
- * is the transaction that wrote it (PostgreSQL, System Columns).
+ * Locks the record and answers it as JSON, or fails when it is not in that version any more; {@link isRowMissing}
+ * recognizes that. The version is the transaction that wrote it (PostgreSQL, System Columns).
  */
-export function compileVersionCheck(relation: Relation): Sql {
+export function compileVersionCheck(record: RecordPlan): Sql {
+  const { relation } = record
   return sql`
     with v as (
-      select ${sql.id(row, 'xmin')}::text as version
+      select ${sql.id(row, 'xmin')}::text as version, ${compileJson(compileSelectList(record, row))} as record
       from ${relationName(relation)} ${sql.id(row)}
       where ${compileIdentity(relation, row)}
       for update
     )
-    select ${failWithout(sql`v.version`)}
+    select v.record, ${failWithout(sql`v.version`)}
     from (select) one left join v on v.version = ${versionSlot}`
 }
 

@@ -325,6 +325,11 @@ describe('changes', () => {
       200,
       [200, 204, 201],
     ])
+    expect(response.json.map(({ before }: { before?: object }) => before)).toMatchObject([
+      { id: 1, title: 'title 1', price: 1.1 },
+      { id: 2, title: 'title 2' },
+      undefined,
+    ])
     expect(await app.sql('select id, title from book where id in (1, 2, 100) order by id')).toEqual([
       { id: 1, title: 'new' },
       { id: 100, title: null },
