@@ -119,8 +119,6 @@ function drawCell(props: GridRowProps, column: number, shown: GridColumn, style:
   const { text, note, isChanged, fault } = props.cell(index, shown)
   const place = { row: index, column }
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are the grid's, which has the focus.
-    // biome-ignore lint/a11y/useFocusableInteractive: as above.
     <div
       key={shown.key}
       id={`${id}-${index}-${column}`}

@@ -54,7 +54,10 @@ export function writeView(search: URLSearchParams, change: ViewChange): URLSearc
     else if (name === 'width') {
       const [column, width] = change.width ?? ['', 0]
       const widths = new Map(readView(search).widths).set(column, Math.round(width))
-      put('width', Array.from(widths, ([key, pixels]) => `${key}:${pixels}`))
+      put(
+        'width',
+        Array.from(widths, ([key, pixels]) => `${key}:${pixels}`),
+      )
     } else put(name, value === undefined || value === '' ? [] : [String(value)])
   }
   // A place in the rows belongs to their order.
