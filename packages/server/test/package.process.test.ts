@@ -8,6 +8,7 @@ import { createDirectory, runCommand, startServer } from './server-process.ts'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const directory = createDirectory()
 const installed = join(directory.path, 'node_modules', 'basaltdb')
+const creator = join(directory.path, 'node_modules', 'create-basaltdb')
 const executable = join(installed, 'bin', 'basalt.js')
 
 /** Every file below a directory, by its path from there. */
@@ -32,8 +33,11 @@ beforeAll(() => {
   run('tar', ['-xzf', tarball], directory.path)
   mkdirSync(dirname(installed))
   run('mv', ['package', installed], directory.path)
+  run('npm', ['pack', '--workspace', 'create-basaltdb', '--pack-destination', directory.path], root)
+  run('tar', ['-xzf', 'create-basaltdb-0.1.0.tgz'], directory.path)
+  run('mv', ['package', creator], directory.path)
   for (const name of readdirSync(join(root, 'node_modules'))) {
-    if (name.startsWith('.') || name === 'basaltdb') continue
+    if (name.startsWith('.') || name === 'basaltdb' || name === 'create-basaltdb') continue
     symlinkSync(join(root, 'node_modules', name), join(dirname(installed), name))
   }
 })
@@ -49,6 +53,8 @@ test('the package holds what runs, README, licence and documents, and neither so
       'CHANGELOG.md',
       'SECURITY.md',
       'bin/basalt.js',
+      'dashboard/index.html',
+      'dashboard/licenses.md',
       'dist/main.js',
       'deploy/basalt.service',
       'deploy/nginx.conf',
@@ -63,8 +69,26 @@ test('the package holds what runs, README, licence and documents, and neither so
   expect(readFileSync(join(installed, 'LICENSE'), 'utf8')).toContain('Apache License')
 })
 
+test('the package has the dashboard without what builds it', () => {
+  const { dependencies, optionalDependencies } = JSON.parse(
+    readFileSync(join(installed, 'package.json'), 'utf8'),
+  )
+  const needed = Object.keys({ ...dependencies, ...optionalDependencies })
+  expect(needed.filter((name) => /react|vite|codemirror|uplot|wouter/.test(name))).toEqual([])
+  expect(listFiles(join(installed, 'dashboard')).filter((name) => name.endsWith('.js.br'))).not.toEqual([])
+})
+
 test('packing leaves nothing behind in the checkout', () => {
-  const copies = ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'deploy', 'docs', 'examples']
+  const copies = [
+    'dashboard',
+    'README.md',
+    'LICENSE',
+    'CHANGELOG.md',
+    'SECURITY.md',
+    'deploy',
+    'docs',
+    'examples',
+  ]
   const found = readdirSync(join(root, 'packages', 'server')).filter((name) => copies.includes(name))
   expect(found).toEqual([])
 })
@@ -78,5 +102,27 @@ test('the installed command starts a server with the embedded database, which an
   expect(health.status).toBe(200)
   const guide = await fetch(`${server.url}/api/docs/guides/deployment`)
   expect(guide.status).toBe(200)
+  const page = await (await fetch(`${server.url}/admin`)).text()
+  const [, script = ''] = /<script [^>]*src="([^"]+)"/.exec(page) ?? []
+  const asset = await fetch(server.url + script, { headers: { 'accept-encoding': 'br' } })
+  expect([asset.status, asset.headers.get('content-encoding')]).toEqual([200, 'br'])
   expect(await server.stop()).toEqual({ code: 0, signal: null })
+})
+
+test('the installed create-basaltdb makes a project', () => {
+  const printed = run(
+    process.execPath,
+    [join(creator, 'bin', 'create-basaltdb.js'), 'my-app'],
+    directory.path,
+  )
+  expect(printed).toContain('Next: cd my-app && npm install && npx basalt dev')
+  expect(listFiles(join(directory.path, 'my-app'))).toEqual(
+    expect.arrayContaining([
+      'AGENTS.md',
+      'basalt.toml',
+      'package.json',
+      'seed.sql',
+      'tests/policies/todo.toml',
+    ]),
+  )
 })
