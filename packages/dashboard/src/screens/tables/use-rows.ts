@@ -6,8 +6,8 @@ import { type RowPage, type RowsRequest, readRows, type TableRow } from './api.t
 
 type Place = Pick<RowsRequest, 'after' | 'before' | 'from'>
 
-/** What a statement may cost by the planner before a person is asked; some seconds on an ordinary machine. */
-export const costLimit = 400_000
+/** What a statement may cost by the planner before a person is asked: reading some million rows, about a second. */
+export const costLimit = 100_000
 
 /** Rows of a table, page by page in both directions. Pages that are not wanted any more are aborted. */
 export function useRows(
