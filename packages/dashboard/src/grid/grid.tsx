@@ -1,11 +1,11 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useCallback, useEffect, useId, useRef } from 'react'
 import { formatTabs, parseTabs } from './clipboard.ts'
 import styles from './grid.module.css'
 import { GridHeader, type HeaderActions } from './header.tsx'
 import { headerHeight, pinnedOffsets, rowHeight } from './layout.ts'
 import type { EditRequest, GridCell, GridColumn, GridSort, Place, RowState, Selection } from './model.ts'
-import { GridRow } from './row.tsx'
+import { GridRow, type RowAction } from './row.tsx'
 import { clampPlace, isTyped, moveSelection, type Range, rangeOf, selectCell } from './selection.ts'
 
 export interface GridProps extends HeaderActions {
@@ -131,6 +131,17 @@ export function Grid(props: GridProps) {
     props.onPaste(range, parseTabs(event.clipboardData.getData('text/plain')))
   }
 
+  // Rows are not drawn again for a new function, so theirs stays the same and calls the latest.
+  const latest = useRef(props)
+  latest.current = props
+  const act = useCallback((action: RowAction, place: Place, isExtending: boolean) => {
+    const { onTick, onOpenRow, onEdit, onSelect: onSelection, selection: current } = latest.current
+    if (action === 'tick') onTick?.(place.row)
+    else if (action === 'open') onOpenRow?.(place.row)
+    else if (action === 'edit') onEdit?.({ ...place, typed: undefined })
+    else onSelection(isExtending ? { anchor: current.anchor, focus: place } : selectCell(place))
+  }, [])
+
   const items = across.getVirtualItems()
   const width = across.getTotalSize()
   return (
@@ -177,12 +188,7 @@ export function Grid(props: GridProps) {
               id={id}
               canTick={props.onTick !== undefined}
               canOpen={props.onOpenRow !== undefined}
-              on={(action, place, isExtending) => {
-                if (action === 'tick') props.onTick?.(place.row)
-                else if (action === 'open') props.onOpenRow?.(place.row)
-                else if (action === 'edit') props.onEdit?.({ ...place, typed: undefined })
-                else onSelect(isExtending ? { anchor: selection.anchor, focus: place } : selectCell(place))
-              }}
+              on={act}
             />
           ))}
         </div>

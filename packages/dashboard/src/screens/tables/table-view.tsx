@@ -1,6 +1,6 @@
-import { useCallback, useMemo, useRef, useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { cellsOf, Grid } from '../../grid/grid.tsx'
-import type { EditRequest, Selection } from '../../grid/model.ts'
+import type { Selection } from '../../grid/model.ts'
 import { rangeOf } from '../../grid/selection.ts'
 import { Button } from '../../ui/button.tsx'
 import { countOf, formatNumber } from '../../ui/format.ts'
@@ -23,7 +23,9 @@ import { TableHeading } from './table-heading.tsx'
 import { type Opened, useCellEditing } from './use-cell-editing.ts'
 import { useEdits } from './use-edits.ts'
 import { useLive } from './use-live.ts'
+import { useNewColumns } from './use-new-columns.ts'
 import { useRows } from './use-rows.ts'
+import { useTicked } from './use-ticked.ts'
 import { useView } from './use-view.ts'
 
 const start: Selection = { anchor: { row: 0, column: 0 }, focus: { row: 0, column: 0 } }
@@ -32,7 +34,6 @@ const start: Selection = { anchor: { row: 0, column: 0 }, focus: { row: 0, colum
 export function TableView({ info }: { readonly info: TableInfo }) {
   const [view, changeView] = useView()
   const [selection, setSelection] = useState(start)
-  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const [isLive, setLive] = useState(false)
   const [added, setAdded] = useState<Readonly<Record<string, string | null | undefined>>>()
 
@@ -46,9 +47,10 @@ export function TableView({ info }: { readonly info: TableInfo }) {
   )
   const rows = useRows(info.table, request, view.from)
   const edits = useEdits(info, () => {
-    setTicked(new Set())
+    ticked.clear()
     rows.refetch()
   })
+  useNewColumns(info, rows.columns)
   const { changes, setChanges } = edits
   const marked = useLive(info.table, request, isLive, () => selection.focus.row)
   const columns = useMemo(() => gridColumns(info, view), [info, view])
@@ -58,6 +60,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
   )
   const isWritable = info.isWritable && info.primaryKey.length > 0 && view.as === undefined
   const editing = useCellEditing({ info, model, columns, isWritable, changes, setChanges })
+  const ticked = useTicked(model)
   const sort = useMemo(() => parseSort(view.sort), [view.sort])
   const grid = useRef<HTMLDivElement>(null)
   const focusGrid = () => grid.current?.querySelector<HTMLElement>('[role=grid]')?.focus()
@@ -69,40 +72,25 @@ export function TableView({ info }: { readonly info: TableInfo }) {
     const focus = { row: opened.row + (by[0] ?? 0), column: opened.column + (by[1] ?? 0) }
     setSelection({ anchor: focus, focus })
   }
-  const rowsOf = (indexes: readonly number[]) => indexes.flatMap((index) => model.row(index) ?? [])
-  const tickedRows = () =>
-    rowsOf(
-      Array.from({ length: model.count }, (_, index) => index).filter((index) =>
-        ticked.has(model.key(index)),
+  const markDeleted = (isDeleted: boolean) => {
+    const marked = ticked.indexes().flatMap((index) => model.row(index) ?? [])
+    setChanges(
+      marked.reduce(
+        (next, shown) =>
+          shown.kind === 'new' ? dropNew(next, shown.row.id) : deleteRow(next, shown.row, isDeleted),
+        changes,
       ),
     )
-  const markDeleted = (isDeleted: boolean) => {
-    let next = changes
-    for (const shown of tickedRows()) {
-      next = shown.kind === 'new' ? dropNew(next, shown.row.id) : deleteRow(next, shown.row, isDeleted)
-    }
-    setChanges(next)
   }
   const copied = () => {
-    const chosen = ticked.size > 0
+    if (ticked.keys.size > 0) {
+      const cells = ticked.indexes().map((index) => columns.map((column) => model.cell(index, column).text))
+      return { columns, cells }
+    }
     const range = rangeOf(selection)
-    if (!chosen)
-      return {
-        columns: columns.slice(range.left, range.right + 1),
-        cells: cellsOf({ columns, cell: model.cell }, range),
-      }
-    const indexes = Array.from({ length: model.count }, (_, index) => index).filter((index) =>
-      ticked.has(model.key(index)),
-    )
-    return { columns, cells: indexes.map((index) => columns.map((column) => model.cell(index, column).text)) }
+    const cells = cellsOf({ columns, cell: model.cell }, range)
+    return { columns: columns.slice(range.left, range.right + 1), cells }
   }
-  const toggleAll = () =>
-    setTicked(
-      ticked.size >= model.count
-        ? new Set()
-        : new Set(Array.from({ length: model.count }, (_, index) => model.key(index))),
-    )
-  const openEditor = useCallback((edit: EditRequest) => editing.open(edit), [editing.open])
   const { opened } = editing
   return (
     <>
@@ -160,16 +148,16 @@ export function TableView({ info }: { readonly info: TableInfo }) {
             const names = columns.map(({ key }) => key).filter((key) => key !== column.key)
             changeView({ order: names.toSpliced(names.indexOf(target.key), 0, column.key) })
           }}
-          ticked={ticked}
-          onTick={(row) => setTicked(toggled(ticked, model.key(row)))}
-          onTickAll={toggleAll}
+          ticked={ticked.keys}
+          onTick={ticked.toggle}
+          onTickAll={ticked.toggleAll}
           onOpenRow={(index) => {
             const shown = model.row(index)
             if (shown?.kind === 'read' && shown.id !== undefined)
               changeView({ row: shown.id }, { replace: false })
           }}
           onReachEnd={rows.loadNext}
-          onEdit={openEditor}
+          onEdit={editing.open}
           editing={opened?.isInline === true ? opened : undefined}
           editor={
             opened?.isInline === true && (
@@ -198,9 +186,9 @@ export function TableView({ info }: { readonly info: TableInfo }) {
         />
       </div>
       <StatusBar info={info} request={request} rows={rows} loaded={model.count}>
-        {ticked.size > 0 && (
+        {ticked.keys.size > 0 && (
           <>
-            <span>{countOf(ticked.size, 'row')} ticked</span>
+            <span>{countOf(ticked.keys.size, 'row')} ticked</span>
             {isWritable && (
               <>
                 <Button size="small" onClick={() => markDeleted(true)}>
@@ -211,7 +199,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
                 </Button>
               </>
             )}
-            <Button size="small" onClick={() => setTicked(new Set())}>
+            <Button size="small" onClick={ticked.clear}>
               Untick
             </Button>
           </>
@@ -255,12 +243,6 @@ export function TableView({ info }: { readonly info: TableInfo }) {
       )}
     </>
   )
-}
-
-function toggled(set: ReadonlySet<string>, key: string): ReadonlySet<string> {
-  const next = new Set(set)
-  if (!next.delete(key)) next.add(key)
-  return next
 }
 
 /** Keys and what PostgreSQL computes are made anew. */

@@ -1,5 +1,5 @@
 import { isBasaltError } from '@basaltdb/client'
-import { useState } from 'react'
+import { useCallback, useState } from 'react'
 import { inSession } from '../../api/queries.ts'
 import { countOf } from '../../ui/format.ts'
 import { showToast } from '../../ui/toasts.ts'
@@ -25,9 +25,24 @@ export interface Conflict {
   readonly columns: readonly string[]
 }
 
+/** By table, so that what is staged stays while another view is shown. */
+const kept = new Map<string, Changes>()
+
+addEventListener('beforeunload', (event) => {
+  if (kept.size > 0) event.preventDefault()
+})
+
 /** What is staged in the grid, and how it is written. */
 export function useEdits(info: TableInfo, onWritten: () => void) {
-  const [changes, setChanges] = useState<Changes>(noChanges)
+  const [changes, setShown] = useState<Changes>(kept.get(info.table) ?? noChanges)
+  const setChanges = useCallback(
+    (next: Changes) => {
+      if (countChanges(next) === 0) kept.delete(info.table)
+      else kept.set(info.table, next)
+      setShown(next)
+    },
+    [info.table],
+  )
   const [conflict, setConflict] = useState<Conflict>()
   const [isApplying, setApplying] = useState(false)
   const types = new Map(info.columns.map(({ name, type }) => [name, type]))
