@@ -205,7 +205,11 @@ function slotsOf(run: BatchRun): SlotValues {
  * @param answers to its work
  * @param before the record of an operation with a version, as it was
  */
-function formatResult(run: BatchRun, [answer, found]: readonly Answer[], before: string | null = null): string {
+function formatResult(
+  run: BatchRun,
+  [answer, found]: readonly Answer[],
+  before: string | null = null,
+): string {
   const index = run.operations[0]?.index ?? 0
   if (run.upsert !== undefined) {
     const { isCreated, record } = readUpsert(run.upsert, answer, found)
