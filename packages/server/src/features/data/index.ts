@@ -19,6 +19,7 @@ import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
 import { createIndexer, createIndexing, StoredDefinitions, search } from './search/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
+import { createUserScopes } from './view-as/index.ts'
 
 type RehearsedDatabase = Pick<UserDatabase, 'run' | 'begin'>
 
@@ -52,6 +53,7 @@ export function wireData(
   }
   const collectionDeps = {
     ...deps,
+    findUserScope: createUserScopes(database.system),
     aside: database.aside,
     log,
     embedder:
