@@ -38,6 +38,7 @@ import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import type { Platform } from './platform.ts'
 import { migrateAtStart } from './project/at-start.ts'
+import { structure } from './project/structure/index.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
@@ -204,6 +205,7 @@ async function wire(
   const features = [
     ...observation.features(platform.queue),
     ...[operations, data, events, messaging, identity, files].flatMap((area) => area.features),
+    structure({ database, catalog, clock, served: config.database.schemas, project: config.project }),
   ]
   const { workers } = events
 
