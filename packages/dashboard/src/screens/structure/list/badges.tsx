@@ -1,0 +1,26 @@
+import { Badge } from '../../../ui/layout.tsx'
+import type { RelationSummary } from '../api.ts'
+import styles from '../structure.module.css'
+
+/** What should be known of a table at a glance: nothing when all is well. */
+export function RelationBadges({ relation }: { readonly relation: RelationSummary }) {
+  const { authenticated, anonymous } = relation.callers
+  const isTable = relation.kind === 'table' || relation.kind === 'partitioned table'
+  const isExposed = relation.isServed && authenticated.length + anonymous.length > 0
+  return (
+    <span className={styles.badges}>
+      {isTable && !relation.isRlsEnabled && (
+        <Badge tone={isExposed ? 'danger' : 'warning'}>no row-level security</Badge>
+      )}
+      {isTable && relation.isRlsEnabled && relation.policyCount === 0 && (
+        <Badge tone="accent">no policies: administrators only</Badge>
+      )}
+      {isTable && !relation.hasPrimaryKey && <Badge tone="warning">no primary key</Badge>}
+      {isExposed && authenticated.length > 0 && <Badge>signed-in users: {authenticated.join(', ')}</Badge>}
+      {isExposed && anonymous.length > 0 && (
+        <Badge tone="accent">without a token: {anonymous.join(', ')}</Badge>
+      )}
+      {!relation.isServed && <Badge>not served</Badge>}
+    </span>
+  )
+}
