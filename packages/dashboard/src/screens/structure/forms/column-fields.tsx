@@ -66,7 +66,7 @@ export function ColumnFields({ value, onChange, hasPrimaryKey = true }: ColumnFi
         isCode
       />
       <Select
-        label="Numbered by the database"
+        label="Identity"
         value={value.identity}
         choices={[
           { value: '', label: 'No' },

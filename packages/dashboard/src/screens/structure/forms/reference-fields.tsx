@@ -41,7 +41,7 @@ export function ReferenceFields({ value, onChange }: ReferenceFieldsProps) {
       </datalist>
       {value.text !== '' && (
         <Select
-          label="Deleting the row it refers to"
+          label="On delete of that row"
           value={value.onDelete}
           choices={actions}
           onChange={(onDelete) => onChange({ ...value, onDelete })}

@@ -1,8 +1,9 @@
+import { countOf } from '../../../ui/format.ts'
 import { Badge } from '../../../ui/layout.tsx'
 import type { RelationSummary } from '../api.ts'
 import styles from '../structure.module.css'
 
-/** What should be known of a table at a glance: nothing when all is well. */
+/** What should be known of a table at a glance. */
 export function RelationBadges({ relation }: { readonly relation: RelationSummary }) {
   const { authenticated, anonymous } = relation.callers
   const isTable = relation.kind === 'table' || relation.kind === 'partitioned table'
@@ -14,6 +15,9 @@ export function RelationBadges({ relation }: { readonly relation: RelationSummar
       )}
       {isTable && relation.isRlsEnabled && relation.policyCount === 0 && (
         <Badge tone="accent">no policies: administrators only</Badge>
+      )}
+      {isTable && relation.isRlsEnabled && relation.policyCount > 0 && (
+        <Badge tone="ok">{countOf(relation.policyCount, 'policy', 'policies')}</Badge>
       )}
       {isTable && !relation.hasPrimaryKey && <Badge tone="warning">no primary key</Badge>}
       {isExposed && authenticated.length > 0 && <Badge>signed-in users: {authenticated.join(', ')}</Badge>}

@@ -4,6 +4,7 @@ import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
 import { Loaded } from '../../../ui/states.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
 import { type DatabaseFunction, readObjects } from '../api.ts'
 import { SqlForm } from '../forms/sql-form.tsx'
 import { useReview } from '../review/review-context.ts'
@@ -41,7 +42,7 @@ export function FunctionsView() {
               },
               {
                 key: 'actions',
-                title: '',
+                title: <ActionsTitle />,
                 align: 'end',
                 cell: (item) => (
                   <span className={styles.rowActions}>

@@ -5,6 +5,7 @@ import { countOf } from '../../../ui/format.ts'
 import { Notice } from '../../../ui/layout.tsx'
 import { Loaded } from '../../../ui/states.tsx'
 import { Time } from '../../../ui/time.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
 import { readMigration, readMigrations } from '../api.ts'
 import { download } from '../review/download.ts'
 
@@ -54,7 +55,7 @@ export function MigrationsView() {
               { key: 'applied', title: 'Applied', cell: ({ appliedAt }) => <Time value={appliedAt} /> },
               {
                 key: 'download',
-                title: '',
+                title: <ActionsTitle />,
                 align: 'end',
                 cell: ({ name }) => (
                   <Button size="small" aria-label={`Download ${name}`} onClick={() => save.run(name)}>

@@ -1,5 +1,6 @@
-import { Link, useSearchParams } from 'wouter'
+import { useLocation, useSearchParams } from 'wouter'
 import { AsCode } from '../../../ui/as-code.tsx'
+import { Button } from '../../../ui/button.tsx'
 import { PageHeader } from '../../../ui/layout.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { newTableAddress } from '../addresses.ts'
@@ -11,13 +12,16 @@ import { TypesView } from './types-view.tsx'
 /** Everything beside the rows, by kind. */
 export function StructureOverview() {
   const [search, setSearch] = useSearchParams()
+  const [, navigate] = useLocation()
   return (
     <>
       <PageHeader
         title="Structure"
         actions={
           <>
-            <Link href={newTableAddress}>Create a table</Link>
+            <Button look="primary" onClick={() => navigate(newTableAddress)}>
+              Create a table
+            </Button>
             <AsCode
               request={{ method: 'GET', path: '/api/admin/structure/relations' }}
               client="await client.schema()"

@@ -4,6 +4,7 @@ import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Section } from '../../../ui/layout.tsx'
 import { Loaded } from '../../../ui/states.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
 import { type EnumType, readObjects } from '../api.ts'
 import { EnumForm } from '../forms/enum-form.tsx'
 import { useReview } from '../review/review-context.ts'
@@ -29,7 +30,7 @@ export function TypesView() {
                 { key: 'used', title: 'Used by', isMinor: true, cell: ({ usedBy }) => usedBy.join(', ') },
                 {
                   key: 'actions',
-                  title: '',
+                  title: <ActionsTitle />,
                   align: 'end',
                   cell: (type) => (
                     <span className={styles.rowActions}>

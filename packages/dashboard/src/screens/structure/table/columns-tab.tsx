@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
 import type { Column, Relation } from '../api.ts'
 import { AddColumnForm } from '../forms/add-column-form.tsx'
 import { AlterColumnForm } from '../forms/alter-column-form.tsx'
@@ -62,7 +63,7 @@ export function ColumnsTab({ relation }: { readonly relation: Relation }) {
             ? [
                 {
                   key: 'actions',
-                  title: '',
+                  title: <ActionsTitle />,
                   align: 'end' as const,
                   cell: (column: Column) => (
                     <span className={styles.rowActions}>

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
 import type { Constraint, Relation } from '../api.ts'
 import { ConstraintForm } from '../forms/constraint-form.tsx'
 import { RenameForm } from '../forms/rename-form.tsx'
@@ -42,7 +43,7 @@ export function ConstraintsTab({ relation }: { readonly relation: Relation }) {
           },
           {
             key: 'actions',
-            title: '',
+            title: <ActionsTitle />,
             align: 'end',
             cell: (constraint) => (
               <span className={styles.rowActions}>

@@ -3,6 +3,7 @@ import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { formatBytes, formatNumber } from '../../../ui/format.ts'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
 import type { Relation } from '../api.ts'
 import { IndexForm } from '../forms/index-form.tsx'
 import { useReview } from '../review/review-context.ts'
@@ -48,7 +49,7 @@ export function IndexesTab({ relation }: { readonly relation: Relation }) {
           { key: 'scans', title: 'Used', align: 'end', cell: ({ scans }) => `${formatNumber(scans)} times` },
           {
             key: 'actions',
-            title: '',
+            title: <ActionsTitle />,
             align: 'end',
             cell: ({ name, constraint }) =>
               // A constraint is dropped with its index, on its own tab.

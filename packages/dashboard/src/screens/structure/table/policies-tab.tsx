@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Notice, Section, Toolbar } from '../../../ui/layout.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
 import type { Policy, Relation } from '../api.ts'
 import { GrantsForm } from '../forms/grants-form.tsx'
 import { PolicyForm } from '../forms/policy-form.tsx'
@@ -68,7 +69,7 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
           },
           {
             key: 'actions',
-            title: '',
+            title: <ActionsTitle />,
             align: 'end',
             cell: (policy) => (
               <span className={styles.rowActions}>

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
 import type { Relation } from '../api.ts'
 import { SqlForm } from '../forms/sql-form.tsx'
 import { useReview } from '../review/review-context.ts'
@@ -37,7 +38,7 @@ export function TriggersTab({ relation: { schema, name, triggers } }: { readonly
           },
           {
             key: 'actions',
-            title: '',
+            title: <ActionsTitle />,
             align: 'end',
             cell: ({ name: trigger, isEnabled }) => (
               <span className={styles.rowActions}>
