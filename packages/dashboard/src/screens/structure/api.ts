@@ -11,6 +11,7 @@ export interface RelationSummary {
   readonly isRlsEnabled: boolean
   readonly isRlsForced: boolean
   readonly policyCount: number
+  readonly options: readonly string[]
   readonly hasPrimaryKey: boolean
   readonly isServed: boolean
   readonly callers: { readonly authenticated: readonly string[]; readonly anonymous: readonly string[] }

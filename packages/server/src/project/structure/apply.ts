@@ -198,9 +198,9 @@ function toStructureError(error: unknown): unknown {
     : structureErrors.migrationsInTheWay(error.message)
 }
 
-export function refuseStatement(failure: ScriptFailure) {
+export function refuseStatement(failure: ScriptFailure, more: Readonly<Record<string, string>> = {}) {
   const { line, message, code } = failure
   return structureErrors
     .statementRefused(String(line), message)
-    .with({ data: { line, ...(code === undefined ? {} : { sqlstate: code }) }, cause: failure })
+    .with({ data: { line, ...(code === undefined ? {} : { sqlstate: code }), ...more }, cause: failure })
 }

@@ -18,6 +18,7 @@ const summary = {
   isRlsEnabled: Type.Boolean(),
   isRlsForced: Type.Boolean(),
   policyCount: Type.Integer(),
+  options: Type.Array(Type.String(), { description: 'Such as `security_invoker=true`.' }),
   hasPrimaryKey: Type.Boolean(),
   isServed: Type.Boolean({ description: 'Whether its schema is one of `database.schemas`.' }),
   callers: Type.Object(
@@ -68,7 +69,6 @@ export const getRelationSchema = {
       policies: objects('name, command, isPermissive, roles, using, check'),
       grants: objects('role, privileges'),
       dependents: objects('kind and name of what would have to be dropped before it'),
-      options: Type.Array(Type.String(), { description: 'Such as `security_invoker=true`.' }),
       query: nullableText,
       definition: Type.String({ description: 'SQL that makes it as it is, for reading.' }),
     }),

@@ -75,12 +75,13 @@ export function createStructureService(deps: StructureDeps): StructureService {
   const { database, catalog, clock, served, project } = deps
   const { system, aside } = database
 
-  async function rehearse(file: MigrationFile) {
+  async function rehearse(file: MigrationFile, sql: string) {
     const connection = await aside.open()
     try {
       return await rehearseHere(connection, file)
     } catch (error) {
-      throw error instanceof ScriptFailure ? refuseStatement(error) : error
+      // With its SQL, to be mended.
+      throw error instanceof ScriptFailure ? refuseStatement(error, { sql }) : error
     } finally {
       await connection.close()
     }
@@ -108,7 +109,7 @@ export function createStructureService(deps: StructureDeps): StructureService {
         throw structureErrors.invalidStructureChange('body', 'expected either change or sql')
       }
       const text = sql ?? compileChange(parseChange(change))
-      const rehearsal = await rehearse(parse(text))
+      const rehearsal = await rehearse(parse(text), text)
       const { version, observed } = rehearsal
       return {
         sql: text,

@@ -15,9 +15,7 @@ export function listWarnings({ observed, reason, large }: StructureRehearsal): W
     ...(observed?.access ?? [])
       .filter(isOpening)
       .flatMap((change) => describeOpening(change, observed?.changes ?? [])),
-    ...(observed?.changes ?? [])
-      .filter(isRemoval)
-      .map(({ kind, name }): Warning => ({ kind: 'removes', message: `removes ${kind} ${name}` })),
+    ...listRemovals(observed?.changes ?? []),
     ...large.map(({ relation, bytes, weight }): Warning => {
       const size = describeBytes(bytes)
       return weight === 'writes'
@@ -49,11 +47,11 @@ export function listWarnings({ observed, reason, large }: StructureRehearsal): W
 }
 
 const reasons: Readonly<Record<NonNullable<StructureRehearsal['reason']>, string>> = {
-  'no transaction': 'not rehearsed: it runs outside of a transaction, where nothing can be undone',
+  'no transaction': 'not tried beforehand: it runs outside of a transaction, where nothing can be undone',
   large:
-    'not rehearsed: its locks would be held for as long as the rows are worked on; try it on a copy by basalt migrate check',
-  'in use': 'not rehearsed: a relation of it is in use, and its lock was not obtained within 100 ms',
-  slow: 'not rehearsed to its end: a statement takes longer than a second, and holds its locks for as long',
+    'not tried beforehand: its locks would be held for as long as the rows are worked on; try it on a copy by basalt migrate check',
+  'in use': 'not tried beforehand: a relation of it is in use, and its lock was not obtained within 100 ms',
+  slow: 'not tried to its end: a statement takes longer than a second, and holds its locks for as long',
 }
 
 function isOfCallers({ role }: AccessChange): boolean {
@@ -85,9 +83,24 @@ function describeOpening({ role, object }: AccessChange, changes: readonly Schem
   return [{ kind: 'open', message: `${relation} is open to ${callers}: ${remedy}` }]
 }
 
-/** A grant goes with its object. */
-function isRemoval({ change, kind }: SchemaChange): boolean {
-  return change === 'removed' && kind !== 'grant'
+const relationKinds: readonly string[] = ['table', 'view', 'materialized view']
+
+/** What is lost, without the parts of relations that are lost as a whole, and without grants and comments, which go with their object. */
+function listRemovals(changes: readonly SchemaChange[]): Warning[] {
+  const removed = changes.filter(
+    ({ change, kind }) => change === 'removed' && kind !== 'grant' && kind !== 'comment',
+  )
+  const relations = removed.filter(({ kind }) => relationKinds.includes(kind)).map(({ name }) => name)
+  const isPart = ({ name, before = '' }: SchemaChange) =>
+    relations.some(
+      (relation) =>
+        name.startsWith(`${relation}.`) ||
+        name.startsWith(`${relation} `) ||
+        before.includes(` ON ${relation} `),
+    )
+  return removed
+    .filter((change) => !isPart(change))
+    .map(({ kind, name }) => ({ kind: 'removes', message: `removes ${kind} ${name}` }))
 }
 
 function describeBytes(bytes: number): string {

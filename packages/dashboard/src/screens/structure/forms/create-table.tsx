@@ -114,19 +114,21 @@ export function CreateTable() {
           </div>
         </Section>
         <Section title="Access">
-          <Checkbox
-            label="Row-level security"
-            hint="Policies decide who sees and changes which rows."
-            checked={isProtected}
-            onChange={setProtected}
-          />
-          {isProtected ? (
-            <TemplateFields value={template} onChange={setTemplate} columns={names} />
-          ) : (
-            <Notice tone="danger">
-              Every signed-in user reads and changes every row of the table as soon as it is created.
-            </Notice>
-          )}
+          <div className={styles.fields}>
+            <Checkbox
+              label="Row-level security"
+              hint="Policies decide who sees and changes which rows."
+              checked={isProtected}
+              onChange={setProtected}
+            />
+            {isProtected ? (
+              <TemplateFields value={template} onChange={setTemplate} columns={names} />
+            ) : (
+              <Notice tone="danger">
+                Every signed-in user reads and changes every row of the table as soon as it is created.
+              </Notice>
+            )}
+          </div>
         </Section>
         <div className={styles.buttons}>
           <Button type="submit" look="primary" disabled={name.trim() === ''}>

@@ -1,6 +1,7 @@
 import { type ReactNode, useId } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
+import styles from '../structure.module.css'
 
 interface FormDialogProps {
   readonly title: string
@@ -32,6 +33,7 @@ export function FormDialog({ title, children, onSubmit, onClose, size = 'normal'
       <form
         id={form}
         noValidate
+        className={styles.fields}
         onSubmit={(event) => {
           event.preventDefault()
           onSubmit?.()

@@ -12,7 +12,10 @@ interface TemplateFormProps {
 
 export function TemplateForm({ relation: { schema, name, columns, policies }, onClose }: TemplateFormProps) {
   const review = useReview()
-  const [template, setTemplate] = useState(ownerTemplate)
+  const [template, setTemplate] = useState({
+    ...ownerTemplate,
+    column: columns.find(({ name: of }) => of === 'owner_id' || of === 'user_id')?.name ?? '',
+  })
   const submit = () =>
     review({
       title: `Protect ${name}`,

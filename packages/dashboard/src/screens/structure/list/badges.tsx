@@ -8,6 +8,7 @@ export function RelationBadges({ relation }: { readonly relation: RelationSummar
   const { authenticated, anonymous } = relation.callers
   const isTable = relation.kind === 'table' || relation.kind === 'partitioned table'
   const isExposed = relation.isServed && authenticated.length + anonymous.length > 0
+  const isInvoker = relation.options.some((option) => /^security_invoker=(true|on|1|yes)$/.test(option))
   return (
     <span className={styles.badges}>
       {isTable && !relation.isRlsEnabled && (
@@ -20,6 +21,9 @@ export function RelationBadges({ relation }: { readonly relation: RelationSummar
         <Badge tone="ok">{countOf(relation.policyCount, 'policy', 'policies')}</Badge>
       )}
       {isTable && !relation.hasPrimaryKey && <Badge tone="warning">no primary key</Badge>}
+      {relation.kind === 'view' && isExposed && !isInvoker && (
+        <Badge tone="danger">policies do not hold: security_invoker is off</Badge>
+      )}
       {isExposed && authenticated.length > 0 && <Badge>signed-in users: {authenticated.join(', ')}</Badge>}
       {isExposed && anonymous.length > 0 && (
         <Badge tone="accent">without a token: {anonymous.join(', ')}</Badge>

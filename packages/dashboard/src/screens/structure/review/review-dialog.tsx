@@ -1,3 +1,4 @@
+import { isBasaltError } from '@basaltdb/client'
 import { useEffect, useState } from 'react'
 import { useAction } from '../../../api/queries.ts'
 import { AsCode } from '../../../ui/as-code.tsx'
@@ -19,7 +20,7 @@ interface ReviewDialogProps {
 
 /** The SQL of a change, editable, what it does, and the button that applies it. */
 export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
-  const [sql, setSql] = useState<string>()
+  const [edited, setSql] = useState<string>()
   const [name, setName] = useState(request.title)
   const [typed, setTyped] = useState('')
   const plan = useAction(planChange, { failure: 'view', onDone: (result) => setSql(result.sql) })
@@ -35,11 +36,11 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
   const { run } = plan
   useEffect(() => run(request.source), [run, request])
 
-  const planned = plan.result
+  const sql = edited ?? sqlOf(plan.error)
+  const planned = plan.error === null ? plan.result : undefined
   const isEdited = planned !== undefined && sql !== planned.sql
   const isConfirmed = request.confirmName === undefined || typed === request.confirmName
-  const canApply =
-    planned !== undefined && !isEdited && plan.error === null && isConfirmed && name.trim() !== ''
+  const canApply = planned !== undefined && !isEdited && isConfirmed && name.trim() !== ''
   const isBusy = plan.isPending || apply.isPending
   return (
     <Dialog
@@ -95,6 +96,12 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
       )}
     </Dialog>
   )
+}
+
+/** A refusal has the SQL that was refused, to be mended. */
+function sqlOf(error: Error | null): string | undefined {
+  const sql = isBasaltError(error) ? error.data?.sql : undefined
+  return typeof sql === 'string' ? sql : undefined
 }
 
 function announce({ name, path, content }: Applied): void {

@@ -15,7 +15,7 @@ export function WarningList({ plan }: { readonly plan: Plan }) {
     <ul className={styles.warnings} aria-label="Warnings">
       {plan.warnings.map(({ kind, message }) => (
         <li key={message}>
-          <Badge tone={tones[kind]}>{kind}</Badge>
+          <Badge tone={signs[kind].tone}>{signs[kind].label}</Badge>
           <span>{message}</span>
         </li>
       ))}
@@ -23,12 +23,17 @@ export function WarningList({ plan }: { readonly plan: Plan }) {
   )
 }
 
-const tones: Readonly<Record<Warning['kind'], Tone>> = {
-  open: 'danger',
-  removes: 'danger',
-  rewrites: 'danger',
-  reads: 'warning',
-  blocks: 'warning',
-  access: 'accent',
-  'not rehearsed': 'warning',
+interface Sign {
+  readonly label: string
+  readonly tone: Tone
+}
+
+const signs: Readonly<Record<Warning['kind'], Sign>> = {
+  open: { label: 'open', tone: 'danger' },
+  removes: { label: 'loss', tone: 'danger' },
+  rewrites: { label: 'rewrite', tone: 'danger' },
+  reads: { label: 'lock', tone: 'warning' },
+  blocks: { label: 'lock', tone: 'warning' },
+  access: { label: 'access', tone: 'accent' },
+  'not rehearsed': { label: 'unknown', tone: 'warning' },
 }

@@ -93,15 +93,17 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
           },
         ]}
       />
-      <Section
-        title="Privileges of callers"
-        actions={<Button onClick={() => setOpen('grants')}>Change privileges</Button>}
-      >
-        <p>
-          Signed-in users: {relation.callers.authenticated.join(', ') || 'none'}. Without a token:{' '}
-          {relation.callers.anonymous.join(', ') || 'none'}. Policies decide about the rows.
-        </p>
-      </Section>
+      <div className={styles.apart}>
+        <Section
+          title="Privileges of callers"
+          actions={<Button onClick={() => setOpen('grants')}>Change privileges</Button>}
+        >
+          <p>
+            Signed-in users: {relation.callers.authenticated.join(', ') || 'none'}. Without a token:{' '}
+            {relation.callers.anonymous.join(', ') || 'none'}. Policies decide about the rows.
+          </p>
+        </Section>
+      </div>
       {open === 'template' && <TemplateForm relation={relation} onClose={close} />}
       {open === 'grants' && <GrantsForm relation={relation} onClose={close} />}
       {open === 'new' && <PolicyForm relation={relation} policy={undefined} onClose={close} />}

@@ -18,8 +18,6 @@ export interface RelationDetail extends RelationSummary {
   readonly grants: readonly GrantDetail[]
   /** What would have to be dropped before it. */
   readonly dependents: readonly { readonly kind: string; readonly name: string }[]
-  /** Such as `security_invoker=true`. */
-  readonly options: readonly string[]
   /** The query of a view. */
   readonly query: string | null
 }
@@ -201,7 +199,6 @@ export async function findRelationDetail(
       case when c.relkind in ('r', 'm') then pg_indexes_size(c.oid) else 0 end::float8 as "indexBytes",
       ${columns} as columns, ${constraints} as constraints, ${indexes} as indexes, ${triggers} as triggers,
       ${policies} as policies, ${grants} as grants, ${dependents} as dependents,
-      to_json(coalesce(c.reloptions, '{}')) as options,
       case when c.relkind in ('v', 'm') then pg_get_viewdef(c.oid) end as query
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace

@@ -14,6 +14,8 @@ export interface RelationSummary {
   readonly isRlsEnabled: boolean
   readonly isRlsForced: boolean
   readonly policyCount: number
+  /** Such as `security_invoker=true`. */
+  readonly options: readonly string[]
   readonly hasPrimaryKey: boolean
   /** Whether its schema is one of `database.schemas`. */
   readonly isServed: boolean
@@ -54,6 +56,7 @@ export const summaryOf = (served: readonly string[]): Sql => sql`
     case when c.relkind in ('r', 'm') then pg_total_relation_size(c.oid) else 0 end::float8 as bytes,
     c.relrowsecurity as "isRlsEnabled", c.relforcerowsecurity as "isRlsForced",
     (select count(*)::int from pg_policy p where p.polrelid = c.oid) as "policyCount",
+    to_json(coalesce(c.reloptions, '{}')) as options,
     exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary) as "hasPrimaryKey",
     n.nspname = any (${served}) as "isServed",
     json_build_object('authenticated', ${privilegesOf(callerRole)}, 'anonymous', ${privilegesOf(anonymousRole)})

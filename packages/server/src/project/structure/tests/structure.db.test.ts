@@ -85,6 +85,7 @@ describe('structure › relations', () => {
       isRlsEnabled: true,
       isRlsForced: false,
       policyCount: 1,
+      options: [],
       hasPrimaryKey: true,
       isServed: true,
       callers: { authenticated: [], anonymous: [] },
@@ -300,13 +301,12 @@ describe('structure › plan', () => {
       name: 'todo',
       cascade: true,
     })
-    expect(messages(dropped)).toEqual(
-      expect.arrayContaining([
-        'removes: removes table public.todo',
-        'removes: removes view public.open_todo',
-        'removes: removes constraint public.step step_todo_id_fkey',
-      ]),
-    )
+    expect(messages(dropped).filter((message) => message.startsWith('removes'))).toEqual([
+      'removes: removes constraint public.step step_todo_id_fkey',
+      'removes: removes sequence public.todo_id_seq',
+      'removes: removes table public.todo',
+      'removes: removes view public.open_todo',
+    ])
     expect(await exists('open_todo')).toBe(true)
   })
 
@@ -316,7 +316,7 @@ describe('structure › plan', () => {
       code: 400,
       error: 'statement_refused',
       message: 'line 4: column "nope" does not exist',
-      data: { line: 4, sqlstate: '42703' },
+      data: { line: 4, sqlstate: '42703', sql: 'create table a (id int);\n\ninsert into a\nvalues (nope);' },
     })
     expect(
       envelope(await planChange({ kind: 'drop_relation', relationKind: 'table', name: 'todo' })).message,
@@ -340,7 +340,7 @@ describe('structure › plan', () => {
       warnings: [
         {
           kind: 'not rehearsed',
-          message: 'not rehearsed: it runs outside of a transaction, where nothing can be undone',
+          message: 'not tried beforehand: it runs outside of a transaction, where nothing can be undone',
         },
       ],
     })
@@ -352,7 +352,9 @@ describe('structure › plan', () => {
       expect.stringMatching(
         /^rewrites: may write all \d+\.\d MB of public.big anew, while reads and writes wait$/,
       ),
-      expect.stringMatching(/^not rehearsed: not rehearsed: its locks would be held for as long as the rows/),
+      expect.stringMatching(
+        /^not rehearsed: not tried beforehand: its locks would be held for as long as the rows/,
+      ),
     ])
     expect(messages(await planChange({ kind: 'create_index', name: 'big', keys: ['x'] }))).toEqual([
       expect.stringMatching(/^reads: may read all \d+\.\d MB of public.big, while writes wait$/),
@@ -366,10 +368,10 @@ describe('structure › plan', () => {
     }))
     await reader.connection.script('begin; select from todo limit 1')
     expect(messages(await planChange({ kind: 'rename_table', name: 'todo', to: 'task' }))).toEqual([
-      'not rehearsed: not rehearsed: a relation of it is in use, and its lock was not obtained within 100 ms',
+      'not rehearsed: not tried beforehand: a relation of it is in use, and its lock was not obtained within 100 ms',
     ])
     expect(messages(await plan({ sql: 'select pg_sleep(2)' }))).toEqual([
-      'not rehearsed: not rehearsed to its end: a statement takes longer than a second, and holds its locks for as long',
+      'not rehearsed: not tried to its end: a statement takes longer than a second, and holds its locks for as long',
     ])
   })
 
