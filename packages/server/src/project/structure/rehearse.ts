@@ -48,6 +48,9 @@ export interface StructureRehearsal {
  */
 const limits = { lock_timeout_ms: 100, lock_attempts: 1, statement_timeout_ms: 1000 }
 
+/** For what looks at the result: on a busy machine and many tables it takes longer than the script. */
+const lookTimeoutMs = 10_000
+
 /** Reading or writing as much takes a disk longer than a request should wait. */
 const largeBytes = 16 * 1024 * 1024
 
@@ -70,6 +73,7 @@ export async function rehearseHere(
       const taken = await runAndWatchLocks(connection, statements, files)
       const endedAt = performance.now()
       await transaction.count(sql`reset role`)
+      await setTimeouts(transaction, { ...limits, statement_timeout_ms: lookTimeoutMs }, 'transaction')
       const observed = {
         locks: taken.map((lock) => describeLock(lock, endedAt)),
         rewritten: findRewritten(files, await listFiles(transaction)),

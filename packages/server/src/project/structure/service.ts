@@ -2,6 +2,7 @@ import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { Database } from '../../database/open.ts'
 import { ScriptFailure } from '../../database/script-failure.ts'
 import { recordAudit } from '../../features/operations/audit/index.ts'
+import { createSlots } from '../../features/operations/throttle/index.ts'
 import type { RequestOrigin } from '../../http/request-origin.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { OperatorError } from '../../lib/errors.ts'
@@ -75,7 +76,12 @@ export function createStructureService(deps: StructureDeps): StructureService {
   const { database, catalog, clock, served, project } = deps
   const { system, aside } = database
 
-  async function rehearse(file: MigrationFile, sql: string) {
+  // One at a time, so that they do not find each other's locks.
+  const slots = createSlots()
+  const rehearse = (file: MigrationFile, sql: string) =>
+    slots.take('rehearsal', 1, () => rehearseAlone(file, sql))
+
+  async function rehearseAlone(file: MigrationFile, sql: string) {
     const connection = await aside.open()
     try {
       return await rehearseHere(connection, file)

@@ -1,6 +1,6 @@
 import { isBasaltError } from '@basaltdb/client'
-import { useEffect, useState } from 'react'
-import { useAction } from '../../../api/queries.ts'
+import { useId, useState } from 'react'
+import { useAction, useApi } from '../../../api/queries.ts'
 import { AsCode } from '../../../ui/as-code.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { CodeEditor } from '../../../ui/code-editor.tsx'
@@ -20,10 +20,13 @@ interface ReviewDialogProps {
 
 /** The SQL of a change, editable, what it does, and the button that applies it. */
 export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
+  const review = useId()
+  const [source, setSource] = useState(request.source)
   const [edited, setSql] = useState<string>()
   const [name, setName] = useState(request.title)
   const [typed, setTyped] = useState('')
-  const plan = useAction(planChange, { failure: 'view', onDone: (result) => setSql(result.sql) })
+  // One at a time: a rehearsal that is cancelled here still holds its locks there.
+  const plan = useApi(['structure plan', review, source], () => planChange(source), { keepsPrevious: false })
   const apply = useAction(applyScript, {
     failure: 'view',
     invalidates: [['structure'], ['schema'], ['tables']],
@@ -33,15 +36,17 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
       request.onApplied?.(applied)
     },
   })
-  const { run } = plan
-  useEffect(() => run(request.source), [run, request])
-
-  const sql = edited ?? sqlOf(plan.error)
-  const planned = plan.error === null ? plan.result : undefined
+  const planned = plan.data
+  const sql = edited ?? planned?.sql ?? sqlOf(plan.error)
   const isEdited = planned !== undefined && sql !== planned.sql
   const isConfirmed = request.confirmName === undefined || typed === request.confirmName
-  const canApply = planned !== undefined && !isEdited && isConfirmed && name.trim() !== ''
-  const isBusy = plan.isPending || apply.isPending
+  const canApply =
+    planned !== undefined && plan.error === null && !isEdited && isConfirmed && name.trim() !== ''
+  const checkAgain = () => {
+    if (edited !== undefined && edited !== planned?.sql) setSource({ sql: edited })
+    else void plan.refetch()
+  }
+  const isBusy = plan.isFetching || apply.isPending
   return (
     <Dialog
       title={request.title}
@@ -58,7 +63,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
           <Button disabled={apply.isPending} onClick={onClose}>
             Cancel
           </Button>
-          <Button isPending={isBusy} onClick={() => sql !== undefined && plan.run({ sql })}>
+          <Button isPending={isBusy} onClick={checkAgain}>
             Check again
           </Button>
           <Button
@@ -75,7 +80,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
         </>
       }
     >
-      {plan.isPending && <Spinner label="Trying the change, and undoing it" />}
+      {plan.isFetching && <Spinner label="Trying the change, and undoing it" />}
       {plan.error !== null && <Failure error={plan.error} />}
       {apply.error !== null && <Failure error={apply.error} />}
       {planned !== undefined && !isEdited && <WarningList plan={planned} />}

@@ -375,6 +375,13 @@ describe('structure › plan', () => {
     ])
   })
 
+  test('rehearses one after the other what is asked at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => planChange({ kind: 'rename_table', name: 'todo', to: 'task' })),
+    )
+    expect(answers.map(({ json }) => json.isRehearsed)).toEqual(Array(5).fill(true))
+  })
+
   test.each([
     [{}, 'body: expected either change or sql'],
     [{ sql: 'select 1', change: {} }, 'body: expected either change or sql'],
