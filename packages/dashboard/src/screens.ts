@@ -29,6 +29,14 @@ export const screens: readonly Screen[] = [
   },
 
   // Data: Structure
+  {
+    path: '/structure',
+    title: 'Structure',
+    section: 'Data',
+    key: 's',
+    words: 'tables columns indexes constraints policies enums functions triggers migrations schema',
+    load: async () => (await import('./screens/structure/structure.tsx')).StructureScreen,
+  },
 
   // Data: SQL
 

@@ -35,6 +35,7 @@ import { logErrorTable } from './features/operations/logs/index.ts'
 import { usageErrorTable } from './features/operations/usage/index.ts'
 import { httpErrorTable } from './http/errors.ts'
 import { type ErrorSpec, type ErrorTable, errorKind } from './lib/errors.ts'
+import { structureErrorTable } from './project/structure/errors.ts'
 
 /** One kind of error, for the reference. */
 export interface CatalogedError {
@@ -55,6 +56,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Idempotency keys': idempotencyErrorTable,
   Embeddings: embeddingErrorTable,
   Procedures: procedureErrorTable,
+  Structure: structureErrorTable,
   Administration: adminErrorTable,
   Usage: usageErrorTable,
   Billing: billingErrorTable,

@@ -161,7 +161,7 @@ export const objectQueries: readonly Sql[] = [
   ),
   sql`
     select 'default privileges', format('of %I%s on %s to %s', pg_get_userbyid(d.defaclrole),
-        coalesce(format(' in %I', n.nspname), ''),
+        coalesce(' in ' || quote_ident(n.nspname), ''),
         case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions' when 'T' then 'types'
           when 'n' then 'schemas' else 'large objects' end,
         case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end),
