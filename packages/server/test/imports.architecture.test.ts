@@ -44,6 +44,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   procedures: ['collections', 'idempotency'],
   push: ['audit'],
   sms: ['audit', 'throttle'],
+  'sql-runner': ['audit', 'collections'],
   support: ['audit', 'mail', 'throttle'],
   realtime: ['audit', 'collections', 'outbox'],
   reference: ['admin'],

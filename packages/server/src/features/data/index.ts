@@ -8,6 +8,7 @@ import { matviews } from './matviews/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
 import { StoredDefinitions, search } from './search/index.ts'
+import { sqlRunner } from './sql-runner/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
 
 /** Wires what serves the operator's tables. */
@@ -76,6 +77,7 @@ export function wireData(
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),
       vectorIndexes({ database, catalog }),
+      sqlRunner({ database, catalog, log }),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
     ],
   }
