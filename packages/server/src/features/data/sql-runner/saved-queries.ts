@@ -127,9 +127,7 @@ function readName(given = ''): string {
   if (name.trim() === '') throw sqlRunnerErrors.invalidSqlRequest('name is required')
   if ([...name].length > maxNameLength)
     throw sqlRunnerErrors.invalidSqlRequest(`name must have at most ${maxNameLength} characters`)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-  const isPath =
-    name.split('/').every((part) => part !== '' && part.trim() === part) && !/[\0-\x1f]/.test(name)
+  const isPath = name.split('/').every((part) => part !== '' && part.trim() === part) && !/\p{Cc}/u.test(name)
   if (!isPath) throw sqlRunnerErrors.invalidSqlRequest('name must be a path such as reports/sales')
   return name
 }
