@@ -14,6 +14,9 @@ const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
  */
 const sharedModules = { isolate: false }
 
+/** These put a load on the server and judge how soon it answers: side by side they would measure each other. */
+const underLoad = `${server}/test/faults/{network,nodes,overload,postgres}.process.test.ts`
+
 /** Generous: a test that waits for a condition ends with it, and machines may be busy. */
 const ofProcesses = { testTimeout: 120_000, hookTimeout: 60_000, expect: { poll: { timeout: 15_000 } } }
 
@@ -64,7 +67,7 @@ export default defineConfig({
         test: {
           name: 'process',
           include: [`${server}/{src,test}/**/*.process.test.ts`, `${client}/src/**/*.process.test.ts`],
-          exclude: [`${server}/test/faults/**`],
+          exclude: [underLoad],
           ...ofProcesses,
           maxConcurrency: 2,
           ...database,
@@ -75,9 +78,8 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: [`${server}/test/faults/*.process.test.ts`],
+          include: [underLoad],
           ...ofProcesses,
-          // Under load of their own: side by side they would measure each other.
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
           ...database,

@@ -17,7 +17,9 @@ create table todo (
   id int primary key generated always as identity,
   list_id uuid not null references list on delete cascade,
   title text not null,
-  done boolean not null default false
+  done boolean not null default false,
+  -- The name of an object in the bucket "attachments".
+  attachment text
 );
 create index on todo (list_id);
 
@@ -39,3 +41,8 @@ as $$
   select id, basalt.user_id() from public.list where list.invitation = join_list.invitation
   on conflict do nothing
 $$;
+
+insert into basalt.buckets (name, is_public, max_file_size) values ('attachments', false, 10000000);
+-- An object is named by its list first: who sees the list sees the object.
+create policy of_list on basalt.objects to basalt_authenticated
+  using (bucket = 'attachments' and split_part(name, '/', 1) in (select id::text from list));

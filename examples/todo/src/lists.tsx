@@ -1,6 +1,7 @@
 import { useAuth, useClient, useLive, useMutation, useUser } from '@basaltdb/react'
 import { useEffect, useState } from 'react'
 import { NewEntry } from './new-entry.tsx'
+import { Search } from './search.tsx'
 import { Todos } from './todos.tsx'
 
 /** The lists of the user, and those that others share with them. */
@@ -21,6 +22,7 @@ export function Lists() {
           Sign out {user?.email}
         </button>
       </header>
+      <Search onChoose={choose} />
       <nav>
         {lists.map(({ id, name }) => (
           <button key={id} type="button" aria-current={id === list?.id} onClick={() => choose(id)}>

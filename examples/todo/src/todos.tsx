@@ -1,5 +1,6 @@
 import { useLive, useMutation } from '@basaltdb/react'
 import type { Row } from '../types/database.ts'
+import { Attachment } from './attachment.tsx'
 import { NewEntry } from './new-entry.tsx'
 
 export function Todos({ list }: { list: Row<'list'> }) {
@@ -11,17 +12,18 @@ export function Todos({ list }: { list: Row<'list'> }) {
   return (
     <>
       <ul>
-        {items.map(({ id, title, done }) => (
-          <li key={id}>
+        {items.map((todo) => (
+          <li key={todo.id}>
             <label>
               <input
                 type="checkbox"
-                checked={done}
-                onChange={() => update.mutate({ key: id, changes: { done: !done } })}
+                checked={todo.done}
+                onChange={() => update.mutate({ key: todo.id, changes: { done: !todo.done } })}
               />{' '}
-              {title}
+              {todo.title}
             </label>
-            <button type="button" aria-label={`delete ${title}`} onClick={() => remove.mutate(id)}>
+            <Attachment todo={todo} />
+            <button type="button" aria-label={`delete ${todo.title}`} onClick={() => remove.mutate(todo.id)}>
               ×
             </button>
           </li>

@@ -62,16 +62,19 @@ export interface Database {
         list_id: string
         title: string
         done: boolean
+        attachment: string | null
       }
       Insert: {
         list_id: string
         title: string
         done?: boolean
+        attachment?: string | null
       }
       Update: {
         list_id?: string
         title?: string
         done?: boolean
+        attachment?: string | null
       }
       Key: [number]
       Relations: {

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../src/config/load.ts'
@@ -130,7 +130,9 @@ async function runBlock(
 ): Promise<string | undefined> {
   const { language, text, mark } = block
   if (mark?.kind === 'file') {
-    writeFileSync(join(shell.directory, mark.value), `${text}\n`)
+    const path = join(shell.directory, mark.value)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, `${text}\n`)
     return undefined
   }
   if (language === 'text' || language === 'json') {

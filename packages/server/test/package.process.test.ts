@@ -8,6 +8,7 @@ import { createDirectory, runCommand, startServer } from './server-process.ts'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const directory = createDirectory()
 const installed = join(directory.path, 'node_modules', 'basaltdb')
+const creator = join(directory.path, 'node_modules', 'create-basaltdb')
 const executable = join(installed, 'bin', 'basalt.js')
 
 /** Every file below a directory, by its path from there. */
@@ -32,8 +33,11 @@ beforeAll(() => {
   run('tar', ['-xzf', tarball], directory.path)
   mkdirSync(dirname(installed))
   run('mv', ['package', installed], directory.path)
+  run('npm', ['pack', '--workspace', 'create-basaltdb', '--pack-destination', directory.path], root)
+  run('tar', ['-xzf', 'create-basaltdb-0.1.0.tgz'], directory.path)
+  run('mv', ['package', creator], directory.path)
   for (const name of readdirSync(join(root, 'node_modules'))) {
-    if (name.startsWith('.') || name === 'basaltdb') continue
+    if (name.startsWith('.') || name === 'basaltdb' || name === 'create-basaltdb') continue
     symlinkSync(join(root, 'node_modules', name), join(dirname(installed), name))
   }
 })
@@ -79,4 +83,22 @@ test('the installed command starts a server with the embedded database, which an
   const guide = await fetch(`${server.url}/api/docs/guides/deployment`)
   expect(guide.status).toBe(200)
   expect(await server.stop()).toEqual({ code: 0, signal: null })
+})
+
+test('the installed create-basaltdb makes a project', () => {
+  const printed = run(
+    process.execPath,
+    [join(creator, 'bin', 'create-basaltdb.js'), 'my-app'],
+    directory.path,
+  )
+  expect(printed).toContain('Next: cd my-app && npm install && npx basalt dev')
+  expect(listFiles(join(directory.path, 'my-app'))).toEqual(
+    expect.arrayContaining([
+      'AGENTS.md',
+      'basalt.toml',
+      'package.json',
+      'seed.sql',
+      'tests/policies/todo.toml',
+    ]),
+  )
 })

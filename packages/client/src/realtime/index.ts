@@ -4,7 +4,7 @@ import { type Change, followStream, type StreamEvent } from './event-source.ts'
 import { hubOf } from './hub.ts'
 
 export { type Broadcast, type Channel, type ChannelListener, joinChannel, type Present } from './channel.ts'
-export type { Change, StreamEvent } from './event-source.ts'
+export { type Change, createEventParser, type ServerSentEvent, type StreamEvent } from './event-source.ts'
 export { type LiveList, type LiveQuery, type LiveState, live } from './live.ts'
 
 export interface ChangeListener {

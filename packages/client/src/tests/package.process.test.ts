@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
+import { publint } from 'publint'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDirectory } from '../../../server/test/server-process.ts'
 
@@ -16,10 +17,15 @@ function run(program: string, args: readonly string[], cwd: string): string {
   return stdout
 }
 
+const packages = ['@basaltdb/client', '@basaltdb/react', 'create-basaltdb']
+const pathOfTarball = (name: string) =>
+  join(directory.path, `${name.replace('@', '').replace('/', '-')}-0.1.0.tgz`)
+
 // As a user gets it: a tarball, installed without scripts in a folder with nothing in it.
 beforeAll(() => {
-  run('npm', ['pack', '--workspace', '@basaltdb/client', '--pack-destination', directory.path], root)
-  const [tarball = ''] = readdirSync(directory.path).filter((name) => name.endsWith('.tgz'))
+  const workspaces = packages.flatMap((name) => ['--workspace', name])
+  run('npm', ['pack', ...workspaces, '--pack-destination', directory.path], root)
+  const tarball = 'basaltdb-client-0.1.0.tgz'
   mkdirSync(consumer)
   writeFileSync(join(consumer, 'package.json'), '{ "name": "consumer", "private": true, "type": "module" }')
   run(
@@ -57,6 +63,34 @@ function sizeOf(entry: string): number {
   const bare = source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '').replaceAll(/^\s+/gm, '')
   return brotliCompressSync(bare).length
 }
+
+describe('the packed packages', () => {
+  test.each(packages)('%s › publint finds no fault', async (name) => {
+    const { buffer, byteOffset, length } = readFileSync(pathOfTarball(name))
+    const tarball = buffer.slice(byteOffset, byteOffset + length)
+    expect((await publint({ pack: { tarball } })).messages).toEqual([])
+  })
+
+  // They are ES modules alone, and their exports are those of package.json, which old resolvers do not read.
+  const byDesign = ['CJSResolvesToESM', 'NoResolution node10']
+  // In a process of its own: its package has sources for the conditions that tests run under.
+  const checkTypes = `
+    import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+    import { readFileSync } from 'node:fs'
+    const tarball = new Uint8Array(readFileSync(process.argv[1]))
+    const { problems } = await checkPackage(createPackageFromTarballData(tarball))
+    console.log(JSON.stringify(problems.map(({ kind, resolutionKind }) => kind === 'NoResolution' ? kind + ' ' + resolutionKind : kind)))`
+
+  test.each(packages.slice(0, 2))('%s › the declarations are those of the modules', (name) => {
+    const printed = run(
+      process.execPath,
+      ['--input-type=module', '--eval', checkTypes, pathOfTarball(name)],
+      root,
+    )
+    const found = JSON.parse(printed) as string[]
+    expect(found.filter((kind) => !byDesign.includes(kind))).toEqual([])
+  })
+})
 
 describe('the packed client', () => {
   test('has no dependency, and each of its exports has its module and declarations', () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build, type InlineConfig, type PreviewServer, preview } from 'vite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -7,6 +7,7 @@ import { generateTypes } from '../../../server/src/features/data/types/index.ts'
 import { systemClock } from '../../../server/src/lib/clock.ts'
 import { type Browser, chromium, startBrowser } from '../../../server/test/chromium.ts'
 import { faultsOf } from '../../../server/test/faults.ts'
+import { readBlocks } from '../../../server/test/guide-blocks.ts'
 import { createDirectory } from '../../../server/test/server-process.ts'
 import { createTestApp, type TestApp } from '../../../server/test/test-app.ts'
 import { waitFor } from '../../../server/test/wait-for.ts'
@@ -16,6 +17,7 @@ const root = join(import.meta.dirname, '../../../../examples/todo')
 /** The example as it is built, for two people with a browser each. */
 describe.runIf(chromium !== undefined)('the shared to-do list', () => {
   const directory = createDirectory()
+  const storage = createDirectory()
   let app: TestApp
   let pages: PreviewServer
   let ada: Browser
@@ -23,6 +25,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
 
   beforeAll(async () => {
     app = await createTestApp({
+      config: { 'storage.enabled': 'true', 'storage.local_path': storage.path },
       setup: await readFile(join(root, 'migrations/20261122150000_create_list.sql'), 'utf8'),
     })
     const config: InlineConfig = {
@@ -45,6 +48,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
     if (app === undefined) return
     expect(faultsOf(app)).toEqual([])
     await app[Symbol.asyncDispose]()
+    await storage[Symbol.asyncDispose]()
   })
 
   const read = (browser: Browser) => browser.evaluate<string>('document.body.innerText')
@@ -80,6 +84,20 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
     expect(await readFile(join(root, 'types/database.ts'), 'utf8')).toBe(text)
   })
 
+  test('is what the tutorial shows', async () => {
+    const blocks = readBlocks(await readFile(join(root, '../../docs/guides/tutorial.md'), 'utf8'))
+    const shown = blocks.flatMap(({ mark, text }) =>
+      mark?.kind === 'file' ? [{ name: mark.value, text }] : [],
+    )
+    const sources = await readdir(join(root, 'src'))
+    expect(shown.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(sources.map((name) => `src/${name}`)),
+    )
+    for (const { name, text } of shown) {
+      expect(`${text}\n`, name).toBe(await readFile(join(root, name), 'utf8'))
+    }
+  })
+
   test('is one list for both as soon as the second opens the link of the first', async () => {
     await signUp(ada)
     await add(ada, 'new list', 'Groceries')
@@ -96,6 +114,32 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
     await waitFor('what the other has done', () =>
       bob.evaluate<boolean>('document.querySelectorAll(":checked").length === 1'),
     )
+
+    // A file that one attaches is there for the other, who opens it.
+    await bob.evaluate(`(() => {
+      const chosen = new DataTransfer()
+      chosen.items.add(new File(['sourdough'], 'kind of bread.txt', { type: 'text/plain' }))
+      const input = document.querySelector('[aria-label="attach a file to bread"]')
+      input.files = chosen.files
+      input.dispatchEvent(new Event('change', { bubbles: true }))
+    })()`)
+    await shows(ada, 'kind of bread.txt')
+    const address = ada.once<{ url: string }>('Page.windowOpen')
+    await click(ada, 'li:has([aria-label="delete bread"]) > button:not([aria-label])')
+    const { url } = await address
+    const opened = await fetch(new URL(new URL(url).pathname + new URL(url).search, app.url))
+    expect({ status: opened.status, text: await opened.text() }).toEqual({ status: 200, text: 'sourdough' })
+
+    // A search finds what is in another list.
+    await add(ada, 'new list', 'Work')
+    await shows(ada, 'Work')
+    await click(ada, 'nav button:last-of-type')
+    await waitFor('the empty list', async () => !(await read(ada)).includes('milk'))
+    await enter(ada, 'search', 'bread')
+    await shows(ada, 'bread in Groceries')
+    await click(ada, 'search button')
+    await shows(ada, 'milk')
+
     await click(bob, '[aria-label="delete milk"]')
     await waitFor('its end', async () => !(await read(ada)).includes('milk'))
 

@@ -1,0 +1,36 @@
+import { onlineManager } from '@tanstack/react-query'
+import { createStore } from './store.ts'
+
+/** Whether the server answers. Requests of views wait while it does not, and resume by themselves. */
+export const connection = createStore<'connected' | 'disconnected'>('connected')
+
+const firstPauseMs = 500
+const longestPauseMs = 5000
+
+export function noteConnected(): void {
+  if (connection.get() === 'connected') return
+  connection.set('connected')
+  onlineManager.setOnline(true)
+}
+
+export function noteDisconnected(): void {
+  if (connection.get() === 'disconnected') return
+  connection.set('disconnected')
+  onlineManager.setOnline(false)
+  void reconnect()
+}
+
+async function reconnect(): Promise<void> {
+  for (let pauseMs = firstPauseMs; connection.get() === 'disconnected'; ) {
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)
+    const isAnswered = await fetch('/health', { cache: 'no-store' }).then(
+      (response) => !isOfProxy(response),
+      () => false,
+    )
+    if (isAnswered) noteConnected()
+  }
+}
+
+/** Answered by what stands before a server that is not running. */
+export const isOfProxy = ({ status }: { readonly status: number }) => status === 502 || status === 504

@@ -1,0 +1,142 @@
+import { isBasaltError } from '@basaltdb/client'
+import {
+  keepPreviousData,
+  QueryClient,
+  type QueryKey,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { showToast } from '../ui/toasts.ts'
+import { sessionState } from './session-state.ts'
+import { waitFor } from './store.ts'
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // An unavailable server pauses the query until it answers again (`connection.ts`).
+      retry: (failures, error) => isBasaltError(error, 'network_error', 'timeout') && failures < 20,
+      staleTime: 5_000,
+    },
+  },
+})
+
+/** Sends it again after the next sign-in when the session has ended. */
+export async function inSession<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (!isBasaltError(error) || error.status !== 401) throw error
+    await waitFor(sessionState, (state) => state === 'signed-in', signal)
+    return call()
+  }
+}
+
+export interface ApiOptions {
+  readonly enabled?: boolean
+  readonly refetchIntervalMs?: number | undefined
+  /** Shows the answer of the key before while another one loads; true unless given. */
+  readonly keepsPrevious?: boolean
+}
+
+/** What a view reads; aborted when the view closes. The key begins with the name of the feature. */
+export function useApi<T>(
+  key: QueryKey,
+  read: (signal: AbortSignal) => Promise<T>,
+  { enabled = true, refetchIntervalMs, keepsPrevious = true }: ApiOptions = {},
+): UseQueryResult<T> {
+  return useQuery<T>({
+    queryKey: key,
+    queryFn: ({ signal }) => inSession(() => read(signal), signal),
+    enabled,
+    refetchInterval: refetchIntervalMs ?? false,
+    ...(keepsPrevious ? { placeholderData: keepPreviousData } : {}),
+  })
+}
+
+/** A page of a list and where the next one begins. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly next: string | undefined
+}
+
+/** A list that is read page by page. */
+export function usePages<T>(
+  key: QueryKey,
+  read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<T>>,
+  { enabled = true, refetchIntervalMs }: ApiOptions = {},
+) {
+  const query = useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam, signal }) => inSession(() => read(pageParam, signal), signal),
+    // The first page has no cursor.
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next,
+    enabled,
+    refetchInterval: refetchIntervalMs ?? false,
+    placeholderData: keepPreviousData,
+  })
+  return {
+    rows: query.data?.pages.flatMap((page) => page.items),
+    error: query.error,
+    isPending: query.isPending,
+    isFetching: query.isFetching,
+    hasMore: query.hasNextPage,
+    isLoadingMore: query.isFetchingNextPage,
+    loadMore: () => void query.fetchNextPage(),
+    refetch: () => void query.refetch(),
+  }
+}
+
+export type Pages<T> = ReturnType<typeof usePages<T>>
+
+/** Of a `DataTable`: that there is more, and how to load it. */
+export const moreOf = ({
+  hasMore,
+  isLoadingMore,
+  loadMore,
+}: Pick<Pages<unknown>, 'hasMore' | 'isLoadingMore' | 'loadMore'>) => ({
+  hasMore,
+  isLoadingMore,
+  onLoadMore: loadMore,
+})
+
+export interface ActionOptions<Input, Result> {
+  /** Keys of what is read again afterwards. */
+  readonly invalidates?: readonly QueryKey[]
+  /** A message that it was done. */
+  readonly done?: string | ((result: Result, input: Input) => string)
+  readonly onDone?: (result: Result, input: Input) => void
+  /** Where a failure is shown: as a message of the page, or by the view from `error`. */
+  readonly failure?: 'toast' | 'view'
+}
+
+/** A write that a person starts. */
+export function useAction<Input = void, Result = unknown>(
+  send: (input: Input) => Promise<Result>,
+  { invalidates = [], done, onDone, failure = 'toast' }: ActionOptions<Input, Result> = {},
+) {
+  const queries = useQueryClient()
+  const mutation = useMutation<Result, Error, Input>({
+    mutationFn: (input) => inSession(() => send(input)),
+    onSuccess(result, input) {
+      for (const key of invalidates) void queries.invalidateQueries({ queryKey: key })
+      if (done !== undefined) showToast(typeof done === 'string' ? done : done(result, input))
+      onDone?.(result, input)
+    },
+    onError(error) {
+      if (failure === 'toast') showToast(error.message, 'failure')
+    },
+  })
+  return {
+    run: mutation.mutate,
+    /** Rejects with what it failed with. */
+    runAsync: mutation.mutateAsync,
+    isPending: mutation.isPending,
+    error: mutation.error,
+    result: mutation.data,
+    reset: mutation.reset,
+  }
+}

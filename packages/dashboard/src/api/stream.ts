@@ -1,0 +1,37 @@
+import { createEventParser, type ServerSentEvent } from '@basaltdb/client/realtime'
+import { client } from './client.ts'
+
+export interface EventsOptions {
+  readonly signal: AbortSignal
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined
+  readonly lastEventId?: string | undefined
+}
+
+/**
+ * Events of an endpoint that sends `text/event-stream`, until the signal is aborted or the server closes it.
+ *
+ * @throws BasaltError when the server refuses the stream
+ */
+export async function* readEvents(
+  path: string,
+  { signal, query, lastEventId }: EventsOptions,
+): AsyncGenerator<ServerSentEvent> {
+  const headers = {
+    accept: 'text/event-stream',
+    ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+  }
+  const detail = { signal, query, headers, isRepeatable: true }
+  const response = await client.transport.exchange('GET', path, detail, (answer) => answer)
+  if (response.body === null) return
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  const parse = createEventParser()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield* parse(value)
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}

@@ -1,0 +1,14 @@
+import { get } from '../../api/request.ts'
+
+/** Of `GET /api/admin/stats`. */
+export interface NodeState {
+  readonly uptime_seconds: number
+  readonly node: string
+  readonly node_version: string
+  readonly memory_sys: number
+  readonly db_pool_idle: number
+  readonly db_pool_in_use: number
+  readonly db_pool_max: number
+}
+
+export const readNode = (signal: AbortSignal) => get<NodeState>('admin/stats', {}, { signal })

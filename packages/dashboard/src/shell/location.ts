@@ -1,0 +1,17 @@
+import { type Screen, screens } from '../screens.ts'
+
+/** Whether an address is that of a screen or below it. */
+export function isWithin(path: string, screenPath: string): boolean {
+  return path === screenPath || path.startsWith(`${screenPath}/`)
+}
+
+/** The screen of an address: of several the one with the longest path. */
+export function screenOf(path: string): Screen | undefined {
+  return screens
+    .filter((screen) => isWithin(path, screen.path))
+    .reduce<Screen | undefined>(
+      (longest, screen) =>
+        longest !== undefined && longest.path.length >= screen.path.length ? longest : screen,
+      undefined,
+    )
+}

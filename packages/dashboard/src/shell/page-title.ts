@@ -1,0 +1,12 @@
+import { useEffect } from 'react'
+import { createStore } from '../api/store.ts'
+
+export const pageTitle = createStore<string | undefined>(undefined)
+
+/** Names what the view shows in the title of the window: `posts · Tables · Basalt`. */
+export function usePageTitle(title: string): void {
+  useEffect(() => {
+    pageTitle.set(title)
+    return () => pageTitle.set(undefined)
+  }, [title])
+}

@@ -1,0 +1,54 @@
+import { type ComponentType, lazy, Suspense, useEffect, useRef } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useStore } from '../api/store.ts'
+import { type Screen, screens } from '../screens.ts'
+import { PageHeader } from '../ui/layout.tsx'
+import { Spinner } from '../ui/states.tsx'
+import { ErrorBoundary } from './error-boundary.tsx'
+import { screenOf } from './location.ts'
+import { pageTitle } from './page-title.ts'
+
+const views = new Map<Screen, ComponentType>(
+  screens.map((screen) => [screen, lazy(async () => ({ default: await screen.load() }))]),
+)
+const Home = lazy(async () => ({ default: (await import('../screens/home/home.tsx')).HomeScreen }))
+
+/** The screen of the address. A failure of one leaves the others usable. */
+export function ScreenView() {
+  const [path] = useLocation()
+  const screen = screenOf(path)
+  const isHome = path === '/' || path === '/sign-in'
+  const View = isHome ? Home : screen === undefined ? NotFound : (views.get(screen) ?? NotFound)
+  const title = screen?.title ?? (isHome ? 'Home' : 'Not found')
+  const key = screen?.path ?? path
+  const viewTitle = useStore(pageTitle)
+  useEffect(() => {
+    document.title = [viewTitle ?? [], title, 'Basalt'].flat().join(' · ')
+  }, [viewTitle, title])
+  useFocusOnNavigation(key)
+  return (
+    <ErrorBoundary key={key}>
+      <Suspense fallback={<Spinner />}>
+        <View />
+      </Suspense>
+    </ErrorBoundary>
+  )
+}
+
+/** Focus goes to what has changed; on the first view it stays where the browser puts it. */
+function useFocusOnNavigation(key: string): void {
+  const shown = useRef(key)
+  useEffect(() => {
+    if (shown.current === key) return
+    shown.current = key
+    document.getElementById('content')?.focus({ preventScroll: true })
+  }, [key])
+}
+
+function NotFound() {
+  return (
+    <PageHeader title="Not found">
+      There is no screen at this address. <Link href="/">Home</Link>
+    </PageHeader>
+  )
+}

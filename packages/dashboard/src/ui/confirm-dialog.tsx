@@ -1,0 +1,71 @@
+import { type ReactNode, useId, useState } from 'react'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { TextField } from './field.tsx'
+
+export interface ConfirmDialogProps {
+  readonly title: string
+  /** What will happen, to how many. */
+  readonly children: ReactNode
+  /** What the button says: `Delete 3 users`. */
+  readonly action: string
+  /** To be typed first, for what loses data that cannot be restored. */
+  readonly name?: string | undefined
+  readonly isDangerous?: boolean
+  readonly isPending?: boolean
+  readonly error?: Error | null | undefined
+  readonly onConfirm: () => void
+  readonly onClose: () => void
+}
+
+/** Rendered while it is open. */
+export function ConfirmDialog({
+  title,
+  children,
+  action,
+  name,
+  isDangerous = true,
+  isPending = false,
+  error,
+  onConfirm,
+  onClose,
+}: ConfirmDialogProps) {
+  const [typed, setTyped] = useState('')
+  const form = useId()
+  return (
+    <Dialog
+      title={title}
+      isOpen
+      size="small"
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            form={form}
+            look={isDangerous ? 'danger' : 'primary'}
+            isPending={isPending}
+            disabled={name !== undefined && typed !== name}
+          >
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id={form}
+        onSubmit={(event) => {
+          event.preventDefault()
+          onConfirm()
+        }}
+      >
+        <div>{children}</div>
+        {name !== undefined && (
+          <TextField label={`Type ${name} to confirm`} value={typed} onChange={setTyped} isCode />
+        )}
+        {error != null && <p role="alert">Failed: {error.message}</p>}
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,48 @@
+import { Menu as Parts } from '@base-ui/react/menu'
+import type { ReactNode } from 'react'
+import buttonStyles from './button.module.css'
+import styles from './menu.module.css'
+
+export interface MenuItem {
+  readonly label: string
+  readonly onSelect: () => void
+  readonly disabled?: boolean
+  readonly isDangerous?: boolean
+}
+
+export interface MenuProps {
+  /** Of the button. */
+  readonly label: ReactNode
+  /** For screen readers, when the label is a sign. */
+  readonly name?: string
+  readonly items: readonly MenuItem[]
+  readonly size?: 'normal' | 'small'
+}
+
+/** A button with further actions. */
+export function Menu({ label, name, items, size = 'normal' }: MenuProps) {
+  return (
+    <Parts.Root>
+      <Parts.Trigger className={buttonStyles.button} data-size={size} aria-label={name}>
+        {label}
+      </Parts.Trigger>
+      <Parts.Portal>
+        <Parts.Positioner className={styles.positioner} align="end" sideOffset={4}>
+          <Parts.Popup className={styles.popup}>
+            {items.map((item) => (
+              <Parts.Item
+                key={item.label}
+                className={styles.item}
+                data-danger={item.isDangerous}
+                disabled={item.disabled ?? false}
+                onClick={item.onSelect}
+              >
+                {item.label}
+              </Parts.Item>
+            ))}
+          </Parts.Popup>
+        </Parts.Positioner>
+      </Parts.Portal>
+    </Parts.Root>
+  )
+}

@@ -1,0 +1,50 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { Button } from './button.tsx'
+import styles from './side-panel.module.css'
+
+export interface SidePanelProps {
+  readonly title: ReactNode
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly footer?: ReactNode
+  readonly size?: 'normal' | 'wide'
+}
+
+/**
+ * Beside the list, which stays usable; over it on narrow screens. Rendered while it is open. Escape closes it; focus
+ * goes to its heading and returns.
+ */
+export function SidePanel({ title, onClose, children, footer, size = 'normal' }: SidePanelProps) {
+  const id = useId()
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    heading.current?.focus()
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <aside
+      className={styles.panel}
+      data-size={size}
+      aria-labelledby={id}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.defaultPrevented) return
+        event.stopPropagation()
+        onClose()
+      }}
+    >
+      <header className={styles.header}>
+        <h2 id={id} ref={heading} tabIndex={-1}>
+          {title}
+        </h2>
+        <Button look="plain" size="small" aria-label="Close panel" onClick={onClose}>
+          ×
+        </Button>
+      </header>
+      <div className={styles.body}>{children}</div>
+      {footer !== undefined && <footer className={styles.footer}>{footer}</footer>}
+    </aside>
+  )
+}

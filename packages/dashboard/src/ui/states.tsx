@@ -1,0 +1,82 @@
+import { isBasaltError } from '@basaltdb/client'
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Button } from './button.tsx'
+import styles from './states.module.css'
+
+/** Nothing there: why, and what can be done. */
+export function Empty({ children }: { readonly children: ReactNode }) {
+  return <div className={styles.empty}>{children}</div>
+}
+
+export function Spinner({ label = 'Loading' }: { readonly label?: string }) {
+  return (
+    <p className={styles.spinner} role="status">
+      {label}…
+    </p>
+  )
+}
+
+interface FailureProps {
+  readonly error: unknown
+  readonly onRetry?: () => void
+}
+
+/** What the server said, with what its log can be searched for. */
+export function Failure({ error, onRetry }: FailureProps) {
+  const message = error instanceof Error ? error.message : String(error)
+  return (
+    <div className={styles.failure} role="alert">
+      <p>
+        <strong>Failed: </strong>
+        {message}
+      </p>
+      {isBasaltError(error) && (
+        <p className={styles.detail}>
+          <code>{error.error}</code>
+          {error.status > 0 && <> · status {error.status}</>}
+          {error.requestId !== undefined && (
+            <>
+              {' '}
+              · request <code>{error.requestId}</code>
+            </>
+          )}
+        </p>
+      )}
+      {onRetry !== undefined && (
+        <Button size="small" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  )
+}
+
+interface LoadedProps<T> {
+  readonly query: Pick<UseQueryResult<T>, 'data' | 'error' | 'refetch'>
+  readonly children: (data: T) => ReactNode
+}
+
+/** The answer of a query; until then that it loads, or why it failed. */
+export function Loaded<T>({ query, children }: LoadedProps<T>) {
+  // An older answer is better than none.
+  if (query.data !== undefined) return children(query.data)
+  if (query.error !== null) return <Failure error={query.error} onRetry={() => void query.refetch()} />
+  return <Spinner />
+}
+
+interface LoadedRowsProps<Row> {
+  readonly list: {
+    readonly rows: readonly Row[] | undefined
+    readonly error: Error | null
+    readonly refetch: () => void
+  }
+  readonly children: (rows: readonly Row[]) => ReactNode
+}
+
+/** As `Loaded`, for lists that are read page by page. */
+export function LoadedRows<Row>({ list, children }: LoadedRowsProps<Row>) {
+  if (list.rows !== undefined) return children(list.rows)
+  if (list.error !== null) return <Failure error={list.error} onRetry={list.refetch} />
+  return <Spinner />
+}

@@ -1,0 +1,36 @@
+import { Tabs as Parts } from '@base-ui/react/tabs'
+import type { ReactNode } from 'react'
+import styles from './tabs.module.css'
+
+export interface TabItem {
+  readonly value: string
+  readonly label: ReactNode
+  readonly content: ReactNode
+}
+
+export interface TabsProps {
+  readonly label: string
+  readonly tabs: readonly TabItem[]
+  /** Kept in the address by the view, when it can be linked to. */
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+export function Tabs({ label, tabs, value, onChange }: TabsProps) {
+  return (
+    <Parts.Root value={value} onValueChange={(next) => onChange(String(next))}>
+      <Parts.List className={styles.list} aria-label={label}>
+        {tabs.map((tab) => (
+          <Parts.Tab key={tab.value} value={tab.value} className={styles.tab}>
+            {tab.label}
+          </Parts.Tab>
+        ))}
+      </Parts.List>
+      {tabs.map((tab) => (
+        <Parts.Panel key={tab.value} value={tab.value} className={styles.panel}>
+          {tab.content}
+        </Parts.Panel>
+      ))}
+    </Parts.Root>
+  )
+}

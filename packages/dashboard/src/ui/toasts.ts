@@ -1,0 +1,33 @@
+import { createStore } from '../api/store.ts'
+
+export type ToastKind = 'done' | 'failure'
+
+export interface ToastMessage {
+  readonly id: number
+  readonly text: string
+  readonly kind: ToastKind
+  /** Offered beside the message: to undo, for instance. */
+  readonly action?: { readonly label: string; readonly run: () => void } | undefined
+}
+
+export const toasts = createStore<readonly ToastMessage[]>([])
+
+/** Failures stay until they are dismissed; so does what offers something to do, for longer. */
+const lifeMs = 5_000
+const lifeWithActionMs = 12_000
+const mostShown = 4
+
+let lastId = 0
+
+/** A short message that does not interrupt; read out by screen readers. */
+export function showToast(text: string, kind: ToastKind = 'done', action?: ToastMessage['action']): void {
+  lastId += 1
+  const id = lastId
+  toasts.set([...toasts.get().slice(1 - mostShown), { id, text, kind, action }])
+  if (kind === 'failure') return
+  setTimeout(() => dismissToast(id), action === undefined ? lifeMs : lifeWithActionMs)
+}
+
+export function dismissToast(id: number): void {
+  toasts.set(toasts.get().filter((toast) => toast.id !== id))
+}
