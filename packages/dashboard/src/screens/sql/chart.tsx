@@ -26,8 +26,11 @@ export default function Chart({ result }: { readonly result: StatementResult }) 
   useEffect(() => {
     const parent = place.current
     if (parent === null || series.length === 0) return
-    const style = getComputedStyle(document.documentElement)
-    const colour = (name = '--text') => style.getPropertyValue(name).trim()
+    const colour = (name = '--text') => {
+      // A canvas knows neither variables nor light-dark(): an element resolves them.
+      parent.style.color = `var(${name})`
+      return getComputedStyle(parent).color
+    }
     const column = columns[x]
     const isOrdinal = column === undefined || !(isNumeric(column) || isTime(column))
     const points = rows
@@ -39,6 +42,8 @@ export default function Chart({ result }: { readonly result: StatementResult }) 
       .toSorted(([a], [b]) => (a ?? 0) - (b ?? 0))
     const data = [0, ...series.map((_, index) => index + 1)].map((at) => points.map((point) => point[at] ?? null))
     const axis = { stroke: colour('--text-muted'), grid: { stroke: colour('--line') }, ticks: { stroke: colour('--line') } }
+    const strokes = names.map((_, index) => colour(colours[index]))
+    parent.style.color = ''
     const labels = (values: readonly number[]) => values.map((value) => (Number.isInteger(value) ? (rows[value]?.[x] ?? '') : ''))
     const chart = new uPlot(
       {
@@ -50,7 +55,7 @@ export default function Chart({ result }: { readonly result: StatementResult }) 
           { label: column?.name ?? '' },
           ...names.map((label, index) => ({
             label,
-            stroke: colour(colours[index]),
+            stroke: strokes[index] ?? '',
             dash: dashes[index] ?? [],
             width: 2,
             points: { show: points.length < 100 },

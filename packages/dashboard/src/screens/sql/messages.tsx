@@ -4,13 +4,13 @@ import type { RunState } from './use-run.ts'
 
 /** What each statement did, notices of PostgreSQL, and why a run failed. */
 export function Messages({ run }: { readonly run: RunState }) {
-  const { results, notices, failure, outcome, durationMs, body } = run
+  const { results, notices, failure, outcome, durationMs, body, linesBefore } = run
   const data = failure?.data
   return (
     <ol className={styles.messages}>
       {results.map(({ statement, line, command, rowCount, durationMs: ms }) => (
         <li key={statement}>
-          <code>{command ?? `first ${rowCount} rows`}</code> · line {line} · {formatDuration(ms)}
+          <code>{command ?? `first ${rowCount} rows`}</code> · line {line + linesBefore} · {formatDuration(ms)}
           {notices
             .filter((notice) => notice.statement === statement)
             .map((notice, index) => (
@@ -37,8 +37,7 @@ export function Messages({ run }: { readonly run: RunState }) {
             {data?.where !== undefined && <pre>{data.where}</pre>}
             <p className={styles.muted}>
               {[
-                data?.line === undefined ? undefined : `line ${data.line}`,
-                data?.column === undefined ? undefined : `column ${data.column}`,
+                data?.line === undefined ? undefined : `line ${data.line + linesBefore}`,
                 data?.sqlState === undefined ? failure.error : `SQLSTATE ${data.sqlState}`,
               ]
                 .filter((part) => part !== undefined)

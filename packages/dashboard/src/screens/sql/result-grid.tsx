@@ -12,6 +12,8 @@ import styles from './sql.module.css'
 
 /** Pixels that a column takes for its values, as far as they are known. */
 const widths = { least: 80, most: 360, ofCharacter: 7.5, padding: 24 }
+/** Pixels of a row, and of the header with a scroll bar; the style sheet has the limits. */
+const heights = { row: 28, around: 64 }
 /** Rows that decide on the width of a column. */
 const measuredRows = 50
 /** Longer values are shown whole when they are opened. */
@@ -28,7 +30,7 @@ export function ResultGrid({ label, result }: { readonly label: string; readonly
   const openedValue = opened === undefined ? undefined : rows[opened.row]?.[opened.column]
   return (
     <>
-      <div className={styles.grid}>
+      <div className={styles.grid} style={{ height: heights.around + Math.max(1, rows.length) * heights.row }}>
         <Grid
           label={label}
           columns={shown}

@@ -49,7 +49,8 @@ export function SqlScreen() {
       if (part.text.trim() === '') return
       setShown('results')
       editor.current?.mark(undefined)
-      const failure = await start({ ...bodyOf(part.text), ...more }, part.start)
+      const linesBefore = draft.get().text.slice(0, part.start).split('\n').length - 1
+      const failure = await start({ ...bodyOf(part.text), ...more }, part.start, linesBefore)
       const offset = failure?.data?.offset
       if (offset !== undefined) editor.current?.mark(part.start + offset)
     },

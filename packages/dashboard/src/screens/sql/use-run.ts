@@ -6,8 +6,9 @@ import { cancelRun, type RunBody, type RunFailure, type RunNotice, runSql, type 
 /** A run as the screen shows it, while it goes and afterwards. */
 export interface RunState {
   readonly body: RunBody
-  /** Where the text that ran begins in the editor. */
+  /** Where the text that ran begins in the editor: its offset, and the lines before it. */
   readonly start: number
+  readonly linesBefore: number
   readonly isRunning: boolean
   readonly role: string | undefined
   readonly statements: number
@@ -24,7 +25,7 @@ export function useRun() {
   // A run whose view has closed is canceled by the server, which notices that the client has disconnected.
   useEffect(() => () => current.current?.abort.abort(), [])
 
-  const start = useCallback(async (body: RunBody, at: number): Promise<RunFailure | undefined> => {
+  const start = useCallback(async (body: RunBody, at: number, linesBefore: number): Promise<RunFailure | undefined> => {
     current.current?.abort.abort()
     const id = randomUuid()
     const abort = new AbortController()
@@ -40,6 +41,7 @@ export function useRun() {
     setRun({
       body,
       start: at,
+      linesBefore,
       isRunning: true,
       role: undefined,
       statements: 0,
