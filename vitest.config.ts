@@ -5,6 +5,7 @@ import { SlowestFiles } from './packages/server/test/slowest-files.ts'
 const server = 'packages/server'
 /** Packages of the browser. */
 const client = 'packages/{client,react}'
+const dashboard = 'packages/dashboard'
 const database = { globalSetup: [`${server}/test/global-setup.ts`] }
 /** Tests wait for Postgres and for servers that start: more files at once than there are cores. */
 const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
@@ -21,8 +22,8 @@ const underLoad = `${server}/test/faults/{network,nodes,overload,postgres}.proce
 const ofProcesses = { testTimeout: 120_000, hookTimeout: 60_000, expect: { poll: { timeout: 15_000 } } }
 
 /**
- * Three kinds of tests, by name: pure (`.test.ts`), with a database (`.db.test.ts`), and those that start whole
- * processes or break things (`.process.test.ts`). They stand beside what they test or in a folder `tests`.
+ * Kinds of tests, by name: pure (`.test.ts`), with a database (`.db.test.ts`), those that start whole processes or break
+ * things (`.process.test.ts`), and journeys through the dashboard in a browser (`.journey.test.ts`). They stand beside what they test or in a folder `tests`.
  */
 export default defineConfig({
   test: {
@@ -36,8 +37,11 @@ export default defineConfig({
       {
         test: {
           name: 'pure',
-          include: [`${server}/{src,test}/**/*.test.ts`, `${client}/src/**/*.test.ts`],
-          exclude: [`packages/*/**/*.{db,process,architecture}.test.ts`],
+          include: [
+            `${server}/{src,test}/**/*.test.ts`,
+            `packages/{client,react,dashboard}/src/**/*.test.ts`,
+          ],
+          exclude: [`packages/*/**/*.{db,process,architecture,journey}.test.ts`],
           testTimeout: 120_000,
           ...sideBySide,
           ...sharedModules,
@@ -71,6 +75,16 @@ export default defineConfig({
           ...ofProcesses,
           maxConcurrency: 2,
           ...database,
+          ...sideBySide,
+          ...sharedModules,
+        },
+      },
+      {
+        test: {
+          name: 'dashboard',
+          include: [`${dashboard}/src/**/*.journey.test.ts`],
+          ...ofProcesses,
+          globalSetup: [...database.globalSetup, `${dashboard}/src/tests/global-setup.ts`],
           ...sideBySide,
           ...sharedModules,
         },

@@ -215,7 +215,8 @@ async function readAnswer(response: Response): Promise<unknown> {
   }
 }
 
-function readError(response: Response, text: string): BasaltError {
+/** An answer that is an error. @param text its body */
+export function readError(response: Response, text: string): BasaltError {
   const { status, headers } = response
   const { message, error, data, operation } = readEnvelope(text)
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)

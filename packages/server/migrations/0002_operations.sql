@@ -11,7 +11,9 @@ create table basalt.admin_sessions (
   id uuid primary key default gen_random_uuid(),
   token_hash bytea not null unique,
   created_at timestamptz not null default now(),
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  -- When a session in a cookie ends unless a request moves it; null for tokens of programs.
+  idle_expires_at timestamptz
 );
 create index admin_sessions_expires_at on basalt.admin_sessions (expires_at);
 

@@ -24,8 +24,10 @@ import { countClientSecretsByKey } from './features/identity/social-login/index.
 import { wireMessaging } from './features/messaging/index.ts'
 import { countPushCredentialsByKey } from './features/messaging/push/index.ts'
 import type { FirstSignIn } from './features/operations/admin/index.ts'
+import type { DashboardFiles } from './features/operations/dashboard/index.ts'
 import { wireOperations } from './features/operations/index.ts'
 import { openObservation } from './features/operations/observation.ts'
+import { confineAdministration } from './http/administration.ts'
 import { listen, localOrigin } from './http/listen.ts'
 import { Metrics } from './http/metrics.ts'
 import { createOrigins } from './http/origins.ts'
@@ -55,6 +57,8 @@ export interface AppOptions {
   readonly reachProvider?: (url: string) => string
   /** Hashes passwords at another cost; for tests. */
   readonly passwords?: PasswordHasher
+  /** The dashboard's files, from elsewhere; for tests. */
+  readonly dashboardFiles?: DashboardFiles
   /** Settings of the embedded cluster; for tests. */
   readonly embeddedSettings?: ClusterSettings
   /** A server that changes no data and stands beside another one; for tests of policies. */
@@ -72,6 +76,10 @@ export interface App {
   readonly firstSignIn: FirstSignIn | undefined
   /** Where clients reach the server; final once it listens. */
   publicBaseUrl(): string
+  /** The dashboard's files, to have them built; undefined unless it is served. */
+  readonly dashboard: DashboardFiles | undefined
+  /** Where people reach the dashboard; undefined unless it is served. Final once the server listens. */
+  dashboardUrl(): string | undefined
   /** @throws OperatorError when the address is taken */
   listen(): Promise<void>
   /** Sends load balancers and clients elsewhere, and gives them a moment for it. Requests are still answered. */
@@ -126,6 +134,7 @@ async function wire(
     resolveTxt,
     reachProvider,
     passwords = createPasswordHasher(),
+    dashboardFiles,
   }: AppOptions,
   clock: Clock,
   database: Database,
@@ -178,7 +187,11 @@ async function wire(
     { kind: 'push providers', countByKey: await countPushCredentialsByKey(system) },
   ])
 
-  const operations = wireOperations(platform, { passwords, errors: listErrors() })
+  const operations = wireOperations(platform, {
+    passwords,
+    errors: listErrors(),
+    dashboardFiles,
+  })
   const messaging = wireMessaging(platform, { resolve, isSmsEnabled: () => identity.isSmsEnabled() })
   const jwtSecret = () => resolveJwtSecret(config)
   const identity = wireIdentity(platform, {
@@ -225,6 +238,7 @@ async function wire(
     publicBaseUrl,
     version,
   })
+  const adminListener = confineAdministration(http, config.admin, config.server.max_connections)
   const connections = trackConnections(http.server)
   for (const feature of [...features, ...workers]) feature.routes?.(http)
   await http.ready()
@@ -242,14 +256,22 @@ async function wire(
     catalog,
     firstSignIn,
     publicBaseUrl,
-    listen: () => listen(http, config.server),
+    dashboard: operations.dashboard,
+    dashboardUrl: () =>
+      config.admin.enabled ? `${adminListener?.origin() ?? publicBaseUrl()}${config.admin.path}` : undefined,
+    async listen() {
+      await adminListener?.listen()
+      await listen(http, config.server)
+    },
     async drain() {
       endStreams()
+      adminListener?.close()
       await drainConnections(http.server, connections)
     },
     cutOff: () => http.server.closeAllConnections(),
     async close() {
       endStreams()
+      adminListener?.close()
       await closeServer(http.server, connections, () => http.close(), config.server.shutdown_timeout)
       // Without the database they could not end well: their leases run out, and other nodes take over.
       const stopped = Promise.allSettled(workers.map(async (worker) => worker.stop?.()))

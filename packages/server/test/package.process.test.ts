@@ -53,6 +53,8 @@ test('the package holds what runs, README, licence and documents, and neither so
       'CHANGELOG.md',
       'SECURITY.md',
       'bin/basalt.js',
+      'dashboard/index.html',
+      'dashboard/licenses.md',
       'dist/main.js',
       'deploy/basalt.service',
       'deploy/nginx.conf',
@@ -67,8 +69,26 @@ test('the package holds what runs, README, licence and documents, and neither so
   expect(readFileSync(join(installed, 'LICENSE'), 'utf8')).toContain('Apache License')
 })
 
+test('the package has the dashboard without what builds it', () => {
+  const { dependencies, optionalDependencies } = JSON.parse(
+    readFileSync(join(installed, 'package.json'), 'utf8'),
+  )
+  const needed = Object.keys({ ...dependencies, ...optionalDependencies })
+  expect(needed.filter((name) => /react|vite|codemirror|uplot|wouter/.test(name))).toEqual([])
+  expect(listFiles(join(installed, 'dashboard')).filter((name) => name.endsWith('.js.br'))).not.toEqual([])
+})
+
 test('packing leaves nothing behind in the checkout', () => {
-  const copies = ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'deploy', 'docs', 'examples']
+  const copies = [
+    'dashboard',
+    'README.md',
+    'LICENSE',
+    'CHANGELOG.md',
+    'SECURITY.md',
+    'deploy',
+    'docs',
+    'examples',
+  ]
   const found = readdirSync(join(root, 'packages', 'server')).filter((name) => copies.includes(name))
   expect(found).toEqual([])
 })
@@ -82,6 +102,10 @@ test('the installed command starts a server with the embedded database, which an
   expect(health.status).toBe(200)
   const guide = await fetch(`${server.url}/api/docs/guides/deployment`)
   expect(guide.status).toBe(200)
+  const page = await (await fetch(`${server.url}/admin`)).text()
+  const [, script = ''] = /<script [^>]*src="([^"]+)"/.exec(page) ?? []
+  const asset = await fetch(server.url + script, { headers: { 'accept-encoding': 'br' } })
+  expect([asset.status, asset.headers.get('content-encoding')]).toEqual([200, 'br'])
   expect(await server.stop()).toEqual({ code: 0, signal: null })
 })
 

@@ -94,17 +94,18 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
     expect(await browser.evaluate(`document.body.innerText`)).not.toMatch(/swagger|smartbear/i)
   })
 
-  test('the administrator signs in by password and then sees tables and a page that is authorized', async () => {
-    await browser.open(`${app.url}/admin/sign-in`)
-    await type('#password', 'wrong')
-    await click('#enter')
-    await expect.poll(() => text('#wrong'), wait).toBe('The password is wrong.')
-    await type('#password', testAdminPassword)
-    await click('#enter')
-    await expect.poll(() => text('#say'), wait).toBe('You are signed in.')
-    expect(await browser.evaluate('location.href')).toBe(`${app.url}/admin/sign-in`)
-    expect(await browser.evaluate('document.body.innerText')).not.toContain('basalt_admin_')
-    expect(await refused()).toEqual([])
+  /** The dashboard's own requests, from one of the server's pages. */
+  const session = (method: string, body?: object) =>
+    browser.evaluate<number>(`fetch('/api/admin/session', {
+      method: '${method}',
+      headers: { 'x-basalt-dashboard': '1', ...(${body !== undefined} ? { 'content-type': 'application/json' } : {}) },
+      body: ${body === undefined ? 'undefined' : JSON.stringify(JSON.stringify(body))},
+    }).then(({ status }) => status)`)
+
+  test("the administrator's session in the dashboard also shows the tables and authorizes the API page", async () => {
+    await browser.open(`${app.url}/`)
+    expect(await session('POST', { password: testAdminPassword })).toBe(200)
+    expect(await browser.evaluate('document.cookie')).toBe('')
 
     await browser.open(`${app.url}/`)
     await expect.poll(() => text('#rows'), wait).toContain('odd name')
@@ -119,14 +120,16 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
     expect(await tryOut('tables')).toContain('200')
     expect(await refused()).toEqual([])
 
-    await browser.open(`${app.url}/admin/sign-in`)
-    await click('#sign-out')
-    await expect
-      .poll(() => browser.evaluate(`document.getElementById('by-password')?.hidden`), wait)
-      .toBe(false)
+    expect(await session('DELETE')).toBe(204)
     await browser.open(`${app.url}/`)
     expect(await text('#rows')).toBe('')
     expect(await text('#say')).toContain('Sign in as administrator')
+    // An ended session, which the browser still sends, is none.
+    expect(await session('POST', { password: testAdminPassword })).toBe(200)
+    await app.sql('delete from basalt.admin_sessions')
+    await expect.poll(() => session('GET'), wait).toBe(401)
+    await browser.open(`${app.url}/api/docs`)
+    await expect.poll(() => text('#say'), wait).toContain('Authorize with a token')
   })
 
   test('without tables the first one is shown how to make', async () => {

@@ -186,6 +186,8 @@ export function configVariables(config: Readonly<Record<string, string>> = {}): 
     'server.port': '0',
     'auth.jwt_secret': testSecret,
     'admin.password': testAdminPassword,
+    // Each start would look whether the dashboard's sources have changed.
+    'admin.build': 'false',
     ...config,
   }
   return Object.fromEntries(

@@ -7,6 +7,7 @@ import type { ChangeLog } from '../src/database/change-log.ts'
 import type { ResolveTxt } from '../src/features/files/index.ts'
 import { type AccessTokenClaims, signAccessToken } from '../src/features/identity/accounts/index.ts'
 import { createPasswordHasher } from '../src/features/identity/passwords/index.ts'
+import type { DashboardFiles } from '../src/features/operations/dashboard/index.ts'
 import type { Resolve } from '../src/http/outbound.ts'
 import { type Clock, systemClock } from '../src/lib/clock.ts'
 import { templateDatabase } from './global-setup.ts'
@@ -32,6 +33,8 @@ export interface TestAppOptions {
   readonly resolveTxt?: ResolveTxt
   /** Where requests to an address of a sign-in provider go instead. */
   readonly reachProvider?: (url: string) => string
+  /** The dashboard, from elsewhere than its build. */
+  readonly dashboardFiles?: DashboardFiles
   /** Use this database instead of a new one; for several nodes on one. */
   readonly database?: TestDatabase
   /** Hash passwords at the cost of production, a hundred times that of tests. */
@@ -83,6 +86,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     ...(options.changes === undefined ? {} : { changes: options.changes }),
     ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
     ...(options.resolveTxt === undefined ? {} : { resolveTxt: options.resolveTxt }),
+    ...(options.dashboardFiles === undefined ? {} : { dashboardFiles: options.dashboardFiles }),
     ...(options.reachProvider === undefined ? {} : { reachProvider: options.reachProvider }),
   })
   await app.listen()

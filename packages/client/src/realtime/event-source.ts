@@ -1,6 +1,6 @@
 import { BasaltError } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
-import { backoffSeconds, pause, type Transport } from '../transport.ts'
+import { backoffSeconds, pause, readError, type Transport } from '../transport.ts'
 
 /** A change of a record. */
 export interface Change {
@@ -128,7 +128,7 @@ async function* readStream(
     })
     if (!response.ok || response.body === null) {
       if (response.status === 401 && token !== undefined) await tokens.renew?.(token)
-      throw await readRefusal(response)
+      throw readError(response, await response.text())
     }
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     const parser = createEventParser()
@@ -142,17 +142,6 @@ async function* readStream(
     clearTimeout(watchdog)
     signal.removeEventListener('abort', abort)
     connection.abort()
-  }
-}
-
-async function readRefusal(response: Response): Promise<BasaltError> {
-  const text = await response.text()
-  const status = response.status
-  try {
-    const { message, error } = JSON.parse(text) as { message: string; error: string }
-    return new BasaltError(message, { error, status })
-  } catch {
-    return new BasaltError(`the server answered ${status}`, { error: `http_${status}`, status })
   }
 }
 

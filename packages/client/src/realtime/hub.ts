@@ -1,6 +1,7 @@
 import type { TokenSource, Transport } from '../transport.ts'
 import type { Change, StreamEvent } from './event-source.ts'
 import { createOwnStream } from './own-stream.ts'
+import { refusedTable } from './refused-table.ts'
 import { canShare, createSharedStream } from './shared-stream.ts'
 
 /** A listener to the stream of a page. */
@@ -80,10 +81,18 @@ export function createHub(
       case 'disconnected':
         for (const each of [...subscribers]) each.disconnected(event.error)
         return
-      case 'failed':
+      case 'failed': {
         inForce = new Set()
         wanted = []
-        for (const each of [...subscribers]) each.failed(event.error)
+        const refused = refusedTable(event.error)
+        for (const each of [...subscribers]) {
+          if (refused !== undefined && !each.tables.includes(refused)) continue
+          if (refused !== undefined) subscribers.delete(each)
+          each.failed(event.error)
+        }
+        // The others go on without it.
+        if (refused !== undefined) rewant()
+      }
     }
   }
 

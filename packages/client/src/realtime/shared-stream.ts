@@ -1,7 +1,8 @@
-import { BasaltError } from '../errors.ts'
+import { BasaltError, type ErrorDetail } from '../errors.ts'
 import { randomId, type Transport } from '../transport.ts'
 import type { OnSourceEvent, Source } from './hub.ts'
 import { createOwnStream } from './own-stream.ts'
+import { refusedTable } from './refused-table.ts'
 
 /**
  * One stream for all tabs of a user: the tab that has the lock opens it and broadcasts its events. When that tab is
@@ -65,10 +66,22 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
     }
   }
 
+  /** As the leader: a tab that sleeps would ask for it again and again. */
+  function forgetTable(refused: string | undefined): void {
+    if (refused === undefined) return
+    for (const [id, tables] of wantedByTab) {
+      wantedByTab.set(
+        id,
+        tables.filter((table) => table !== refused),
+      )
+    }
+  }
+
   function lead(channel: BroadcastChannel): void {
     stream = createOwnStream(
       transport,
       (event) => {
+        if (event.type === 'failed') forgetTable(refusedTable(event.error))
         const tables = union()
         const sent =
           event.type === 'failed' || event.type === 'disconnected'
@@ -135,11 +148,11 @@ function ignoreAbort(error: unknown): void {
 /** Errors lose their class on the way to another tab. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof BasaltError)) return error instanceof Error ? error.message : undefined
-  return { message: error.message, error: error.error, status: error.status }
+  return { message: error.message, error: error.error, status: error.status, data: error.data }
 }
 
 function reviveError(value: unknown): unknown {
   if (value instanceof BasaltError || typeof value !== 'object' || value === null) return value
-  const { message, error, status } = value as { message: string; error: string; status: number }
-  return new BasaltError(message, { error, status })
+  const { message, ...detail } = value as ErrorDetail & { message: string }
+  return new BasaltError(message, detail)
 }

@@ -356,6 +356,39 @@ describe('the stream of several tabs', () => {
     expect(first.network.streams + other.network.streams).toBe(1)
     for (const stop of stops) stop()
   })
+
+  test('goes on for the others when a table is refused', async () => {
+    const storage = sharedStorage()
+    const first = await signUp(storage)
+    const other = openTab(storage)
+    await other.auth.load()
+    const seen: unknown[] = []
+    let connections = 0
+    const following = subscribe(first.client, ['task'], {
+      onConnected: () => (connections += 1),
+      onChange: ({ record }) => seen.push(record.title),
+      onFailed: (error) => seen.push(error),
+    })
+    await waitFor('the first to be connected', () => connections > 0)
+    const refused: unknown[] = []
+    for (const { client } of [first, other]) {
+      // @ts-expect-error there is no such table
+      subscribe(client, ['task', 'nothing'], {
+        onChange: () => undefined,
+        onFailed: (error) => refused.push(error),
+      })
+    }
+    await waitFor('both to be refused', () => refused.length >= 2)
+    for (const error of refused) {
+      expect(error).toMatchObject({ error: 'unknown_table', status: 400, data: { table: 'nothing' } })
+    }
+    const title = randomUUID()
+    await other.client.from('task').create({ title })
+    await waitFor('the change', () => seen.length > 0)
+    expect(seen).toEqual([title])
+    following()
+    await waitFor('the stream to end', () => first.network.streams + other.network.streams === 0)
+  })
 })
 
 test('a channel carries broadcasts and presence, and is joined again when its connection breaks', async () => {

@@ -17,8 +17,10 @@ export interface Announcement {
 /** Shows a person, or on one line a log reader, where the server is and what it serves. */
 export function announce({ terminal, app, config, log, startupMs }: Announcement): void {
   const { current } = app.catalog
+  const dashboard = app.dashboardUrl()
   const facts = {
     url: app.publicBaseUrl(),
+    ...(dashboard === undefined ? {} : { dashboard }),
     database: `${app.database.mode}, PostgreSQL ${app.database.engine.version}`,
     location: app.database.location,
     dataDirectory: config.server.data_dir,
@@ -34,8 +36,7 @@ export function announce({ terminal, app, config, log, startupMs }: Announcement
       terminal.stdout.write(`
   Administrator, shown only this once:
     password   ${firstSignIn.password}
-    or open    ${signInLink(facts.url, firstSignIn.code)}
-
+${facts.dashboard === undefined ? '' : `    or open    ${signInLink(facts.dashboard, firstSignIn.code)}\n`}
 `)
     }
     return
@@ -44,7 +45,7 @@ export function announce({ terminal, app, config, log, startupMs }: Announcement
   if (firstSignIn !== undefined) {
     // Whatever the level: no administrator could sign in without it.
     const always = log.child({}, { level: 'info' })
-    const link = signInLink(facts.url, firstSignIn.code)
+    const link = facts.dashboard === undefined ? undefined : signInLink(facts.dashboard, firstSignIn.code)
     try {
       const path = writeFirstSignIn(config.server.data_dir, firstSignIn.password, link)
       always.info(
@@ -70,6 +71,7 @@ const nothingToAdvise: Advisories = {
 
 interface Facts extends Advisories {
   readonly url: string
+  readonly dashboard?: string
   readonly database: string
   readonly location: string
   readonly dataDirectory: string
@@ -82,6 +84,7 @@ function describe(facts: Facts, config: Config): string[] {
     '',
     `  Basalt listens on ${facts.url}  (ready in ${facts.startupMs} ms)`,
     '',
+    ...(facts.dashboard === undefined ? [] : [`    Dashboard   ${facts.dashboard}`]),
     `    API         ${facts.url}/api/collections/{table}`,
     `    Reference   ${facts.url}/api/docs`,
     `    Health      ${facts.url}/health`,

@@ -39,6 +39,8 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     if (interruption.signal.aborted) return
     note.update({ url: localUrl(app), psql: [...app.database.psql] })
     announce({ terminal, app, config, log, startupMs: performance.now() - startedAt })
+    // Not before: the first answer of the API comes first.
+    if (config.admin.build) app.dashboard?.build(log)
     besides = onStarted?.(app, config, log)
   } catch (error) {
     if (interruption.signal.aborted) return

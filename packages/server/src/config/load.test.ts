@@ -272,7 +272,7 @@ describe('without anything', () => {
         },
       },
       sites: { base_domain: '', max_file_size: 26_214_400, kept_deploys: 10 },
-      admin: { password: '' },
+      admin: { enabled: true, path: '/admin', listen: '', allowed_ips: [], build: true, password: '' },
       logging: {
         level: 'info',
         format: 'auto',

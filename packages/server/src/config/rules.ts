@@ -20,6 +20,8 @@ export function configRules(config: Config): RuleViolation[] {
 
 const rules: readonly ((config: Config) => RuleViolation | readonly RuleViolation[] | undefined)[] = [
   proxiesAreAddresses,
+  administratorsAreAddresses,
+  administrationIsApart,
   originsAreUrls,
   publicUrlIsUrl,
   (config) => databaseUrlIsUrl('url', config),
@@ -45,6 +47,36 @@ function proxiesAreAddresses({ server }: Config): RuleViolation | undefined {
   if (wrong === undefined) return undefined
   return { key: 'server.trusted_proxies', problem: `"${wrong}" is not an IP address or CIDR range` }
 }
+
+function administratorsAreAddresses({ admin }: Config): RuleViolation | undefined {
+  const wrong = admin.allowed_ips.find((range) => !isRange(range))
+  if (wrong === undefined) return undefined
+  return { key: 'admin.allowed_ips', problem: `"${wrong}" is not an IP address or CIDR range` }
+}
+
+/** The paths of the API stay its own, and a port is one that can be. */
+function administrationIsApart({ admin }: Config): RuleViolation[] {
+  const [, first = ''] = admin.path.split('/')
+  const port = Number(/\d+$/.exec(admin.listen)?.[0] ?? 0)
+  return [
+    ...(ownPaths.has(first)
+      ? [{ key: 'admin.path', problem: `"${admin.path}" is a path of the API: choose another one` }]
+      : []),
+    ...(port > 65535 ? [{ key: 'admin.listen', problem: `${port} is not a port` }] : []),
+  ]
+}
+
+const ownPaths: ReadonlySet<string> = new Set([
+  'api',
+  'auth',
+  'oauth',
+  'health',
+  'metrics',
+  '_sites',
+  '.well-known',
+  'favicon.ico',
+  'favicon.svg',
+])
 
 /** `10.0.0.0/8`, `2001:db8::1`. */
 function isRange(text: string): boolean {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../lib/errors.ts'
+import { adminCookieOf, judgeCookieUse } from './admin-cookie.ts'
 import { httpErrors } from './errors.ts'
 import { requireWriteScope } from './grants.ts'
 import {
@@ -12,6 +13,7 @@ import {
   type UserIdentity,
   type Verdict,
 } from './identity.ts'
+import type { Origins } from './origins.ts'
 import type { AdmitsAnonymous, Guard, ProgramAccess } from './route-config.ts'
 
 export interface AuthenticationOptions {
@@ -34,8 +36,16 @@ export interface RequestLimiter {
   admit(identity: UserIdentity): AppError | undefined | Promise<AppError | undefined>
 }
 
-/** Gives every route its guard, which runs before the body is read. A route without one does not start. */
-export function addAuthentication(app: FastifyInstance, options: AuthenticationOptions): void {
+/**
+ * Gives every route its guard, which runs before the body is read. A route without one does not start.
+ *
+ * @param origins whose pages the administrator's cookie may speak for
+ */
+export function addAuthentication(
+  app: FastifyInstance,
+  options: AuthenticationOptions,
+  origins: Origins,
+): void {
   app.decorateRequest('identity', undefined)
   app.decorateRequest('pending', undefined)
   app.decorateRequest('token', undefined)
@@ -46,7 +56,7 @@ export function addAuthentication(app: FastifyInstance, options: AuthenticationO
     }
     if (guard === 'public') return
     const hooks = route.onRequest ?? []
-    const guardHook = createGuard({ guard, programs, admitsAnonymous }, options)
+    const guardHook = createGuard({ guard, programs, admitsAnonymous }, options, origins)
     route.onRequest = [guardHook, ...(Array.isArray(hooks) ? hooks : [hooks])]
   })
 }
@@ -93,12 +103,15 @@ interface Entrance {
 function createGuard(
   { guard, programs, admitsAnonymous }: Entrance,
   { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
+  origins: Origins,
 ): GuardHook {
   const challenge = createChallenge(programs === undefined ? undefined : resourceMetadataUrl)
   return (request, reply, done) => {
     reply.header('cache-control', 'no-store')
-    const settle = (verdict: Verdict) => {
-      const refusal = judge(guard, programs, verdict, challenge)
+    const settle = (verdict: Verdict, isInCookie = false) => {
+      const refusal = isInCookie
+        ? judgeCookieSession(guard, verdict, challenge)
+        : judge(guard, programs, verdict, challenge)
       if (refusal === undefined && 'identity' in verdict) request.identity = verdict.identity
       if (refusal === undefined && 'pending' in verdict) request.pending = verdict.pending
       const { identity } = request
@@ -112,6 +125,23 @@ function createGuard(
     }
     if (openGuards.has(guard) && !isRequired) {
       settle({ identity: openIdentity })
+      return
+    }
+    const cookie = isWithoutToken(guard, request) ? adminCookieOf(request) : undefined
+    const use = cookie === undefined ? false : judgeCookieUse(request, origins)
+    if (use instanceof AppError) {
+      done(use)
+      return
+    }
+    const enterWith = (token: string, isInCookie: boolean) => {
+      const verdict = verifyToken(verifiers, token)
+      request.token = token
+      // The common token is verified without waiting; a promise would cost every request a turn.
+      if (verdict instanceof Promise) verdict.then((known) => settle(known, isInCookie), done)
+      else settle(verdict, isInCookie)
+    }
+    if (cookie !== undefined && use) {
+      enterWith(cookie, true)
       return
     }
     if (guard === 'optional' && request.headers.authorization === undefined) {
@@ -135,14 +165,11 @@ function createGuard(
     }
     const token = guard === 'stream' ? streamTokenOf(request) : headerTokenOf(request)
     if (token === undefined) {
-      done(missingToken())
+      const isUnproved = guard === 'admin' && cookie !== undefined
+      done(isUnproved ? httpErrors.dashboardHeaderRequired() : missingToken())
       return
     }
-    const verdict = verifyToken(verifiers, token)
-    request.token = token
-    // The common token is verified without waiting; a promise would cost every request a turn.
-    if (verdict instanceof Promise) verdict.then(settle, done)
-    else settle(verdict)
+    enterWith(token, false)
   }
 }
 
@@ -186,6 +213,17 @@ function judge(
   if (guard === 'stream' && identity.kind === 'open') return undefined
   if (identity.kind !== 'user') return challenge(httpErrors.invalidToken())
   return guard === 'aal2' && identity.aal !== 'aal2' ? httpErrors.insufficientAal() : undefined
+}
+
+/** The cookie holds the administrator's token and no other. It opens streams, too: the dashboard shows changes. */
+function judgeCookieSession(
+  guard: Exclude<Guard, 'public'>,
+  verdict: Verdict,
+  challenge: Challenge,
+): AppError | undefined {
+  const isAdministrator = 'identity' in verdict && verdict.identity.kind === 'admin'
+  if (isAdministrator && guard === 'stream') return undefined
+  return judge(guard, undefined, isAdministrator ? verdict : { refusal: 'invalid' }, challenge)
 }
 
 /** What a program may not call. The challenge is that of RFC 6750 §3.1. */

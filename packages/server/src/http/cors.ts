@@ -6,7 +6,7 @@ export type AllowOrigin = (request: FastifyRequest, reply: FastifyReply) => bool
 
 /**
  * Cross-origin requests of browsers (Fetch Standard, CORS protocol). Written here because it is short without
- * credentials, which we never allow: tokens travel in headers, not in cookies. A request without `Origin`, which
+ * credentials, which we never allow: tokens travel in headers, and cookies are for our own pages. A request without `Origin`, which
  * is every request that does not come from a browser page, costs nothing.
  */
 export function createOriginPolicy(origins: Origins): AllowOrigin {

@@ -67,6 +67,21 @@ export const httpErrorTable = {
     message: 'admin authentication required',
     help: 'Sign in with `POST /api/admin/auth` and send its token.',
   },
+  dashboardHeaderRequired: {
+    status: 403,
+    message: 'a session in a cookie needs the header x-basalt-dashboard: 1',
+    help: "The administrator's cookie comes along by itself, so it counts only with the header `x-basalt-dashboard: 1`, which the dashboard sends. Programs send a token of `POST /api/admin/auth` as `Authorization: Bearer <token>`.",
+  },
+  accessDenied: {
+    status: 403,
+    message: 'Your IP address is not in the allowlist',
+    help: 'The dashboard and the API of administration answer the addresses in `admin.allowed_ips` only. Behind a proxy, `server.trusted_proxies` must name it.',
+  },
+  crossSiteRequest: {
+    status: 403,
+    message: 'a session in a cookie is for pages of this server: Origin must be its own',
+    help: "`Origin` is missing or another server's, or `Sec-Fetch-Site` is not `same-origin`. Behind a proxy, pass `Host` on or set `server.public_base_url`.",
+  },
   routeNotFound: {
     status: 404,
     message: (method: string, path: string) => `no such endpoint: ${method} ${path}`,

@@ -19,6 +19,8 @@ export interface Origins {
   mayAdminister(origin: string): boolean
   /** Whether the page is this server's, by the address it was asked under or by its public one. */
   isOwn(origin: string, request: Pick<FastifyRequest, 'host'>): boolean
+  /** Whether it is the public address, which a proxy may replace by another one in `Host`. */
+  isPublic(origin: string): boolean
 }
 
 /**
@@ -29,11 +31,13 @@ export function createOrigins({ allowed, publicBaseUrl, isLocalOnly }: OriginOpt
   const isAny = allowed.includes('*')
   // As browsers write them: in lower case, without the scheme's own port.
   const listed = new Set(allowed.filter((origin) => origin !== '*').map((origin) => new URL(origin).origin))
-  const mayAdminister = (origin: string) => listed.has(origin) || origin === new URL(publicBaseUrl()).origin
+  const isPublic = (origin: string) => origin === new URL(publicBaseUrl()).origin
+  const mayAdminister = (origin: string) => listed.has(origin) || isPublic(origin)
   const isOpen = isAny && !isLocalOnly
   return {
     isOpen,
     mayAdminister,
+    isPublic,
     mayCall: (origin) => isOpen || mayAdminister(origin) || (isAny && isLocal(origin)),
     isOwn(origin, { host }) {
       const page = parsePage(origin)

@@ -10,12 +10,12 @@ import type { Identity, PendingIdentity } from './identity.ts'
  * - `aal2`: a signed-in user whose second factor has passed
  * - `mfa`: a user whose second factor is due
  * - `bearerOrMfa`: either
- * - `admin`: an administrator
+ * - `admin`: an administrator, by token or by the cookie of the dashboard, which counts wherever its token would
  * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false; requests without a token
  *   where {@link AdmitsAnonymous} says so
  * - `stream`: a signed-in user, by header or by the parameter `token`, or everybody while `auth.enabled` is false;
  *   requests without a token where {@link AdmitsAnonymous} says so; with `oauth=true` everybody: such a stream waits for
- *   a sign-in
+ *   a sign-in; an administrator by cookie only
  */
 export type Guard =
   | 'public'

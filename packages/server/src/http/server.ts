@@ -118,6 +118,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const failures = new FailureLog(options.log, options.clock)
   addErrorHandling(app, { failures, referenceUrl, bodyLimit: server.body_limit, allowedMethods })
   await collectApiDocument(app, options.version)
-  addAuthentication(app, options.authentication)
+  addAuthentication(app, options.authentication, options.origins)
   return app
 }

@@ -78,5 +78,5 @@ export const logo =
 
 const serverHeader = `<header>
 <a class="brand" href="/">${logo} Basalt</a>
-<nav aria-label="Pages of this server"><a href="/api/docs">API</a> <a href="/api/docs/guides">Guides</a> <a href="/admin/sign-in">Administrator</a></nav>
+<nav aria-label="Pages of this server"><a href="/api/docs">API</a> <a href="/api/docs/guides">Guides</a></nav>
 </header>`

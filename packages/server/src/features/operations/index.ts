@@ -8,6 +8,7 @@ import {
 } from './admin/index.ts'
 import { audit } from './audit/index.ts'
 import { billing } from './billing/index.ts'
+import { type DashboardFiles, dashboard, openDashboardFiles } from './dashboard/index.ts'
 import { health } from './health/index.ts'
 import { metrics } from './metrics/index.ts'
 import { overview } from './overview/index.ts'
@@ -18,33 +19,44 @@ export interface OperationsPorts {
   readonly passwords: AdminDeps['passwords']
   /** What the error reference lists. */
   readonly errors: readonly ReferencedError[]
+  /** Without them, those that are built. */
+  readonly dashboardFiles: DashboardFiles | undefined
 }
 
 /** Wires what operators use: health, metrics, the administrator, the audit log, the reference. */
-export function wireOperations(platform: Platform, { passwords, errors }: OperationsPorts) {
+export function wireOperations(platform: Platform, ports: OperationsPorts) {
   const { config, catalog, log, metrics: measurements, publicBaseUrl, queue, version, isStopping } = platform
   const database = platform.database.system
   const attempts = createThrottle(database)
   defineThrottleHousekeeping(database, queue)
   const administrator = createAdminService({
     database,
-    passwords,
+    passwords: ports.passwords,
     throttle: attempts,
     forgetFirstSignIn: () => removeFirstSignIn(config.server.data_dir, (message) => log.warn(message)),
   })
   const adminTokens = createAdminTokenVerifier(database)
+  const dashboardFiles = config.admin.enabled ? (ports.dashboardFiles ?? openDashboardFiles()) : undefined
   return {
     features: [
+      ...(dashboardFiles === undefined ? [] : [dashboard(config.admin.path, dashboardFiles)]),
       health({ database, isStopping }),
-      admin(administrator, adminTokens),
-      overview({ catalog, database, version, isAuthRequired: config.auth.enabled }),
-      reference({ catalog, errors, publicBaseUrl }),
+      admin({ service: administrator, tokens: adminTokens, origins: platform.origins }),
+      overview({
+        catalog,
+        database,
+        version,
+        isAuthRequired: config.auth.enabled,
+        dashboardPath: config.admin.enabled && config.admin.listen === '' ? config.admin.path : undefined,
+      }),
+      reference({ catalog, errors: ports.errors, publicBaseUrl }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
       billing({ ...platform, config: config.billing, database }),
       audit({ config: config.audit, database, catalog, queue, log }),
     ],
     throttle: attempts,
     adminTokens,
+    dashboard: dashboardFiles,
     /** Makes the administrator's password at the first start; answers what to show of it. */
     ensureAdministrator: () => administrator.ensurePassword(config.admin.password),
   }

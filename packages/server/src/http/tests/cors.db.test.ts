@@ -153,7 +153,7 @@ describe('administration', () => {
     ['GET', '/api/admin/users', '/api/admin/users/'],
     ['GET', '/api/webhooks', '/api/webhooks'],
     ['DELETE', '/api/webhooks/:id', '/api/webhooks/1'],
-    ['GET', '/admin/sign-in', '/admin/sign-in'],
+    ['GET', '/admin/*', '/admin/sign-in'],
     ['GET', 'percent-encoded', '/api/%61dmin/status'],
     ['GET', 'unknown', '/api/admin/nothing'],
   ] as const

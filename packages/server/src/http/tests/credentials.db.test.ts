@@ -13,8 +13,10 @@ const rows = {
     '/.well-known/oauth-authorization-server': 'GET',
     '/.well-known/oauth-protected-resource': 'GET',
     '/_sites': 'GET',
-    '/admin/sign-in': 'GET',
+    '/admin': 'GET',
+    '/admin/*': 'GET',
     '/api/admin/auth': 'POST',
+    '/api/admin/session': 'POST',
     '/api/admin/status': 'GET',
     '/api/auth/anonymous': 'POST',
     '/api/auth/clients': 'POST',
@@ -182,6 +184,7 @@ const rows = {
     '/api/admin/auth/providers/:provider': 'PUT DELETE',
     '/api/admin/auth/providers/:provider/test': 'POST',
     '/api/admin/auth/logout': 'POST',
+    '/api/admin/session': 'GET DELETE',
     '/api/admin/email/send': 'POST',
     '/api/admin/email/templates': 'GET',
     '/api/admin/email/templates/:key': 'GET PUT PATCH DELETE',
@@ -426,7 +429,7 @@ async function newUser(): Promise<string> {
   return user.id
 }
 
-async function tokenOf(credential: Credential, { url }: ServedRoute): Promise<string | undefined> {
+async function tokenOf(credential: Credential, { method, url }: ServedRoute): Promise<string | undefined> {
   switch (credential) {
     case 'none':
       return undefined
@@ -443,7 +446,8 @@ async function tokenOf(credential: Credential, { url }: ServedRoute): Promise<st
     case 'user of two factors':
       return userToken({ sub: await newUser(), aal: 'aal2', amr: ['password', 'totp'] })
     case 'administrator': {
-      if (!url.endsWith('/auth/logout')) return await app.adminToken()
+      const isEnd = url.endsWith('/auth/logout') || (method === 'DELETE' && url === '/api/admin/session')
+      if (!isEnd) return await app.adminToken()
       const body = { password: 'correct horse battery staple' }
       return (await app.request('POST', '/api/admin/auth', { body })).json.token
     }

@@ -105,7 +105,6 @@ describe('caching', () => {
     const open = [
       '/api/openapi',
       '/api/docs',
-      '/admin/sign-in',
       '/nothing',
       '/api/admin/',
       '/health',

@@ -91,6 +91,7 @@ export function realtimeRoutes(
 
 function listenerOf(request: FastifyRequest): Listener {
   const identity = identityOf(request)
+  if (identity.kind === 'admin') return { scope: identity.scope, userId: undefined, token: request.token }
   if (identity.kind !== 'user') return { scope: identity.scope, userId: undefined, token: undefined }
   return { scope: identity.scope, userId: identity.userId, token: request.token }
 }

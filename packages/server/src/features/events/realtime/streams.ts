@@ -404,5 +404,6 @@ export class Streams {
 }
 
 function endUnlessValid(stream: Stream, verdict: Verdict): void {
-  if (!('identity' in verdict) || verdict.identity.kind !== 'user') stream.end('session_ended')
+  const isSignedIn = 'identity' in verdict && ['user', 'admin'].includes(verdict.identity.kind)
+  if (!isSignedIn) stream.end('session_ended')
 }

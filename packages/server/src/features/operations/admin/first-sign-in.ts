@@ -13,12 +13,13 @@ function pathIn(dataDirectory: string): string {
  * @returns the file's path
  * @throws Error when the data directory cannot be written
  */
-export function writeFirstSignIn(dataDirectory: string, password: string, link: string): string {
+export function writeFirstSignIn(dataDirectory: string, password: string, link: string | undefined): string {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   const path = pathIn(dataDirectory)
   // One that exists could have other rights, or be a link to somewhere else.
   rmSync(path, { force: true })
-  const text = `password: ${password}\nor open:  ${link}\n\nThis file is removed at the first sign-in.\n`
+  const open = link === undefined ? '' : `or open:  ${link}\n`
+  const text = `password: ${password}\n${open}\nThis file is removed at the first sign-in.\n`
   writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true })
   return path
 }

@@ -1,16 +1,20 @@
 import type { Feature } from '../../../feature.ts'
 import { adminRoutes } from './routes.ts'
-import type { AdminService } from './service.ts'
-import type { AdminTokenVerifier } from './token-verifier.ts'
+import { type SessionRouteDeps, sessionRoutes } from './session-routes.ts'
 
 export { adminErrorTable } from './errors.ts'
 export { removeFirstSignIn, writeFirstSignIn } from './first-sign-in.ts'
 export { type AdminDeps, type AdminService, createAdminService, type FirstSignIn } from './service.ts'
-export { adminSessionScript } from './session-script.ts'
-export { signInLink, signInPath } from './sign-in-page.ts'
+export { signInLink } from './sign-in-link.ts'
 export { createAdminTokenVerifier } from './token-verifier.ts'
 
 /** The administrator: one account, whose tokens open every admin endpoint and the data without policies. */
-export function admin(service: AdminService, tokens: AdminTokenVerifier): Feature {
-  return { name: 'admin', routes: (app) => adminRoutes(app, service, tokens) }
+export function admin(deps: SessionRouteDeps): Feature {
+  return {
+    name: 'admin',
+    routes(app) {
+      adminRoutes(app, deps.service, deps.tokens)
+      sessionRoutes(app, deps)
+    },
+  }
 }

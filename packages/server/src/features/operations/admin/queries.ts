@@ -43,27 +43,63 @@ export interface AdminSessionRow {
   readonly expires_at: Date
 }
 
+/** How long a session lasts: at most, and without a request. */
+export interface SessionLife {
+  readonly seconds: number
+  /** Undefined: as long as it lasts at most. */
+  readonly idleSeconds: number | undefined
+}
+
 /** Also removes sessions and codes that have expired. */
 export async function insertSession(
   database: Queryable,
   tokenHash: Buffer,
-  lifetimeSeconds: number,
+  { seconds, idleSeconds }: SessionLife,
 ): Promise<AdminSessionRow> {
   return await database.one<AdminSessionRow & Record<string, unknown>>(sql`
-    with dead_sessions as (delete from basalt.admin_sessions where expires_at <= now()),
+    with dead_sessions as (
+        delete from basalt.admin_sessions where least(expires_at, idle_expires_at) <= now()),
       dead_codes as (delete from basalt.admin_sign_in_codes where expires_at <= now())
-    insert into basalt.admin_sessions (token_hash, expires_at)
-    values (${tokenHash}, now() + make_interval(secs => ${lifetimeSeconds}::int))
-    returning id, expires_at`)
+    insert into basalt.admin_sessions (token_hash, expires_at, idle_expires_at)
+    values (${tokenHash}, now() + make_interval(secs => ${seconds}::int),
+      now() + make_interval(secs => ${idleSeconds ?? null}::int))
+    returning id, least(expires_at, idle_expires_at) as expires_at`)
 }
 
+/** The session of a token, unless it has ended, and whether its idle life began more than so many seconds ago. */
 export async function findSession(
   database: Queryable,
   tokenHash: Buffer,
-): Promise<{ id: string } | undefined> {
-  return await database.maybeOne<{ id: string }>(
-    sql`select id from basalt.admin_sessions where token_hash = ${tokenHash} and expires_at > now()`,
-  )
+  { idleSeconds, moveSeconds }: { readonly idleSeconds: number; readonly moveSeconds: number },
+): Promise<{ id: string; is_due: boolean } | undefined> {
+  return await database.maybeOne<{ id: string; is_due: boolean }>(sql`
+    select id, coalesce(
+      idle_expires_at < now() + make_interval(secs => ${idleSeconds - moveSeconds}::int), false) as is_due
+    from basalt.admin_sessions
+    where token_hash = ${tokenHash} and least(expires_at, idle_expires_at) > now()`)
+}
+
+/** Begins the idle life again; of several requests at once one does. */
+export async function moveIdleEnd(
+  database: Queryable,
+  id: string,
+  { idleSeconds, moveSeconds }: { readonly idleSeconds: number; readonly moveSeconds: number },
+): Promise<void> {
+  await database.count(sql`
+    update basalt.admin_sessions set idle_expires_at = now() + make_interval(secs => ${idleSeconds}::int)
+    where id = ${id} and idle_expires_at > now()
+      and idle_expires_at < now() + make_interval(secs => ${idleSeconds - moveSeconds}::int)`)
+}
+
+/** When the session ends unless further requests come; undefined when it has ended. */
+export async function findSessionEnd(database: Queryable, id: string): Promise<Date | undefined> {
+  const row = await database.maybeOne<{ ends_at: Date }>(sql`
+    select least(expires_at, idle_expires_at) as ends_at from basalt.admin_sessions where id = ${id}`)
+  return row?.ends_at
+}
+
+export async function deleteSessionOf(database: Queryable, tokenHash: Buffer): Promise<void> {
+  await database.count(sql`delete from basalt.admin_sessions where token_hash = ${tokenHash}`)
 }
 
 export async function deleteSession(database: Queryable, id: string): Promise<boolean> {

@@ -1,11 +1,8 @@
 import { adminOf } from '../../../http/authentication.ts'
 import { originOf } from '../../../http/request-origin.ts'
-import { sendPage } from '../../../http/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import { adminErrors } from './errors.ts'
 import { signInSchema, signOutSchema, statusSchema } from './schemas.ts'
 import type { AdminService } from './service.ts'
-import { createSignInPage, signInPath } from './sign-in-page.ts'
 import type { AdminTokenVerifier } from './token-verifier.ts'
 
 /** Signing in and out as administrator. */
@@ -20,13 +17,7 @@ export function adminRoutes(app: HttpServer, service: AdminService, tokens: Admi
     '/api/admin/auth',
     { config: { guard: 'public', operation: 'admin.signIn' }, schema: signInSchema },
     async (request, reply) => {
-      const { password, code } = request.body
-      if ((password ?? code) === undefined) throw adminErrors.missingCredentials()
-      const origin = originOf(request)
-      const { token, expiresAt } =
-        password === undefined
-          ? await service.signInByCode(code ?? '', origin)
-          : await service.signIn(password, origin)
+      const { token, expiresAt } = await service.signIn(request.body, 'program', originOf(request))
       return reply.header('cache-control', 'no-store').send({ token, expiresAt: expiresAt.toISOString() })
     },
   )
@@ -40,12 +31,5 @@ export function adminRoutes(app: HttpServer, service: AdminService, tokens: Admi
       tokens.forget(sessionId)
       return reply.code(204).send()
     },
-  )
-
-  const page = createSignInPage()
-  app.get(
-    signInPath,
-    { config: { guard: 'public', operation: 'admin.signInPage' }, schema: { hide: true } },
-    (_request, reply) => sendPage(reply, page),
   )
 }

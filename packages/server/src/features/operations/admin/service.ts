@@ -13,6 +13,11 @@ const signInCodePrefix = 'basalt_signin_'
 
 /** Twelve hours. */
 const sessionSeconds = 12 * 60 * 60
+/** Two hours without a request end a session in a cookie, which stays where a person has left it. */
+export const idleLife = { idleSeconds: 2 * 60 * 60, moveSeconds: 60 } as const
+
+/** Where the session is kept: by a program, or by a browser in a cookie. */
+export type SessionKeeper = 'program' | 'browser'
 const signInCodeSeconds = 60 * 60
 
 /** Failures per address; a success clears them. */
@@ -44,6 +49,12 @@ export interface FirstSignIn {
   readonly code: string
 }
 
+/** The password, or the code of a one-time link. */
+export interface Credentials {
+  readonly password?: string | undefined
+  readonly code?: string | undefined
+}
+
 export interface AdminService {
   /**
    * Puts the configured password in force, or makes one when there is none yet.
@@ -52,10 +63,12 @@ export interface AdminService {
    */
   ensurePassword(configured: string): Promise<FirstSignIn | undefined>
   hasPassword(): Promise<boolean>
-  /** @throws AppError invalid_password, too_many_requests */
-  signIn(password: string, origin: RequestOrigin): Promise<AdminSession>
-  /** @throws AppError invalid_sign_in_code, too_many_requests */
-  signInByCode(code: string, origin: RequestOrigin): Promise<AdminSession>
+  /** @throws AppError missing_credentials, invalid_password, invalid_sign_in_code, too_many_requests */
+  signIn(credentials: Credentials, keeper: SessionKeeper, origin: RequestOrigin): Promise<AdminSession>
+  /** When the session ends unless further requests come; undefined when it has ended. */
+  findSessionEnd(sessionId: string): Promise<Date | undefined>
+  /** Ends the session of a token that another one replaces. */
+  endReplaced(token: string): Promise<void>
   signOut(sessionId: string, origin: RequestOrigin): Promise<void>
   /** A new password; every session and link of the old one ends. */
   resetPassword(actor: string): Promise<string>
@@ -79,11 +92,47 @@ export function createAdminService({
     throw error
   }
 
-  async function startSession(transaction: Queryable, entry: AuditEntry): Promise<AdminSession> {
+  async function startSession(
+    transaction: Queryable,
+    keeper: SessionKeeper,
+    entry: AuditEntry,
+  ): Promise<AdminSession> {
     const token = createToken(adminTokenPrefix)
-    const { expires_at } = await queries.insertSession(transaction, hashToken(token), sessionSeconds)
+    const idleSeconds = keeper === 'browser' ? idleLife.idleSeconds : undefined
+    const life = { seconds: sessionSeconds, idleSeconds }
+    const { expires_at } = await queries.insertSession(transaction, hashToken(token), life)
     await recordAudit(transaction, entry)
     return { token, expiresAt: expires_at }
+  }
+
+  async function signInByPassword(
+    password: string,
+    keeper: SessionKeeper,
+    origin: RequestOrigin,
+  ): Promise<AdminSession> {
+    const hash = await queries.findPasswordHash(database)
+    if (hash === undefined || !(await passwords.verify(password, hash))) {
+      return await failSignIn(origin.address, adminErrors.invalidPassword())
+    }
+    return await database.transaction(async (transaction) => {
+      if (!(await queries.holdPasswordHash(transaction, hash))) throw adminErrors.invalidPassword()
+      await requireAttempts(origin.address, transaction)
+      return await startSession(transaction, keeper, { actor: 'admin', action: 'admin.sign_in', origin })
+    })
+  }
+
+  async function signInByCode(
+    code: string,
+    keeper: SessionKeeper,
+    origin: RequestOrigin,
+  ): Promise<AdminSession> {
+    const session = await database.transaction(async (transaction) => {
+      if (!(await queries.consumeSignInCode(transaction, hashToken(code)))) return undefined
+      await requireAttempts(origin.address, transaction)
+      const entry = { actor: 'admin', action: 'admin.sign_in_by_link', origin }
+      return await startSession(transaction, keeper, entry)
+    })
+    return session ?? (await failSignIn(origin.address, adminErrors.invalidSignInCode()))
   }
 
   async function replacePassword(password: string, actor: string): Promise<void> {
@@ -129,34 +178,21 @@ export function createAdminService({
       return (await queries.findPasswordHash(database)) !== undefined
     },
 
-    async signIn(password, origin) {
+    async signIn({ password, code }, keeper, origin) {
+      if ((password ?? code) === undefined) throw adminErrors.missingCredentials()
       await requireAttempts(origin.address)
-      const hash = await queries.findPasswordHash(database)
-      if (hash === undefined || !(await passwords.verify(password, hash))) {
-        return await failSignIn(origin.address, adminErrors.invalidPassword())
-      }
-      const session = await database.transaction(async (transaction) => {
-        if (!(await queries.holdPasswordHash(transaction, hash))) throw adminErrors.invalidPassword()
-        await requireAttempts(origin.address, transaction)
-        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in', origin })
-      })
+      const session =
+        password === undefined
+          ? await signInByCode(code ?? '', keeper, origin)
+          : await signInByPassword(password, keeper, origin)
       forgetFirstSignIn()
       await throttle.reset(failedSignIns, origin.address)
       return session
     },
 
-    async signInByCode(code, origin) {
-      await requireAttempts(origin.address)
-      const session = await database.transaction(async (transaction) => {
-        if (!(await queries.consumeSignInCode(transaction, hashToken(code)))) return undefined
-        await requireAttempts(origin.address, transaction)
-        return await startSession(transaction, { actor: 'admin', action: 'admin.sign_in_by_link', origin })
-      })
-      if (session === undefined) return await failSignIn(origin.address, adminErrors.invalidSignInCode())
-      forgetFirstSignIn()
-      await throttle.reset(failedSignIns, origin.address)
-      return session
-    },
+    findSessionEnd: (sessionId) => queries.findSessionEnd(database, sessionId),
+
+    endReplaced: (token) => queries.deleteSessionOf(database, hashToken(token)),
 
     signOut: (sessionId, origin) =>
       database.transaction(async (transaction) => {
@@ -172,7 +208,7 @@ export function createAdminService({
 
     createSession: (actor) =>
       database.transaction((transaction) =>
-        startSession(transaction, { actor, action: 'admin.create_token' }),
+        startSession(transaction, 'program', { actor, action: 'admin.create_token' }),
       ),
   }
 }

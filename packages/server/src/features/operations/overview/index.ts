@@ -11,11 +11,18 @@ export interface OverviewDeps {
   readonly database: SystemDatabase
   readonly version: string
   readonly isAuthRequired: boolean
+  readonly dashboardPath: string | undefined
 }
 
 /** `/`, what a person sees first: what runs here, where to go, and the tables for callers who may see them. */
-export function overview({ catalog, database, version, isAuthRequired }: OverviewDeps): Feature {
-  const page = createOverviewPage({ version, isAuthRequired })
+export function overview({
+  catalog,
+  database,
+  version,
+  isAuthRequired,
+  dashboardPath,
+}: OverviewDeps): Feature {
+  const page = createOverviewPage({ version, isAuthRequired, dashboardPath })
   return {
     name: 'overview',
     routes(app) {

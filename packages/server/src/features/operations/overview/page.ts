@@ -1,9 +1,10 @@
 import { createPage, escapeHtml, type Page } from '../../../lib/page.ts'
-import { adminSessionScript, signInPath } from '../admin/index.ts'
 
 export interface OverviewFacts {
   readonly version: string
   readonly isAuthRequired: boolean
+  /** Path of the dashboard; undefined unless this listener serves it. */
+  readonly dashboardPath: string | undefined
 }
 
 const firstTable = `npx basalt sql "
@@ -15,13 +16,14 @@ const firstTable = `npx basalt sql "
   alter table todo enable row level security;
   create policy own on todo using (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid)"`
 
-export function createOverviewPage({ version, isAuthRequired }: OverviewFacts): Page {
+export function createOverviewPage({ version, isAuthRequired, dashboardPath }: OverviewFacts): Page {
   return createPage({
     title: 'Overview',
     body: `<h1>Basalt runs here</h1>
 <p class="soft">Version ${escapeHtml(version)} · <span id="state" role="status">a PostgreSQL database as an application backend</span></p>
 ${isAuthRequired ? '' : '<p class="warn">Authentication is off (<code>auth.enabled</code>): anyone who reaches this server reads and writes every table.</p>'}
 <ul class="cards">
+${dashboardPath === undefined ? '' : `<li><a href="${dashboardPath}"><b>Dashboard</b> <span>See the data, change it, and see why callers see what they see.</span></a></li>`}
 <li><a href="/api/docs"><b>API</b> <span>Read it, and try it out against this database.</span></a></li>
 <li><a href="/api/docs/guides"><b>Guides</b> <span>Collections, accounts, row-level security, realtime, production.</span></a></li>
 <li><a href="/api/docs/errors"><b>Errors</b> <span>Every kind of error, and what to do about it.</span></a></li>
@@ -29,7 +31,7 @@ ${isAuthRequired ? '' : '<p class="warn">Authentication is off (<code>auth.enabl
 </ul>
 <section id="tables-section">
 <h2>Tables</h2>
-<p id="say" role="status">${isAuthRequired ? `<a href="${signInPath}">Sign in as administrator</a> to see them.` : ''}</p>
+<p id="say" role="status">${isAuthRequired ? signInHint(dashboardPath) : ''}</p>
 <div class="scroll" id="tables" hidden><table>
 <thead><tr><th>Collection</th><th class="number">Rows, about</th><th>Who reads it</th></tr></thead>
 <tbody id="rows"></tbody>
@@ -45,7 +47,7 @@ ${isAuthRequired ? '' : '<p class="warn">Authentication is off (<code>auth.enabl
 <p><a href="/api/docs">Try a request</a>, or read <a href="/api/docs/guides/row-level-security">how policies decide who sees which row</a>.</p>
 </section>
 </section>`,
-    script: `${adminSessionScript}
+    script: `
 const element = (id) => document.getElementById(id)
 const isOpen = ${String(!isAuthRequired)}
 const people = isOpen ? 'Everybody' : 'Every signed-in user'
@@ -75,10 +77,8 @@ function audience({ kind, isReadable, rlsEnabled, policies }) {
   return ['By ' + policies + (policies === 1 ? ' policy' : ' policies'), 'good']
 }
 async function showTables() {
-  const { token } = adminSession.read() ?? {}
-  if (!isOpen && !token) return
-  const response = await fetch('/api/admin/tables', { headers: token ? { authorization: 'Bearer ' + token } : {} })
-  if (response.status === 401) { adminSession.forget(); return }
+  const response = await fetch('/api/admin/tables', { headers: { 'x-basalt-dashboard': '1' } })
+  if ([401, 403, 404].includes(response.status)) return
   if (!response.ok) { element('say').textContent = 'The tables cannot be read now. Reload the page in a moment.'; return }
   const { items } = await response.json()
   element('say').textContent = items.length === 0 ? 'There are none yet.' : ''
@@ -96,4 +96,10 @@ async function showTables() {
 showState()
 showTables().catch(() => { element('say').textContent = 'The server does not answer.' })`,
   })
+}
+
+function signInHint(dashboardPath: string | undefined): string {
+  return dashboardPath === undefined
+    ? 'Administrators see them.'
+    : `<a href="${dashboardPath}">Sign in as administrator</a> to see them.`
 }

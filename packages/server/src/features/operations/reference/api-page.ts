@@ -1,5 +1,4 @@
 import { createPage, type Page } from '../../../lib/page.ts'
-import { adminSessionScript } from '../admin/index.ts'
 
 export const apiPagePath = '/api/docs'
 
@@ -26,12 +25,15 @@ export function createApiPage(): Page {
 <span class="soft">For programs: <a href="/api/openapi.json">/api/openapi.json</a>.</span></p>
 <noscript><p>This page needs JavaScript. The document it shows is <a href="/api/openapi.json">/api/openapi.json</a>.</p></noscript>
 <div id="api"></div>`,
-    script: `${adminSessionScript}
+    script: `
+const ofSession = { 'x-basalt-dashboard': '1' }
 const say = document.getElementById('say')
 async function load(token) {
-  const headers = token ? { authorization: 'Bearer ' + token } : {}
-  const response = await fetch('/api/openapi.json', { headers })
+  const headers = token ? { authorization: 'Bearer ' + token } : ofSession
+  let response = await fetch('/api/openapi.json', { headers })
   if (response.status === 401 && token) { say.textContent = 'This token is not accepted.'; return undefined }
+  // A session in a cookie that has ended.
+  if (response.status === 401) response = await fetch('/api/openapi.json', { credentials: 'omit' })
   if (!response.ok) { say.textContent = 'The server cannot answer. Reload the page in a moment.'; return undefined }
   const apiDocument = await response.json()
   apiDocument.servers = [{ url: location.origin }]
@@ -49,11 +51,8 @@ function follow(ui, token) {
   })
 }
 async function show() {
-  let token = adminSession.read()?.token
-  let spec = await load(token)
-  if (!spec && token) { adminSession.forget(); token = undefined; spec = await load() }
+  const spec = await load()
   if (!spec) return
-  shown = token
   const ui = SwaggerUIBundle({
     spec,
     dom_id: '#api',
@@ -66,7 +65,11 @@ async function show() {
       authorize: (authorize) => (given) => { follow(ui, given.bearer?.value); return authorize(given) },
       logout: (logout) => (names) => { follow(ui, undefined); return logout(names) },
     } } } }],
-    onComplete: () => { if (token) ui.preauthorizeApiKey('bearer', token) },
+    // Where no token is given, the administrator's session in the cookie stands for one.
+    requestInterceptor: (request) => {
+      if (!request.headers.authorization && !request.headers.Authorization) Object.assign(request.headers, ofSession)
+      return request
+    },
   })
 }
 show()`,

@@ -51,7 +51,8 @@ export class SubscriptionPlanner {
     for (const table of tables) requireTable(scope, table)
     for (const table of tables) {
       const relation = await this.#find(table, scope.kind, conditions ?? [])
-      if (relation === undefined) throw realtimeErrors.unknownTable(table)
+      // A client whose pages share a stream has to know which of them asked for it.
+      if (relation === undefined) throw realtimeErrors.unknownTable(table).with({ data: { table } })
       const filter = conditions && planFilter(relation, conditions, scope.kind)
       if (filter !== undefined) await this.#checkValues(relation, filter)
       subscriptions.set(table, filter)

@@ -476,18 +476,18 @@ describe('realtime › a refused subscription', () => {
     ['', 'tables parameter is required', 'tables_required'],
     ['tables=', 'tables parameter is required', 'tables_required'],
     ['tables=,%20,', 'at least one valid table is required', 'no_valid_table'],
-    ['tables=item,nothing', 'unknown table: nothing', 'unknown_table'],
-    ['tables=basalt.users', 'unknown table: basalt.users', 'unknown_table'],
-    ['tables=item_names', 'unknown table: item_names', 'unknown_table'],
-    ['tables=closed', 'unknown table: closed', 'unknown_table'],
+    ['tables=item,nothing', 'unknown table: nothing', 'unknown_table', { table: 'nothing' }],
+    ['tables=basalt.users', 'unknown table: basalt.users', 'unknown_table', { table: 'basalt.users' }],
+    ['tables=item_names', 'unknown table: item_names', 'unknown_table', { table: 'item_names' }],
+    ['tables=closed', 'unknown table: closed', 'unknown_table', { table: 'closed' }],
     [
       `tables=${Array.from({ length: 101 }, (_, n) => `t${n}`)}`,
       'tables: at most 100 may be listened to',
       'too_many_tables',
     ],
-  ])('is "%s"', async (query, message, error) => {
+  ])('is "%s"', async (query, message, error, data = undefined) => {
     const response = await app.request('GET', `/api/realtime?${query}`, { token: aliceToken })
-    expect([response.status, envelope(response)]).toEqual([400, { code: 400, message, error }])
+    expect([response.status, envelope(response)]).toEqual([400, { code: 400, message, error, data }])
   })
 
   test('names a repeated parameter', async () => {

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { chooseCoding, codings } from '../../../../http/content-coding.ts'
 import { matchesTag, readRange } from '../../../../http/partial-content.ts'
 import { headersFor } from '../rules/headers.ts'
 import type { BlobCache } from './blob-cache.ts'
 import { readRequestPath } from './file-name.ts'
 import { findFile, type SiteAnswer } from './find-file.ts'
 import type { LiveSites } from './live-sites.ts'
-import { chooseCoding, codings } from './negotiate.ts'
 import { codedBytes } from './serving-queries.ts'
 
 export interface ServeDeps {

@@ -1,7 +1,7 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import type { Coding } from '../../../../http/content-coding.ts'
 import type { StoredFile } from './find-file.ts'
-import type { Coding } from './negotiate.ts'
 
 /** A site with a live deploy. */
 export interface LiveSite extends Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { matchesTag, readRange } from '../../../../http/partial-content.ts'
-import { chooseCoding } from './negotiate.ts'
+import { chooseCoding } from './content-coding.ts'
+import { matchesTag, readRange } from './partial-content.ts'
 
 test.each([
   [undefined, undefined],

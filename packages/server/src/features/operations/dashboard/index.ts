@@ -1,0 +1,14 @@
+import type { Feature } from '../../../feature.ts'
+import type { DashboardFiles } from './files.ts'
+import { dashboardRoutes } from './routes.ts'
+
+export { type DashboardFiles, openDashboardFiles } from './files.ts'
+
+/** The dashboard, a page that uses the public API: its files and the policy it is sent with. */
+export function dashboard(path: string, files: DashboardFiles): Feature {
+  return {
+    name: 'dashboard',
+    routes: (app) => dashboardRoutes(app, path, files),
+    stop: () => files.stop(),
+  }
+}

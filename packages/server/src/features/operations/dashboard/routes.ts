@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import { extname } from 'node:path'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { sendPage } from '../../../http/send-page.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import type { DashboardFiles } from './files.ts'
+import { pagePolicy, reportedPolicy } from './policy.ts'
+import { createWaitingPage } from './waiting-page.ts'
+
+/** As the build writes them: a name with a hash, no path. */
+const assetName = /^[\w-][\w.-]*$/
+
+const contentTypes: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+  '.json': 'application/json; charset=utf-8',
+}
+
+const assetFolder = 'assets/'
+
+/** The page, at every address below its own, and the files it is made of. */
+export function dashboardRoutes(app: HttpServer, path: string, files: DashboardFiles): void {
+  app.get(
+    path,
+    { config: { guard: 'public', operation: 'dashboard.page' }, schema: { hide: true } },
+    async (_request, reply) => await sendDashboard(reply, path, files),
+  )
+
+  app.get<{ Params: { '*': string } }>(
+    `${path}/*`,
+    { config: { guard: 'public', operation: 'dashboard.file' }, schema: { hide: true } },
+    async (request, reply) => {
+      const { '*': rest } = request.params
+      return rest.startsWith(assetFolder)
+        ? await sendAsset(request, reply, files, rest.slice(assetFolder.length))
+        : await sendDashboard(reply, path, files)
+    },
+  )
+}
+
+async function sendAsset(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  files: DashboardFiles,
+  name: string,
+): Promise<unknown> {
+  const type = contentTypes[extname(name)]
+  const codings = request.headers['accept-encoding']
+  const asset =
+    type === undefined || !assetName.test(name)
+      ? undefined
+      : await files.findAsset(name, typeof codings === 'string' ? codings : undefined)
+  // A page in the place of a script would break the page that loads it.
+  if (asset === undefined || type === undefined) {
+    void reply.header('cache-control', 'no-store')
+    return reply.callNotFound()
+  }
+  if (asset.coding !== undefined) void reply.header('content-encoding', asset.coding)
+  return reply
+    .header('cache-control', 'public, max-age=31536000, immutable')
+    .header('vary', [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '))
+    .header('content-length', asset.size)
+    .type(type)
+    .send(asset.read())
+}
+
+async function sendDashboard(
+  reply: FastifyReply,
+  path: string,
+  files: DashboardFiles,
+): Promise<FastifyReply> {
+  void reply.header('cache-control', 'no-store')
+  const html = files.state.kind === 'idle' ? await files.readPage() : undefined
+  if (html === undefined) return sendPage(reply, createWaitingPage(files.state))
+  const nonce = randomBytes(16).toString('base64')
+  return reply
+    .header('content-security-policy', pagePolicy(nonce))
+    .header('content-security-policy-report-only', reportedPolicy)
+    .type('text/html; charset=utf-8')
+    .send(html.replaceAll('__CSP_NONCE__', nonce).replaceAll('"/admin/', `"${path}/`))
+}

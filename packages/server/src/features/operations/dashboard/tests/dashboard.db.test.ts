@@ -1,0 +1,357 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Fastify from 'fastify'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inlineParts, policyOf } from '../../../../../test/page.ts'
+import { makeScratchDirectory } from '../../../../../test/scratch-directory.ts'
+import {
+  createTestApp,
+  createTestDatabase,
+  envelope,
+  type TestApp,
+  type TestDatabase,
+} from '../../../../../test/test-app.ts'
+import { testAdminPassword } from '../../../../../test/test-config.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { type DashboardFiles, openDashboardFiles } from '../files.ts'
+import { createWaitingPage } from '../waiting-page.ts'
+
+describe('the dashboard', () => {
+  const folder = makeScratchDirectory('basalt-dashboard-')
+  const folders = {
+    published: join(folder, 'published'),
+    clone: { builds: join(folder, 'builds'), script: join(folder, 'build.js') },
+  }
+  const { builds, script: buildScript } = folders.clone
+  let files: DashboardFiles
+  /** Everything but the dashboard is in the way here. */
+  let app: TestApp
+
+  const writeBuild = (name: string, content: string) => {
+    const build = join(builds, name)
+    mkdirSync(join(build, 'assets'), { recursive: true })
+    writeFileSync(
+      join(build, 'index.html'),
+      `<meta nonce="__CSP_NONCE__"><script src="/admin/assets/${content}.js">`,
+    )
+    writeFileSync(join(build, 'assets', `${content}.js`), `plain ${content}`)
+    writeFileSync(join(build, 'assets', `${content}.js.br`), `br ${content}`)
+    writeFileSync(join(build, 'assets', `${content}.js.gz`), `gzip ${content}`)
+    writeFileSync(join(build, 'assets', `${content}.svg`), '<svg/>')
+    writeFileSync(join(build, 'assets', `${content}.exe`), 'no type of the page')
+    writeFileSync(join(builds, 'current'), name)
+  }
+
+  beforeAll(async () => {
+    files = openDashboardFiles(folders)
+    app = await createTestApp({ dashboardFiles: files })
+  })
+  afterAll(async () => {
+    await app[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('that is not built says how to build it', async () => {
+    const response = await app.request('GET', '/admin')
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    expect(response.text).toContain('<h1>The dashboard is not built</h1>')
+  })
+
+  test('is its page at every address below its own, with a nonce and a policy of its own', async () => {
+    writeBuild('aaaaaaaaaaaaaaaa', 'first-1a')
+    const nonces = new Set<string>()
+    for (const path of ['/admin', '/admin/', '/admin/tables/public.note?filter=a', '/admin/sign-in']) {
+      const response = await app.request('GET', path)
+      expect([path, response.status, response.headers.get('content-type')]).toEqual([
+        path,
+        200,
+        'text/html; charset=utf-8',
+      ])
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+      expect(response.headers.get('content-security-policy-report-only')).toBe(
+        "require-trusted-types-for 'script'",
+      )
+      const [, nonce = ''] = /nonce="([^"]+)"/.exec(response.text) ?? []
+      expect(Buffer.from(nonce, 'base64')).toHaveLength(16)
+      nonces.add(nonce)
+      expect(policyOf(response)).toEqual({
+        'default-src': "'none'",
+        'script-src': "'self'",
+        'style-src': `'self' 'nonce-${nonce}'`,
+        'img-src': "'self' data: blob:",
+        'font-src': "'self'",
+        'connect-src': "'self'",
+        'frame-src': "'self'",
+        'base-uri': "'none'",
+        'form-action': "'self'",
+        'frame-ancestors': "'none'",
+      })
+    }
+    expect(nonces.size).toBe(4)
+  })
+
+  test.each([
+    ['br', 'br', 'br first-1a'],
+    ['gzip, br;q=0', 'gzip', 'gzip first-1a'],
+    ['identity', null, 'plain first-1a'],
+  ])('sends its files for ever, to %s in the coding %s', async (accepted, coding, content) => {
+    const response = await fetchUndecoded(`${app.url}/admin/assets/first-1a.js`, accepted)
+    expect(response.headers).toMatchObject({
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-length': String(content.length),
+      'x-content-type-options': 'nosniff',
+    })
+    expect([response.headers['content-encoding'] ?? null, response.text]).toEqual([coding, content])
+    expect(response.headers.vary).toContain('Accept-Encoding')
+  })
+
+  test('sends a file without a coding as it is', async () => {
+    const response = await fetchUndecoded(`${app.url}/admin/assets/first-1a.svg`, 'br')
+    expect([response.headers['content-encoding'], response.text]).toEqual([undefined, '<svg/>'])
+  })
+
+  test.each([
+    'missing.js',
+    'first-1a.exe',
+    'first-1a.js.br',
+    'a/first-1a.js',
+    '../index.html',
+    '..%2Findex.html',
+    '%2e%2e%2fcurrent',
+    '.hidden.js',
+    '%00.js',
+    'x'.repeat(2000),
+  ])('has no file %s, and no page in its place', async (name) => {
+    const response = await fetchUndecoded(`${app.url}/admin/assets/${name}`, 'br')
+    expect([response.status, JSON.parse(response.text).error]).toEqual([404, 'route_not_found'])
+    expect(response.headers['cache-control']).toBe('no-store')
+  })
+
+  test('keeps the files of builds before for pages that are open', async () => {
+    writeBuild('bbbbbbbbbbbbbbbb', 'second-2b')
+    const page = await app.request('GET', '/admin')
+    expect(page.text).toContain('/admin/assets/second-2b.js')
+    for (const name of ['first-1a', 'second-2b']) {
+      const file = await fetchUndecoded(`${app.url}/admin/assets/${name}.js`, 'br')
+      expect([file.status, file.text]).toEqual([200, `br ${name}`])
+    }
+  })
+
+  test('is built beside the server, and its page says so and opens by itself', async () => {
+    const go = join(folder, 'go')
+    writeFileSync(
+      buildScript,
+      `import { existsSync } from 'node:fs'
+       console.log('building')
+       setInterval(() => existsSync(${JSON.stringify(go)}) && process.exit(0), 20)`,
+    )
+    const { log, lines } = capture()
+    files.build(log)
+    files.build(log)
+    await waitFor('the build to begin', () => files.state.kind === 'building')
+    const page = await app.request('GET', '/admin/tables')
+    expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    expect(page.text).toContain('<h1>The dashboard is being built</h1>')
+    const [script] = inlineParts(page.text, 'script')
+    expect(script?.content).toContain('location.reload()')
+    expect(policyOf(page)['script-src']).toBe(script?.source)
+    writeFileSync(go, '')
+    await waitFor('the build to end', () => files.state.kind === 'idle')
+    expect((await app.request('GET', '/admin/tables')).text).toContain('second-2b')
+    expect(lines.map(({ msg }) => msg)).toEqual(['building the dashboard', 'the dashboard is built'])
+  })
+
+  test('is not said to be built when its sources are as they were', async () => {
+    const done = join(folder, 'done')
+    writeFileSync(buildScript, `process.getBuiltinModule('fs').writeFileSync(${JSON.stringify(done)}, '')`)
+    const { log, lines } = capture()
+    files.build(log)
+    await waitFor('the script to run', () => existsSync(done))
+    await files.stop()
+    expect([files.state, lines]).toEqual([{ kind: 'idle' }, []])
+  })
+
+  test('whose build fails says why, as text', async () => {
+    writeFileSync(buildScript, `console.log('building'); console.error('no <b>react</b>'); process.exit(3)`)
+    const { log, lines } = capture()
+    files.build(log)
+    await waitFor('the build to fail', () => files.state.kind === 'failed')
+    const page = await app.request('GET', '/admin')
+    expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    expect(page.text).toContain('<h1>The dashboard cannot be built</h1>')
+    expect(page.text).toContain('no &#60;b&#62;react&#60;/b&#62;')
+    expect(lines.at(-1)).toMatchObject({
+      level: 50,
+      msg: 'failed to build the dashboard',
+      reason: 'no <b>react</b>',
+    })
+  })
+
+  test('whose build is stopped leaves no process', async () => {
+    writeFileSync(buildScript, `console.log('building'); setInterval(() => {}, 1000)`)
+    files.build(capture().log)
+    await waitFor('the build to begin', () => files.state.kind === 'building')
+    await files.stop()
+    expect(files.state).toEqual({ kind: 'idle' })
+  })
+
+  test('of an installed package is the one that came with it, and nothing is built', async () => {
+    mkdirSync(join(folders.published, 'assets'), { recursive: true })
+    writeFileSync(join(folders.published, 'index.html'), 'published')
+    writeFileSync(join(folders.published, 'assets', 'own.js'), 'own')
+    const installed = openDashboardFiles({ ...folders, clone: undefined })
+    installed.build(capture().log)
+    expect([installed.state, await installed.readPage()]).toEqual([{ kind: 'idle' }, 'published'])
+    expect(await installed.findAsset('own.js', 'br')).toMatchObject({ size: 3, coding: undefined })
+    expect(await installed.findAsset('first-1a.js', 'br')).toBeUndefined()
+    expect((await app.request('GET', '/admin')).text).toContain('second-2b')
+  })
+
+  test('names no path of this machine while it waits', () => {
+    for (const state of [{ kind: 'idle' }, { kind: 'building' }] as const) {
+      expect(createWaitingPage(state).html).not.toContain(process.cwd())
+    }
+  })
+})
+
+describe('administration', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  const start = (config: Record<string, string>) => createTestApp({ database, config })
+
+  test('is reached at another path, and without a dashboard by its API only', async () => {
+    await using moved = await start({ 'admin.path': '/back/office' })
+    expect((await moved.request('GET', '/back/office/tables')).text).toContain('html')
+    expect((await moved.request('GET', '/admin')).status).toBe(404)
+    expect(moved.app.dashboardUrl()).toBe(`${moved.url}/back/office`)
+    await using without = await start({ 'admin.enabled': 'false' })
+    expect((await without.request('GET', '/admin')).status).toBe(404)
+    expect((await without.request('GET', '/api/admin/status')).status).toBe(200)
+    expect(without.app.dashboardUrl()).toBeUndefined()
+    expect((await without.request('GET', '/')).text).not.toContain('Dashboard')
+  })
+
+  test('has a listener of its own, and the other one answers none of it', async () => {
+    await using node = await start({ 'admin.listen': '127.0.0.1:0' })
+    const own = new URL(node.app.dashboardUrl() ?? '').origin
+    expect(own).not.toBe(node.url)
+    const token = async (origin: string) => {
+      const response = await fetch(`${origin}/api/admin/auth`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ password: testAdminPassword }),
+      })
+      const { token: opened } = (await response.json()) as { token?: string }
+      return [response.status, opened]
+    }
+    const [status, admin] = await token(own)
+    expect([status, (await token(node.url))[0]]).toEqual([200, 404])
+    const headers = { authorization: `Bearer ${admin}` }
+    const statuses = async (origin: string) => {
+      const paths = [
+        '/admin',
+        '/admin/tables',
+        '/api/admin/tables',
+        '/api/admin/status',
+        '/api/webhooks',
+        '/api/schema',
+      ]
+      return Promise.all(paths.map(async (path) => (await fetch(origin + path, { headers })).status))
+    }
+    expect(await statuses(own)).toEqual([200, 200, 200, 200, 200, 200])
+    expect(await statuses(node.url)).toEqual([404, 404, 404, 404, 404, 200])
+    const hidden = await node.request('GET', '/api/admin/tables?x=1')
+    expect(envelope(hidden)).toEqual({
+      code: 404,
+      message: 'no such endpoint: GET /api/admin/tables',
+      error: 'route_not_found',
+    })
+    // A page of the listener's own origin, and no other, has the session.
+    const asPageOf = (origin: string) =>
+      fetch(`${own}/api/admin/session`, {
+        method: 'DELETE',
+        headers: { cookie: `__Host-basalt-admin=${admin}`, 'x-basalt-dashboard': '1', origin },
+      })
+    expect((await asPageOf('http://127.0.0.1:1')).status).toBe(403)
+    expect((await asPageOf(own)).status).toBe(204)
+  })
+
+  test('refuses to start where its listener is taken', async () => {
+    const taken = Fastify()
+    await taken.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = new URL(taken.listeningOrigin)
+    try {
+      await expect(start({ 'admin.listen': `127.0.0.1:${port}` })).rejects.toThrow(
+        `127.0.0.1:${port} is taken by another program: stop it or set admin.listen`,
+      )
+    } finally {
+      await taken.close()
+    }
+  })
+
+  test('answers allowed addresses only, by what a trusted proxy says', async () => {
+    await using node = await start({
+      'admin.allowed_ips': '192.0.2.0/24,2001:db8::/32',
+      'server.trusted_proxies': '127.0.0.1',
+    })
+    const from = (address: string, path = '/api/admin/status') =>
+      node.request('GET', path, { headers: { 'x-forwarded-for': address } })
+    for (const path of [
+      '/admin',
+      '/admin/tables',
+      '/api/admin/status',
+      '/api/admin/tables',
+      '/api/webhooks',
+    ]) {
+      const response = await from('198.51.100.1', path)
+      expect([path, response.status, envelope(response)]).toEqual([
+        path,
+        403,
+        { code: 403, message: 'Your IP address is not in the allowlist', error: 'access_denied' },
+      ])
+    }
+    for (const address of ['192.0.2.77', '::ffff:192.0.2.1', '2001:db8::1']) {
+      expect([address, (await from(address)).status]).toEqual([address, 200])
+    }
+    for (const address of ['192.0.3.1', '2001:db9::1', 'x']) {
+      expect([address, (await from(address)).status]).toEqual([address, 403])
+    }
+    // The rest of the API is for everybody.
+    expect((await from('198.51.100.1', '/health')).status).toBe(200)
+  })
+})
+
+function capture() {
+  const lines: { readonly msg: string; readonly level: number; readonly reason?: string }[] = []
+  return { lines, log: pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) }) }
+}
+
+/** As it came: `fetch` decodes bodies and resolves paths. */
+async function fetchUndecoded(url: string, codings: string) {
+  const { request } = await import('node:http')
+  const { origin } = new URL(url)
+  return new Promise<{ status: number | undefined; headers: Record<string, unknown>; text: string }>(
+    (resolve, reject) => {
+      const outgoing = request(origin, {
+        path: url.slice(origin.length),
+        headers: { 'accept-encoding': codings },
+      })
+      outgoing.on('error', reject)
+      outgoing.on('response', (response) => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk) => (text += chunk))
+        response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text }))
+      })
+      outgoing.end()
+    },
+  )
+}

@@ -1,0 +1,97 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import ipaddr from 'ipaddr.js'
+import type { Config } from '../config/schema.ts'
+import { httpOrigin, parseAddress } from '../lib/addresses.ts'
+import { httpErrors } from './errors.ts'
+import { listenOn } from './listen.ts'
+
+/** A listener of its own for administration. */
+export interface AdminListener {
+  /** @throws OperatorError when the address is taken */
+  listen(): Promise<void>
+  /** Where the dashboard is reached on this machine; known for certain only once it listens. */
+  origin(): string
+  /** Takes no more connections. */
+  close(): void
+}
+
+/**
+ * Keeps the dashboard and the API of administration to the addresses in `admin.allowed_ips`, and to `admin.listen`. Routes
+ * that are not theirs run no hook for it.
+ *
+ * @returns the listener, when one is configured
+ */
+export function confineAdministration(
+  app: FastifyInstance,
+  { allowed_ips: allowedIps, listen, path }: Config['admin'],
+  maxConnections: number,
+): AdminListener | undefined {
+  const listener = listen === '' ? undefined : createAdminListener(app, listen, maxConnections)
+  const isAllowed = createAllowlist(allowedIps)
+  if (listener !== undefined || allowedIps.length > 0) {
+    app.addHook('onRoute', (route) => {
+      if (!isAdministrative(route, path)) return
+      const before = route.onRequest ?? []
+      route.onRequest = [
+        (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void) => {
+          if (listener !== undefined && !listener.isOf(request.raw.socket)) {
+            const [target = ''] = request.url.split('?', 1)
+            done(httpErrors.routeNotFound(request.method, target))
+          } else done(isAllowed(request.ip) ? undefined : httpErrors.accessDenied())
+        },
+        ...(Array.isArray(before) ? before : [before]),
+      ]
+    })
+  }
+  return listener
+}
+
+function isAdministrative({ url, config }: RouteOptions, path: string): boolean {
+  if (config?.guard === 'admin' || url.startsWith('/api/admin/')) return true
+  return url === path || url.startsWith(`${path}/`)
+}
+
+function createAllowlist(ranges: readonly string[]): (address: string | undefined) => boolean {
+  if (ranges.length === 0) return () => true
+  const networks = ranges.map((range) => {
+    if (range.includes('/')) return ipaddr.parseCIDR(range)
+    const address = ipaddr.process(range)
+    return [address, address.kind() === 'ipv4' ? 32 : 128] as const
+  })
+  return (text) => {
+    // Of a disconnected client the address is no longer known.
+    const address = text === undefined ? undefined : parseAddress(text)
+    return (
+      address !== undefined &&
+      networks.some(
+        // Of the same kind: the library compares no others.
+        ([network, bits]) =>
+          network.kind() === address.kind() && (address as ipaddr.IPv4).match(network as ipaddr.IPv4, bits),
+      )
+    )
+  }
+}
+
+/** Hands its connections to the server, whose limits and shutdown hold for them (Node, `http.Server` event `connection`). */
+function createAdminListener(app: FastifyInstance, address: string, maxConnections: number) {
+  const separator = address.lastIndexOf(':')
+  const host = address.slice(0, separator).replace(/^\[|\]$/g, '')
+  const port = Number(address.slice(separator + 1))
+  const sockets = new WeakSet<Socket>()
+  // As Node makes the listener of an HTTP server.
+  const server: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    sockets.add(socket)
+    app.server.emit('connection', socket)
+  })
+  server.maxConnections = maxConnections
+  return {
+    isOf: (socket: Socket) => sockets.has(socket),
+    listen: () => listenOn(server, { host, port, key: 'admin.listen' }),
+    origin() {
+      const bound = server.address()
+      return httpOrigin(host, bound !== null && typeof bound === 'object' ? bound.port : port)
+    },
+    close: () => void (server.listening && server.close()),
+  }
+}
