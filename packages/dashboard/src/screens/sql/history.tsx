@@ -3,7 +3,7 @@ import { moreOf, usePages } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { formatDuration } from '../../ui/format.ts'
-import { Badge, FilterField, type Tone } from '../../ui/layout.tsx'
+import { Badge, FilterField, type Tone, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -33,7 +33,9 @@ export function History({ onClose, onTake }: HistoryProps) {
   })
   return (
     <SidePanel title="History" size="wide" onClose={onClose}>
-      <FilterField label="Search the queries" value={search} onChange={setSearch} />
+      <Toolbar label="History">
+        <FilterField label="Search the queries" value={search} onChange={setSearch} />
+      </Toolbar>
       <LoadedRows list={runs}>
         {(rows) => (
           <DataTable

@@ -4,7 +4,7 @@ import { useAction, useApi } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { FilterField, Form, Notice, Section } from '../../ui/layout.tsx'
+import { FilterField, Form, Notice, Section, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { changeQuery, forgetQuery, listSaved, type SavedQuery, saveQuery } from './api.ts'
@@ -80,7 +80,9 @@ export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
         </Form>
       </Section>
       <Section title="Saved">
-        <FilterField label="Search names" value={search} onChange={setSearch} />
+        <Toolbar label="Saved queries">
+          <FilterField label="Search names" value={search} onChange={setSearch} />
+        </Toolbar>
         <Loaded query={saved}>
           {({ items }) => (
             <Folders

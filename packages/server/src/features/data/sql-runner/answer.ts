@@ -1,3 +1,4 @@
+import { jsonReader } from '../../../database/json-values.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { RunEvent, StatementResult } from './events.ts'
 
@@ -28,7 +29,7 @@ export function answerOf(events: readonly RunEvent[]): string {
     columns: last?.columns.map(({ name }) => name) ?? [],
     types: last?.columns.map(({ type }) => type) ?? [],
     rows:
-      last?.rows.map((row) => row.map((value, column) => toJson(value, last.columns[column]?.type))) ?? [],
+      last?.rows.map((row) => row.map((value, column) => toJson(value, last.columns[column]?.typeId))) ?? [],
     rowCount: last?.rowCount ?? 0,
     durationMs,
     command: last?.command ?? null,
@@ -38,29 +39,12 @@ export function answerOf(events: readonly RunEvent[]): string {
   })
 }
 
-/** What is cut, `NaN` and the types that JSON has no form for stay texts. */
-function toJson(value: string | null, type = ''): unknown {
+/** What is cut, and what JSON has no form for, stays a text. */
+function toJson(value: string | null, typeId = 0): unknown {
   if (value === null) return null
-  if (type === 'boolean') return value === 't'
-  if (numbers.has(type)) return isJsonNumber(value) ? JSON.rawJSON(value) : value
-  if (type === 'json' || type === 'jsonb') return parseJson(value)
-  return value
-}
-
-const numbers = new Set(['smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision', 'oid'])
-
-function isJsonNumber(text: string): boolean {
-  return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(text)
-}
-
-function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text, keepDigits)
+    return jsonReader(typeId)(value)
   } catch {
-    return text
+    return value
   }
-}
-
-function keepDigits(_key: string, value: unknown, context: { readonly source?: string }): unknown {
-  return typeof value === 'number' && context.source !== undefined ? JSON.rawJSON(context.source) : value
 }

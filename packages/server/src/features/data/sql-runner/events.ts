@@ -20,7 +20,7 @@ export interface StatementResult {
   readonly line: number
   /** Such as `INSERT 0 3`; null where rows were left. */
   readonly command: string | null
-  readonly columns: readonly { readonly name: string; readonly type: string }[]
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly typeId: number }[]
   /** Values as PostgreSQL prints them. */
   readonly rows: readonly (readonly (string | null)[])[]
   /** Rows that the statement answered or changed; of a result that was cut those that are here. */

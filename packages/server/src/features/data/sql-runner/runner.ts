@@ -205,7 +205,11 @@ async function runStatement(
     statement: index,
     line,
     command: tag ?? null,
-    columns: fields.map(({ name }, column) => ({ name, type: typeNames[column] ?? '' })),
+    columns: fields.map(({ name, dataTypeID }, column) => ({
+      name,
+      type: typeNames[column] ?? '',
+      typeId: dataTypeID,
+    })),
     rows,
     rowCount: rows.length > 0 ? rows.length : Number(/\d+$/.exec(tag ?? '')?.[0] ?? 0),
     hasMore,

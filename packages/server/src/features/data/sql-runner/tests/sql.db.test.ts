@@ -78,7 +78,7 @@ describe('sql › run', () => {
         id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         columns: ['n', 'x', 'y', '?column?', '?column?', 'json', 'array'],
         types: ['integer', 'numeric', 'double precision', 'boolean', 'text', 'json', 'integer[]'],
-        rows: [[7, any, 'NaN', true, null, { a: 1.1 }, '{1}']],
+        rows: [[7, any, 'NaN', true, null, { a: 1.1 }, [1]]],
         rowCount: 1,
         durationMs: expect.any(Number),
         command: 'SELECT 1',
@@ -87,7 +87,7 @@ describe('sql › run', () => {
         notices: [],
       },
     ])
-    expect(text).toContain('[7,12345678901234567890.10,"NaN",true,null,{"a":1.10},"{1}"]')
+    expect(text).toContain('[7,12345678901234567890.10,"NaN",true,null,{"a":1.10},[1]]')
   })
 
   test('reports each statement as a line when it has finished', async () => {
@@ -102,7 +102,7 @@ describe('sql › run', () => {
         statement: 0,
         line: 1,
         command: null,
-        columns: [{ name: 'id', type: 'integer' }],
+        columns: [{ name: 'id', type: 'integer', typeId: 23 }],
         rows: [['1'], ['2']],
         rowCount: 2,
         hasMore: true,
@@ -111,7 +111,7 @@ describe('sql › run', () => {
       },
       { type: 'notice', statement: 1, severity: 'WARNING', message: 'look', hint: 'here' },
       expect.objectContaining({ statement: 1, line: 3, command: 'DO', columns: [], rows: [], rowCount: 0 }),
-      expect.objectContaining({ columns: [{ name: 'copy', type: 'text' }], rows: [['1\t2']] }),
+      expect.objectContaining({ columns: [{ name: 'copy', type: 'text', typeId: 25 }], rows: [['1\t2']] }),
       expect.objectContaining({ cut: [[0, 0, 20_001]], rows: [['x'.repeat(20_000)]] }),
       {
         type: 'error',
@@ -141,7 +141,7 @@ describe('sql › run', () => {
     const { json } = await run('select $1::int + 1 as a; select $2 as b, $3::text as c, $1::int as d', {
       parameters,
     })
-    expect([json.types, json.rows]).toEqual([['bigint[]', 'text', 'integer'], [['{1,2}', null, 2]]])
+    expect([json.types, json.rows]).toEqual([['bigint[]', 'text', 'integer'], [[[1, 2], null, 2]]])
   })
 
   test('of several statements in a transaction keeps all or nothing', async () => {
