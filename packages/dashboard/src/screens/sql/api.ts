@@ -123,7 +123,8 @@ export interface SavedQuery {
   readonly updatedAt: string
 }
 
-export const listSaved = (signal: AbortSignal) => get<{ items: SavedQuery[] }>('admin/sql/saved', {}, { signal })
+export const listSaved = (signal: AbortSignal) =>
+  get<{ items: SavedQuery[] }>('admin/sql/saved', {}, { signal })
 export const saveQuery = (body: { name: string; query: string }) => post<SavedQuery>('admin/sql/saved', body)
 export const changeQuery = (id: string, body: { name?: string; query?: string; version: number }) =>
   put<SavedQuery>(`admin/sql/saved/${segment(id)}`, body)
@@ -131,7 +132,11 @@ export const forgetQuery = (id: string) => remove(`admin/sql/saved/${segment(id)
 
 export interface SchemaNames {
   readonly schema: string
-  readonly relations: readonly { readonly name: string; readonly kind: string; readonly columns: readonly string[] }[]
+  readonly relations: readonly {
+    readonly name: string
+    readonly kind: string
+    readonly columns: readonly string[]
+  }[]
   readonly functions: readonly string[]
 }
 
@@ -141,8 +146,8 @@ const completedSchemas = 20
 export async function readNames(signal: AbortSignal): Promise<SchemaNames[]> {
   const { items } = await get<{ items: string[] }>('admin/sql/schemas', {}, { signal })
   return await Promise.all(
-    items.slice(0, completedSchemas).map((name) =>
-      get<SchemaNames>(`admin/sql/schemas/${segment(name)}`, {}, { signal }),
-    ),
+    items
+      .slice(0, completedSchemas)
+      .map((name) => get<SchemaNames>(`admin/sql/schemas/${segment(name)}`, {}, { signal })),
   )
 }

@@ -15,11 +15,13 @@ const colours = ['--accent', '--danger', '--ok', '--warning', '--text', '--text-
 const dashes = [[], [6, 4], [2, 3], [10, 4], [6, 2, 2, 2], [1, 4]]
 
 /** Numbers of a result over one of its columns. */
-export default function Chart({ result }: { readonly result: StatementResult }) {
+export function Chart({ result }: { readonly result: StatementResult }) {
   const { columns, rows } = result
   const place = useRef<HTMLDivElement>(null)
   const [x, setX] = useState(() => Math.max(0, columns.findIndex(isTime)))
-  const series = columns.flatMap((column, index) => (isNumeric(column) && index !== x ? [index] : [])).slice(0, mostSeries)
+  const series = columns
+    .flatMap((column, index) => (isNumeric(column) && index !== x ? [index] : []))
+    .slice(0, mostSeries)
   const names = series.map((index) => columns[index]?.name ?? '')
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the series follow the result and x.
@@ -40,17 +42,27 @@ export default function Chart({ result }: { readonly result: StatementResult }) 
       ])
       .filter(([at]) => at !== null)
       .toSorted(([a], [b]) => (a ?? 0) - (b ?? 0))
-    const data = [0, ...series.map((_, index) => index + 1)].map((at) => points.map((point) => point[at] ?? null))
-    const axis = { stroke: colour('--text-muted'), grid: { stroke: colour('--line') }, ticks: { stroke: colour('--line') } }
+    const data = [0, ...series.map((_, index) => index + 1)].map((at) =>
+      points.map((point) => point[at] ?? null),
+    )
+    const axis = {
+      stroke: colour('--text-muted'),
+      grid: { stroke: colour('--line') },
+      ticks: { stroke: colour('--line') },
+    }
     const strokes = names.map((_, index) => colour(colours[index]))
     parent.style.color = ''
-    const labels = (values: readonly number[]) => values.map((value) => (Number.isInteger(value) ? (rows[value]?.[x] ?? '') : ''))
+    const labels = (values: readonly number[]) =>
+      values.map((value) => (Number.isInteger(value) ? (rows[value]?.[x] ?? '') : ''))
     const chart = new uPlot(
       {
         width: parent.clientWidth,
         height,
         scales: { x: { time: column !== undefined && isTime(column) } },
-        axes: [{ ...axis, ...(isOrdinal ? { values: (_: uPlot, values: number[]) => labels(values) } : {}) }, axis],
+        axes: [
+          { ...axis, ...(isOrdinal ? { values: (_: uPlot, values: number[]) => labels(values) } : {}) },
+          axis,
+        ],
         series: [
           { label: column?.name ?? '' },
           ...names.map((label, index) => ({
@@ -86,7 +98,12 @@ export default function Chart({ result }: { readonly result: StatementResult }) 
           onChange={(value) => setX(Number(value))}
         />
       </div>
-      <div ref={place} role="img" aria-label={`${names.join(', ')} over ${columns[x]?.name}`} className={styles.chart} />
+      <div
+        ref={place}
+        role="img"
+        aria-label={`${names.join(', ')} over ${columns[x]?.name}`}
+        className={styles.chart}
+      />
     </>
   )
 }
@@ -94,6 +111,8 @@ export default function Chart({ result }: { readonly result: StatementResult }) 
 function toNumber(text: string | null | undefined, column: ResultColumn | undefined): number | null {
   if (text === null || text === undefined || column === undefined) return null
   // `2026-11-22 10:00:00+00`: seconds, as uPlot counts.
-  const value = isTime(column) ? Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')) / 1000 : Number(text)
+  const value = isTime(column)
+    ? Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')) / 1000
+    : Number(text)
   return Number.isFinite(value) ? value : null
 }

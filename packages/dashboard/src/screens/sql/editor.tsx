@@ -32,7 +32,7 @@ interface EditorProps {
 }
 
 /** The text of the SQL screen. Statements end where the grammar says, so that a cursor names one of them. */
-export default function SqlEditor({ handle, ...props }: EditorProps) {
+export function SqlEditor({ handle, ...props }: EditorProps) {
   const parent = useRef<HTMLDivElement>(null)
   const editor = useRef<EditorView>(undefined)
   const language = useRef(new Compartment())
@@ -44,12 +44,17 @@ export default function SqlEditor({ handle, ...props }: EditorProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the effects below follow the value and the names.
   useEffect(() => {
     if (parent.current === null) return
+    const run = () => {
+      latest.current.onRun()
+      return true
+    }
     const view = new EditorView({
       parent: parent.current,
       doc: value,
       extensions: [
         EditorView.cspNonce.of(nonce),
-        Prec.highest(keymap.of([{ key: 'Mod-Enter', run: () => (latest.current.onRun(), true) }])),
+        // Before the bindings of the setup: they insert a line.
+        Prec.highest(keymap.of([{ key: 'Mod-Enter', run }])),
         basicSetup,
         syntaxHighlighting(classHighlighter),
         EditorView.lineWrapping,
@@ -129,7 +134,8 @@ const setMark = StateEffect.define<number | undefined>()
 const marks = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(decorations, transaction) {
-    for (const effect of transaction.effects) if (effect.is(setMark)) return decorationAt(transaction.state, effect.value)
+    for (const effect of transaction.effects)
+      if (effect.is(setMark)) return decorationAt(transaction.state, effect.value)
     // What is typed is no longer the text that failed.
     return transaction.docChanged ? Decoration.none : decorations
   },
@@ -141,5 +147,7 @@ function decorationAt(state: EditorState, offset: number | undefined): Decoratio
   const word = state.wordAt(Math.min(offset, state.doc.length - 1))
   const from = word?.from ?? Math.max(0, Math.min(offset, state.doc.length - 1))
   const to = word?.to ?? from + 1
-  return Decoration.set([Decoration.mark({ class: 'sql-error', attributes: { title: 'The error is here' } }).range(from, to)])
+  return Decoration.set([
+    Decoration.mark({ class: 'sql-error', attributes: { title: 'The error is here' } }).range(from, to),
+  ])
 }

@@ -5,8 +5,15 @@ type Result = Pick<StatementResult, 'columns' | 'rows'>
 /** RFC 4180. @param isForSpreadsheets has programs that calculate take texts that begin like formulas as texts */
 export function formatCsv({ columns, rows }: Result, isForSpreadsheets: boolean): string {
   const cell = (text: string | null) => {
-    const safe = isForSpreadsheets && /^[=+\-@\t\r]/.test(text ?? '') && !isNumber(text ?? '') ? `'${text}` : (text ?? '')
-    return /[",\r\n]/.test(safe) || safe === '' ? (text === null ? '' : `"${safe.replaceAll('"', '""')}"`) : safe
+    const safe =
+      isForSpreadsheets && /^[=+\-@\t\r]/.test(text ?? '') && !isNumber(text ?? '')
+        ? `'${text}`
+        : (text ?? '')
+    return /[",\r\n]/.test(safe) || safe === ''
+      ? text === null
+        ? ''
+        : `"${safe.replaceAll('"', '""')}"`
+      : safe
   }
   const lines = [columns.map(({ name }) => name), ...rows].map((row) => row.map(cell).join(','))
   return `${lines.join('\r\n')}\r\n`

@@ -59,7 +59,8 @@ export function History({ onClose, onTake }: HistoryProps) {
                 title: 'Run',
                 cell: ({ status, mode, runAs, startedAt, durationMs }) => (
                   <>
-                    <Badge tone={tones[status]}>{status}</Badge> {mode === 'write' && <Badge tone="warning">write</Badge>}
+                    <Badge tone={tones[status]}>{status}</Badge>{' '}
+                    {mode === 'write' && <Badge tone="warning">write</Badge>}
                     <br />
                     <Time value={startedAt} />
                     {durationMs !== null && <> · {formatDuration(durationMs)}</>}

@@ -10,7 +10,8 @@ export function Messages({ run }: { readonly run: RunState }) {
     <ol className={styles.messages}>
       {results.map(({ statement, line, command, rowCount, durationMs: ms }) => (
         <li key={statement}>
-          <code>{command ?? `first ${rowCount} rows`}</code> · line {line + linesBefore} · {formatDuration(ms)}
+          <code>{command ?? `first ${rowCount} rows`}</code> · line {line + linesBefore} ·{' '}
+          {formatDuration(ms)}
           {notices
             .filter((notice) => notice.statement === statement)
             .map((notice, index) => (

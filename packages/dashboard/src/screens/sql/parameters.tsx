@@ -33,7 +33,11 @@ export function Parameters({
               onChange={(text) => set(index, text)}
             />
             <Checkbox
-              label={<>NULL<span className="visually-hidden"> for ${index + 1}</span></>}
+              label={
+                <>
+                  NULL<span className="visually-hidden"> for ${index + 1}</span>
+                </>
+              }
               checked={value === null}
               onChange={(checked) => set(index, checked ? null : '')}
             />

@@ -39,7 +39,8 @@ function Node({ node }: { readonly node: PlanNode }) {
           {actualRows === undefined
             ? `${countOf(Math.round(estimatedRows), 'row')} estimated`
             : `${countOf(actualRows, 'row')}, ${formatNumber(Math.round(estimatedRows))} estimated`}
-          {ownMs === undefined ? ` · cost ${formatNumber(cost)}` : ` · ${formatMs(ownMs)} itself`} · {percent} %
+          {ownMs === undefined ? ` · cost ${formatNumber(cost)}` : ` · ${formatMs(ownMs)} itself`} · {percent}{' '}
+          %
         </p>
         <meter className={styles.share} min={0} max={100} value={percent} aria-label={`Share of ${title}`} />
         {details.length > 0 && (

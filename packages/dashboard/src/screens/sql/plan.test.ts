@@ -61,6 +61,10 @@ test('a plan has its time by node, rows of all loops, and what stands out', () =
 test('a plan that was not run is shared by cost', () => {
   const { 'Actual Rows': _rows, 'Actual Total Time': _time, ...estimated } = scan
   const plan = readPlan([{ Plan: { 'Node Type': 'Limit', 'Total Cost': 100, Plans: [estimated] } }])
-  expect(plan).toMatchObject({ share: 0.1, ownMs: undefined, children: [{ share: 0.9, actualRows: undefined, warnings: [] }] })
+  expect(plan).toMatchObject({
+    share: 0.1,
+    ownMs: undefined,
+    children: [{ share: 0.9, actualRows: undefined, warnings: [] }],
+  })
   expect(readPlan('no plan')).toBeUndefined()
 })

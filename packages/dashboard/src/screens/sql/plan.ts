@@ -65,7 +65,9 @@ function titleOf(raw: RawNode): string {
   const alias = textOf(raw, 'Alias')
   const index = textOf(raw, 'Index Name')
   return [
-    textOf(raw, 'Join Type') !== undefined && raw['Join Type'] !== 'Inner' ? textOf(raw, 'Join Type') : undefined,
+    textOf(raw, 'Join Type') !== undefined && raw['Join Type'] !== 'Inner'
+      ? textOf(raw, 'Join Type')
+      : undefined,
     raw['Node Type'] === 'ModifyTable' ? textOf(raw, 'Operation') : textOf(raw, 'Node Type'),
     index === undefined ? undefined : `by ${index}`,
     relation === undefined ? undefined : `on ${relation}`,
@@ -108,7 +110,9 @@ function warningsOf(raw: RawNode, loops: number): string[] {
   if (actual !== undefined && Math.max(actual, estimated) >= 100) {
     const ratio = Math.max(actual, 1) / Math.max(estimated, 1)
     if (ratio >= misestimate || ratio <= 1 / misestimate)
-      warnings.push(`Estimated ${Math.round(estimated)} rows, found ${Math.round(actual)}: run ANALYZE on the table.`)
+      warnings.push(
+        `Estimated ${Math.round(estimated)} rows, found ${Math.round(actual)}: run ANALYZE on the table.`,
+      )
   }
   if (String(raw['Sort Space Type'] ?? '') === 'Disk')
     warnings.push(`Sorted on disk (${raw['Sort Space Used']} kB): more work_mem keeps it in memory.`)

@@ -24,13 +24,22 @@ export function ResultGrid({ label, result }: { readonly label: string; readonly
   const { columns, rows, cut } = result
   const [selection, setSelection] = useState(selectCell({ row: 0, column: 0 }))
   const [opened, setOpened] = useState<{ readonly row: number; readonly column: number }>()
-  const shown = useMemo<GridColumn[]>(() => columns.map((column, index) => gridColumn(column, index, rows)), [columns, rows])
-  const lengths = useMemo(() => new Map(cut.map(([row, column, length]) => [`${row} ${column}`, length])), [cut])
+  const shown = useMemo<GridColumn[]>(
+    () => columns.map((column, index) => gridColumn(column, index, rows)),
+    [columns, rows],
+  )
+  const lengths = useMemo(
+    () => new Map(cut.map(([row, column, length]) => [`${row} ${column}`, length])),
+    [cut],
+  )
   const openedColumn = opened === undefined ? undefined : columns[opened.column]
   const openedValue = opened === undefined ? undefined : rows[opened.row]?.[opened.column]
   return (
     <>
-      <div className={styles.grid} style={{ height: heights.around + Math.max(1, rows.length) * heights.row }}>
+      <div
+        className={styles.grid}
+        style={{ height: heights.around + Math.max(1, rows.length) * heights.row }}
+      >
         <Grid
           label={label}
           columns={shown}
@@ -66,7 +75,11 @@ export function ResultGrid({ label, result }: { readonly label: string; readonly
           </>
         }
       >
-        {openedValue === null ? <p>NULL</p> : <pre className={styles.value}>{readable(openedValue, openedColumn)}</pre>}
+        {openedValue === null ? (
+          <p>NULL</p>
+        ) : (
+          <pre className={styles.value}>{readable(openedValue, openedColumn)}</pre>
+        )}
       </Dialog>
     </>
   )

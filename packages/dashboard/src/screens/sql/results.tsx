@@ -12,7 +12,7 @@ import { ResultGrid } from './result-grid.tsx'
 import styles from './sql.module.css'
 import type { RunState } from './use-run.ts'
 
-const Chart = lazy(() => import('./chart.tsx'))
+const Chart = lazy(() => import('./chart.tsx').then((module) => ({ default: module.Chart })))
 
 interface ResultsProps {
   readonly run: RunState
@@ -82,7 +82,10 @@ function Result({ result, onMore }: { readonly result: StatementResult; readonly
             items={[
               { label: 'CSV', onSelect: () => csv(false) },
               { label: 'CSV for spreadsheets (formulas as text)', onSelect: () => csv(true) },
-              { label: 'JSON', onSelect: () => download(`${name}.json`, 'application/json', formatJson(result)) },
+              {
+                label: 'JSON',
+                onSelect: () => download(`${name}.json`, 'application/json', formatJson(result)),
+              },
             ]}
           />
         </span>

@@ -49,19 +49,31 @@ export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
   return (
     <SidePanel title="Saved queries" onClose={onClose}>
       <Section title="Save the text of the editor">
-        <Form onSubmit={() => (opened === undefined ? create.run({ name, query: text }) : change.run(opened.version))}>
+        <Form
+          onSubmit={() =>
+            opened === undefined ? create.run({ name, query: text }) : change.run(opened.version)
+          }
+        >
           <TextField
             label="Name"
             hint="Slashes make folders: reports/sales."
             value={name}
             onChange={setName}
-            error={current === undefined ? (opened === undefined ? create : change).error?.message : undefined}
+            error={
+              current === undefined ? (opened === undefined ? create : change).error?.message : undefined
+            }
           />
           {current !== undefined && (
             <Notice tone="warning">
               <p>Another administrator has changed this query.</p>
               <pre className={styles.historyQuery}>{current.query}</pre>
-              <Button size="small" onClick={() => (change.reset(), onOpen(current))}>
+              <Button
+                size="small"
+                onClick={() => {
+                  change.reset()
+                  onOpen(current)
+                }}
+              >
                 Open theirs
               </Button>{' '}
               <Button size="small" look="danger" onClick={() => change.run(current.version)}>

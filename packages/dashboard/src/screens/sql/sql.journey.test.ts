@@ -26,7 +26,7 @@ journeys('SQL screen', () => {
     await dashboard.page.keyboard.press('Backspace')
     await dashboard.page.keyboard.insertText(script)
     await dashboard.page.keyboard.press('Escape')
-    await expect.poll(() => editor().innerText()).toContain(script.split('\n').at(-1))
+    await expect.poll(() => editor().textContent()).toContain(script.split('\n').at(-1))
   }
 
   test('signs in, refuses a write until it is switched on, and writes the row', async () => {
@@ -85,7 +85,7 @@ journeys('SQL screen', () => {
     await page.keyboard.press('Control+Enter')
     await page.getByText('column "nme" does not exist').waitFor()
     await page.getByText('line 3 · SQLSTATE 42703').waitFor()
-    expect(await page.getByTitle('The error is here').innerText()).toBe('nme')
+    expect(await page.getByTitle('The error is here').textContent()).toBe('nme')
     await dashboard.screenshot('sql-error')
   })
 
@@ -134,7 +134,7 @@ journeys('SQL screen', () => {
     await expect.poll(() => page.getByRole('row').count()).toBe(2)
     await button('Open').click()
     await button('Close panel').click()
-    await expect.poll(() => editor().innerText()).toBe('select nme from track')
+    await expect.poll(() => editor().textContent()).toBe('select nme from track')
   })
 
   test('keeps the text when the session ends, and runs it after the next sign-in', async () => {
@@ -147,6 +147,6 @@ journeys('SQL screen', () => {
     await page.getByLabel('Password').fill(testAdminPassword)
     await page.keyboard.press('Enter')
     await page.getByRole('gridcell', { name: 'still here' }).waitFor()
-    expect(await editor().innerText()).toBe("select 'still here' as text")
+    expect(await editor().textContent()).toBe("select 'still here' as text")
   })
 })

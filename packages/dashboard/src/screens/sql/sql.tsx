@@ -4,8 +4,8 @@ import { useAction, useApi } from '../../api/queries.ts'
 import { useStore } from '../../api/store.ts'
 import { useScreenActions } from '../../shell/actions.ts'
 import { Button } from '../../ui/button.tsx'
-import { Menu } from '../../ui/menu.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
+import { Menu } from '../../ui/menu.tsx'
 import { Failure, Spinner } from '../../ui/states.tsx'
 import { explainSql, type RunBody, readNames } from './api.ts'
 import { CodeOf } from './as-code.tsx'
@@ -21,7 +21,7 @@ import { lastParameter } from './script.ts'
 import styles from './sql.module.css'
 import { useRun } from './use-run.ts'
 
-const Editor = lazy(() => import('./editor.tsx'))
+const Editor = lazy(() => import('./editor.tsx').then((module) => ({ default: module.SqlEditor })))
 const moreRows = 10_000
 const namesForMs = 60_000
 
@@ -133,17 +133,17 @@ export function SqlScreen() {
         </p>
         {shown === 'results' && isRunning && <Spinner label="Running" />}
         {shown === 'results' && run !== undefined && (
-          <Results run={run} onMore={() => void runPart({ text: run.body.query, start: run.start }, { maxRows: moreRows })} />
+          <Results
+            run={run}
+            onMore={() => void runPart({ text: run.body.query, start: run.start }, { maxRows: moreRows })}
+          />
         )}
         {shown === 'plan' && explain.isPending && <Spinner label="Explaining" />}
         {shown === 'plan' && explain.error !== null && <Failure error={explain.error} />}
         {shown === 'plan' && explain.result !== undefined && <PlanView explained={explain.result} />}
       </div>
       {panel === 'history' && (
-        <History
-          onClose={closePanel}
-          onTake={(text) => changeDraft({ text, opened: undefined })}
-        />
+        <History onClose={closePanel} onTake={(text) => changeDraft({ text, opened: undefined })} />
       )}
       {panel === 'saved' && (
         <Saved
@@ -169,8 +169,12 @@ function bodyOf(query: string): RunBody {
     query,
     mode,
     ...(transaction === 'each' ? { transaction } : {}),
-    ...(runAs === 'administrator' ? {} : { runAs: runAs === 'user' ? { kind: runAs, userId } : { kind: runAs } }),
-    ...(count === 0 ? {} : { parameters: Array.from({ length: count }, (_, index) => valueAt(parameters, index)) }),
+    ...(runAs === 'administrator'
+      ? {}
+      : { runAs: runAs === 'user' ? { kind: runAs, userId } : { kind: runAs } }),
+    ...(count === 0
+      ? {}
+      : { parameters: Array.from({ length: count }, (_, index) => valueAt(parameters, index)) }),
   }
 }
 

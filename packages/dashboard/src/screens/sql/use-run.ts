@@ -1,7 +1,14 @@
 import { isBasaltError } from '@basaltdb/client'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { inSession } from '../../api/queries.ts'
-import { cancelRun, type RunBody, type RunFailure, type RunNotice, runSql, type StatementResult } from './api.ts'
+import {
+  cancelRun,
+  type RunBody,
+  type RunFailure,
+  type RunNotice,
+  runSql,
+  type StatementResult,
+} from './api.ts'
 
 /** A run as the screen shows it, while it goes and afterwards. */
 export interface RunState {
@@ -25,50 +32,53 @@ export function useRun() {
   // A run whose view has closed is canceled by the server, which notices that the client has disconnected.
   useEffect(() => () => current.current?.abort.abort(), [])
 
-  const start = useCallback(async (body: RunBody, at: number, linesBefore: number): Promise<RunFailure | undefined> => {
-    current.current?.abort.abort()
-    const id = randomUuid()
-    const abort = new AbortController()
-    current.current = { id, abort }
-    const change = (changes: Partial<RunState> | ((before: RunState) => Partial<RunState>)) => {
-      if (current.current?.id !== id) return
-      setRun((before) =>
-        before === undefined
-          ? before
-          : { ...before, ...(typeof changes === 'function' ? changes(before) : changes) },
-      )
-    }
-    setRun({
-      body,
-      start: at,
-      linesBefore,
-      isRunning: true,
-      role: undefined,
-      statements: 0,
-      results: [],
-      notices: [],
-      failure: undefined,
-      outcome: undefined,
-      durationMs: undefined,
-    })
-    let failure: RunFailure | undefined
-    try {
-      await inSession(async () => {
-        for await (const event of runSql({ ...body, id }, abort.signal)) {
-          if (event.type === 'start') change({ role: event.role, statements: event.statements })
-          else if (event.type === 'result') change(({ results }) => ({ results: [...results, event] }))
-          else if (event.type === 'notice') change(({ notices }) => ({ notices: [...notices, event] }))
-          else if (event.type === 'end') change({ outcome: event.outcome, durationMs: event.durationMs })
-          else failure = event
-        }
-      }, abort.signal)
-    } catch (error) {
-      if (abort.signal.aborted) return undefined
-      failure = asFailure(error)
-    }
-    change({ isRunning: false, failure })
-    return failure
-  }, [])
+  const start = useCallback(
+    async (body: RunBody, at: number, linesBefore: number): Promise<RunFailure | undefined> => {
+      current.current?.abort.abort()
+      const id = randomUuid()
+      const abort = new AbortController()
+      current.current = { id, abort }
+      const change = (changes: Partial<RunState> | ((before: RunState) => Partial<RunState>)) => {
+        if (current.current?.id !== id) return
+        setRun((before) =>
+          before === undefined
+            ? before
+            : { ...before, ...(typeof changes === 'function' ? changes(before) : changes) },
+        )
+      }
+      setRun({
+        body,
+        start: at,
+        linesBefore,
+        isRunning: true,
+        role: undefined,
+        statements: 0,
+        results: [],
+        notices: [],
+        failure: undefined,
+        outcome: undefined,
+        durationMs: undefined,
+      })
+      let failure: RunFailure | undefined
+      try {
+        await inSession(async () => {
+          for await (const event of runSql({ ...body, id }, abort.signal)) {
+            if (event.type === 'start') change({ role: event.role, statements: event.statements })
+            else if (event.type === 'result') change(({ results }) => ({ results: [...results, event] }))
+            else if (event.type === 'notice') change(({ notices }) => ({ notices: [...notices, event] }))
+            else if (event.type === 'end') change({ outcome: event.outcome, durationMs: event.durationMs })
+            else failure = event
+          }
+        }, abort.signal)
+      } catch (error) {
+        if (abort.signal.aborted) return undefined
+        failure = asFailure(error)
+      }
+      change({ isRunning: false, failure })
+      return failure
+    },
+    [],
+  )
 
   const cancel = useCallback(() => {
     const running = current.current
