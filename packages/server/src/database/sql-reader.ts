@@ -16,7 +16,10 @@ import { anonymousRole, callerRole } from './user-database.ts'
 export const readerRole = 'basalt_reader'
 
 /** Logins that fail because another server of the cluster has just set another password. */
-const attempts = 4
+const attempts = 6
+
+/** There can be no session of the reader here. */
+class ReaderRefused extends Error {}
 
 /** Opens sessions of the reader. */
 export class SqlReader {
@@ -36,6 +39,15 @@ export class SqlReader {
    */
   async open(): Promise<Connection | undefined> {
     if (!(await this.#database.transaction(prepareReader))) return undefined
+    try {
+      return await this.#logIn()
+    } catch (error) {
+      if (error instanceof ReaderRefused) return undefined
+      throw error
+    }
+  }
+
+  async #logIn(): Promise<Connection> {
     if (!this.#needsPassword) {
       const connection = await this.#connect('')
       if (connection !== undefined) return connection
@@ -43,23 +55,26 @@ export class SqlReader {
     }
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const password = randomBytes(24).toString('base64url')
-      if (!(await this.#database.transaction((transaction) => setPassword(transaction, password)))) break
+      if (!(await this.#database.transaction((transaction) => setPassword(transaction, password))))
+        throw new ReaderRefused('the login role may not set passwords')
       const connection = await this.#connect(password)
       if (connection !== undefined) return connection
     }
-    return undefined
+    throw new ConnectionLost('cannot log in as the reader')
   }
 
-  /** Undefined when the server does not accept the password, or the reader at all. */
+  /** Undefined when the server does not accept the password. @throws ReaderRefused, ConnectionLost */
   async #connect(password: string): Promise<Connection | undefined> {
     try {
       return await Connection.open({ ...this.#target, login: { user: readerRole, password } })
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error
       const { cause } = error
-      // Class 28: invalid authorization. The driver itself refuses to send an empty password.
-      if (cause instanceof pg.DatabaseError ? cause.code?.startsWith('28') : isOwnRefusal(cause))
-        return undefined
+      const code = cause instanceof pg.DatabaseError ? cause.code : undefined
+      // Invalid password; the driver itself refuses to send none.
+      if (code === '28P01' || isOwnRefusal(cause)) return undefined
+      // No entry for the role in pg_hba.conf.
+      if (code === '28000') throw new ReaderRefused('the reader may not log in', { cause })
       throw error
     }
   }
@@ -93,44 +108,53 @@ async function createReader(transaction: Queryable): Promise<boolean> {
     await transaction.count(sql`rollback to savepoint reader`)
     // 42710, 23505: another server of the cluster was quicker.
     if (['42710', '23505'].includes(codeOf(error) ?? '')) return true
-    if (codeOf(error) === '42501') return false
+    // 42704: the server has no role for requests without a token, since it may not make one.
+    if (['42501', '42704'].includes(codeOf(error) ?? '')) return false
     throw error
   }
 }
 
-/** Where the login role may grant. Serialized: two grants on one table fail (PostgreSQL, "tuple concurrently updated"). */
-async function grantToReader(transaction: Queryable): Promise<void> {
-  const missing = await transaction.many<Lacking>(lacking)
-  if (missing.length === 0) return
-  await transaction.count(sql`select pg_advisory_xact_lock(hashtextextended('basalt reader', 0))`)
-  const reader = sql.id(readerRole)
-  for (const { kind, schema, name } of await transaction.many<Lacking>(lacking)) {
-    if (kind === 'schema') await transaction.count(sql`grant usage on schema ${sql.id(schema)} to ${reader}`)
-    else if (kind === 'sequence')
-      await transaction.count(sql`grant select on sequence ${sql.id(schema, name)} to ${reader}`)
-    else await transaction.count(sql`grant select on table ${sql.id(schema, name)} to ${reader}`)
-  }
-}
-
-interface Lacking {
-  readonly kind: 'schema' | 'table' | 'sequence'
-  readonly schema: string
-  readonly name: string
-}
-
+/** What the reader lacks where the login role may grant it, as statements. */
 const lacking = sql`
   with readable as (
     select oid, nspname, nspowner from pg_namespace
     where nspname not in ('basalt', 'information_schema') and nspname !~ '^pg_'
   )
-  select 'schema' as kind, nspname as schema, '' as name from readable
-  where pg_has_role(nspowner, 'usage') and not has_schema_privilege(${readerRole}, oid, 'usage')
+  select format('grant usage on schema %I to ${sql.id(readerRole)}', nspname) as statement from readable
+  where pg_has_role(nspowner, 'usage') and not has_schema_privilege(${sql.literal(readerRole)}, oid, 'usage')
   union all
-  select case c.relkind when 'S' then 'sequence' else 'table' end, n.nspname, c.relname
+  select format('grant select on %s %I.%I to ${sql.id(readerRole)}',
+    case c.relkind when 'S' then 'sequence' else 'table' end, n.nspname, c.relname)
   from pg_class c join readable n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and pg_has_role(c.relowner, 'usage')
-    and case c.relkind when 'S' then not has_sequence_privilege(${readerRole}, c.oid, 'select')
-      else not has_table_privilege(${readerRole}, c.oid, 'select') end`
+    and case c.relkind when 'S' then not has_sequence_privilege(${sql.literal(readerRole)}, c.oid, 'select')
+      else not has_table_privilege(${sql.literal(readerRole)}, c.oid, 'select') end`
+
+/** A table that a transaction is changing stays unreadable until the next run: reading waits for no one. */
+const grantWait = '500ms'
+
+/** Serialized: of two grants on one table the second fails ("tuple concurrently updated"). */
+async function grantToReader(transaction: Queryable): Promise<void> {
+  if ((await transaction.maybeOne(sql`select from (${lacking}) missing limit 1`)) === undefined) return
+  await transaction.count(sql`select set_config('lock_timeout', ${grantWait}, true)`)
+  await transaction.count(sql`
+    do $grant$
+    declare
+      missing record;
+    begin
+      perform pg_advisory_xact_lock(hashtextextended('basalt reader', 0));
+      for missing in ${lacking} loop
+        begin
+          execute missing.statement;
+        exception when insufficient_privilege or lock_not_available or deadlock_detected or undefined_table
+          or invalid_schema_name or internal_error then
+          null;
+        end;
+      end loop;
+    exception when lock_not_available then
+      null;
+    end $grant$`)
+}
 
 /** For the next login alone; each has another. */
 async function setPassword(transaction: Queryable, password: string): Promise<boolean> {
