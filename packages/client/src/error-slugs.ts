@@ -2,6 +2,7 @@
 
 /** What an error of the server can be; docs/generated/errors.md has what each means. */
 export type ErrorSlug =
+  | 'access_denied'
   | 'admin_required'
   | 'aggregate_disabled'
   | 'all_except_current_required'
@@ -41,7 +42,9 @@ export type ErrorSlug =
   | 'conflict_hidden'
   | 'connection_limit_exceeded'
   | 'connection_not_found'
+  | 'cross_site_request'
   | 'cursor_too_long'
+  | 'dashboard_header_required'
   | 'database_busy'
   | 'database_definition_error'
   | 'database_full'
