@@ -39,14 +39,73 @@ export const screens: readonly Screen[] = [
   // Programs: Apps, API keys, OAuth clients
 
   // Activity: Logs, Requests, Audit, Usage, Statements
+  {
+    path: '/logs',
+    title: 'Logs',
+    section: 'Activity',
+    key: 'l',
+    words: 'live tail errors',
+    load: async () => (await import('./screens/logs/logs.tsx')).LogsScreen,
+  },
+  {
+    path: '/requests',
+    title: 'Requests',
+    section: 'Activity',
+    key: 'r',
+    words: 'latency status errors',
+    load: async () => (await import('./screens/requests/requests.tsx')).RequestsScreen,
+  },
+  {
+    path: '/audit',
+    title: 'Audit',
+    section: 'Activity',
+    words: 'history changes who',
+    load: async () => (await import('./screens/audit/audit.tsx')).AuditScreen,
+  },
+  {
+    path: '/usage',
+    title: 'Usage',
+    section: 'Activity',
+    words: 'charts latency bandwidth plans limits',
+    load: async () => (await import('./screens/usage/usage.tsx')).UsageScreen,
+  },
+  {
+    path: '/statements',
+    title: 'Statements',
+    section: 'Activity',
+    words: 'slow queries pg_stat_statements performance',
+    load: async () => (await import('./screens/statements/statements.tsx')).StatementsScreen,
+  },
 
   // Activity: Events, Webhooks, Jobs, Schedules, Materialized views, Realtime
 
   // Activity: Advisors
 
   // Files: Storage, Sites
+  {
+    path: '/storage',
+    title: 'Storage',
+    section: 'Files',
+    key: 'f',
+    words: 'buckets objects uploads',
+    load: async () => (await import('./screens/storage/storage.tsx')).StorageScreen,
+  },
+  {
+    path: '/sites',
+    title: 'Sites',
+    section: 'Files',
+    words: 'deploys domains hosting',
+    load: async () => (await import('./screens/sites/sites.tsx')).SitesScreen,
+  },
 
   // Push
+  {
+    path: '/push',
+    title: 'Push',
+    section: 'Push',
+    words: 'devices deliveries providers fcm apns web push',
+    load: async () => (await import('./screens/push/push.tsx')).PushScreen,
+  },
 
   // Settings
   {

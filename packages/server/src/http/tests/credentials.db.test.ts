@@ -170,6 +170,7 @@ const rows = {
   admin: {
     '/api/collections/:table/search-settings': 'GET PUT',
     '/api/collections/:table/synonyms': 'GET PUT',
+    '/api/admin/analytics/latency': 'GET',
     '/api/admin/analytics/queries': 'GET',
     '/api/admin/analytics/requests': 'GET',
     '/api/admin/api-keys': 'GET POST',
@@ -258,6 +259,8 @@ const rows = {
     '/api/admin/stats': 'GET',
     '/api/admin/storage/cdn/purge': 'POST',
     '/api/admin/tables': 'GET',
+    '/api/admin/server': 'GET',
+    '/api/admin/configuration': 'GET',
     '/api/admin/rls/templates/storage-objects/:template': 'POST',
     '/api/admin/users/:id/storage-quota': 'GET PUT',
     '/api/storage/buckets': 'GET POST',

@@ -159,11 +159,19 @@ export async function listLogsSince(
   }
 }
 
+/** Both ends are included. */
+export interface StatusRange {
+  readonly least: number
+  readonly most: number
+}
+
 export interface RequestFilter {
   readonly method?: string | undefined
   /** A `*` stands for anything. */
   readonly path?: string | undefined
-  readonly status?: number | undefined
+  readonly status?: StatusRange | undefined
+  /** Slower than so many milliseconds, or as slow. */
+  readonly leastMs?: number | undefined
   readonly userId?: string | undefined
   readonly keyId?: string | undefined
   readonly appId?: string | undefined
@@ -196,12 +204,13 @@ export async function listRequests(
   filter: RequestFilter,
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<readonly RequestRow[]> {
-  const { method, path, status, userId, keyId, appId, requestId, from, to } = filter
+  const { method, path, status, leastMs, userId, keyId, appId, requestId, from, to } = filter
   const conditions = [
     sql`true`,
     ...(method === undefined ? [] : [sql`method = ${method.toUpperCase()}`]),
     ...(path === undefined ? [] : [sql`path like ${toPattern(path)}`]),
-    ...(status === undefined ? [] : [sql`status = ${status}::int`]),
+    ...(status === undefined ? [] : [sql`status between ${status.least}::int and ${status.most}::int`]),
+    ...(leastMs === undefined ? [] : [sql`duration_ms >= ${leastMs}::real`]),
     ...(userId === undefined ? [] : [sql`user_id = ${userId}`]),
     ...(keyId === undefined ? [] : [sql`api_key_id = ${keyId}::uuid`]),
     ...(appId === undefined ? [] : [sql`app_id = ${appId}::uuid`]),

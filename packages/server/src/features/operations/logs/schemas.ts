@@ -72,7 +72,8 @@ export const listRequestsSchema = {
   querystring: Type.Object({
     method: Type.Optional(Type.String()),
     path: Type.Optional(Type.String({ description: 'A `*` stands for anything.' })),
-    status: Type.Optional(Type.String({ description: 'An HTTP status.' })),
+    status: Type.Optional(Type.String({ description: 'An HTTP status, or a class such as `4xx`.' })),
+    min_duration_ms: Type.Optional(Type.String({ description: 'A number.' })),
     user_id: uuid,
     api_key_id: uuid,
     app_id: uuid,
