@@ -19,6 +19,14 @@ export interface Screen {
 
 export const screens: readonly Screen[] = [
   // Data: Tables
+  {
+    path: '/tables',
+    title: 'Tables',
+    section: 'Data',
+    key: 't',
+    words: 'rows data grid edit import export',
+    load: async () => (await import('./screens/tables/tables.tsx')).TablesScreen,
+  },
 
   // Data: Structure
 

@@ -10,6 +10,7 @@ import { schema } from './schema/index.ts'
 import { StoredDefinitions, search } from './search/index.ts'
 import { sqlRunner } from './sql-runner/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
+import { createUserScopes } from './view-as/index.ts'
 
 /** Wires what serves the operator's tables. */
 export function wireData(
@@ -43,6 +44,7 @@ export function wireData(
     features: [
       collections({
         ...deps,
+        findUserScope: createUserScopes(database.system),
         aside: database.aside,
         log,
         embedder:

@@ -18,6 +18,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       tags: [
         { name: 'collections', description: 'Records of tables and views.' },
+        { name: 'tables', description: 'Rows as a grid of an administrator shows and changes them.' },
         { name: 'search', description: 'What searches of collections go by, and their indexes.' },
         { name: 'vector indexes', description: 'Indexes of vector columns.' },
         { name: 'embeddings', description: 'Vector columns that are kept current.' },

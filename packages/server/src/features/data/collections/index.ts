@@ -1,3 +1,4 @@
+export type { FindUserScope } from './browse/service.ts'
 export type { Caller } from './caller.ts'
 export { createCatalogAccess, mayBeOutdated, requireRelation, type WithCatalog } from './catalog-access.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
