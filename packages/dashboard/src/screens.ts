@@ -39,6 +39,14 @@ export const screens: readonly Screen[] = [
   },
 
   // Data: SQL
+  {
+    path: '/sql',
+    title: 'SQL',
+    section: 'Data',
+    key: 'q',
+    words: 'query statement explain plan history saved',
+    load: async () => (await import('./screens/sql/sql.tsx')).SqlScreen,
+  },
 
   // Data: Access
   {

@@ -6,6 +6,7 @@ import { idempotencyErrorTable } from './features/data/idempotency/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { procedureErrorTable } from './features/data/procedures/index.ts'
 import { searchErrorTable } from './features/data/search/index.ts'
+import { sqlRunnerErrorTable } from './features/data/sql-runner/index.ts'
 import { vectorIndexErrorTable } from './features/data/vector-indexes/index.ts'
 import { keptEmbeddingErrorTable } from './features/events/embeddings/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
@@ -57,6 +58,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Embeddings: embeddingErrorTable,
   Procedures: procedureErrorTable,
   Structure: structureErrorTable,
+  SQL: sqlRunnerErrorTable,
   Administration: adminErrorTable,
   Usage: usageErrorTable,
   Billing: billingErrorTable,

@@ -45,6 +45,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   procedures: ['collections', 'idempotency'],
   push: ['audit'],
   sms: ['audit', 'throttle'],
+  'sql-runner': ['audit', 'collections'],
   support: ['audit', 'mail', 'throttle'],
   policies: ['collections'],
   realtime: ['audit', 'collections', 'outbox', 'policies'],

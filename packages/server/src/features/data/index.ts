@@ -18,6 +18,7 @@ import { matviews } from './matviews/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
 import { createIndexer, createIndexing, StoredDefinitions, search } from './search/index.ts'
+import { sqlRunner } from './sql-runner/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
 import { createUserScopes } from './view-as/index.ts'
 
@@ -122,6 +123,7 @@ export function wireData(
             config: () => searches.config,
           }).list(catalog.current),
       }),
+      sqlRunner({ database, catalog, log }),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
     ],
   }
