@@ -83,8 +83,9 @@ function LoadedUser({ user }: { readonly user: User }) {
           </>
         }
       >
-        <Link href="/users">All users</Link> · <Link href={`/access?user=${id}`}>Why can’t they see it?</Link>{' '}
-        · <Link href={`/requests?user_id=${id}`}>Requests</Link> ·{' '}
+        <Link href="/users">All users</Link> ·{' '}
+        <Link href={`/access?as=user:${id}`}>Why can’t they see it?</Link> ·{' '}
+        <Link href={`/requests?user_id=${id}`}>Requests</Link> ·{' '}
         <Link href={`/audit?user_id=${id}`}>Audit</Link>
       </PageHeader>
       <Tabs
