@@ -117,7 +117,7 @@ function Writer({ event: { actor, userId, apiKeyId, requestId } }: { readonly ev
       {requestId !== null && (
         <>
           {' '}
-          · <Link href={`/requests?request_id=${encodeURIComponent(requestId)}`}>request</Link> ·{' '}
+          · <Link href={`/requests/${encodeURIComponent(requestId)}`}>request</Link> ·{' '}
           <Link href={`/audit?request_id=${encodeURIComponent(requestId)}`}>audit</Link>
         </>
       )}
