@@ -9,6 +9,10 @@ export default defineConfig({
   plugins: [react()],
   // The client's sources, which need no build.
   resolve: { conditions: ['@basaltdb/source', ...defaultClientConditions] },
+  // The server may have it at another path (`admin.path`): its scripts find each other by where they are.
+  experimental: {
+    renderBuiltUrl: (_name, { hostType }) => (hostType === 'html' ? undefined : { relative: true }),
+  },
   // The server replaces the placeholder in each answer (Content Security Policy, nonce-source).
   html: { cspNonce: '__CSP_NONCE__' },
   build: {

@@ -2,6 +2,7 @@ import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Router } from 'wouter'
 import { queryClient } from './api/queries.ts'
+import { basePath } from './base-path.ts'
 import { Frame } from './shell/frame.tsx'
 import { SessionGate } from './shell/session-gate.tsx'
 import { nonce } from './ui/nonce.ts'
@@ -11,7 +12,7 @@ export function App() {
   return (
     <CSPProvider nonce={nonce}>
       <QueryClientProvider client={queryClient}>
-        <Router base="/admin">
+        <Router base={basePath}>
           <SessionGate>
             <Frame />
           </SessionGate>

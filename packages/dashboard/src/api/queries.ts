@@ -29,6 +29,8 @@ export async function inSession<T>(call: () => Promise<T>, signal?: AbortSignal)
     return await call()
   } catch (error) {
     if (!isBasaltError(error) || error.status !== 401) throw error
+    // Of the sign-in itself.
+    if (isBasaltError(error, 'invalid_password', 'invalid_sign_in_code')) throw error
     await waitFor(sessionState, (state) => state === 'signed-in', signal)
     return call()
   }

@@ -1,32 +1,47 @@
-import { useEffect, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../ui/button.tsx'
 import { ConnectionBanner } from './connection-banner.tsx'
 import styles from './frame.module.css'
+import { useKeys } from './keys.ts'
+import { KeysHelp } from './keys-help.tsx'
 import { Navigation } from './navigation.tsx'
+import { Palette } from './palette.tsx'
 import { ScreenView } from './screen-view.tsx'
 
 export function Frame() {
-  const [isOpen, setOpen] = useState(false)
+  const [isUnfolded, setUnfolded] = useState(false)
+  const [overlay, setOverlay] = useState<'palette' | 'keys'>()
   const [path] = useLocation()
+  const openPalette = useCallback(() => setOverlay('palette'), [])
+  const openKeys = useCallback(() => setOverlay('keys'), [])
+  const close = useCallback(() => setOverlay(undefined), [])
+  useKeys({ openPalette, openHelp: openKeys })
   // biome-ignore lint/correctness/useExhaustiveDependencies: any navigation folds the navigation away.
-  useEffect(() => setOpen(false), [path])
+  useEffect(() => setUnfolded(false), [path])
   return (
     <div className={styles.frame}>
       <a className={styles.skip} href="#content">
         Skip to content
       </a>
       <div className={styles.bar}>
-        <Button aria-expanded={isOpen} aria-controls="navigation" onClick={() => setOpen(!isOpen)}>
+        <Button
+          aria-expanded={isUnfolded}
+          aria-controls="navigation"
+          onClick={() => setUnfolded(!isUnfolded)}
+        >
           Menu
         </Button>
         <strong>Basalt</strong>
+        <Button onClick={openPalette}>Search</Button>
       </div>
-      <Navigation isOpen={isOpen} />
+      <Navigation isUnfolded={isUnfolded} onSearch={openPalette} onKeys={openKeys} />
       <main id="content" className={styles.content} tabIndex={-1}>
         <ConnectionBanner />
         <ScreenView />
       </main>
+      {overlay === 'palette' && <Palette onClose={close} />}
+      {overlay === 'keys' && <KeysHelp onClose={close} />}
     </div>
   )
 }

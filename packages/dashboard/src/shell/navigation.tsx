@@ -9,14 +9,23 @@ import styles from './navigation.module.css'
 import { signOut } from './session.ts'
 import { chooseTheme, chosenTheme } from './theme.ts'
 
-/** @param isOpen on narrow screens, where it is folded away otherwise */
-export function Navigation({ isOpen }: { readonly isOpen: boolean }) {
+interface NavigationProps {
+  /** On narrow screens, where it is folded away otherwise. */
+  readonly isUnfolded: boolean
+  readonly onSearch: () => void
+  readonly onKeys: () => void
+}
+
+export function Navigation({ isUnfolded, onSearch, onKeys }: NavigationProps) {
   const [path] = useLocation()
   return (
-    <nav id="navigation" className={styles.navigation} aria-label="Screens" data-open={isOpen}>
+    <nav id="navigation" className={styles.navigation} aria-label="Screens" data-unfolded={isUnfolded}>
       <Link href="/" className={styles.home} aria-current={path === '/' ? 'page' : undefined}>
         Basalt
       </Link>
+      <Button className={styles.search} onClick={onSearch}>
+        Search <kbd>Ctrl K</kbd>
+      </Button>
       {sections.map((section) => {
         const items = screens.filter((screen) => screen.section === section)
         return (
@@ -37,6 +46,9 @@ export function Navigation({ isOpen }: { readonly isOpen: boolean }) {
         )
       })}
       <footer className={styles.footer}>
+        <Button look="plain" onClick={onKeys}>
+          Keys
+        </Button>
         <ThemeChoice />
         <SignOut />
       </footer>

@@ -1,5 +1,5 @@
 import { type ComponentType, lazy, Suspense, useEffect, useRef } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link, Redirect, useLocation } from 'wouter'
 import { useStore } from '../api/store.ts'
 import { type Screen, screens } from '../screens.ts'
 import { PageHeader } from '../ui/layout.tsx'
@@ -13,11 +13,14 @@ const views = new Map<Screen, ComponentType>(
 )
 const Home = lazy(async () => ({ default: (await import('../screens/home/home.tsx')).HomeScreen }))
 
+/** Of one-time links; signed in it leads home. */
+const signInPath = '/sign-in'
+
 /** The screen of the address. A failure of one leaves the others usable. */
 export function ScreenView() {
   const [path] = useLocation()
   const screen = screenOf(path)
-  const isHome = path === '/' || path === '/sign-in'
+  const isHome = path === '/' || path === signInPath
   const View = isHome ? Home : screen === undefined ? NotFound : (views.get(screen) ?? NotFound)
   const title = screen?.title ?? (isHome ? 'Home' : 'Not found')
   const key = screen?.path ?? path
@@ -26,6 +29,7 @@ export function ScreenView() {
     document.title = [viewTitle ?? [], title, 'Basalt'].flat().join(' · ')
   }, [viewTitle, title])
   useFocusOnNavigation(key)
+  if (path === signInPath) return <Redirect to="/" replace />
   return (
     <ErrorBoundary key={key}>
       <Suspense fallback={<Spinner />}>

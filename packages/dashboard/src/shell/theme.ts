@@ -1,3 +1,5 @@
+import { basePath } from '../base-path.ts'
+
 export type Theme = 'system' | 'light' | 'dark'
 
 const cookie = 'basalt-theme'
@@ -15,7 +17,7 @@ export function chosenTheme(): Theme {
 export function chooseTheme(theme: Theme): void {
   const age = theme === 'system' ? 0 : aYear
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs HTTPS.
-  document.cookie = `${cookie}=${theme}; Path=/admin; SameSite=Strict; Max-Age=${age}`
+  document.cookie = `${cookie}=${theme}; Path=${basePath}; SameSite=Strict; Max-Age=${age}`
   applyTheme(theme)
 }
 

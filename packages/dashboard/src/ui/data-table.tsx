@@ -107,7 +107,8 @@ export function DataTable<Row>({
 /** Not on a control of the row, and not the end of a selection of text. */
 function isPlainPress(event: React.MouseEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return false
-  if (event.target instanceof Element && event.target.closest('a, button, input, select, label') !== null)
-    return false
+  // Events of menus and dialogs of the row arrive here, too, though they are elsewhere in the page.
+  if (!(event.target instanceof Element) || !event.currentTarget.contains(event.target)) return false
+  if (event.target.closest('a, button, input, select, label, dialog') !== null) return false
   return getSelection()?.isCollapsed !== false
 }

@@ -20,10 +20,13 @@ export function Dialog({ isOpen, ...rest }: DialogProps) {
 
 function OpenDialog({ title, onClose, children, footer, size = 'normal' }: Omit<DialogProps, 'isOpen'>) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const body = useRef<HTMLDivElement>(null)
   const id = useId()
   useEffect(() => {
     const element = dialog.current
     element?.showModal()
+    // A dialog with fields is there to be filled in; the browser would take the close button.
+    body.current?.querySelector<HTMLElement>('input:not([hidden]), select, textarea')?.focus()
     // Closed before it leaves the document: the browser then restores focus.
     return () => element?.close()
   }, [])
@@ -53,7 +56,9 @@ function OpenDialog({ title, onClose, children, footer, size = 'normal' }: Omit<
             </Button>
           )}
         </header>
-        <div className={styles.body}>{children}</div>
+        <div ref={body} className={styles.body}>
+          {children}
+        </div>
         {footer !== undefined && <footer className={styles.footer}>{footer}</footer>}
       </div>
     </dialog>

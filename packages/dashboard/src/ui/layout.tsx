@@ -26,9 +26,9 @@ export function PageHeader({ title, children, actions }: PageHeaderProps) {
 /** Filters and actions above a list. */
 export function Toolbar({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
-    <div className={styles.toolbar} role="toolbar" aria-label={label}>
+    <search className={styles.toolbar} aria-label={label}>
       {children}
-    </div>
+    </search>
   )
 }
 

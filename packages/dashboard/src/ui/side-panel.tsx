@@ -27,7 +27,7 @@ export function SidePanel({ title, onClose, children, footer, size = 'normal' }:
   return (
     <aside
       className={styles.panel}
-      data-size={size}
+      data-side-panel={size}
       aria-labelledby={id}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || event.defaultPrevented) return

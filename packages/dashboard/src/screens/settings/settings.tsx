@@ -1,36 +1,26 @@
-import { useApi } from '../../api/queries.ts'
-import { AsCode } from '../../ui/as-code.tsx'
-import { formatBytes, formatDuration } from '../../ui/format.ts'
-import { KeyValue, PageHeader, Section } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
-import { readNode } from './api.ts'
+import { useLocation, useRoute } from 'wouter'
+import { PageHeader } from '../../ui/layout.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { BackupView } from './backup-view.tsx'
+import { ConfigurationView } from './configuration-view.tsx'
+import { NodeView } from './node-view.tsx'
 
 export function SettingsScreen() {
-  const node = useApi(['stats'], readNode, { refetchIntervalMs: 10_000 })
+  const [, params] = useRoute('/settings/:tab')
+  const [, navigate] = useLocation()
   return (
     <>
-      <PageHeader
-        title="Settings"
-        actions={<AsCode request={{ method: 'GET', path: '/api/admin/stats' }} />}
+      <PageHeader title="Settings" />
+      <Tabs
+        label="Settings"
+        value={params?.tab ?? 'configuration'}
+        onChange={(tab) => navigate(`/settings/${tab}`)}
+        tabs={[
+          { value: 'configuration', label: 'Configuration', content: <ConfigurationView /> },
+          { value: 'server', label: 'Server', content: <NodeView /> },
+          { value: 'backup', label: 'Backup and access', content: <BackupView /> },
+        ]}
       />
-      <Section title="This node">
-        <Loaded query={node}>
-          {(state) => (
-            <KeyValue
-              items={[
-                ['Node', <code key="node">{state.node}</code>],
-                ['Running for', formatDuration(state.uptime_seconds * 1000)],
-                ['Memory of the process', formatBytes(state.memory_sys)],
-                ['Node.js', state.node_version],
-                [
-                  'Database connections',
-                  `${state.db_pool_in_use} in use, ${state.db_pool_idle} idle, at most ${state.db_pool_max}`,
-                ],
-              ]}
-            />
-          )}
-        </Loaded>
-      </Section>
     </>
   )
 }

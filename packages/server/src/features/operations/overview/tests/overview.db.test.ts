@@ -132,3 +132,65 @@ describe('GET /api/admin/tables', () => {
     expect((await open.request('GET', '/api/admin/tables')).json.count).toBe(1)
   })
 })
+
+describe('GET /api/admin/server', () => {
+  test('describes the server and its database', async () => {
+    const { status, json } = await app.request('GET', '/api/admin/server', { token: await app.adminToken() })
+    const [row] = await app.sql(
+      `select current_database() as name, current_setting('server_version') as version,
+        current_setting('max_connections')::int as most`,
+    )
+    expect([status, json]).toEqual([
+      200,
+      {
+        version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+        isAuthRequired: true,
+        database: {
+          name: row?.name,
+          version: row?.version,
+          isEmbedded: false,
+          sizeBytes: expect.any(Number),
+          startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+          connections: expect.any(Number),
+          maxConnections: row?.most,
+        },
+      },
+    ])
+    expect(json.database.sizeBytes).toBeGreaterThan(1_000_000)
+    expect(json.database.connections).toBeGreaterThan(0)
+  })
+})
+
+describe('GET /api/admin/configuration', () => {
+  test('lists every key, and of a secret only that it is set', async () => {
+    await using configured = await createTestApp({
+      config: { 'metrics.token': 'token-of-metrics-000', 'api.export_max_rows': '17' },
+    })
+    const token = await configured.adminToken()
+    const { status, json, text } = await configured.request('GET', '/api/admin/configuration', { token })
+    expect([status, json.count]).toEqual([200, json.items.length])
+    const find = (key: string) => json.items.find((item: { key: string }) => item.key === key)
+    expect(find('api.export_max_rows')).toEqual({
+      key: 'api.export_max_rows',
+      value: 17,
+      isSecret: false,
+      isDefault: false,
+      env: 'BASALT_API_EXPORT_MAX_ROWS',
+      description: 'Rows that an export has at most.',
+    })
+    expect(find('metrics.token')).toMatchObject({ value: null, isSecret: true, isDefault: false })
+    expect(find('push.enabled')).toMatchObject({ isDefault: true })
+    expect(text).not.toContain('token-of-metrics-000')
+  })
+
+  test('is 401 with a token of a user', async () => {
+    for (const path of ['/api/admin/configuration', '/api/admin/server']) {
+      const response = await app.request('GET', path, { token: userToken({ sub: alice }) })
+      expect([path, response.status, envelope(response)]).toEqual([
+        path,
+        401,
+        expect.objectContaining({ error: 'admin_required' }),
+      ])
+    }
+  })
+})

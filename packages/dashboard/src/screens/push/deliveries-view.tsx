@@ -1,0 +1,121 @@
+import { useSearchParams } from 'wouter'
+import { moreOf, usePages } from '../../api/queries.ts'
+import { Code } from '../../ui/code.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Select } from '../../ui/field.tsx'
+import { Badge, FilterField, KeyValue, Section, type Tone, Toolbar } from '../../ui/layout.tsx'
+import { SidePanel } from '../../ui/side-panel.tsx'
+import { LoadedRows } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { type Delivery, listDeliveries } from './api.ts'
+
+const tones: Readonly<Record<Delivery['status'], Tone>> = {
+  pending: 'accent',
+  sent: 'ok',
+  failed: 'danger',
+  invalid_token: 'warning',
+}
+
+const statuses = [
+  { value: '', label: 'Any state' },
+  { value: 'pending', label: 'Pending' },
+  { value: 'sent', label: 'Sent' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'invalid_token', label: 'Invalid token' },
+]
+
+/** Deliveries that are not finished change by themselves. */
+const refetchIntervalMs = 5_000
+
+export function DeliveriesView() {
+  const [search, setSearch] = useSearchParams()
+  const user = search.get('user') ?? ''
+  const status = search.get('status') ?? ''
+  const opened = search.get('delivery')
+  const deliveries = usePages(
+    ['push', 'deliveries', user, status],
+    (cursor, signal) => listDeliveries({ user, status }, cursor, signal),
+    { refetchIntervalMs },
+  )
+  const withQuery = (changes: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries({ user, status, ...changes }).filter(([, value]) => value !== ''))
+  const shown = deliveries.rows?.find(({ id }) => id === opened)
+  return (
+    <>
+      <Toolbar label="Deliveries">
+        <FilterField
+          label="Id of a user"
+          value={user}
+          onChange={(text) => setSearch(withQuery({ user: text }), { replace: true })}
+        />
+        <Select
+          label="State"
+          hidesLabel
+          value={status}
+          choices={statuses}
+          onChange={(next) => setSearch(withQuery({ status: next }))}
+        />
+      </Toolbar>
+      <LoadedRows list={deliveries}>
+        {(rows) => (
+          <DataTable
+            caption="Deliveries"
+            rows={rows}
+            rowKey={({ id }) => id}
+            href={({ id }) => `/push/deliveries?${new URLSearchParams(withQuery({ delivery: id }))}`}
+            selectedKey={opened ?? undefined}
+            empty="No delivery."
+            columns={[
+              { key: 'title', title: 'Message', cell: ({ title, body }) => title || body || 'Without text' },
+              {
+                key: 'status',
+                title: 'State',
+                cell: (row) => <Badge tone={tones[row.status]}>{row.status.replaceAll('_', ' ')}</Badge>,
+              },
+              { key: 'error', title: 'Reason', cell: ({ error_code }) => error_code },
+              { key: 'provider', title: 'Provider', isMinor: true, cell: ({ provider }) => provider },
+              {
+                key: 'created',
+                title: 'Created',
+                isMinor: true,
+                cell: ({ created_at }) => <Time value={created_at} />,
+              },
+            ]}
+            {...moreOf(deliveries)}
+          />
+        )}
+      </LoadedRows>
+      {shown !== undefined && <DeliveryPanel delivery={shown} onClose={() => setSearch(withQuery({}))} />}
+    </>
+  )
+}
+
+function DeliveryPanel({ delivery, onClose }: { readonly delivery: Delivery; readonly onClose: () => void }) {
+  return (
+    <SidePanel title={delivery.title || 'Delivery'} onClose={onClose}>
+      <KeyValue
+        items={[
+          [
+            'State',
+            <Badge key="state" tone={tones[delivery.status]}>
+              {delivery.status.replaceAll('_', ' ')}
+            </Badge>,
+          ],
+          ['Attempts', delivery.attempts],
+          ['Reason', [delivery.error_code, delivery.error_message].filter(Boolean).join(': ') || '–'],
+          ['Text', delivery.body],
+          ['Provider', delivery.provider],
+          ['Id at the provider', delivery.provider_message_id ?? '–'],
+          ['Device', delivery.device_token_id],
+          ['User', delivery.user_id],
+          ['Send', delivery.send_id],
+          ['Created', <Time key="created" value={delivery.created_at} />],
+          ['Sent', <Time key="sent" value={delivery.sent_at} />],
+        ]}
+      />
+      <Section title="Data">
+        <Code label="Data">{JSON.stringify(delivery.data, null, 2)}</Code>
+      </Section>
+    </SidePanel>
+  )
+}

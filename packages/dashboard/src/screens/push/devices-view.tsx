@@ -1,0 +1,157 @@
+import { useId, useState } from 'react'
+import { Link, useSearchParams } from 'wouter'
+import { moreOf, useAction, usePages } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { TextArea, TextField } from '../../ui/field.tsx'
+import { Badge, FilterField, Form, Toolbar } from '../../ui/layout.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { Failure, LoadedRows } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { type Device, listDevices, revokeDevice, sendToDevice } from './api.ts'
+
+export function DevicesView() {
+  const [search, setSearch] = useSearchParams()
+  const user = search.get('user') ?? ''
+  const devices = usePages(['push', 'devices', user], (cursor, signal) => listDevices(user, cursor, signal))
+  const [dialog, setDialog] = useState<{ readonly kind: 'send' | 'revoke'; readonly device: Device }>()
+  const close = () => setDialog(undefined)
+  const revocation = useAction(revokeDevice, {
+    invalidates: [['push', 'devices']],
+    done: 'Device revoked.',
+    failure: 'view',
+    onDone: close,
+  })
+  return (
+    <>
+      <Toolbar label="Devices">
+        <FilterField
+          label="Id of a user"
+          value={user}
+          onChange={(text) => setSearch(text === '' ? {} : { user: text }, { replace: true })}
+        />
+      </Toolbar>
+      <LoadedRows list={devices}>
+        {(rows) => (
+          <DataTable
+            caption="Devices"
+            rows={rows}
+            rowKey={({ id }) => id}
+            empty="No device is registered."
+            columns={[
+              {
+                key: 'device',
+                title: 'Device',
+                cell: ({ device_name, platform }) => device_name || platform,
+              },
+              { key: 'provider', title: 'Provider', cell: ({ provider }) => provider },
+              {
+                key: 'state',
+                title: 'State',
+                cell: ({ is_active, inactive_reason }) =>
+                  is_active ? (
+                    <Badge tone="ok">Active</Badge>
+                  ) : (
+                    <>
+                      <Badge>Inactive</Badge> {inactive_reason}
+                    </>
+                  ),
+              },
+              {
+                key: 'user',
+                title: 'User',
+                cell: ({ user_id }) => <Link href={`/users/${user_id}`}>{user_id}</Link>,
+              },
+              {
+                key: 'topics',
+                title: 'Topics',
+                isMinor: true,
+                cell: ({ topics }) => topics.join(', '),
+              },
+              {
+                key: 'used',
+                title: 'Last used',
+                isMinor: true,
+                cell: ({ last_used }) => <Time value={last_used} />,
+              },
+              {
+                key: 'actions',
+                title: <span className="visually-hidden">Actions</span>,
+                align: 'end',
+                cell: (device) => (
+                  <Menu
+                    label="Actions"
+                    name={`Actions of ${device.device_name || device.id}`}
+                    size="small"
+                    items={[
+                      {
+                        label: 'Send a test',
+                        disabled: !device.is_active,
+                        onSelect: () => setDialog({ kind: 'send', device }),
+                      },
+                      {
+                        label: 'Revoke',
+                        isDangerous: true,
+                        disabled: !device.is_active,
+                        onSelect: () => setDialog({ kind: 'revoke', device }),
+                      },
+                    ]}
+                  />
+                ),
+              },
+            ]}
+            {...moreOf(devices)}
+          />
+        )}
+      </LoadedRows>
+      {dialog?.kind === 'send' && <SendTest device={dialog.device} onClose={close} />}
+      {dialog?.kind === 'revoke' && (
+        <ConfirmDialog
+          title="Revoke device"
+          action="Revoke device"
+          isPending={revocation.isPending}
+          error={revocation.error}
+          onConfirm={() => revocation.run(dialog.device.id)}
+          onClose={close}
+        >
+          It receives no further message until its app registers it again.
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}
+
+function SendTest({ device, onClose }: { readonly device: Device; readonly onClose: () => void }) {
+  const [title, setTitle] = useState('Test')
+  const [body, setBody] = useState('A message from the dashboard.')
+  const form = useId()
+  const action = useAction(sendToDevice, {
+    invalidates: [['push', 'deliveries']],
+    done: 'The message is on its way; its delivery shows what the provider answers.',
+    failure: 'view',
+    onDone: onClose,
+  })
+  return (
+    <Dialog
+      title="Send a test"
+      isOpen
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={form} look="primary" isPending={action.isPending}>
+            Send
+          </Button>
+        </>
+      }
+    >
+      <Form id={form} onSubmit={() => action.run({ token_id: device.id, title, body })}>
+        <TextField label="Title" value={title} onChange={setTitle} />
+        <TextArea label="Text" value={body} onChange={setBody} />
+        {action.error !== null && <Failure error={action.error} />}
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,33 @@
+import { useLocation, useRoute } from 'wouter'
+import { AsCode } from '../../ui/as-code.tsx'
+import { PageHeader } from '../../ui/layout.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { DeliveriesView } from './deliveries-view.tsx'
+import { DevicesView } from './devices-view.tsx'
+import { ProvidersView } from './providers-view.tsx'
+
+export function PushScreen() {
+  const [, params] = useRoute('/push/:tab')
+  const [, navigate] = useLocation()
+  const tab = params?.tab ?? 'devices'
+  return (
+    <>
+      <PageHeader
+        title="Push"
+        actions={<AsCode request={{ method: 'GET', path: `/api/admin/push/${encodeURIComponent(tab)}` }} />}
+      >
+        Messages to devices: Android, Apple devices, browsers.
+      </PageHeader>
+      <Tabs
+        label="Push"
+        value={tab}
+        onChange={(next) => navigate(`/push/${next}`)}
+        tabs={[
+          { value: 'devices', label: 'Devices', content: <DevicesView /> },
+          { value: 'deliveries', label: 'Deliveries', content: <DeliveriesView /> },
+          { value: 'providers', label: 'Providers', content: <ProvidersView /> },
+        ]}
+      />
+    </>
+  )
+}

@@ -1,0 +1,122 @@
+import { useId, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { moreOf, useAction, usePages } from '../../api/queries.ts'
+import { AsCode } from '../../ui/as-code.tsx'
+import { Button } from '../../ui/button.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Checkbox, TextField } from '../../ui/field.tsx'
+import { Badge, Form, PageHeader } from '../../ui/layout.tsx'
+import { SafeLink } from '../../ui/safe-link.tsx'
+import { Failure, LoadedRows } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { createSite, listSites } from './api.ts'
+
+export function SitesView() {
+  const sites = usePages(['sites', 'list'], listSites)
+  const [isCreating, setCreating] = useState(false)
+  return (
+    <>
+      <PageHeader
+        title="Sites"
+        actions={
+          <>
+            <Link href="/sites/domains">Domains</Link>
+            <AsCode request={{ method: 'GET', path: '/api/admin/sites' }} command="basalt sites list" />
+            <Button look="primary" onClick={() => setCreating(true)}>
+              New site
+            </Button>
+          </>
+        }
+      >
+        Static sites, on hosts of their own.
+      </PageHeader>
+      <LoadedRows list={sites}>
+        {(rows) => (
+          <DataTable
+            caption="Sites"
+            rows={rows}
+            rowKey={({ id }) => id}
+            href={({ id }) => `/sites/${id}`}
+            empty="There is no site yet."
+            columns={[
+              { key: 'name', title: 'Name', cell: ({ name }) => name },
+              {
+                key: 'state',
+                title: 'State',
+                cell: ({ liveDeployId }) =>
+                  liveDeployId === undefined ? <Badge>Nothing live</Badge> : <Badge tone="ok">Live</Badge>,
+              },
+              {
+                key: 'url',
+                title: 'Address',
+                cell: ({ url, slug }) => (url === undefined ? slug : <SafeLink href={url} />),
+              },
+              {
+                key: 'created',
+                title: 'Created',
+                isMinor: true,
+                cell: ({ createdAt }) => <Time value={createdAt} />,
+              },
+            ]}
+            {...moreOf(sites)}
+          />
+        )}
+      </LoadedRows>
+      {isCreating && <NewSite onClose={() => setCreating(false)} />}
+    </>
+  )
+}
+
+function NewSite({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [slug, setSlug] = useState('')
+  const [spaMode, setSpaMode] = useState(false)
+  const [, navigate] = useLocation()
+  const form = useId()
+  const action = useAction(createSite, {
+    invalidates: [['sites', 'list']],
+    done: 'Site created.',
+    failure: 'view',
+    onDone: (site) => navigate(`/sites/${site.id}`),
+  })
+  return (
+    <Dialog
+      title="New site"
+      isOpen
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            form={form}
+            look="primary"
+            isPending={action.isPending}
+            disabled={name === ''}
+          >
+            Create site
+          </Button>
+        </>
+      }
+    >
+      <Form id={form} onSubmit={() => action.run({ name, slug: slug === '' ? undefined : slug, spaMode })}>
+        <TextField label="Name" value={name} onChange={setName} required />
+        <TextField
+          label="Slug"
+          value={slug}
+          onChange={setSlug}
+          isCode
+          hint="The host name begins with it: shop.example.com. Empty: made from the name."
+        />
+        <Checkbox
+          label="Single page"
+          hint="A navigation to a missing path is answered with index.html."
+          checked={spaMode}
+          onChange={setSpaMode}
+        />
+        {action.error !== null && <Failure error={action.error} />}
+      </Form>
+    </Dialog>
+  )
+}

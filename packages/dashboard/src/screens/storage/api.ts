@@ -1,0 +1,89 @@
+import { files, type ObjectPage, type StoredObject } from '@basaltdb/client/files'
+import { client } from '../../api/client.ts'
+import { get, post, put, remove, segment } from '../../api/request.ts'
+
+/** Of `GET /api/storage/buckets`. */
+export interface Bucket {
+  readonly id: string
+  readonly name: string
+  readonly public: boolean
+  /** Bytes. */
+  readonly maxFileSize?: number
+  readonly allowedTypes?: readonly string[]
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/** What can be changed of a bucket; null takes a limit away. */
+export interface BucketSettings {
+  readonly public: boolean
+  readonly maxFileSize: number | null
+  readonly allowedTypes: readonly string[] | null
+}
+
+export const listBuckets = async (signal: AbortSignal) =>
+  (await get<{ items: Bucket[] }>('storage/buckets', {}, { signal })).items
+
+export const createBucket = (input: BucketSettings & { readonly name: string }) =>
+  post<Bucket>('storage/buckets', input)
+
+export const changeBucket = ({ name, ...settings }: BucketSettings & { readonly name: string }) =>
+  put<Bucket>(`storage/buckets/${segment(name)}`, settings)
+
+/** With its objects. */
+export const deleteBucket = (name: string) =>
+  remove(`storage/buckets/${segment(name)}`, undefined, { query: { force: true } })
+
+const storage = files(client)
+export const bucketOf = (name: string) => storage.bucket(name)
+
+const pageSize = 100
+
+/** Objects and folders below a prefix. @param cursor how many came before */
+export async function listObjects(
+  bucket: string,
+  prefix: string,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<{ items: readonly (StoredObject | Folder)[]; next: string | undefined }> {
+  const offset = Number(cursor ?? 0)
+  const page: ObjectPage = await bucketOf(bucket).list({
+    prefix,
+    delimiter: '/',
+    limit: pageSize,
+    offset,
+    signal,
+  })
+  const folders = (page.prefixes ?? []).map((folder) => ({ folder }))
+  const end = offset + page.items.length + folders.length
+  return {
+    items: [...folders, ...page.items],
+    next: end < page.totalItems && end > offset ? String(end) : undefined,
+  }
+}
+
+/** What names share up to a slash, which it ends with. */
+export interface Folder {
+  readonly folder: string
+}
+
+/** Where the browser saves an object from. */
+export const downloadAddress = (bucket: string, name: string) => `${objectAddress(bucket, name)}?download=`
+
+export const objectAddress = (bucket: string, name: string) =>
+  `/api/storage/${segment(bucket)}/${name.split('/').map(segment).join('/')}`
+
+/** Policies on objects that many projects want. */
+export const policyTemplates = [
+  { value: 'user-own-files', label: 'Users read and write their own objects' },
+  { value: 'public-read-auth-write', label: 'Everybody reads, users write their own' },
+  { value: 'bucket-scoped', label: 'Signed-in users read and write everything' },
+] as const
+
+export type PolicyTemplate = (typeof policyTemplates)[number]['value']
+
+export const applyTemplate = (input: { readonly bucket: string; readonly template: PolicyTemplate }) =>
+  post<{ policies: { name: string; command: string }[] }>(
+    `admin/rls/templates/storage-objects/${input.template}`,
+    { bucket: input.bucket },
+  )

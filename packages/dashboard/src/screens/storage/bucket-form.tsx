@@ -1,0 +1,99 @@
+import { useId, useState } from 'react'
+import { useAction } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Checkbox, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/layout.tsx'
+import { Failure } from '../../ui/states.tsx'
+import { type Bucket, changeBucket, createBucket } from './api.ts'
+
+const megabyte = 1_000_000
+
+/** @param bucket the one to change; without it a new one */
+export function BucketForm({ bucket, onClose }: { readonly bucket?: Bucket; readonly onClose: () => void }) {
+  const [name, setName] = useState(bucket?.name ?? '')
+  const [isPublic, setPublic] = useState(bucket?.public ?? false)
+  const [megabytes, setMegabytes] = useState(
+    bucket?.maxFileSize === undefined ? '' : String(bucket.maxFileSize / megabyte),
+  )
+  const [types, setTypes] = useState(bucket?.allowedTypes?.join(', ') ?? '')
+  const form = useId()
+  const action = useAction(bucket === undefined ? createBucket : changeBucket, {
+    invalidates: [['storage', 'buckets']],
+    done: bucket === undefined ? `Bucket ${name} created.` : `Bucket ${name} changed.`,
+    failure: 'view',
+    onDone: onClose,
+  })
+  const size = megabytes.trim() === '' ? null : Math.round(Number(megabytes) * megabyte)
+  const isSizeUsable = size === null || (Number.isFinite(size) && size > 0)
+  const allowedTypes = types
+    .split(',')
+    .map((type) => type.trim())
+    .filter(Boolean)
+  return (
+    <Dialog
+      title={bucket === undefined ? 'New bucket' : `Settings of ${bucket.name}`}
+      isOpen
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            form={form}
+            look="primary"
+            isPending={action.isPending}
+            disabled={!isSizeUsable || name === ''}
+          >
+            {bucket === undefined ? 'Create bucket' : 'Save'}
+          </Button>
+        </>
+      }
+    >
+      <Form
+        id={form}
+        onSubmit={() =>
+          action.run({
+            name,
+            public: isPublic,
+            maxFileSize: size,
+            allowedTypes: allowedTypes.length === 0 ? null : allowedTypes,
+          })
+        }
+      >
+        {bucket === undefined && (
+          <TextField
+            label="Name"
+            value={name}
+            onChange={setName}
+            isCode
+            required
+            hint="Part of addresses. Lower-case letters, digits and hyphens; it cannot be changed."
+          />
+        )}
+        <Checkbox
+          label="Everybody can read its objects"
+          hint="Without a token, whatever policies say. Writing is by policies in any case."
+          checked={isPublic}
+          onChange={setPublic}
+        />
+        <TextField
+          label="Largest file, in MB"
+          inputMode="decimal"
+          value={megabytes}
+          onChange={setMegabytes}
+          hint="Empty: the limit of the server."
+          error={isSizeUsable ? undefined : 'A number above 0, or nothing.'}
+        />
+        <TextField
+          label="Types"
+          value={types}
+          onChange={setTypes}
+          isCode
+          hint="Separated by commas: image/*, application/pdf. Empty: any."
+        />
+        {action.error !== null && <Failure error={action.error} />}
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,67 @@
+import type { StoredObject } from '@basaltdb/client/files'
+import { useEffect, useState } from 'react'
+import { useApi } from '../../api/queries.ts'
+import { Code } from '../../ui/code.tsx'
+import { Section } from '../../ui/layout.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { bucketOf } from './api.ts'
+import styles from './preview.module.css'
+import { previewKind } from './preview-kind.ts'
+
+/** Larger pictures are downloaded instead. */
+const mostPictureBytes = 20_000_000
+const mostTextBytes = 64 * 1024
+
+/** What the object holds, without running any of it. */
+export function Preview({ object }: { readonly object: StoredObject }) {
+  const kind = previewKind(object.contentType)
+  if (kind === 'none' || object.size === 0) return null
+  if (kind === 'picture')
+    return object.size > mostPictureBytes ? null : (
+      <Section title="Preview">
+        <Picture object={object} />
+      </Section>
+    )
+  return (
+    <Section title={object.size > mostTextBytes ? 'The first 64 kB' : 'Preview'}>
+      <TextPreview object={object} isPage={kind === 'page'} />
+    </Section>
+  )
+}
+
+/** A picture runs nothing, an SVG neither, as the source of an image element. */
+function Picture({ object }: { readonly object: StoredObject }) {
+  const content = useApi(['storage', 'content', object.id, object.updatedAt], async (signal) =>
+    (await bucketOf(object.bucket).download(object.name, { signal })).blob(),
+  )
+  return <Loaded query={content}>{(blob) => <BlobImage blob={blob} name={object.name} />}</Loaded>
+}
+
+function BlobImage({ blob, name }: { readonly blob: Blob; readonly name: string }) {
+  const [address, setAddress] = useState<string>()
+  useEffect(() => {
+    const made = URL.createObjectURL(blob)
+    setAddress(made)
+    return () => URL.revokeObjectURL(made)
+  }, [blob])
+  return address === undefined ? null : <img className={styles.picture} src={address} alt={name} />
+}
+
+function TextPreview({ object, isPage }: { readonly object: StoredObject; readonly isPage: boolean }) {
+  const text = useApi(['storage', 'text', object.id, object.updatedAt], async (signal) =>
+    (await bucketOf(object.bucket).download(object.name, { range: [0, mostTextBytes - 1], signal })).text(),
+  )
+  return (
+    <Loaded query={text}>
+      {(content) => (
+        <>
+          {isPage && (
+            // Without any permission: no scripts, no forms, an origin of its own.
+            <iframe className={styles.page} sandbox="" srcDoc={content} title={`Preview of ${object.name}`} />
+          )}
+          <Code label={`Content of ${object.name}`}>{content}</Code>
+        </>
+      )}
+    </Loaded>
+  )
+}

@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
+
+journeys('dashboard › storage', () => {
+  let dashboard: Dashboard
+  const folder = mkdtempSync(join(tmpdir(), 'basalt-files-'))
+  beforeAll(async () => {
+    const config = { 'storage.enabled': 'true', 'storage.local_path': folder }
+    dashboard = await openDashboard({ config })
+  })
+  afterAll(async () => {
+    await dashboard?.[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  // What the sandbox of a preview keeps from running.
+  afterEach(() => dashboard.expectNoProblems(/Blocked script execution in 'about:srcdoc'/))
+
+  const hostileName = '"><img src=x onerror=document.title=1>.html'
+  const objects = () => dashboard.app.sql('select bucket, name, size::int from basalt.objects order by name')
+
+  test('a bucket with limits is created', async () => {
+    const { app, page } = dashboard
+    await dashboard.open('/storage')
+    await page.getByText('There is no bucket yet.').waitFor()
+    await page.getByRole('button', { name: 'New bucket' }).click()
+    await page.getByLabel('Name').fill('photos')
+    await page.getByLabel('Largest file, in MB').fill('5')
+    await dashboard.expectAccessible()
+    await page.getByRole('button', { name: 'Create bucket' }).click()
+    await page.getByRole('link', { name: 'photos' }).waitFor()
+    expect(await app.sql('select name, is_public, max_file_size::int as size from basalt.buckets')).toEqual([
+      { name: 'photos', is_public: false, size: 5_000_000 },
+    ])
+  })
+
+  test('files are uploaded in parts, and one above the limit says so', async () => {
+    const { page } = dashboard
+    await dashboard.open('/storage/photos')
+    const picker = page.getByLabel('Files to upload')
+    const script = '<h1>Hi</h1><script>parent.document.title = "owned"; document.title = "owned"</script>'
+    await picker.setInputFiles([
+      { name: 'plain.txt', mimeType: 'text/plain', buffer: Buffer.alloc(700_000, 'line\n') },
+      { name: hostileName, mimeType: 'text/html', buffer: Buffer.from(script) },
+      { name: 'large.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(5_000_001) },
+    ])
+    const uploads = page.getByRole('list', { name: 'Uploads' })
+    await uploads.getByText('Uploaded, 700 kB').waitFor()
+    await uploads.getByText(/^Failed: /).waitFor()
+    await page.getByRole('link', { name: hostileName }).waitFor()
+    await expect.poll(objects).toEqual([
+      { bucket: 'photos', name: hostileName, size: script.length },
+      { bucket: 'photos', name: 'plain.txt', size: 700_000 },
+    ])
+    await dashboard.expectAccessible()
+  })
+
+  test('a page that was uploaded is shown and does not run', async () => {
+    const { page } = dashboard
+    await page.getByRole('link', { name: hostileName }).click()
+    await page.frameLocator('iframe').getByRole('heading', { name: 'Hi' }).waitFor()
+    expect(await page.title()).toBe('photos · Storage · Basalt')
+    await dashboard.screenshot('storage')
+  })
+
+  test('a signed link opens the object without a session, until all are ended', async () => {
+    const { app, page } = dashboard
+    await page.getByRole('button', { name: 'Create link' }).click()
+    const link = await page.getByRole('figure', { name: 'Signed link' }).locator('pre').textContent()
+    const read = async () => {
+      const response = await fetch(link ?? '')
+      return [response.status, response.headers.get('content-security-policy')]
+    }
+    expect(link).toContain(`${app.url}/api/storage/photos/`)
+    const [status, policy] = await read()
+    expect([status, policy]).toEqual([200, expect.stringContaining('sandbox')])
+    await page.getByRole('button', { name: 'End all links' }).click()
+    await page.getByText('Signed links of this object no longer work.').waitFor()
+    expect((await read())[0]).not.toBe(200)
+  })
+
+  test('an object is moved, and deleted', async () => {
+    const { page } = dashboard
+    await page.getByRole('button', { name: 'Move' }).click()
+    await page.getByLabel('Name').fill('pages/hi.html')
+    await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click()
+    await page.getByText('Object moved.').waitFor()
+    await page.getByRole('link', { name: 'pages/' }).click()
+    await page.getByRole('link', { name: 'hi.html' }).click()
+    await page.getByRole('heading', { name: 'pages/hi.html' }).waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Object deleted.').waitFor()
+    expect(await objects()).toEqual([{ bucket: 'photos', name: 'plain.txt', size: 700_000 }])
+  })
+
+  test('a bucket is deleted with its objects once its name was typed', async () => {
+    const { app, page } = dashboard
+    await dashboard.open('/storage')
+    await page.getByRole('button', { name: 'Actions of photos' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    const confirm = page.getByRole('button', { name: 'Delete bucket' })
+    expect(await confirm.isDisabled()).toBe(true)
+    await page.getByLabel('Type photos to confirm').fill('photos')
+    await confirm.click()
+    await page.getByText('There is no bucket yet.').waitFor()
+    expect(await app.sql('select from basalt.buckets')).toEqual([])
+  })
+})

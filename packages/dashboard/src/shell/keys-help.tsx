@@ -1,0 +1,36 @@
+import { screens } from '../screens.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { KeyValue } from '../ui/layout.tsx'
+
+export function KeysHelp({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title="Keys" isOpen onClose={onClose}>
+      <KeyValue
+        items={[
+          ['Commands, tables, users', <Keys key="palette" keys={['Ctrl or ⌘', 'K']} />],
+          ['Filter of the view', <Keys key="filter" keys={['/']} />],
+          ['These keys', <Keys key="help" keys={['?']} />],
+          ['Close a panel or a dialog', <Keys key="close" keys={['Esc']} />],
+        ]}
+      />
+      <h3>Go to</h3>
+      <KeyValue
+        items={[
+          ['Home', <Keys key="home" keys={['g', 'h']} />],
+          ...screens.flatMap(({ title, key }) =>
+            key === undefined ? [] : [[title, <Keys key={key} keys={['g', key]} />] as const],
+          ),
+        ]}
+      />
+    </Dialog>
+  )
+}
+
+function Keys({ keys }: { readonly keys: readonly string[] }) {
+  return keys.map((key, index) => (
+    <span key={key}>
+      {index > 0 && ' '}
+      <kbd>{key}</kbd>
+    </span>
+  ))
+}

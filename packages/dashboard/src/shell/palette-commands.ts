@@ -1,0 +1,88 @@
+import { useEffect, useState } from 'react'
+import { useApi } from '../api/queries.ts'
+import { get } from '../api/request.ts'
+import { useStore } from '../api/store.ts'
+import { screens } from '../screens.ts'
+import { screenActions } from './actions.ts'
+import { best } from './match.ts'
+
+export type Command = {
+  readonly id: string
+  readonly title: string
+  readonly kind: string
+} & ({ readonly path: string } | { readonly run: () => void })
+
+/** Of `GET /api/admin/tables`. */
+interface TableItem {
+  readonly collection: string
+}
+
+/** Of `GET /api/admin/users`. */
+interface UserItem {
+  readonly id: string
+  readonly email: string
+}
+
+const mostScreens = 30
+const mostTables = 12
+const mostUsers = 6
+const shortestUserSearch = 2
+const typingPauseMs = 200
+
+/** What fits the text: actions of the view, screens, tables, users. */
+export function useCommands(typed: string): readonly Command[] {
+  const actions = useStore(screenActions).map(
+    (action, index): Command => ({ id: `action-${index}`, kind: 'Action', ...action }),
+  )
+  const places = screens.map(({ path, title, section, words }): Command & { readonly text: string } => ({
+    id: `screen-${path}`,
+    title,
+    kind: section,
+    path,
+    text: `${title} ${section} ${words ?? ''}`,
+  }))
+  const isTyping = typed !== ''
+  const tables = useApi(
+    ['tables', 'names'],
+    (signal) => get<{ items: TableItem[] }>('admin/tables', {}, { signal }),
+    { enabled: isTyping },
+  )
+  const search = useSettled(typed)
+  const users = useApi(
+    ['users', 'palette', search],
+    (signal) => get<{ items: UserItem[] }>('admin/users', { search, perPage: mostUsers }, { signal }),
+    { enabled: search.length >= shortestUserSearch },
+  )
+  return [
+    ...best(actions, typed, ({ title }) => title, mostScreens),
+    ...(isTyping ? best(places, typed, ({ text }) => text, mostScreens) : places),
+    ...(isTyping
+      ? best(tables.data?.items ?? [], typed, ({ collection }) => collection, mostTables).map(
+          ({ collection }): Command => ({
+            id: `table-${collection}`,
+            title: collection,
+            kind: 'Table',
+            path: `/tables/${encodeURIComponent(collection)}`,
+          }),
+        )
+      : []),
+    ...(isTyping && search.length >= shortestUserSearch ? (users.data?.items ?? []) : []).map(
+      ({ id, email }): Command => ({
+        id: `user-${id}`,
+        title: email || id,
+        kind: 'User',
+        path: `/users/${id}`,
+      }),
+    ),
+  ]
+}
+
+/** The text once nothing more is typed for a moment. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), typingPauseMs)
+    return () => clearTimeout(timer)
+  }, [text])
+  return settled
+}

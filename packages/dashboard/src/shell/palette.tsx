@@ -1,0 +1,81 @@
+import { useEffect, useId, useState } from 'react'
+import { useLocation } from 'wouter'
+import { Dialog } from '../ui/dialog.tsx'
+import styles from './palette.module.css'
+import { type Command, useCommands } from './palette-commands.ts'
+
+/** Finds screens, tables, users and what the view can do. */
+export function Palette({ onClose }: { readonly onClose: () => void }) {
+  const [typed, setTyped] = useState('')
+  const [position, setPosition] = useState(0)
+  const [, navigate] = useLocation()
+  const commands = useCommands(typed.trim())
+  const id = useId()
+  const selectedIndex = Math.min(position, commands.length - 1)
+  const selected = commands[selectedIndex]
+  const optionId = (index: number) => `${id}-${index}`
+
+  function run(command: Command): void {
+    onClose()
+    if ('path' in command) navigate(command.path)
+    else command.run()
+  }
+
+  function press(event: React.KeyboardEvent): void {
+    const last = commands.length - 1
+    if (event.key === 'ArrowDown') setPosition(position >= last ? 0 : position + 1)
+    else if (event.key === 'ArrowUp') setPosition(position <= 0 ? last : position - 1)
+    else if (event.key === 'Enter' && selected !== undefined && !event.nativeEvent.isComposing) run(selected)
+    else return
+    event.preventDefault()
+  }
+
+  const activeId = selected === undefined ? undefined : optionId(selectedIndex)
+  useEffect(() => {
+    if (activeId !== undefined) document.getElementById(activeId)?.scrollIntoView({ block: 'nearest' })
+  }, [activeId])
+
+  return (
+    <Dialog title="Go to" isOpen onClose={onClose}>
+      <input
+        className={styles.input}
+        role="combobox"
+        aria-label="Screen, table, user or action"
+        aria-expanded
+        aria-controls={`${id}-list`}
+        aria-activedescendant={activeId}
+        aria-autocomplete="list"
+        placeholder="Screen, table, user or action"
+        autoComplete="off"
+        spellCheck={false}
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.target.value)
+          setPosition(0)
+        }}
+        onKeyDown={press}
+      />
+      <div role="listbox" id={`${id}-list`} aria-label="Found" className={styles.list}>
+        {commands.map((command, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys of the list (ARIA combobox pattern).
+          <div
+            key={command.id}
+            id={optionId(index)}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === selectedIndex}
+            className={styles.option}
+            onClick={() => run(command)}
+          >
+            <span>{command.title}</span>
+            <span className={styles.kind}>{command.kind}</span>
+          </div>
+        ))}
+      </div>
+      <p role="status" className="visually-hidden">
+        {commands.length} found
+      </p>
+      {commands.length === 0 && <p>Nothing found.</p>}
+    </Dialog>
+  )
+}

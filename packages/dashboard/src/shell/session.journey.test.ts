@@ -1,0 +1,158 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createTestApp, createTestDatabase, type TestApp } from '../../../server/test/test-app.ts'
+import { type Dashboard, journeys, openDashboard } from '../tests/journey.ts'
+
+journeys('dashboard › session', () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>
+  let app: TestApp
+  let dashboard: Dashboard
+  let page: Page
+  let password = ''
+  const config = {
+    'admin.password': '',
+    'storage.enabled': 'true',
+    // Buckets alone are made here, which are rows.
+    'storage.local_path': join(tmpdir(), 'basalt-no-files'),
+  }
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    await database.sql('create table track (id int primary key)')
+    app = await createTestApp({ database, config })
+    password = app.app.firstSignIn?.password ?? ''
+    dashboard = await openDashboard({ app, isSignedIn: false })
+    page = dashboard.page
+  })
+  afterAll(async () => {
+    await dashboard?.[Symbol.asyncDispose]()
+    await app?.[Symbol.asyncDispose]()
+    await database?.[Symbol.asyncDispose]()
+  })
+  // A server that restarts refuses connections, and the browser notes each.
+  afterEach(() => dashboard.expectNoProblems(/ERR_CONNECTION_|ERR_EMPTY_RESPONSE/))
+
+  const passwordField = () => page.getByLabel('Administrator password')
+  async function signIn(): Promise<void> {
+    await passwordField().fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name })
+  /** As in another tab. */
+  const signOutElsewhere = async () => {
+    const headers = { 'x-basalt-dashboard': '1', origin: app.url }
+    const answer = await dashboard.context.request.delete(`${app.url}/api/admin/session`, { headers })
+    expect(answer.status()).toBe(204)
+  }
+
+  test('begins by a one-time link, at a press alone', async () => {
+    const code = app.app.firstSignIn?.code ?? ''
+    await dashboard.open(`/sign-in#code=${code}`)
+    const press = page.getByRole('button', { name: 'Sign in with this link' })
+    await press.waitFor()
+    await dashboard.expectAccessible()
+    expect(await database.sql('select from basalt.admin_sessions')).toHaveLength(0)
+    await press.click()
+    await heading('Home').waitFor()
+    expect(page.url()).toBe(`${app.url}/admin/`)
+    expect(await page.evaluate(() => document.cookie)).not.toContain('basalt-admin')
+    expect(await page.title()).toBe('Home · Basalt')
+    await page.getByText('1 table without row-level security.').waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('home')
+  })
+
+  test('says that a link was used before, and takes the password instead', async () => {
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await passwordField().waitFor()
+    expect(await database.sql('select from basalt.admin_sessions')).toHaveLength(0)
+    await page.goto('about:blank')
+    await dashboard.open('/sign-in#code=basalt_signin_used')
+    await page.getByRole('button', { name: 'Sign in with this link' }).click()
+    await page.getByRole('alert').filter({ hasText: 'invalid or expired sign-in code' }).waitFor()
+    await page.getByRole('button', { name: 'Use the password instead' }).click()
+    await passwordField().waitFor()
+    expect(page.url()).not.toContain('code')
+  })
+
+  test('begins by the password, at the address that was asked for', async () => {
+    await dashboard.open('/settings/server')
+    await passwordField().fill('wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').filter({ hasText: 'invalid password' }).waitFor()
+    await signIn()
+    await page.getByText('The node that answers').waitFor()
+    expect(page.url()).toBe(`${app.url}/admin/settings/server`)
+  })
+
+  test('ends in the middle of an edit, and keeps what was typed', async () => {
+    await dashboard.open('/storage')
+    await page.getByRole('button', { name: 'New bucket' }).click()
+    await page.getByLabel('Name').fill('photos')
+    await signOutElsewhere()
+    await page.getByRole('button', { name: 'Create bucket' }).click()
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
+    await dashboard.expectAccessible()
+    expect(await database.sql('select from basalt.buckets')).toHaveLength(0)
+    await page.keyboard.press('Escape')
+    await passwordField().waitFor()
+    await signIn()
+    await page.getByText('Bucket photos created.').waitFor()
+    expect(await database.sql('select name from basalt.buckets')).toEqual([{ name: 'photos' }])
+  })
+
+  test('outlives a restart of the server, and the page continues by itself', async () => {
+    await dashboard.open('/settings/server')
+    await page.getByText('The node that answers').waitFor()
+    await app[Symbol.asyncDispose]()
+    await page.getByText('The server is unavailable.').waitFor()
+    app = await createTestApp({ database, config: { ...config, 'server.port': new URL(app.url).port } })
+    await page.getByText('The server is unavailable.').waitFor({ state: 'hidden' })
+    await page.getByRole('link', { name: 'Storage' }).click()
+    await page.getByRole('link', { name: 'photos' }).waitFor()
+  })
+
+  test('has a palette of screens, by keys alone', async () => {
+    await page.keyboard.press('Control+k')
+    const field = page.getByRole('combobox', { name: 'Screen, table, user or action' })
+    await field.waitFor()
+    await page.keyboard.type('track')
+    await page.getByRole('option', { name: /track.*Table/ }).waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('palette')
+    await field.fill('configur')
+    await page.keyboard.press('Enter')
+    await heading('Settings').waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('f')
+    await heading('Storage').waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await dashboard.open('/storage/photos')
+    await page.getByText('No object here.').waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('g f')
+    expect(await page.getByRole('searchbox').inputValue()).toBe('g f')
+  })
+
+  test('folds the navigation away on a phone, in the theme that was chosen', async () => {
+    await page.setViewportSize({ width: 390, height: 800 })
+    await dashboard.open('/')
+    await heading('Home').waitFor()
+    expect(await page.getByRole('link', { name: 'Storage' }).isVisible()).toBe(false)
+    await page.getByRole('button', { name: 'Menu' }).click()
+    await page.getByLabel('Theme').selectOption('dark')
+    expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
+    await page.getByRole('link', { name: 'Storage' }).click()
+    await heading('Storage').waitFor()
+    expect(await page.getByRole('navigation').isVisible()).toBe(false)
+    await page.reload()
+    expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
+    const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth
+    expect(await page.evaluate(overflow)).toBe(0)
+    expect(await page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0)
+  })
+})

@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { journeys } from './journey.ts'
+
+const builds = join(import.meta.dirname, '..', '..', 'dist')
+const shellBytes = 90_000
+const laterBytes = 150_000
+
+/** Of Vite's manifest: a file and those that it always loads. */
+interface Entry {
+  readonly file: string
+  readonly isEntry?: boolean
+  readonly imports?: readonly string[]
+  readonly css?: readonly string[]
+}
+
+journeys('dashboard › size', () => {
+  const folder = () => join(builds, readFileSync(join(builds, 'current'), 'utf8').trim())
+  const sizeOf = (file: string) => brotliCompressSync(readFileSync(join(folder(), file))).length
+
+  test('the shell is within its budget, and so is each file that is loaded later', () => {
+    const manifest: Record<string, Entry> = JSON.parse(
+      readFileSync(join(folder(), '.vite', 'manifest.json'), 'utf8'),
+    )
+    const filesOf = (name: string): string[] => {
+      const { file, css = [], imports = [] } = manifest[name] ?? { file: '' }
+      return [file, ...css, ...imports.flatMap(filesOf)]
+    }
+    const entries = Object.keys(manifest).filter((name) => manifest[name]?.isEntry)
+    const shell = new Set(entries.flatMap(filesOf))
+    const sizes = [...shell].map((file) => sizeOf(file))
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(shellBytes)
+    const later = readdirSync(join(folder(), 'assets'))
+      .filter((name) => /\.(js|css)$/.test(name) && !shell.has(`assets/${name}`))
+      .map((name) => ({ name, size: sizeOf(join('assets', name)) }))
+    expect(later.filter(({ size }) => size > laterBytes)).toEqual([])
+    expect([shell.size, later.length].every((count) => count > 1)).toBe(true)
+  })
+})

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { previewKind } from '../screens/storage/preview-kind.ts'
+import { formatCurl } from './curl.ts'
+import { safeAddress } from './safe-address.ts'
+import { literal } from './sql.ts'
+
+describe('dashboard › hostile values', () => {
+  it.each([
+    'javascript:alert(1)',
+    ' JaVaScRiPt:alert(1)',
+    'data:text/html,<script>alert(1)</script>',
+    'vbscript:x',
+    'blob:https://example.com/1',
+    'file:///etc/passwd',
+    '//example.com',
+    '/relative',
+    '',
+  ])('never become links: %s', (text) => {
+    expect(safeAddress(text)).toBeUndefined()
+  })
+
+  it.each([
+    ['https://example.com/a?b=c#d', 'https://example.com/a?b=c#d'],
+    ['HTTP://example.com', 'http://example.com/'],
+    ['mailto:a@example.com', 'mailto:a@example.com'],
+  ])('leave addresses of the web and of mail links: %s', (text, address) => {
+    expect(safeAddress(text)).toBe(address)
+  })
+
+  it('do not leave the quotes of a shell', () => {
+    const request = { method: 'POST', path: "/api/x?name='$(id)'", body: { text: "it's `id` $HOME" } }
+    expect(formatCurl(request, 'http://localhost')).toBe(
+      [
+        `curl -X POST 'http://localhost/api/x?name='\\''$(id)'\\'''`,
+        `-H "Authorization: Bearer $TOKEN"`,
+        `-H 'Content-Type: application/json'`,
+        `-d '{"text":"it'\\''s \`id\` $HOME"}'`,
+      ].join(' \\\n  '),
+    )
+  })
+
+  it('do not leave the quotes of SQL', () => {
+    expect(literal("'; drop table note; --")).toBe("'''; drop table note; --'")
+  })
+
+  it.each([
+    ['image/png', 'picture'],
+    ['image/svg+xml; charset=utf-8', 'picture'],
+    ['TEXT/HTML', 'page'],
+    ['application/xhtml+xml', 'page'],
+    ['text/csv', 'text'],
+    ['application/json', 'text'],
+    ['application/pdf', 'none'],
+    ['application/octet-stream', 'none'],
+    ['', 'none'],
+  ])('are previewed by their type without running: %s', (type, kind) => {
+    expect(previewKind(type)).toBe(kind)
+  })
+})
