@@ -81,7 +81,7 @@ journeys('tables', () => {
     ])
   })
 
-  test('a row that another administrator has changed is a conflict, and a cell of it that nobody else changed is not', async () => {
+  test('a row that another administrator has changed is a conflict, and one in cells that were not changed here is none', async () => {
     const { app, page } = dashboard
     await open('/tables/book')
     await cell(1, 2).dblclick()
