@@ -50,7 +50,7 @@ export const listRelationsSchema = {
 export const getRelationSchema = {
   tags,
   security,
-  summary: 'Get everything of one table or view',
+  summary: 'Get one table or view with all that belongs to it',
   params: Type.Object({ schema: Type.String(), name: Type.String() }),
   response: responses({
     200: Type.Object({
