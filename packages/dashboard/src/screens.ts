@@ -25,12 +25,108 @@ export const screens: readonly Screen[] = [
   // Data: SQL
 
   // Data: Access
+  {
+    path: '/access',
+    title: 'Access',
+    section: 'Data',
+    key: 'a',
+    words: "why can't they see it policies row-level security explain test",
+    load: async () => (await import('./screens/access/access.tsx')).AccessScreen,
+  },
 
   // People: Users, Sign-in, Mail, SMS
+  {
+    path: '/users',
+    title: 'Users',
+    section: 'People',
+    key: 'u',
+    words: 'accounts people sessions factors passkeys impersonate invite',
+    load: async () => (await import('./screens/users/users.tsx')).UsersScreen,
+  },
+  {
+    path: '/sign-in-settings',
+    title: 'Sign-in',
+    section: 'People',
+    words: 'auth settings providers google github oidc social login',
+    load: async () => (await import('./screens/sign-in/sign-in.tsx')).SignInSettingsScreen,
+  },
+  {
+    path: '/mail',
+    title: 'Mail',
+    section: 'People',
+    words: 'email templates sent',
+    load: async () => (await import('./screens/mail/mail.tsx')).MailScreen,
+  },
+  {
+    path: '/sms',
+    title: 'SMS',
+    section: 'People',
+    words: 'text messages phone',
+    load: async () => (await import('./screens/sms/sms.tsx')).SmsScreen,
+  },
 
   // Programs: Apps, API keys, OAuth clients
+  {
+    path: '/apps',
+    title: 'Apps',
+    section: 'Programs',
+    words: 'rate limits tenants',
+    load: async () => (await import('./screens/apps/apps.tsx')).AppsScreen,
+  },
+  {
+    path: '/api-keys',
+    title: 'API keys',
+    section: 'Programs',
+    key: 'k',
+    words: 'tokens secrets',
+    load: async () => (await import('./screens/api-keys/api-keys.tsx')).ApiKeysScreen,
+  },
+  {
+    path: '/oauth-clients',
+    title: 'OAuth clients',
+    section: 'Programs',
+    words: 'grants consents redirect secret',
+    load: async () => (await import('./screens/oauth-clients/oauth-clients.tsx')).OAuthClientsScreen,
+  },
 
   // Activity: Logs, Requests, Audit, Usage, Statements
+  {
+    path: '/logs',
+    title: 'Logs',
+    section: 'Activity',
+    key: 'l',
+    words: 'live tail errors',
+    load: async () => (await import('./screens/logs/logs.tsx')).LogsScreen,
+  },
+  {
+    path: '/requests',
+    title: 'Requests',
+    section: 'Activity',
+    key: 'r',
+    words: 'latency status errors',
+    load: async () => (await import('./screens/requests/requests.tsx')).RequestsScreen,
+  },
+  {
+    path: '/audit',
+    title: 'Audit',
+    section: 'Activity',
+    words: 'history changes who',
+    load: async () => (await import('./screens/audit/audit.tsx')).AuditScreen,
+  },
+  {
+    path: '/usage',
+    title: 'Usage',
+    section: 'Activity',
+    words: 'charts latency bandwidth plans limits',
+    load: async () => (await import('./screens/usage/usage.tsx')).UsageScreen,
+  },
+  {
+    path: '/statements',
+    title: 'Statements',
+    section: 'Activity',
+    words: 'slow queries pg_stat_statements performance',
+    load: async () => (await import('./screens/statements/statements.tsx')).StatementsScreen,
+  },
 
   // Activity: Events, Webhooks, Jobs, Schedules, Materialized views, Realtime
 

@@ -152,6 +152,8 @@ create table basalt.requests (
   response_size bigint not null,
   address text,
   request_id text not null,
+  -- The administrator who acted as the user.
+  impersonated_by text,
   node text not null
 );
 create index requests_happened_at on basalt.requests (happened_at, id);

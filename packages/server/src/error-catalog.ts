@@ -14,6 +14,7 @@ import { webhookErrorTable } from './features/events/webhooks/index.ts'
 import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { siteErrorTable } from './features/files/sites/index.ts'
 import { storageErrorTable } from './features/files/storage/index.ts'
+import { accessErrorTable } from './features/identity/access/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
 import { appErrorTable } from './features/identity/apps/index.ts'
@@ -55,6 +56,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Usage: usageErrorTable,
   Billing: billingErrorTable,
   Log: logErrorTable,
+  Access: accessErrorTable,
   Accounts: accountErrorTable,
   'Second factors': mfaErrorTable,
   Passkeys: passkeyErrorTable,

@@ -25,6 +25,7 @@ const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', '
 
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
+  access: ['accounts', 'api-keys', 'audit', 'collections', 'oauth-server', 'opaque-tokens', 'policies'],
   accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'throttle'],
   'api-keys': ['audit', 'opaque-tokens'],
@@ -39,12 +40,13 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   search: ['audit', 'collections'],
   mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
   'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys', 'social-login'],
-  passkeys: ['accounts', 'mfa', 'throttle'],
+  passkeys: ['accounts', 'audit', 'mfa', 'throttle'],
   procedures: ['collections', 'idempotency'],
   push: ['audit'],
   sms: ['audit', 'throttle'],
   support: ['audit', 'mail', 'throttle'],
-  realtime: ['audit', 'collections', 'outbox'],
+  policies: ['collections'],
+  realtime: ['audit', 'collections', 'outbox', 'policies'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],
   webhooks: ['audit', 'outbox', 'queue'],

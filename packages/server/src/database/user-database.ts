@@ -51,6 +51,16 @@ export interface UserTransaction {
   copyAsLogin(command: string, source: AsyncIterable<Buffer>): Promise<void>
 }
 
+export interface TransactionOptions {
+  readonly origin?: Origin | undefined
+  /** Of the transaction, such as another `statement_timeout`. */
+  readonly settings?: Settings
+  /** Whether all of its statements see the same state of the database. */
+  readonly isSnapshot?: boolean
+}
+
+const beginSnapshot: Call = { statement: statement('begin isolation level repeatable read'), values: [] }
+
 /** What a program may do with the data of the user it acts for. */
 export interface Grant {
   readonly mayWrite: boolean
@@ -108,7 +118,7 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
 
 /** Which request a write belongs to, for the record of changes in audited tables. */
 export interface Origin {
-  /** `user`, `admin`, `anonymous` or `open`. */
+  /** `user`, `admin`, `anonymous`, `open` or `admin as user`. */
   readonly actor: string
   readonly requestId: string
   readonly appId: string
@@ -253,12 +263,12 @@ export class UserDatabase {
    * Runs the work as the caller in a transaction of several messages: committed when it returns, rolled back when it
    * throws. For what takes longer than a request may, on a connection beside the pools.
    *
-   * @param settings of the transaction, such as another `statement_timeout`
+   * @throws what the work throws, StatementFailed, ConnectionLost
    */
   async transaction<Result>(
     connection: Connection,
     scope: CallerScope,
-    { origin, settings = {} }: { readonly origin?: Origin | undefined; readonly settings?: Settings },
+    { origin, settings = {}, isSnapshot = false }: TransactionOptions,
     work: (transaction: UserTransaction) => Promise<Result>,
   ): Promise<Result> {
     const run = async (steps: readonly Step[]): Promise<readonly Answer[]> => {
@@ -271,7 +281,7 @@ export class UserDatabase {
       }
     }
     try {
-      await connection.send([begin, this.#contextOf(scope, origin)])
+      await connection.send([isSnapshot ? beginSnapshot : begin, this.#contextOf(scope, origin)])
       for (const [name, value] of Object.entries(settings)) {
         await connection.send([{ statement: changeSetting, values: [name, value] }])
       }
@@ -424,6 +434,19 @@ const callerVariables = [
   'basalt.is_anonymous',
   'basalt.session_id',
 ]
+
+/** What a transaction of the caller begins with: the role, undefined for the login role, and what policies see. */
+export function describeContext(scope: CallerScope): {
+  readonly role: string | undefined
+  readonly settings: Settings
+} {
+  const roles = { caller: callerRole, anonymous: anonymousRole, unrestricted: undefined }
+  const claims = claimsOf(scope)
+  return {
+    role: roles[scope.kind],
+    settings: Object.fromEntries(claims.map((value, index) => [callerVariables[index] ?? '', value])),
+  }
+}
 
 /** A message, and where in it the steps are. */
 interface Assembled {

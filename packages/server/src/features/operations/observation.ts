@@ -54,7 +54,7 @@ export async function openObservation(
     observeJobs: (queue) => countJobRuns(queue, meter),
     features: (queue) => [
       ...(telemetry === undefined ? [] : [telemetry]),
-      logs({ config, database: system, store, queue, metrics, log }),
+      logs({ config, database: system, store, queue, metrics, clock, log }),
       usage({ config: config.usage, database: system, meter, quotas, queue, clock, log }),
     ],
   }

@@ -22,6 +22,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'vector indexes', description: 'Indexes of vector columns.' },
         { name: 'embeddings', description: 'Vector columns that are kept current.' },
         { name: 'procedures', description: 'Functions of the database.' },
+        { name: 'access', description: 'Why callers may do what they do with rows.' },
         { name: 'accounts', description: 'Signing up, in and out.' },
         { name: 'mfa', description: 'Second factors.' },
         { name: 'passkeys', description: 'Passkeys, as first and second factor.' },

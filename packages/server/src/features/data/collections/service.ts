@@ -62,7 +62,7 @@ export interface CreateResult {
 
 export interface CollectionDeps {
   readonly catalog: LiveCatalog
-  readonly database: UserDatabase
+  readonly database: Pick<UserDatabase, 'run' | 'begin'>
   readonly writesOnce: WritesOnce
   /** Connections beside the pools, for exports. */
   readonly aside: Database['aside']

@@ -4,6 +4,8 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { latencyRoutes } from './latency-routes.ts'
 import { deleteLogs, deleteRequests } from './queries.ts'
 import { logRoutes, showEntry } from './routes.ts'
 import type { LogStore } from './store.ts'
@@ -28,11 +30,12 @@ export interface LogsDeps {
   readonly store: LogStore
   readonly queue: JobQueue
   readonly metrics: Metrics
+  readonly clock: Clock
   readonly log: Logger
 }
 
 /** What happened on all nodes: log, requests, statements. */
-export function logs({ config, database, store, queue, metrics, log }: LogsDeps): Feature {
+export function logs({ config, database, store, queue, metrics, clock, log }: LogsDeps): Feature {
   const { retention_days: days } = config.logging
   queue.define(
     housekeeping('log_retention', ({ retention_days = days }) => deleteLogs(database, retention_days)),
@@ -45,7 +48,8 @@ export function logs({ config, database, store, queue, metrics, log }: LogsDeps)
   const tails = new LogTails({ database, log, show: showEntry })
   return {
     name: 'logs',
-    routes: (app) =>
+    routes: (app) => {
+      latencyRoutes(app, database, clock)
       logRoutes(app, {
         database,
         tails,
@@ -53,7 +57,8 @@ export function logs({ config, database, store, queue, metrics, log }: LogsDeps)
         node: store.node,
         schemas: config.database.schemas,
         poolSize: config.database.max_conns,
-      }),
+      })
+    },
     start: () => store.start(),
     drain: () => tails.drain(),
     stop: () => store.stop(),

@@ -34,7 +34,7 @@ export async function insertRequests(
   const column = <Value>(read: (request: AnsweredRequest) => Value) => requests.map(read)
   await database.count(sql`
     insert into basalt.requests (happened_at, method, path, operation, status, duration_ms, user_id, api_key_id, app_id,
-      request_size, response_size, address, request_id, node)
+      request_size, response_size, address, request_id, impersonated_by, node)
     select r.*, ${node}
     from unnest(
       ${column(({ at }) => at.toISOString())}::timestamptz[],
@@ -49,7 +49,8 @@ export async function insertRequests(
       ${column(({ bytesIn }) => bytesIn)}::bigint[],
       ${column(({ bytesOut }) => bytesOut)}::bigint[],
       ${column(({ address }) => address ?? null)}::text[],
-      ${column(({ requestId }) => requestId)}::text[]
+      ${column(({ requestId }) => requestId)}::text[],
+      ${column(({ impersonator }) => impersonator ?? null)}::text[]
     ) r`)
 }
 
@@ -159,11 +160,19 @@ export async function listLogsSince(
   }
 }
 
+/** Both ends are included. */
+export interface StatusRange {
+  readonly least: number
+  readonly most: number
+}
+
 export interface RequestFilter {
   readonly method?: string | undefined
   /** A `*` stands for anything. */
   readonly path?: string | undefined
-  readonly status?: number | undefined
+  readonly status?: StatusRange | undefined
+  /** Slower than so many milliseconds, or as slow. */
+  readonly leastMs?: number | undefined
   readonly userId?: string | undefined
   readonly keyId?: string | undefined
   readonly appId?: string | undefined
@@ -187,6 +196,7 @@ export interface RequestRow {
   readonly response_size: number
   readonly address: string | null
   readonly request_id: string
+  readonly impersonated_by: string | null
   readonly node: string
 }
 
@@ -196,12 +206,13 @@ export async function listRequests(
   filter: RequestFilter,
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<readonly RequestRow[]> {
-  const { method, path, status, userId, keyId, appId, requestId, from, to } = filter
+  const { method, path, status, leastMs, userId, keyId, appId, requestId, from, to } = filter
   const conditions = [
     sql`true`,
     ...(method === undefined ? [] : [sql`method = ${method.toUpperCase()}`]),
     ...(path === undefined ? [] : [sql`path like ${toPattern(path)}`]),
-    ...(status === undefined ? [] : [sql`status = ${status}::int`]),
+    ...(status === undefined ? [] : [sql`status between ${status.least}::int and ${status.most}::int`]),
+    ...(leastMs === undefined ? [] : [sql`duration_ms >= ${leastMs}::real`]),
     ...(userId === undefined ? [] : [sql`user_id = ${userId}`]),
     ...(keyId === undefined ? [] : [sql`api_key_id = ${keyId}::uuid`]),
     ...(appId === undefined ? [] : [sql`app_id = ${appId}::uuid`]),
@@ -211,7 +222,7 @@ export async function listRequests(
   ]
   return await database.many<RequestRow & Record<string, unknown>>(sql`
     select id::text, happened_at, method, path, operation, status, duration_ms, user_id, api_key_id, app_id,
-      request_size::float8, response_size::float8, address, request_id, node
+      request_size::float8, response_size::float8, address, request_id, impersonated_by, node
     from basalt.requests
     where ${sql.join(conditions, sql` and `)}
     order by happened_at desc, id desc

@@ -11,6 +11,7 @@ import {
   type LogRow,
   listLogs,
   listRequests,
+  type StatusRange,
   takeSnapshot,
 } from './queries.ts'
 import * as schemas from './schemas.ts'
@@ -84,6 +85,7 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
           path: query.path,
           requestId: query.request_id,
           status: query.status === undefined ? undefined : readStatus(query.status),
+          leastMs: readOptional(query.min_duration_ms, readDuration),
           userId: readOptional(query.user_id, (text) => readUuid('user_id filter', text)),
           keyId: readOptional(query.api_key_id, (text) => readUuid('api_key_id filter', text)),
           appId: readOptional(query.app_id, (text) => readUuid('app_id filter', text)),
@@ -105,6 +107,7 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
         response_size: row.response_size,
         ip_address: row.address,
         request_id: row.request_id,
+        impersonated_by: row.impersonated_by,
         node: row.node,
       }))
       return reply.send({ items, count: items.length, ...page })
@@ -163,9 +166,18 @@ export function readLogFilter(query: {
   }
 }
 
-function readStatus(text: string): number {
-  if (!/^[1-5]\d\d$/.test(text))
+/** `404`, or `4xx` for all from 400. */
+function readStatus(text: string): StatusRange {
+  const [, first, rest] = /^([1-5])(\d\d|xx)$/.exec(text) ?? []
+  if (first === undefined || rest === undefined)
     throw httpErrors.invalidListParameter('status filter', 'expected an HTTP status')
+  const least = Number(first) * 100 + (rest === 'xx' ? 0 : Number(rest))
+  return { least, most: rest === 'xx' ? least + 99 : least }
+}
+
+function readDuration(text: string): number {
+  if (!/^\d{1,9}(\.\d{1,3})?$/.test(text))
+    throw httpErrors.invalidListParameter('min_duration_ms filter', 'expected a number of milliseconds')
   return Number(text)
 }
 

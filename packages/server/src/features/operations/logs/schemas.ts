@@ -72,7 +72,8 @@ export const listRequestsSchema = {
   querystring: Type.Object({
     method: Type.Optional(Type.String()),
     path: Type.Optional(Type.String({ description: 'A `*` stands for anything.' })),
-    status: Type.Optional(Type.String({ description: 'An HTTP status.' })),
+    status: Type.Optional(Type.String({ description: 'An HTTP status, or a class such as `4xx`.' })),
+    min_duration_ms: Type.Optional(Type.String({ description: 'A number.' })),
     user_id: uuid,
     api_key_id: uuid,
     app_id: uuid,
@@ -100,6 +101,9 @@ export const listRequestsSchema = {
           response_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
           ip_address: nullable,
           request_id: Type.String(),
+          impersonated_by: Type.Union([Type.String(), Type.Null()], {
+            description: 'The administrator who acted as the user.',
+          }),
           node: Type.String(),
         }),
       ),

@@ -155,6 +155,7 @@ describe('logs', () => {
           app_id: '00000000-0000-0000-0000-000000000000',
           request_size: expect.any(Number),
           response_size: expect.any(Number),
+          impersonated_by: null,
           ip_address: '127.0.0.1',
           request_id: 'list-of-notes',
           node: expect.stringMatching(/\/\d+$/),
@@ -184,6 +185,85 @@ describe('logs', () => {
   ])('requests › %s is 400', async (query, message) => {
     const response = await get(query, '/api/admin/analytics/requests')
     expect([response.status, response.json.message]).toEqual([400, message])
+  })
+
+  describe('latency', () => {
+    const latencyPath = '/api/admin/analytics/latency'
+    const app1 = '00000000-0000-0000-0000-000000000001'
+    beforeAll(() =>
+      app.sql(
+        `
+        insert into basalt.requests (happened_at, method, path, operation, status, duration_ms, app_id, request_size,
+          response_size, request_id, node)
+        select '2026-03-01T10:00:30Z', 'GET', '/x', 'x.list', case when n > 95 then 500 else 200 end, n, $1::uuid, 1, 2,
+          'latency-' || n, 'one/1'
+        from generate_series(1, 100) n`,
+        [app1],
+      ),
+    )
+    const steps = async (query: string) => (await get(query, latencyPath)).json
+
+    test('has requests, errors, bytes and percentiles to 5 %, and the empty steps between', async () => {
+      const { step, items } = await steps('from=2026-03-01T09:59:00Z&to=2026-03-01T10:02:00Z')
+      expect(step).toBe('minute')
+      const empty = { requests: 0, errors: 0, bytes: 0, p50_ms: null, p95_ms: null, p99_ms: null }
+      expect(items.slice(0, 1)).toEqual([{ timestamp: '2026-03-01T09:59:00.000Z', ...empty }])
+      expect(items[1]).toMatchObject({
+        timestamp: '2026-03-01T10:00:00.000Z',
+        requests: 100,
+        errors: 5,
+        bytes: 300,
+      })
+      for (const [name, exact] of [
+        ['p50_ms', 50],
+        ['p95_ms', 95],
+        ['p99_ms', 99],
+      ] as const) {
+        expect([name, Math.abs(items[1][name] - exact) / exact < 0.055]).toEqual([name, true])
+      }
+      expect(items).toHaveLength(4)
+    })
+
+    test('is of an operation and an app', async () => {
+      const day = 'from=2026-03-01&to=2026-03-01&step=day'
+      const requests = async (filter: string) => (await steps(`${day}&${filter}`)).items[0].requests
+      expect(await requests('operation=x.list')).toBe(100)
+      expect(await requests('operation=x.get')).toBe(0)
+      expect(await requests(`app_id=${app1}`)).toBe(100)
+      expect(await requests(`app_id=${alice}`)).toBe(0)
+    })
+
+    test('is that of the last hour unless a time is given', async () => {
+      expect((await steps('')).items.length).toBeGreaterThanOrEqual(60)
+      expect((await steps('')).items.length).toBeLessThanOrEqual(62)
+    })
+
+    test.each([
+      ['step=week', 'invalid step; must be one of: minute, hour, day'],
+      ['from=2026-01-01&to=2026-03-01', 'invalid from filter; at most 1500 steps of a minute before `to`'],
+      ['from=2999-01-01', 'invalid from filter; must not be in the future'],
+      ['from=x', 'invalid from filter; expected RFC3339 or YYYY-MM-DD'],
+      ['app_id=x', 'invalid app_id filter; must be a UUID'],
+    ])('refuses %s', async (query, message) => {
+      const response = await get(query, latencyPath)
+      expect([response.status, envelope(response).message]).toEqual([400, message])
+    })
+
+    test('requests › are those of a class of status and those that took long', async () => {
+      const ids = async (query: string) =>
+        (await get(`from=2026-03-01&to=2026-03-01&${query}`, '/api/admin/analytics/requests')).json.count
+      expect(await ids('status=5xx')).toBe(5)
+      expect(await ids('status=2xx')).toBe(95)
+      expect(await ids('status=500')).toBe(5)
+      expect(await ids('min_duration_ms=90.5')).toBe(10)
+      for (const [query, message] of [
+        ['status=xx5', 'invalid status filter; expected an HTTP status'],
+        ['min_duration_ms=-1', 'invalid min_duration_ms filter; expected a number of milliseconds'],
+      ] as const) {
+        const refused = await get(query, '/api/admin/analytics/requests')
+        expect([refused.status, envelope(refused).message]).toEqual([400, message])
+      }
+    })
   })
 
   test('queries › are 503 without pg_stat_statements', async () => {

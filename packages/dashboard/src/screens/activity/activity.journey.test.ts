@@ -1,0 +1,127 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { alice, notes } from '../../../../server/test/fixtures.ts'
+import { userToken } from '../../../../server/test/test-app.ts'
+import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
+
+const hostile = '<img src=x onerror=alert(1)>'
+
+journeys('logs, requests, audit, usage and statements', () => {
+  let dashboard: Dashboard
+  beforeAll(async () => {
+    dashboard = await openDashboard({
+      setup: notes,
+      config: { 'audit.tables': 'note', 'logging.level': 'info' },
+    })
+  })
+  afterAll(() => dashboard?.[Symbol.asyncDispose]())
+  afterEach(() => dashboard.expectNoProblems(/^503 .*analytics\/queries/))
+
+  /** Writes a note as a user does; answers the id of the request. */
+  async function write(body: string): Promise<string> {
+    const { headers, status } = await dashboard.app.request('POST', '/api/collections/note', {
+      token: userToken({ sub: alice }),
+      body: { body },
+    })
+    expect(status).toBe(201)
+    const id = headers.get('x-request-id') ?? ''
+    // Written behind the answer.
+    const isKept = () => dashboard.app.sql('select from basalt.requests where request_id = $1', [id])
+    await expect.poll(isKept, { timeout: 30_000 }).toHaveLength(1)
+    return id
+  }
+
+  const log = (message: string, requestId: string | null, attrs: object = {}) =>
+    dashboard.app.sql(
+      `insert into basalt.logs (logged_at, level, message, attrs, node, request_id)
+      values (now(), 50, $1, $2, 'other/1', $3)`,
+      [message, JSON.stringify(attrs), requestId],
+    )
+
+  test('a request leads to its log, its user and the row that it changed', async () => {
+    const { page } = dashboard
+    const id = await write(hostile)
+    await log(`failed to ${hostile}`, id, { reason: hostile })
+    await dashboard.open(`/requests?status=2xx&method=POST&path=${encodeURIComponent('/api/collections/*')}`)
+    const link = page.getByRole('link', { name: 'POST /api/collections/note' })
+    await link.waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('requests')
+    await link.click()
+    await page.getByText(`failed to ${hostile}`, { exact: true }).waitFor()
+    await page.getByRole('link', { name: alice }).waitFor()
+    await dashboard.screenshot('request')
+    await dashboard.expectAccessible()
+
+    await page.getByRole('link', { name: 'rows.insert' }).click()
+    const panel = page.getByRole('complementary')
+    await panel.getByRole('cell', { name: hostile }).waitFor()
+    expect(page.url()).toContain(`/admin/audit?request_id=${id}`)
+    await dashboard.screenshot('audit')
+    await dashboard.expectAccessible()
+  })
+
+  test('the log is followed while it is written, and filtered on every node', async () => {
+    const { page } = dashboard
+    await dashboard.open('/logs?live=1&q=telegram')
+    await page.getByText('No entry matches.').waitFor()
+    await page.getByRole('switch', { name: 'Live', exact: true }).waitFor()
+    await log('telegram one', null, { reason: 'late' })
+    await page.getByText('telegram one').waitFor()
+    await log('something else', null)
+    await log('telegram two', null)
+    await page.getByText('telegram two').waitFor()
+    expect(await page.getByText('something else').count()).toBe(0)
+    await page.getByRole('button', { name: 'telegram one' }).click()
+    await page.getByRole('complementary').getByText('"reason": "late"').waitFor()
+    await dashboard.screenshot('logs')
+    await dashboard.expectAccessible()
+    await page.keyboard.press('Escape')
+    await page.getByLabel('Level').selectOption('fatal')
+    await page.getByText('No entry matches.').waitFor()
+    expect(new URL(page.url()).searchParams.get('level')).toBe('fatal')
+  })
+
+  test('usage has requests and latency over time, and the plan of an app', async () => {
+    const { page, app } = dashboard
+    await write('counted')
+    await dashboard.open('/usage')
+    const requests = page.getByRole('img', { name: /^Requests in the last hour: [1-9]/ })
+    await requests.waitFor()
+    await page.getByRole('img', { name: /^Latency/ }).waitFor()
+    await dashboard.screenshot('usage')
+    await dashboard.expectAccessible()
+    await page.getByRole('combobox', { name: 'Time' }).selectOption('week')
+    await page.getByRole('img', { name: /^Requests in the last 7 days/ }).waitFor()
+    const [{ name } = { name: '' }] = await app.sql<{ name: string }>('select name from basalt.apps limit 1')
+    await page.getByRole('button', { name, exact: true }).click()
+    await page.getByLabel('Plan').fill('no such plan')
+    await page.getByRole('button', { name: 'Set plan' }).click()
+    await page.getByText('unknown plan "no such plan"').waitFor()
+    await dashboard.expectAccessible()
+  })
+
+  test('statements say how the statistics are installed, and lead to their plan', async () => {
+    const { page, app } = dashboard
+    await dashboard.open('/statements')
+    await page.getByText('does not count statements').waitFor()
+    await dashboard.expectAccessible()
+    // As the extension has it, which the test cluster does not load.
+    await app.sql(`
+      create schema statistics;
+      create view statistics.pg_stat_statements as
+      select 1 as queryid, (select oid from pg_database where datname = current_database()) as dbid,
+        'select $1 as "${hostile}"'::text as query, 12::bigint as calls, 240.5::float8 as total_exec_time,
+        20.04::float8 as mean_exec_time, 24::bigint as rows, 9::bigint as shared_blks_hit, 1::bigint as shared_blks_read;
+      insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+      values (999999, 'pg_stat_statements', 10, 'statistics'::regnamespace, false, '1')`)
+    await page.reload()
+    await page.getByRole('button', { name: `select $1 as "${hostile}"` }).click()
+    await page.getByText('20.0 ms each, 241 ms in total').waitFor()
+    const href = await page.getByRole('link', { name: 'Explain in SQL' }).getAttribute('href')
+    expect(href).toBe(
+      `/admin/sql?text=${encodeURIComponent(`explain (generic_plan, verbose)\nselect $1 as "${hostile}"`)}`,
+    )
+    await dashboard.screenshot('statements')
+    await dashboard.expectAccessible()
+  })
+})

@@ -1,0 +1,26 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+
+/** What belongs together by the id of a request. */
+export function RequestLink({ id }: { readonly id: string | null }) {
+  return id === null ? '–' : <Link href={`/requests/${encodeURIComponent(id)}`}>{shorten(id)}</Link>
+}
+
+export function UserLink({ id, children }: { readonly id: string | null; readonly children?: ReactNode }) {
+  return id === null ? '–' : <Link href={`/users/${encodeURIComponent(id)}`}>{children ?? shorten(id)}</Link>
+}
+
+export function RowLink({ table, id }: { readonly table: string; readonly id: string | null }) {
+  const href = `/tables/${encodeURIComponent(table)}`
+  return (
+    <>
+      <Link href={href}>{table}</Link>
+      {id !== null && <code> {id}</code>}
+    </>
+  )
+}
+
+/** The first part of a UUID is enough to recognize it on a screen. */
+function shorten(id: string): ReactNode {
+  return <code title={id}>{/^[0-9a-f-]{36}$/.test(id) ? id.slice(0, 8) : id}</code>
+}

@@ -1,0 +1,47 @@
+import { get } from '../../api/request.ts'
+import { readEvents } from '../../api/stream.ts'
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
+
+/** Of `GET /api/admin/logs`. */
+export interface LogEntry {
+  readonly time: string
+  readonly level: string
+  readonly message: string
+  readonly attrs: Readonly<Record<string, unknown>>
+  readonly node: string
+  readonly requestId: string | null
+}
+
+interface LogPage {
+  readonly entries: readonly LogEntry[]
+  readonly nextCursor?: string
+}
+
+export interface LogFilter {
+  readonly level: string | undefined
+  readonly q: string | undefined
+  readonly requestId: string | undefined
+}
+
+/** Of `GET /api/admin/logs`. */
+export async function listLogs(
+  filter: LogFilter & { readonly since?: string | undefined; readonly until?: string | undefined },
+  cursor: string | undefined,
+  signal: AbortSignal,
+) {
+  const { entries, nextCursor } = await get<LogPage>('admin/logs', { ...filter, cursor }, { signal })
+  return { items: entries, next: nextCursor }
+}
+
+/** Entries as they are written, of all nodes; with where to resume. */
+export async function* followLogs(filter: LogFilter, signal: AbortSignal, lastEventId: string | undefined) {
+  for await (const { name, data, id } of readEvents('admin/logs/tail', {
+    signal,
+    query: { ...filter },
+    lastEventId,
+  })) {
+    // The server's own entry, as it is documented.
+    if (name === 'log') yield { entry: JSON.parse(data) as LogEntry, id }
+  }
+}

@@ -1,0 +1,177 @@
+import { isBasaltError } from '@basaltdb/client'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useApi } from '../../api/queries.ts'
+import { AsCode } from '../../ui/as-code.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Code } from '../../ui/code.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Select } from '../../ui/field.tsx'
+import { countOf, formatDuration, formatNumber } from '../../ui/format.ts'
+import { KeyValue, Notice, PageHeader, Section, Toolbar } from '../../ui/layout.tsx'
+import { SidePanel } from '../../ui/side-panel.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { useFilters } from '../activity/use-filters.ts'
+import { listStatements, type Statement, statementOrders } from './api.ts'
+
+const orders = [
+  { value: 'total_time', label: 'Most time in total' },
+  { value: 'mean_time', label: 'Slowest' },
+  { value: 'calls', label: 'Most often' },
+] as const
+
+export function StatementsScreen() {
+  const { values, set } = useFilters(['sort'])
+  const order = statementOrders.find((name) => name === values.sort) ?? 'total_time'
+  const statements = useApi(['statements', order], (signal) => listStatements(order, signal))
+  const [shown, setShown] = useState<Statement>()
+  return (
+    <>
+      <PageHeader
+        title="Statements"
+        actions={
+          <>
+            <Button onClick={() => void statements.refetch()} isPending={statements.isFetching}>
+              Refresh
+            </Button>
+            <AsCode
+              request={{ method: 'GET', path: `/api/admin/analytics/queries?sort=${order}` }}
+              sql={`select query, calls, total_exec_time, mean_exec_time, rows\nfrom pg_stat_statements\norder by ${columns[order]} desc\nlimit 100`}
+            />
+          </>
+        }
+      >
+        What PostgreSQL has spent its time on since its statistics were reset.
+      </PageHeader>
+      {isBasaltError(statements.error, 'query_statistics_unavailable') ? (
+        <Unavailable />
+      ) : (
+        <Loaded query={statements}>
+          {({ items, index_suggestions: suggestions }) => (
+            <>
+              <Toolbar label="Order of the statements">
+                <Select
+                  label="Order"
+                  hidesLabel
+                  value={order}
+                  choices={orders}
+                  onChange={(sort) => set({ sort: sort === 'total_time' ? undefined : sort })}
+                />
+              </Toolbar>
+              <DataTable
+                caption="Statements"
+                rows={items.map((statement, index) => ({ statement, index }))}
+                rowKey={({ index }) => String(index)}
+                empty="No statement was counted yet."
+                columns={[
+                  {
+                    key: 'statement',
+                    title: 'Statement',
+                    isCut: true,
+                    cell: ({ statement }) => (
+                      <Button look="plain" size="small" onClick={() => setShown(statement)}>
+                        <code>{firstLine(statement.query)}</code>
+                      </Button>
+                    ),
+                  },
+                  numeric('Calls', ({ calls }) => formatNumber(calls)),
+                  numeric('Mean', ({ mean_time_ms: ms }) => formatMs(ms)),
+                  numeric('Total', ({ total_time_ms: ms }) => formatMs(ms)),
+                  numeric('Rows', ({ rows }) => formatNumber(rows)),
+                ]}
+              />
+              {suggestions.length > 0 && (
+                <Section title="Tables that are read from one end to the other">
+                  <DataTable
+                    caption="Tables that are often scanned"
+                    rows={suggestions}
+                    rowKey={({ table }) => table}
+                    href={({ table }) => `/tables/${encodeURIComponent(table)}`}
+                    columns={[
+                      { key: 'table', title: 'Table', cell: ({ table }) => table },
+                      {
+                        key: 'scans',
+                        title: 'Scans',
+                        align: 'end',
+                        cell: ({ scans }) => formatNumber(scans),
+                      },
+                      {
+                        key: 'rows',
+                        title: 'Rows each time',
+                        align: 'end',
+                        cell: ({ rows_per_scan: rows }) => formatNumber(rows),
+                      },
+                    ]}
+                  />
+                </Section>
+              )}
+            </>
+          )}
+        </Loaded>
+      )}
+      {shown !== undefined && <StatementPanel statement={shown} onClose={() => setShown(undefined)} />}
+    </>
+  )
+}
+
+const columns = { total_time: 'total_exec_time', mean_time: 'mean_exec_time', calls: 'calls' } as const
+
+const numeric = (title: string, cell: (statement: Statement) => string) => ({
+  key: title,
+  title,
+  align: 'end' as const,
+  cell: ({ statement }: { readonly statement: Statement }) => cell(statement),
+})
+
+function StatementPanel({
+  statement,
+  onClose,
+}: {
+  readonly statement: Statement
+  readonly onClose: () => void
+}) {
+  const { query, calls, rows, mean_time_ms: mean, total_time_ms: total, cache_hit_ratio: hits } = statement
+  const explain = `explain (generic_plan, verbose)\n${query}`
+  return (
+    <SidePanel title="Statement" size="wide" onClose={onClose}>
+      <KeyValue
+        items={[
+          ['Calls', countOf(calls, 'call')],
+          ['Time', `${formatMs(mean)} each, ${formatMs(total)} in total`],
+          ['Rows', `${formatNumber(calls === 0 ? 0 : rows / calls)} each`],
+          ['Pages from memory', hits === null ? '–' : `${(hits * 100).toFixed(1)} %`],
+        ]}
+      />
+      <p>
+        <Link href={`/sql?text=${encodeURIComponent(explain)}`}>Explain in SQL</Link>: the plan without
+        values, which do not leave the server.
+      </p>
+      <Code label="statement">{query}</Code>
+    </SidePanel>
+  )
+}
+
+const setUp = `alter system set shared_preload_libraries = 'pg_stat_statements';
+-- restart PostgreSQL, then:
+create extension pg_stat_statements;`
+
+function Unavailable() {
+  return (
+    <>
+      <Notice tone="warning">
+        PostgreSQL does not count statements: the extension pg_stat_statements is not installed.
+      </Notice>
+      <p>As superuser:</p>
+      <Code label="statements that install it">{setUp}</Code>
+    </>
+  )
+}
+
+function firstLine(query: string): string {
+  return query.replaceAll(/\s+/g, ' ').trim().slice(0, 160)
+}
+
+/** Statements are often quicker than a millisecond. */
+function formatMs(ms: number): string {
+  return ms < 100 ? `${ms.toFixed(ms < 1 ? 3 : 1)} ms` : formatDuration(ms)
+}

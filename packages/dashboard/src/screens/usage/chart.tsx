@@ -1,0 +1,88 @@
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import styles from './usage.module.css'
+
+export interface Series {
+  readonly label: string
+  /** A custom property of the theme. */
+  readonly color: `--${string}`
+  readonly values: readonly (number | null)[]
+  /** Lines differ by their dashes, not by colour alone. */
+  readonly dash?: readonly number[]
+}
+
+interface ChartProps {
+  /** What it shows, for those who do not see it. */
+  readonly label: string
+  /** Seconds since 1970. */
+  readonly times: readonly number[]
+  readonly series: readonly Series[]
+  readonly format: (value: number) => string
+}
+
+const height = 180
+
+export function Chart({ label, times, series, format }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const element = place.current
+    if (element === null) return
+    const colorOf = (name: Series['color']) => resolveColor(element, name)
+    const draw = () => {
+      const axis = {
+        stroke: colorOf('--text-muted'),
+        grid: { stroke: colorOf('--line'), width: 1 },
+        ticks: { stroke: colorOf('--line'), width: 1 },
+        font: '11px system-ui',
+      }
+      return new uPlot(
+        {
+          width: element.clientWidth,
+          height,
+          cursor: { y: false },
+          scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
+          axes: [axis, { ...axis, size: 60, values: (_plot, values) => values.map(format) }],
+          series: [
+            {},
+            ...series.map(({ label: name, color, dash }) => ({
+              label: name,
+              stroke: colorOf(color),
+              width: 1.5,
+              ...(dash === undefined ? {} : { dash: [...dash] }),
+              value: (_plot: uPlot, value: number | null) => (value === null ? '–' : format(value)),
+            })),
+          ],
+        },
+        [[...times], ...series.map(({ values }) => [...values])],
+        element,
+      )
+    }
+    let plot = draw()
+    const redraw = () => {
+      plot.destroy()
+      plot = draw()
+    }
+    const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
+    resize.observe(element)
+    const dark = matchMedia('(prefers-color-scheme: dark)')
+    dark.addEventListener('change', redraw)
+    const theme = new MutationObserver(redraw)
+    theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+    return () => {
+      resize.disconnect()
+      theme.disconnect()
+      dark.removeEventListener('change', redraw)
+      plot.destroy()
+    }
+  }, [times, series, format])
+  return <div ref={place} className={styles.chart} role="img" aria-label={label} />
+}
+
+/** A canvas knows no custom properties and no `light-dark()`: the colour as the browser has computed it. */
+function resolveColor(element: HTMLElement, name: Series['color']): string {
+  element.style.color = `var(${name})`
+  const { color } = getComputedStyle(element)
+  element.style.removeProperty('color')
+  return color
+}
