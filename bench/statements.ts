@@ -55,8 +55,13 @@ export async function createPlanner(
     isAudited: false,
     isDevelopment: false,
     limits: { maxFacetBuckets: 1000, aggregateEnabled: true, maxGroups: 10_000 },
+    findUserScope: async () => undefined,
     // No statement of an export is recorded.
-    aside: { open: () => Promise.reject(new Recorded()), cancel: () => Promise.resolve() },
+    aside: {
+      open: () => Promise.reject(new Recorded()),
+      openReader: () => Promise.reject(new Recorded()),
+      cancel: () => Promise.resolve(),
+    },
     log: { warn: () => undefined },
     exportLimits: { maxRows: 1, timeoutMs: 1000, maxExports: 1, silenceMs: 1000 },
     bulkLimit: 1000,

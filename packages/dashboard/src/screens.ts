@@ -19,10 +19,34 @@ export interface Screen {
 
 export const screens: readonly Screen[] = [
   // Data: Tables
+  {
+    path: '/tables',
+    title: 'Tables',
+    section: 'Data',
+    key: 't',
+    words: 'rows data grid edit import export',
+    load: async () => (await import('./screens/tables/tables.tsx')).TablesScreen,
+  },
 
   // Data: Structure
+  {
+    path: '/structure',
+    title: 'Structure',
+    section: 'Data',
+    key: 's',
+    words: 'tables columns indexes constraints policies enums functions triggers migrations schema',
+    load: async () => (await import('./screens/structure/structure.tsx')).StructureScreen,
+  },
 
   // Data: SQL
+  {
+    path: '/sql',
+    title: 'SQL',
+    section: 'Data',
+    key: 'q',
+    words: 'query statement explain plan history saved',
+    load: async () => (await import('./screens/sql/sql.tsx')).SqlScreen,
+  },
 
   // Data: Access
   {
@@ -129,8 +153,61 @@ export const screens: readonly Screen[] = [
   },
 
   // Activity: Events, Webhooks, Jobs, Schedules, Materialized views, Realtime
+  {
+    path: '/events',
+    title: 'Events',
+    section: 'Activity',
+    key: 'e',
+    words: 'timeline changes outbox log deliveries replay',
+    load: async () => (await import('./screens/events/events.tsx')).EventsScreen,
+  },
+  {
+    path: '/webhooks',
+    title: 'Webhooks',
+    section: 'Activity',
+    key: 'w',
+    words: 'deliveries replay secret receiver',
+    load: async () => (await import('./screens/webhooks/webhooks.tsx')).WebhooksScreen,
+  },
+  {
+    path: '/jobs',
+    title: 'Jobs',
+    section: 'Activity',
+    key: 'j',
+    words: 'queue retry cancel enqueue',
+    load: async () => (await import('./screens/jobs/jobs.tsx')).JobsScreen,
+  },
+  {
+    path: '/schedules',
+    title: 'Schedules',
+    section: 'Activity',
+    words: 'cron jobs',
+    load: async () => (await import('./screens/schedules/schedules.tsx')).SchedulesScreen,
+  },
+  {
+    path: '/matviews',
+    title: 'Materialized views',
+    section: 'Activity',
+    words: 'refresh',
+    load: async () => (await import('./screens/matviews/matviews.tsx')).MatviewsScreen,
+  },
+  {
+    path: '/realtime',
+    title: 'Realtime',
+    section: 'Activity',
+    words: 'streams connections subscriptions inspector websocket',
+    load: async () => (await import('./screens/realtime/realtime.tsx')).RealtimeScreen,
+  },
 
   // Activity: Advisors
+  {
+    path: '/advisors',
+    title: 'Advisors',
+    section: 'Activity',
+    key: 'v',
+    words: 'security indexes policies health',
+    load: async () => (await import('./screens/advisors/advisors.tsx')).AdvisorsScreen,
+  },
 
   // Files: Storage, Sites
   {

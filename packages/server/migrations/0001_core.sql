@@ -176,6 +176,8 @@ create table basalt.project_migrations (
   name text primary key,
   -- Of the file, to notice that it was changed afterwards.
   checksum text not null,
+  -- Of the file, to restore it from: one that the dashboard made where there is no folder is nowhere else.
+  content text not null,
   started_at timestamptz not null default clock_timestamp(),
   -- Null of a file without a transaction that was begun and not finished.
   applied_at timestamptz,

@@ -42,6 +42,7 @@ import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import type { Platform } from './platform.ts'
 import { migrateAtStart } from './project/at-start.ts'
 import { writeCaseFile } from './project/policies/files.ts'
+import { structure } from './project/structure/index.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
@@ -224,6 +225,7 @@ async function wire(
   const features = [
     ...observation.features(platform.queue),
     ...[operations, data, events, messaging, identity, files].flatMap((area) => area.features),
+    structure({ database, catalog, clock, served: config.database.schemas, project: config.project }),
   ]
   const { workers } = events
 

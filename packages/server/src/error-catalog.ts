@@ -1,15 +1,18 @@
 import { databaseErrorTable } from './database/errors.ts'
+import { advisorErrorTable } from './features/data/advisors/index.ts'
 import { collectionErrorTable, importErrorTable } from './features/data/collections/index.ts'
 import { embeddingErrorTable } from './features/data/embedding-provider/index.ts'
 import { idempotencyErrorTable } from './features/data/idempotency/index.ts'
 import { matviewErrorTable } from './features/data/matviews/index.ts'
 import { procedureErrorTable } from './features/data/procedures/index.ts'
 import { searchErrorTable } from './features/data/search/index.ts'
+import { sqlRunnerErrorTable } from './features/data/sql-runner/index.ts'
 import { vectorIndexErrorTable } from './features/data/vector-indexes/index.ts'
 import { keptEmbeddingErrorTable } from './features/events/embeddings/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
+import { timelineErrorTable } from './features/events/timeline/index.ts'
 import { webhookErrorTable } from './features/events/webhooks/index.ts'
 import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { siteErrorTable } from './features/files/sites/index.ts'
@@ -33,6 +36,7 @@ import { logErrorTable } from './features/operations/logs/index.ts'
 import { usageErrorTable } from './features/operations/usage/index.ts'
 import { httpErrorTable } from './http/errors.ts'
 import { type ErrorSpec, type ErrorTable, errorKind } from './lib/errors.ts'
+import { structureErrorTable } from './project/structure/errors.ts'
 
 /** One kind of error, for the reference. */
 export interface CatalogedError {
@@ -47,11 +51,14 @@ export interface CatalogedError {
 const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
   Database: databaseErrorTable,
+  Advisors: advisorErrorTable,
   Collections: collectionErrorTable,
   Import: importErrorTable,
   'Idempotency keys': idempotencyErrorTable,
   Embeddings: embeddingErrorTable,
   Procedures: procedureErrorTable,
+  Structure: structureErrorTable,
+  SQL: sqlRunnerErrorTable,
   Administration: adminErrorTable,
   Usage: usageErrorTable,
   Billing: billingErrorTable,
@@ -70,6 +77,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Text messages': smsErrorTable,
   Support: supportErrorTable,
   Realtime: realtimeErrorTable,
+  Events: timelineErrorTable,
   Webhooks: webhookErrorTable,
   Jobs: jobErrorTable,
   Schedules: scheduleErrorTable,

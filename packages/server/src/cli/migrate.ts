@@ -6,6 +6,7 @@ import { checkMigrations, describeChecked } from '../project/migrations/check.ts
 import { commitCurrent } from '../project/migrations/current.ts'
 import { createMigrationFile, readMigrationFiles } from '../project/migrations/files.ts'
 import { deleteUnfinished, finish } from '../project/migrations/ledger.ts'
+import { pullMigrations } from '../project/migrations/pull.ts'
 import { describeStatus, readStatus } from '../project/migrations/status.ts'
 import {
   createSubcommand,
@@ -28,6 +29,7 @@ export function migrateCommands(terminal: Terminal): Command {
     .addCommand(checkCommand(terminal))
     .addCommand(resolveCommand(terminal))
     .addCommand(commitCommand(terminal))
+    .addCommand(pullCommand(terminal))
 }
 
 function newCommand(terminal: Terminal): Command {
@@ -128,6 +130,22 @@ function commitCommand(terminal: Terminal): Command {
     const path = commitCurrent(config.project, name, systemClock.now())
     if (json === true) printJson(terminal, { path })
     else print(terminal, `${path}\n`)
+  })
+}
+
+function pullCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'pull')
+    .description(
+      'write the applied migrations that are no files of the folder, such as those of the dashboard',
+    )
+    .option('--json', 'print {"paths"}')
+  return withConfigFlags(command).action(async ({ json }: JsonOption) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const paths = await withDatabase(config, 'basalt migrate', ({ system }) =>
+      pullMigrations(system, config.project.migrations),
+    )
+    if (json === true) printJson(terminal, { paths })
+    else print(terminal, paths.length === 0 ? 'nothing is missing\n' : `${paths.join('\n')}\n`)
   })
 }
 

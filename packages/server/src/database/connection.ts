@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
+import { type BoundedAnswer, BoundedFetch, type BoundedQuery } from './bounded-fetch.ts'
 import { CopiedRows, type CopiedRowsOptions } from './copied-rows.ts'
 import { CopyIn } from './copy-in.ts'
 import { CopyOut } from './copy-out.ts'
@@ -26,8 +27,17 @@ export interface ConnectionTarget {
   /** Whether named prepared statements survive between messages. */
   readonly prepare: boolean
   readonly connectTimeoutMs: number
+  /** Another role than the URL's or the socket's. */
+  readonly login?: { readonly user: string; readonly password: string }
   /** Whether to speak to a WAL sender, which makes base backups (PostgreSQL, Streaming Replication Protocol). */
   readonly replication?: boolean
+}
+
+/** What PostgreSQL says beside the answer (PostgreSQL, Error and Notice Message Fields). */
+export interface Notice {
+  readonly severity?: string | undefined
+  readonly detail?: string | undefined
+  readonly hint?: string | undefined
 }
 
 /** What node-postgres has and its types do not list. */
@@ -36,6 +46,8 @@ interface ClientInternals {
   readonly processID: number
   /** Whether the last thing Postgres sent was ReadyForQuery. */
   readonly readyForQuery: boolean
+  /** As of the last ReadyForQuery: idle, in a transaction, in one that failed. */
+  getTransactionStatus(): 'I' | 'T' | 'E' | null
   readonly connection: { readonly stream: Socket }
 }
 
@@ -125,8 +137,8 @@ export class Connection {
     this.#client.on('notification', ({ payload = '', processId }) => listener({ payload, processId }))
   }
 
-  onNotice(listener: (message: string) => void): void {
-    this.#client.on('notice', (notice) => listener(notice.message ?? ''))
+  onNotice(listener: (message: string, notice: Notice) => void): void {
+    this.#client.on('notice', (notice) => listener(notice.message ?? '', notice))
   }
 
   /** Runs the calls in one message and one transaction. */
@@ -180,6 +192,16 @@ export class Connection {
     await this.#client.query(new CopyIn(command, source)).ended
   }
 
+  /** Runs one statement up to a number of rows. @throws pg.DatabaseError, ConnectionLost */
+  async fetch(query: BoundedQuery): Promise<BoundedAnswer> {
+    return await this.#client.query(new BoundedFetch(query)).answered
+  }
+
+  /** Whether the session is in a transaction block; as of the last answer. */
+  get isInTransaction(): boolean {
+    return this.#internals.getTransactionStatus() !== 'I'
+  }
+
   /** Says goodbye and waits until the socket is closed. */
   async close(): Promise<void> {
     const timer = setTimeout(() => this.destroy(), closeTimeoutMs)
@@ -220,11 +242,11 @@ function clientConfig(target: ConnectionTarget): pg.ClientConfig {
     const { directory, port, user, database } = target.socket
     // Whatever is left out or empty would come from PGPORT, PGSSLMODE and PGOPTIONS, which mean another server.
     const options = settings.join(' ') || ' '
-    return { ...common, host: directory, user, database, port, ssl: false, options }
+    return { ...common, host: directory, user, database, port, ssl: false, options, ...target.login }
   }
   const server = parseIntoClientConfig(target.url ?? '')
   const options = [server.options ?? '', ...settings].join(' ').trim()
-  return { ...common, ...server, ...(options === '' ? {} : { options }) }
+  return { ...common, ...server, ...(options === '' ? {} : { options }), ...target.login }
 }
 
 /** Blanks and backslashes are escaped by a backslash in the startup packet's `options`. */

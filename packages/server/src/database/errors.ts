@@ -139,6 +139,12 @@ export function translateDatabaseFailure(failure: unknown): AppError | undefined
   return undefined
 }
 
+/** The error of PostgreSQL that a failure is or has, if any. */
+export function databaseErrorOf(failure: unknown): pg.DatabaseError | undefined {
+  const error = failure instanceof StatementFailed ? failure.error : failure
+  return error instanceof pg.DatabaseError ? error : undefined
+}
+
 function translate(error: pg.DatabaseError): AppError | undefined {
   const code = error.code ?? ''
   if (isOfPostGis(error)) return invalidGeometry(error)

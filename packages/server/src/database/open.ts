@@ -18,6 +18,7 @@ import { findMissingGrants, type MissingGrant } from './missing-grants.ts'
 import { Pool } from './pool.ts'
 import { type EngineProbe, probeEngine } from './probe.ts'
 import { sql } from './sql.ts'
+import { SqlReader } from './sql-reader.ts'
 import { SystemDatabase } from './system-database.ts'
 import { type Rehearsal, UserDatabase } from './user-database.ts'
 
@@ -59,6 +60,12 @@ export interface Database {
   readonly aside: {
     /** @throws ConnectionLost when the database is unavailable */
     open(): Promise<Connection>
+    /**
+     * One of the role that reads only, or undefined where there can be none.
+     *
+     * @throws ConnectionLost when the database is unavailable
+     */
+    openReader(): Promise<Connection | undefined>
     /** Stops the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
   }
@@ -115,6 +122,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const pools = createPools(target, config.database, engine, knownCores(config.database.url, engine))
     const system = new SystemDatabase(pools.system)
+    const reader = new SqlReader(system, target)
     return {
       mode: embedded === undefined ? 'external' : 'embedded',
       location: embedded?.directory ?? describeUrl(branchUrl(config.database.url, config.database.branch)),
@@ -127,6 +135,8 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       openListener: openListenerOf(config.database, target, engine),
       aside: {
         open: () => Connection.open(target),
+        // A pooler knows the users of its own configuration alone.
+        openReader: async () => (engine.isPooled ? undefined : await reader.open()),
         async cancel(connection) {
           // The process id that a pooler reports could be that of any client.
           if (engine.isPooled) connection.destroy()

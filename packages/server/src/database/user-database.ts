@@ -116,7 +116,7 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
   }
 }
 
-/** Which request a write belongs to, for the record of changes in audited tables. */
+/** Which request a write belongs to, for the log of changes and the record of those in audited tables. */
 export interface Origin {
   /** `user`, `admin`, `anonymous`, `open` or `admin as user`. */
   readonly actor: string
@@ -127,7 +127,11 @@ export interface Origin {
   readonly address: string
 }
 
+/** What the log of changes keeps of an origin; see the column `origin` of `basalt.outbox`. */
+const logVariable = 'basalt.origin'
+
 const originVariables = [
+  logVariable,
   'basalt.actor',
   'basalt.request_id',
   'basalt.app_id',
@@ -138,6 +142,8 @@ const originVariables = [
 export interface RunOptions {
   /** Left in settings of the transaction; undefined where nothing reads them. */
   readonly origin?: Origin | undefined
+  /** Whether nothing but the log of changes reads the origin: it is one setting then. */
+  readonly isForLog?: boolean
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
   /** Whether PostgreSQL refuses to write, whatever functions do. */
@@ -357,9 +363,9 @@ export class UserDatabase {
   #assemble(
     scope: CallerScope,
     steps: readonly Step[],
-    { origin, isReadOnly = false, conclude }: Partial<RunOptions> = {},
+    { origin, isForLog, isReadOnly = false, conclude }: Partial<RunOptions> = {},
   ): Assembled {
-    const context = this.#contextOf(scope, origin)
+    const context = this.#contextOf(scope, origin, isForLog)
     const opening = conclude === undefined ? [context] : [begin, context]
     const before = isReadOnly ? [...opening, refuseWrites] : opening
     if (this.#rehearsal === undefined) return placeSteps(scope, steps, before)
@@ -367,12 +373,14 @@ export class UserDatabase {
     return { ...rehearsed, calls: [...rehearsed.calls, checkConstraints, rollback] }
   }
 
-  #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
-    const { plain, withOrigin } = this.#statementsOf(scope)
+  #contextOf(scope: CallerScope, origin: Origin | undefined, isForLog = false): Call {
+    const { plain, forLog, withOrigin } = this.#statementsOf(scope)
     const claims = claimsOf(scope)
     if (origin === undefined) return { statement: plain, values: claims }
     const { actor, requestId, appId, keyId, address } = origin
-    return { statement: withOrigin, values: [...claims, actor, requestId, appId, keyId, address] }
+    const logged = [...claims, describeOrigin(scope, origin)]
+    if (isForLog) return { statement: forLog, values: logged }
+    return { statement: withOrigin, values: [...logged, actor, requestId, appId, keyId, address] }
   }
 
   #statementsOf({ kind }: CallerScope): Context {
@@ -406,6 +414,7 @@ function placeSteps(scope: CallerScope, steps: readonly Step[], before: readonly
 /** The statement that a transaction begins with. */
 interface Context {
   readonly plain: Statement
+  readonly forLog: Statement
   readonly withOrigin: Statement
 }
 
@@ -415,7 +424,16 @@ function createContext(fixed: Readonly<Record<string, string>>, variables: reado
     statement(
       `select ${[...settings, ...names.map((name, index) => `set_config('${name}', $${index + 1}, true)`)].join(', ')}`,
     )
-  return { plain: selecting(variables), withOrigin: selecting([...variables, ...originVariables]) }
+  return {
+    plain: selecting(variables),
+    forLog: selecting([...variables, logVariable]),
+    withOrigin: selecting([...variables, ...originVariables]),
+  }
+}
+
+function describeOrigin(scope: CallerScope, { actor, keyId, requestId }: Origin): string {
+  const userId = scope.kind === 'caller' ? scope.userId : null
+  return JSON.stringify([actor, userId, keyId === '' ? null : keyId, requestId])
 }
 
 function claimsOf(scope: CallerScope): string[] {

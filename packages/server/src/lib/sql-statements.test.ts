@@ -47,9 +47,14 @@ describe('the statements of a script', () => {
   test('know the line where they begin, after the comments before them, and their first words', () => {
     const script = '-- first\n\nCREATE Table a ();\n/* two\nlines */ select 1;'
     expect(splitStatements(script)).toEqual([
-      { text: 'CREATE Table a ()', line: 3, words: ['create', 'table', 'a'] },
-      { text: 'select 1', line: 5, words: ['select'] },
+      { text: 'CREATE Table a ()', start: 10, line: 3, words: ['create', 'table', 'a'], parameters: 0 },
+      { text: 'select 1', start: 52, line: 5, words: ['select'], parameters: 0 },
     ])
+  })
+
+  test('know their last parameter, which strings, comments and names do not have', () => {
+    const script = 'select $2, $1; select \'$3\', a$4, "$5", $q$ $6 $q$ -- $7\n; select $1::text'
+    expect(splitStatements(script).map(({ parameters }) => parameters)).toEqual([2, 0, 1])
   })
 
   test('hold the whole of any script, but for blanks, comments and the semicolons between them', () => {

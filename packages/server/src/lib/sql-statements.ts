@@ -1,10 +1,14 @@
 /** One statement of a script, without the semicolon that ends it. */
 export interface SqlStatement {
   readonly text: string
+  /** Where it begins in the script. */
+  readonly start: number
   /** Line of the script where it begins, from 1. */
   readonly line: number
   /** Its first words in lower case: `create`, `or`, `replace`, `function`. */
   readonly words: readonly string[]
+  /** Number of its last parameter, 3 for `$3`; 0 without any. */
+  readonly parameters: number
 }
 
 /** As many as tell statements apart. */
@@ -19,6 +23,7 @@ const token = new RegExp(
     /(?<blank>\s+|--[^\n]*)/,
     /(?<comment>\/\*)/,
     /(?<string>[eE]'(?:[^'\\]|''|\\[\s\S])*(?:'|$)|(?:[uU]&)?'(?:[^']|'')*(?:'|$)|(?:[uU]&)?"(?:[^"]|"")*(?:"|$))/,
+    /(?<parameter>\$\d+)/,
     /(?<dollar>\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)/,
     /(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)/,
     /(?<other>\d[\w.]*|[\s\S])/,
@@ -36,16 +41,22 @@ export function splitStatements(script: string): SqlStatement[] {
   const statements: SqlStatement[] = []
   let start: number | undefined
   let words: string[] = []
+  let parameters = 0
+  let line = 1
+  let counted = 0
   let parentheses = 0
   let bodies = 0
   let end = 0
   const finish = () => {
     if (start !== undefined) {
-      const line = script.slice(0, start).split('\n').length
-      statements.push({ text: script.slice(start, end), line, words: words.slice(0, keptWords) })
+      line += countLines(script, counted, start)
+      counted = start
+      const text = script.slice(start, end)
+      statements.push({ text, start, line, words: words.slice(0, keptWords), parameters })
     }
     start = undefined
     words = []
+    parameters = 0
     parentheses = 0
     bodies = 0
   }
@@ -53,7 +64,7 @@ export function splitStatements(script: string): SqlStatement[] {
   while (position < script.length) {
     token.lastIndex = position
     const found = token.exec(script)
-    const { blank, comment, dollar, word, other } = found?.groups ?? {}
+    const { blank, comment, parameter, dollar, word, other } = found?.groups ?? {}
     const text = found?.[0] ?? ''
     if (comment !== undefined) {
       position = endOfComment(script, position)
@@ -68,6 +79,7 @@ export function splitStatements(script: string): SqlStatement[] {
       }
       start ??= position
       end = next
+      if (parameter !== undefined) parameters = Math.max(parameters, Number(parameter.slice(1)))
       if (other === '(') parentheses += 1
       if (other === ')') parentheses = Math.max(0, parentheses - 1)
       if (word !== undefined) {
@@ -80,6 +92,13 @@ export function splitStatements(script: string): SqlStatement[] {
   }
   finish()
   return statements
+}
+
+function countLines(script: string, from: number, to: number): number {
+  let count = 0
+  for (let at = script.indexOf('\n', from); at !== -1 && at < to; at = script.indexOf('\n', at + 1))
+    count += 1
+  return count
 }
 
 function depthAfter(depth: number, word: string): number {

@@ -2,6 +2,7 @@ import type { Catalog, Relation } from '../../database/catalog/model.ts'
 import { type ChangeLog, silentChangeLog } from '../../database/change-log.ts'
 import type { UserDatabase } from '../../database/user-database.ts'
 import type { Platform } from '../../platform.ts'
+import { advisors } from './advisors/index.ts'
 import {
   type CollectionService,
   collections,
@@ -16,14 +17,16 @@ import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
-import { StoredDefinitions, search } from './search/index.ts'
+import { createIndexer, createIndexing, StoredDefinitions, search } from './search/index.ts'
+import { sqlRunner } from './sql-runner/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
+import { createUserScopes } from './view-as/index.ts'
 
 type RehearsedDatabase = Pick<UserDatabase, 'run' | 'begin'>
 
 /** Wires what serves the operator's tables. */
 export function wireData(
-  { config, isDevelopment, database, catalog, queue, notifications, log }: Platform,
+  { config, isDevelopment, database, catalog, queue, notifications, clock, log }: Platform,
   { changes, embedders }: { readonly changes: ChangeLog; readonly embedders: Embedders },
 ) {
   const searches = new StoredDefinitions({
@@ -51,6 +54,7 @@ export function wireData(
   }
   const collectionDeps = {
     ...deps,
+    findUserScope: createUserScopes(database.system),
     aside: database.aside,
     log,
     embedder:
@@ -93,7 +97,6 @@ export function wireData(
           database,
           writesOnce,
           changes,
-          isAudited: config.audit.tables.length > 0,
           isDevelopment,
           background: importRuns,
           limits: {
@@ -109,6 +112,18 @@ export function wireData(
       search({ database, catalog, queue, definitions: searches, log }),
       schema(catalog),
       vectorIndexes({ database, catalog }),
+      advisors({
+        database: database.system,
+        catalog,
+        clock,
+        listSearches: () =>
+          createIndexing({
+            database: database.system,
+            indexer: createIndexer(database),
+            config: () => searches.config,
+          }).list(catalog.current),
+      }),
+      sqlRunner({ database, catalog, log }),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
     ],
   }

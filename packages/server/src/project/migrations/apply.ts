@@ -2,6 +2,7 @@ import type { Connection } from '../../database/connection.ts'
 import type { Database } from '../../database/open.ts'
 import { runStatement } from '../../database/script-failure.ts'
 import { sql } from '../../database/sql.ts'
+import type { Queryable } from '../../database/system-database.ts'
 import { readSchema } from '../schema/objects.ts'
 import { type MigrationSettings, pauseOrFail, setTimeouts } from './attempts.ts'
 import type { MigrationFile } from './files.ts'
@@ -103,17 +104,7 @@ async function attemptNext(
       if (file === undefined) return undefined
       current = file
       if (!file.isTransaction) return { file }
-      await insertStarted(transaction, file)
-      // To print policies their tables are locked, too.
-      await setTimeouts(transaction, settings, 'transaction')
-      const before = await readSchema(transaction)
-      for (const statement of file.statements) await runStatement(connection, statement)
-      // What the script has set must not outlast it.
-      await transaction.count(sql`reset role`)
-      await transaction.count(sql`reset all`)
-      await setTimeouts(transaction, settings, 'transaction')
-      await recordChanges(transaction, before)
-      await finish(transaction, file.name, file.statements.length)
+      await runAndRecord(connection, transaction, file, settings)
       return { file }
     })
   } catch (error) {
@@ -121,4 +112,24 @@ async function attemptNext(
     await pauseOrFail(error, current, { number: attempt, isRepeatable: true, settings, onRetry })
     return 'retry'
   }
+}
+
+/** Runs the statements of a file in the transaction, and records that and what they have changed. */
+export async function runAndRecord(
+  connection: Connection,
+  transaction: Queryable,
+  file: MigrationFile,
+  settings: MigrationSettings,
+): Promise<void> {
+  await insertStarted(transaction, file)
+  // To print policies their tables are locked, too.
+  await setTimeouts(transaction, settings, 'transaction')
+  const before = await readSchema(transaction)
+  for (const statement of file.statements) await runStatement(connection, statement)
+  // What the script has set must not outlast it.
+  await transaction.count(sql`reset role`)
+  await transaction.count(sql`reset all`)
+  await setTimeouts(transaction, settings, 'transaction')
+  await recordChanges(transaction, before)
+  await finish(transaction, file.name, file.statements.length)
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 import { type SqlStatement, splitStatements } from '../../lib/sql-statements.ts'
 
@@ -9,6 +9,8 @@ export interface MigrationFile {
   /** `20261122093000_add_todo.sql`: its time orders it, and the whole of it identifies it. */
   readonly name: string
   readonly checksum: string
+  /** Its text, with line feeds at the ends of lines. */
+  readonly content: string
   readonly statements: readonly SqlStatement[]
   /** Whether its statements are one transaction. */
   readonly isTransaction: boolean
@@ -28,7 +30,8 @@ export function readMigrationFiles(folder: string): MigrationFile[] {
   })
 }
 
-function listNames(folder: string): string[] {
+/** Sorted; none of a folder that does not exist. @throws OperatorError */
+export function listNames(folder: string): string[] {
   try {
     return readdirSync(folder)
       .filter((name) => name.endsWith('.sql'))
@@ -47,7 +50,7 @@ export function parseMigration(name: string, content: string): MigrationFile {
   const isTransaction = readDirectives(name, script, statements[0]?.line)
   const checksum = createHash('sha256').update(script).digest('hex')
   if (isTransaction) refuseTransactionControl(name, statements)
-  return { name, checksum, statements, isTransaction }
+  return { name, checksum, content: script, statements, isTransaction }
 }
 
 /** `-- basalt: no transaction`, above the first statement. */
@@ -92,6 +95,13 @@ export function refuseTransactionControl(name: string, statements: readonly SqlS
  * @throws OperatorError
  */
 export function createMigrationFile(folder: string, title: string, now: Date, content?: string): string {
+  const path = join(folder, nameMigration(title, now, listNames(folder)))
+  writeNewFile(path, content ?? `-- ${title.trim()}\n`)
+  return path
+}
+
+/** The name of a migration that comes after all those. Pure. @throws OperatorError */
+export function nameMigration(title: string, now: Date, existing: readonly string[]): string {
   const words = title
     .trim()
     .toLowerCase()
@@ -102,14 +112,17 @@ export function createMigrationFile(folder: string, title: string, now: Date, co
       exitCode: 2,
     })
   }
-  const newest = Number(listNames(folder).at(-1)?.slice(0, 14) ?? 0)
+  const newest = Math.max(0, ...existing.map((name) => Number(name.slice(0, 14))))
   const time = Number(now.toISOString().replace(/\D/g, '').slice(0, 14))
-  const path = join(folder, `${Math.max(time, newest + 1)}_${words.slice(0, 100)}.sql`)
+  return `${Math.max(time, newest + 1)}_${words.slice(0, 100)}.sql`
+}
+
+/** @throws OperatorError, when there is such a file, too */
+export function writeNewFile(path: string, content: string): void {
   try {
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(path, content ?? `-- ${title.trim()}\n`, { flag: 'wx' })
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content, { flag: 'wx' })
   } catch (error) {
     throw new OperatorError(`cannot write ${path}: ${messageOf(error)}`)
   }
-  return path
 }

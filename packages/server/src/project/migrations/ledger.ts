@@ -1,6 +1,7 @@
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
 import type { SchemaObject } from '../schema/objects.ts'
+import type { MigrationFile } from './files.ts'
 
 /** A migration as the database knows it. */
 export interface LedgerRow {
@@ -19,14 +20,20 @@ export async function listLedger(queryable: Queryable): Promise<LedgerRow[]> {
     order by name collate "C"`)
 }
 
+/** What the migrations of the database say, begun ones included. */
+export async function listContents(queryable: Queryable): Promise<{ name: string; content: string }[]> {
+  return await queryable.many<{ name: string; content: string }>(sql`
+    select name, content from basalt.project_migrations order by name collate "C"`)
+}
+
 /** Whether it was not there yet. */
 export async function insertStarted(
   queryable: Queryable,
-  { name, checksum }: { readonly name: string; readonly checksum: string },
+  { name, checksum, content }: Pick<MigrationFile, 'name' | 'checksum' | 'content'>,
 ): Promise<boolean> {
   return (
     (await queryable.count(sql`
-      insert into basalt.project_migrations (name, checksum) values (${name}, ${checksum})
+      insert into basalt.project_migrations (name, checksum, content) values (${name}, ${checksum}, ${content})
       on conflict (name) do nothing`)) === 1
   )
 }

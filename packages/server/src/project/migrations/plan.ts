@@ -67,7 +67,9 @@ export function findObstacles(plan: MigrationPlan, allowLate = false): string[] 
       (name) =>
         `${name} was changed after it was applied: restore it, and make the change by another migration`,
     ),
-    ...plan.missing.map((name) => `${name} was applied and is no file any more: restore it`),
+    ...plan.missing.map(
+      (name) => `${name} was applied and is no file any more: basalt migrate pull restores it`,
+    ),
     ...(allowLate ? [] : plan.late).map(
       ({ name }) =>
         `${name} is older than ${plan.newest}, which is applied: give it a later time, or run it with --allow-late`,

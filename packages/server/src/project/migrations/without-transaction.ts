@@ -1,7 +1,7 @@
 import type { Connection } from '../../database/connection.ts'
 import { runStatement } from '../../database/script-failure.ts'
 import { sql } from '../../database/sql.ts'
-import { inTransaction, type Queryable } from '../../database/system-database.ts'
+import { inTransaction, type Queryable, queryableOn } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import type { SqlStatement } from '../../lib/sql-statements.ts'
 import { readSchema } from '../schema/objects.ts'
@@ -16,6 +16,8 @@ interface Options {
   readonly files: readonly MigrationFile[]
   readonly settings: MigrationSettings
   readonly allowLate: boolean
+  /** Whether an index that it leaves invalid is dropped, so that nothing of it is done. */
+  readonly dropsInvalid?: boolean
   readonly onRetry: ((message: string) => void) | undefined
 }
 
@@ -77,6 +79,7 @@ async function run(
     if ((await findInvalid()).length > 0) throw new OperatorError(`${file.name} left an index invalid`)
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
+    if (done === 0 && options.dropsInvalid === true) await dropAbandoned(connection, await findInvalid())
     const invalid = await findInvalid()
     const isUndone = done === 0 && invalid.length === 0
     if (isUndone) await deleteUnfinished(session, file.name)
@@ -90,6 +93,25 @@ async function run(
     await recordChanges(transaction, before)
     await finish(transaction, file.name, done)
   })
+}
+
+/**
+ * Drops invalid indexes, but for those that another session is building.
+ *
+ * @param indexes as quoted names
+ */
+async function dropAbandoned(connection: Connection, indexes: readonly string[]): Promise<void> {
+  const building = await queryableOn(connection).many<{ name: string }>(sql`
+    select format('%I.%I', n.nspname, c.relname) as name
+    from pg_stat_progress_create_index p
+    join pg_class c on c.oid = p.index_relid
+    join pg_namespace n on n.oid = c.relnamespace
+    where p.datname = current_database() and p.pid <> pg_backend_pid()`)
+  const others = new Set(building.map(({ name }) => name))
+  for (const index of indexes.filter((name) => !others.has(name))) {
+    // What cannot be dropped is named, as without this.
+    await connection.script(`drop index concurrently ${index}`).catch(() => undefined)
+  }
 }
 
 function describePart(

@@ -1,5 +1,6 @@
 import { captureTriggerPrefix } from '../../database/change-log.ts'
 import { type Sql, sql } from '../../database/sql.ts'
+import { readerRole } from '../../database/sql-reader.ts'
 
 /** Indexes that Basalt makes by itself for searches, named so. */
 const ownIndexes = sql.literal('idx\\_basalt\\_%')
@@ -13,14 +14,14 @@ const relations = (kinds: Sql): Sql => sql`
    from pg_class c join own_schema n on n.oid = c.relnamespace
    where c.relkind = any (${kinds}) and not ${isMember('pg_class', sql`c.oid`)}) c`
 
-/** As `grantee: SELECT, INSERT`, one row of each grantee but the owner. */
+/** As `grantee: SELECT, INSERT`, one row of each grantee but the owner and the role that the server grants to by itself. */
 const grants = (kind: string, object: Sql, acl: Sql, owner: Sql, source: Sql): Sql => sql`
   select 'grant', format('on %s %s to %s', ${sql.literal(kind)}, ${object},
       case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end),
     string_agg(lower(a.privilege_type) || case when a.is_grantable then ' with grant option' else '' end, ', '
       order by a.privilege_type)
   from ${source} cross join lateral aclexplode(${acl}) a
-  where a.grantee <> ${owner}
+  where a.grantee <> ${owner} and a.grantee <> coalesce(to_regrole(${sql.literal(readerRole)})::oid, ${owner})
   group by ${object}, a.grantee`
 
 const tables = sql`array['r', 'p', 'f']::"char"[]`
@@ -161,7 +162,7 @@ export const objectQueries: readonly Sql[] = [
   ),
   sql`
     select 'default privileges', format('of %I%s on %s to %s', pg_get_userbyid(d.defaclrole),
-        coalesce(format(' in %I', n.nspname), ''),
+        coalesce(' in ' || quote_ident(n.nspname), ''),
         case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions' when 'T' then 'types'
           when 'n' then 'schemas' else 'large objects' end,
         case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end),

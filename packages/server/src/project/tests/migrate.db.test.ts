@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -157,7 +157,7 @@ describe('basalt migrate up', () => {
     const late = file(2, 'b', 'create table b (id int)')
     const obstacles = [
       `${changed} was changed after it was applied: restore it, and make the change by another migration`,
-      `${missing} was applied and is no file any more: restore it`,
+      `${missing} was applied and is no file any more: basalt migrate pull restores it`,
       `${late} is older than ${missing}, which is applied: give it a later time, or run it with --allow-late`,
     ]
     expect(await migrate('up')).toEqual(failed(obstacles.join('\n  ')))
@@ -322,5 +322,20 @@ changed other than by migrations:
       `alter database "${new URL(database.url).pathname.slice(1)}" set search_path = basalt, public`,
     )
     expect(await json('status')).toMatchObject({ code: 0, answer: { drift: [] } })
+  })
+})
+
+describe('basalt migrate pull', () => {
+  test('writes applied migrations that are no files any more, as they were, and leaves the others alone', async () => {
+    const kept = file(1, 'a', 'create table a (id int);\n')
+    const lost = file(2, 'b', '-- Why.\r\ncreate table b (id int);\r\n')
+    await migrate('up')
+    rmSync(join(directory, lost))
+    expect(await migrate('pull')).toEqual({ code: 0, stdout: `${join(directory, lost)}\n`, stderr: '' })
+    expect(readFileSync(join(directory, lost), 'utf8')).toBe('-- Why.\ncreate table b (id int);\n')
+    expect(await json('pull')).toEqual({ code: 0, stderr: '', answer: { paths: [] } })
+    expect(await migrate('pull')).toEqual({ code: 0, stdout: 'nothing is missing\n', stderr: '' })
+    expect(await migrate('up')).toEqual({ code: 0, stdout: 'nothing is pending\n', stderr: '' })
+    expect(readdirSync(directory)).toEqual([kept, lost])
   })
 })

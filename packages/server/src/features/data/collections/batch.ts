@@ -8,7 +8,14 @@ import type { WritesOnce } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
 import type { FindCapture } from './capture.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
-import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
+import {
+  changeForm,
+  compileVersionCheck,
+  compileWrite,
+  isRowMissing,
+  versionSlots,
+  writeSlots,
+} from './compile/write.ts'
 import type { FindDefinitionFault, Work } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
 import { type BatchOperation, blameOperation } from './parse/batch.ts'
@@ -41,6 +48,8 @@ interface RunStep {
   readonly run: BatchRun
   /** Whether the step does the run's work, rather than what surrounds it. */
   readonly isWork: boolean
+  /** Of a step that does nothing but compare its version. */
+  readonly compared?: BatchOperation
   /** Of a run that is captured. */
   readonly committed?: (() => void) | undefined
 }
@@ -107,23 +116,48 @@ export function createBatchRunner({
     }))
   }
 
+  /** Before anything is written: an operation may follow another on its record. */
+  function compileVersionChecks(reader: Reader, runs: readonly BatchRun[]): RunStep[] {
+    return runs.flatMap((run) =>
+      run.operations.flatMap((operation) => {
+        if (operation.method === 'create' || operation.version === undefined) return []
+        const template = statements.template(compileVersionCheck(planWholeRecord(run.relation, reader)))
+        const step = fill(template, versionSlots(operation.id, operation.version))
+        return [{ step, run, isWork: false, compared: operation }]
+      }),
+    )
+  }
+
   async function attempt(
     [catalog, caller, reader, operations]: Parameters<RunBatch>,
     { mayJoin, mayRetry }: { readonly mayJoin: boolean; readonly mayRetry: boolean },
   ): Promise<string> {
     const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
-    const compiled = [...compileChecks(runs), ...runs.flatMap((run) => compileRun(catalog, reader, run))]
+    const compiled = [
+      ...compileChecks(runs),
+      ...compileVersionChecks(reader, runs),
+      ...runs.flatMap((run) => compileRun(catalog, reader, run)),
+    ]
     const steps = compiled.map(({ step }) => step)
     const { scope, key, isAbandoned, origin } = caller
+    const isRecorded = isAudited || compiled.some(({ committed }) => committed !== undefined)
     try {
-      const options = { isRead: false, isAbandoned, origin: isAudited ? origin?.() : undefined }
+      const options = {
+        isRead: false,
+        isAbandoned,
+        origin: isRecorded ? origin?.() : undefined,
+        isForLog: !isAudited,
+      }
       const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) => {
         const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
-        for (const [index, { run, isWork }] of compiled.entries()) {
+        const befores = new Map<BatchRun, string | null>()
+        for (const [index, { run, isWork, compared }] of compiled.entries()) {
           const answer = answers[index]
           if (isWork && answer !== undefined) works.get(run)?.push(answer)
+          if (compared !== undefined) befores.set(run, answer?.rows[0]?.[0] ?? null)
         }
-        return `[${Array.from(works, ([run, done]) => formatResult(run, done)).join()}]`
+        const results = Array.from(works, ([run, done]) => formatResult(run, done, befores.get(run)))
+        return `[${results.join()}]`
       })
       compiled.find(({ committed }) => committed !== undefined)?.committed?.()
       return formatted
@@ -135,6 +169,10 @@ export function createBatchRunner({
       if (failed === undefined || operation === undefined) {
         const relations = [...new Set(runs.map(({ relation }) => relation))]
         throw (await findDefinitionFault(caller, error, { relations })) ?? error
+      }
+      const compared = compiled[error.index]?.compared
+      if (compared !== undefined && compared.method !== 'create' && isRowMissing(error)) {
+        throw blameOperation(collectionErrors.recordChanged(compared.id.join(',')), compared)
       }
       if (mayRetry && failed.upsert !== undefined && mayFindKeyNow(error.error)) {
         return await attempt([catalog, caller, reader, operations], { mayJoin, mayRetry: false })
@@ -167,8 +205,17 @@ function slotsOf(run: BatchRun): SlotValues {
   return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
 }
 
-/** One result, or those of a run separated by commas. @param answers to its work */
-function formatResult(run: BatchRun, [answer, found]: readonly Answer[]): string {
+/**
+ * One result, or those of a run separated by commas.
+ *
+ * @param answers to its work
+ * @param before the record of an operation with a version, as it was
+ */
+function formatResult(
+  run: BatchRun,
+  [answer, found]: readonly Answer[],
+  before: string | null = null,
+): string {
   const index = run.operations[0]?.index ?? 0
   if (run.upsert !== undefined) {
     const { isCreated, record } = readUpsert(run.upsert, answer, found)
@@ -180,10 +227,14 @@ function formatResult(run: BatchRun, [answer, found]: readonly Answer[]): string
     case 'create':
       return `{"index":${index},"status":201,"body":${json}}`
     case 'update':
-      return `{"index":${index},"status":200,"body":${json}}`
+      return `{"index":${index},"status":200,"body":${json}${formatBefore(before)}}`
     case 'delete':
-      return `{"index":${index},"status":204}`
+      return `{"index":${index},"status":204${formatBefore(before)}}`
   }
+}
+
+function formatBefore(before: string | null): string {
+  return before === null ? '' : `,"before":${before}`
 }
 
 /** Whether a part of the request is to blame, rather than a database that is slow or away. */

@@ -218,6 +218,16 @@ export const collectionErrorTable = {
       `expected ${expected} ${expected === 1 ? 'record' : 'records'}, but the filter finds ${found}; nothing was changed`,
     help: 'A write by filter names as `expect` how many records it is for. `data.found` says how many it would have changed; it is absent where they are more than one request may change.',
   },
+  recordChanged: {
+    status: 409,
+    message: (id: string) => `record ${id} has changed since it was read; nothing was written`,
+    help: 'Another request changed or deleted the record after the version that the change was made to. Read it again, and decide what to keep.',
+  },
+  costlyQuery: {
+    status: 409,
+    message: 'the rows can only be found or sorted by reading much of the table',
+    help: 'The planner expects the statement to cost more than `maxCost`; `data.cost` says how much. Ask without `maxCost` to run it.',
+  },
   conflictHidden: {
     status: 409,
     message: 'another record has the same key, and the caller may not read it',

@@ -1,3 +1,4 @@
+export type { FindUserScope } from './browse/service.ts'
 export type { Caller } from './caller.ts'
 export {
   createCatalogAccess,
@@ -40,7 +41,7 @@ export {
 export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
 export { createAdmission } from './public-access.ts'
 export { readerOf } from './reading.ts'
-export { bodyOf, callerOf, queryOf } from './request.ts'
+export { bodyOf, callerOf, queryOf, untilDisconnected } from './request.ts'
 export { requireRls } from './require-rls.ts'
 export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-index-names.ts'
 export { type CollectionService, createCollectionService } from './service.ts'

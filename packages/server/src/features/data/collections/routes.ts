@@ -1,6 +1,7 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { acceptJsonText } from '../../../http/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
+import { addBrowseRoutes } from './browse/routes.ts'
 import { addExportRoutes } from './export-routes.ts'
 import { addListRoutes } from './list-routes.ts'
 import { createAdmission, isAnyWritable, isOpenFor } from './public-access.ts'
@@ -27,6 +28,7 @@ export function collectionRoutes(app: HttpServer, service: CollectionService, ca
     // The schemas describe the routes for people; what is right depends on the table.
     scope.setValidatorCompiler(() => (value) => ({ value }))
 
+    addBrowseRoutes(scope, service)
     addListRoutes(scope, service, admitWhere(isOpenFor('select')))
 
     scope.post<CollectionRoute>(

@@ -8,6 +8,7 @@ import type { UserDatabase } from '../../../database/user-database.ts'
 import { requireTable } from '../../../http/grants.ts'
 import type { WritesOnce } from '../idempotency/index.ts'
 import { createBatchRunner } from './batch.ts'
+import { type BrowseService, createBrowseService, type FindUserScope } from './browse/service.ts'
 import type { Caller } from './caller.ts'
 import { createCaptureFinder } from './capture.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
@@ -36,6 +37,7 @@ import { createWrites, nothingWritten } from './writes.ts'
 
 /** What the collection endpoints do. Answers are JSON text as Postgres built it. */
 export interface CollectionService {
+  readonly browse: BrowseService
   readonly list: AnswerList
   readonly searchFacet: SearchFacet
   readonly openExport: Exporter['open']
@@ -48,6 +50,8 @@ export interface CollectionService {
   deleteAll(caller: Caller, collection: string, queryString: string): Promise<string>
   /** Operations on one collection. */
   batch(caller: Caller, collection: string, body: string, queryString: string): Promise<string>
+  /** The same with the version of each record, where the client has read it. */
+  applyChanges(caller: Caller, collection: string, body: string): Promise<string>
   /** Operations that each name their collection as `table`. */
   batchAcross(caller: Caller, body: string, queryString: string): Promise<string>
   /** Cuts the exports in flight. */
@@ -63,6 +67,7 @@ export interface CreateResult {
 export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: Pick<UserDatabase, 'run' | 'begin'>
+  readonly findUserScope: FindUserScope
   readonly writesOnce: WritesOnce
   /** Connections beside the pools, for exports. */
   readonly aside: Database['aside']
@@ -84,6 +89,7 @@ export interface CollectionDeps {
 export function createCollectionService({
   catalog: live,
   database,
+  findUserScope,
   writesOnce,
   changes,
   embedder,
@@ -125,6 +131,7 @@ export function createCollectionService({
   }
 
   return {
+    browse: createBrowseService(reading, findUserScope),
     list: createList(reading, embedder),
     searchFacet: createFacetSearch(reading),
     openExport: exporter.open,
@@ -220,6 +227,13 @@ export function createCollectionService({
         const relation = requireWritableBy(caller, catalog, collection)
         readParameters(queryString, [])
         return runBatch(catalog, caller, readerOf(caller), parseBatch(body, tableOf(relation)))
+      }),
+
+    applyChanges: (caller, collection, body) =>
+      withCatalog((catalog) => {
+        const relation = requireWritableBy(caller, catalog, collection)
+        const operations = parseBatch(body, tableOf(relation), { readsVersions: true })
+        return runBatch(catalog, caller, readerOf(caller), operations)
       }),
 
     batchAcross: (caller, body, queryString) =>

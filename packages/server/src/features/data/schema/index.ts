@@ -7,6 +7,7 @@ import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import type { Viewer } from './column.ts'
 import { describeCatalog } from './document.ts'
 
+export { describeColumn } from './column.ts'
 export { describeCatalog, type SchemaDocument } from './document.ts'
 export { createSchemaLog } from './schema-changes.ts'
 

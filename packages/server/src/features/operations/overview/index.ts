@@ -43,10 +43,9 @@ export function overview({ catalog, database, version, config }: OverviewDeps): 
           config: { guard: isAuthRequired ? 'admin' : 'data', operation: 'overview.tables' },
           schema: tableListSchema,
         },
-        async (_request, reply) => {
+        async (request, reply) => {
           await catalog.refresh()
-          const items = await listTables(database, catalog.current)
-          return reply.send({ items, count: items.length })
+          return reply.send(await listTables(database, catalog.current, request.query))
         },
       )
 

@@ -7,7 +7,12 @@ import { bearerSecurity, responses } from '../../../http/schemas.ts'
 export const tableListSchema = {
   tags: ['admin'],
   summary: 'The tables and views that are served, with their estimated size and who can read them',
+  description: 'Sorted by name; those whose name begins with what is searched for come first.',
   security: bearerSecurity,
+  querystring: Type.Object({
+    search: Type.Optional(Type.String({ description: 'Part of the name.' })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, description: 'All unless given.' })),
+  }),
   response: responses({
     200: Type.Object({
       items: Type.Array(
@@ -22,7 +27,7 @@ export const tableListSchema = {
           isReadable: Type.Boolean({ description: 'Whether signed-in users may read it at all.' }),
         }),
       ),
-      count: Type.Integer(),
+      count: Type.Integer({ description: 'How many match, of which `limit` are listed.' }),
     }),
   }),
 }
@@ -36,10 +41,30 @@ export interface TableSummary {
   readonly isReadable: boolean
 }
 
-export async function listTables(database: SystemDatabase, catalog: Catalog): Promise<TableSummary[]> {
-  const rows = await estimateRows(database, catalog.schemas)
+export interface TableListQuery {
+  readonly search?: string
+  readonly limit?: number
+}
+
+export async function listTables(
+  database: SystemDatabase,
+  catalog: Catalog,
+  { search = '', limit = Number.POSITIVE_INFINITY }: TableListQuery,
+): Promise<{ readonly items: readonly TableSummary[]; readonly count: number }> {
+  const words = search.toLowerCase()
+  const found = [...catalog.relations.values()].filter(({ collection }) =>
+    collection.toLowerCase().includes(words),
+  )
+  const listed = found
+    .map((relation) => ({ relation, rank: relation.name.toLowerCase().startsWith(words) ? 0 : 1 }))
+    .sort((a, b) => a.rank - b.rank || compareNames(a.relation.collection, b.relation.collection))
+    .slice(0, limit)
+  const rows = await estimateRows(
+    database,
+    listed.map(({ relation }) => relation),
+  )
   const estimates = new Map(rows.map((row) => [`${row.schema}.${row.name}`, Number(row.rows)]))
-  return [...catalog.relations.values()].map((relation) => ({
+  const items = listed.map(({ relation }) => ({
     collection: relation.collection,
     kind: relation.kind,
     estimatedRows: estimates.get(`${relation.schema}.${relation.name}`) ?? null,
@@ -47,6 +72,12 @@ export async function listTables(database: SystemDatabase, catalog: Catalog): Pr
     policies: relation.policies.length,
     isReadable: relation.callers.select,
   }))
+  return { items, count: found.length }
+}
+
+function compareNames(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }
 
 interface EstimateRow extends Record<string, unknown> {
@@ -56,23 +87,25 @@ interface EstimateRow extends Record<string, unknown> {
 }
 
 /** What the planner believes, or, before the first ANALYZE, what was counted while rows were written. */
-function estimateRows(database: SystemDatabase, schemas: readonly string[]): Promise<readonly EstimateRow[]> {
+function estimateRows(
+  database: SystemDatabase,
+  relations: readonly Relation[],
+): Promise<readonly EstimateRow[]> {
   return database.many<EstimateRow>(sql`
-    with stored as (
-      select
-        oid,
-        pg_partition_root(oid) as root,
-        case when reltuples >= 0 then reltuples else pg_stat_get_live_tuples(oid) end as rows
-      from pg_class
-      where relkind in ('r', 'm')
-    ), estimate as (
-      select oid, rows from stored
+    select n.nspname as schema, c.relname as name, sum(
+        case when stored.reltuples >= 0 then stored.reltuples else pg_stat_get_live_tuples(stored.oid) end
+      )::bigint::text as rows
+    from unnest(
+      ${relations.map(({ schema }) => schema)}::text[],
+      ${relations.map(({ name }) => name)}::text[]
+    ) listed (schema, name)
+    join pg_namespace n on n.nspname = listed.schema
+    join pg_class c on c.relnamespace = n.oid and c.relname = listed.name
+    cross join lateral (
+      select c.oid where c.relkind in ('r', 'm')
       union all
-      select root, sum(rows) from stored where root is not null group by root
-    )
-    select n.nspname as schema, c.relname as name, estimate.rows::bigint::text as rows
-    from estimate
-    join pg_class c on c.oid = estimate.oid
-    join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = any(${schemas})`)
+      select t.relid from pg_partition_tree(c.oid) t where c.relkind = 'p' and t.isleaf
+    ) part
+    join pg_class stored on stored.oid = part.oid
+    group by 1, 2`)
 }

@@ -248,6 +248,30 @@ export function isRowMissing(failure: StatementFailed): boolean {
   return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
 }
 
+const versionSlot = new Slot('version')
+
+/** What fills the slots of {@link compileVersionCheck}. */
+export function versionSlots(id: readonly string[], version: string): SlotValues {
+  return { ...writeSlots('', id), [versionSlot.name]: version }
+}
+
+/**
+ * Locks the record and answers it as JSON, or fails when it is not in that version any more; {@link isRowMissing}
+ * recognizes that. The version is the transaction that wrote it (PostgreSQL, System Columns).
+ */
+export function compileVersionCheck(record: RecordPlan): Sql {
+  const { relation } = record
+  return sql`
+    with v as (
+      select ${sql.id(row, 'xmin')}::text as version, ${compileJson(compileSelectList(record, row))} as record
+      from ${relationName(relation)} ${sql.id(row)}
+      where ${compileIdentity(relation, row)}
+      for update
+    )
+    select v.record, ${failWithout(sql`v.version`)}
+    from (select) one left join v on v.version = ${versionSlot}`
+}
+
 /** The row of `alias` is the one whose key stands in the slots. */
 export function compileIdentity(relation: Relation, alias: string): Sql {
   return sql.join(

@@ -9,7 +9,12 @@ import { parseBodyId } from './record-id.ts'
 import { type ConflictQuery, parseConflict } from './write-query.ts'
 
 /** One operation of a batch, resolved. */
-export type BatchOperation = { readonly index: number; readonly relation: Relation } & (
+export type BatchOperation = {
+  readonly index: number
+  readonly relation: Relation
+  /** Of the record as the client has read it: another one must not be written. Undefined: any. */
+  readonly version?: string | undefined
+} & (
   | {
       readonly method: 'create'
       readonly body: RecordBody
@@ -28,9 +33,14 @@ export type FindRelation = (table: unknown) => Relation
 /**
  * Reads `{operations: [{method, id?, body?, table?, onConflict?, onConflictAction?}]}`.
  *
+ * @param options whether updates and deletes may carry the `version` they are made to
  * @throws AppError with `operation` where one is to blame
  */
-export function parseBatch(json: string, findRelation: FindRelation): BatchOperation[] {
+export function parseBatch(
+  json: string,
+  findRelation: FindRelation,
+  { readsVersions = false } = {},
+): BatchOperation[] {
   const value = json.trim() === '' ? undefined : parseJson(json)
   const operations = isObject(value) ? value.operations : undefined
   if (!Array.isArray(operations)) throw collectionErrors.invalidBatch('operations: expected an array')
@@ -41,7 +51,8 @@ export function parseBatch(json: string, findRelation: FindRelation): BatchOpera
   const texts = sliceArray(sliceObject(json).get('operations') ?? '[]')
   return operations.map((operation: unknown, index) => {
     try {
-      return parseOperation(operation, texts[index] ?? '', index, findRelation)
+      const parsed = parseOperation(operation, texts[index] ?? '', index, findRelation)
+      return readsVersions ? { ...parsed, version: readVersion(operation) } : parsed
     } catch (error) {
       throw error instanceof AppError ? refuseOperation(error, { index, method: methodOf(operation) }) : error
     }
@@ -92,6 +103,14 @@ function parseOperation(
   const values = parseBodyId(relation, readId(method, id, texts))
   if (method === 'delete') return { index, relation, method, id: values }
   return { index, relation, method, id: values, body: readBody(relation, method, body, texts) }
+}
+
+function readVersion(operation: unknown): string | undefined {
+  if (!isObject(operation) || operation.version === undefined || operation.version === null) return undefined
+  const { method, version } = operation
+  if (method === 'create') throw collectionErrors.invalidBatch('version: expected only with update or delete')
+  if (typeof version === 'string') return version
+  throw collectionErrors.invalidBatch('version: expected the version of the row, as text')
 }
 
 function readBody(

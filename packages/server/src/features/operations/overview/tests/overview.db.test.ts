@@ -99,6 +99,14 @@ describe('GET /api/admin/tables', () => {
     })
   })
 
+  test('lists those that are searched for, and no more than asked for', async () => {
+    const ask = async (query: string) =>
+      (await app.request('GET', `/api/admin/tables?${query}`, { token: await app.adminToken() })).json
+    const { items, count } = await ask('search=NA&limit=1')
+    expect([items.map(({ collection }: { collection: string }) => collection), count]).toEqual([['names'], 2])
+    expect(await ask('search=nothing')).toEqual({ items: [], count: 0 })
+  })
+
   test('estimates a table that was never analyzed by the rows written', async () => {
     await app.sql('create table fresh as select generate_series(1, 40) as id')
     const token = await app.adminToken()

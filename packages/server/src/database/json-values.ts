@@ -1,3 +1,5 @@
+// Tests of other packages check this file by their own settings.
+/// <reference path="../lib/json-source.d.ts" />
 import pg from 'pg'
 
 /** Reads the text Postgres prints for a value. */

@@ -1,0 +1,104 @@
+/** Cells as text for other programs, and back. Pure. */
+
+export type Cells = readonly (readonly (string | null)[])[]
+
+export interface CopiedColumn {
+  readonly title: string
+  readonly type: string
+}
+
+/** What spreadsheets put into the clipboard: tabs between cells, quotes around those with a tab, line or quote. */
+export function formatTabs(cells: Cells): string {
+  return cells.map((row) => row.map((cell) => quoteIf(/["\t\n\r]/, cell ?? '')).join('\t')).join('\n')
+}
+
+/** RFC 4180. */
+export function formatCsv(columns: readonly CopiedColumn[], cells: Cells): string {
+  const rows = [columns.map(({ title }) => title), ...cells]
+  return rows.map((row) => row.map((cell) => quoteIf(/[",\n\r]/, cell ?? '')).join(',')).join('\r\n')
+}
+
+function quoteIf(special: RegExp, text: string): string {
+  return special.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** Numbers, truth values and documents as they are; a number of PostgreSQL may be none of JSON, such as `NaN`. */
+export function formatJson(columns: readonly CopiedColumn[], cells: Cells): string {
+  const rows = cells.map(
+    (row) =>
+      `  {${columns.map(({ title, type }, index) => `${JSON.stringify(title)}: ${toJson(row[index] ?? null, type)}`).join(', ')}}`,
+  )
+  return `[\n${rows.join(',\n')}\n]`
+}
+
+const plainNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+
+export function toJson(text: string | null, type: string): string {
+  if (text === null) return 'null'
+  if (isNumeric(type) && plainNumber.test(text)) return text
+  if (type === 'boolean') return text === 't' || text === 'true' ? 'true' : 'false'
+  if (type === 'json' || type === 'jsonb') return isJson(text) ? text : JSON.stringify(text)
+  return JSON.stringify(text)
+}
+
+/** As `insert` with quoted constants, which PostgreSQL reads as the type of the column. */
+export function formatInsert(table: string, columns: readonly CopiedColumn[], cells: Cells): string {
+  const names = columns.map(({ title }) => quoteName(title)).join(', ')
+  const rows = cells.map(
+    (row) => `  (${row.map((cell) => (cell === null ? 'null' : quoteText(cell))).join(', ')})`,
+  )
+  return `insert into ${table} (${names}) values\n${rows.join(',\n')};`
+}
+
+/** An identifier of SQL, in quotes. */
+export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`
+
+/** A constant of SQL, whatever `standard_conforming_strings` says. */
+export function quoteText(text: string): string {
+  const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`
+  return text.includes('\\') ? `E${quoted}` : quoted
+}
+
+export const isNumeric = (type: string) =>
+  /^(smallint|integer|bigint|oid|real|double precision|numeric|money)/.test(type) && !type.endsWith('[]')
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Reads what {@link formatTabs} writes, and what is no more than text. */
+export function parseTabs(text: string): string[][] {
+  const rows: string[][] = [[]]
+  let position = 0
+  while (position <= text.length) {
+    const { value, end } = readCell(text, position)
+    rows.at(-1)?.push(value)
+    if (text[end] === '\t') {
+      position = end + 1
+      continue
+    }
+    const next = end + (text.startsWith('\r\n', end) ? 2 : 1)
+    // The last line ends with a line feed in most programs.
+    if (next >= text.length) break
+    rows.push([])
+    position = next
+  }
+  return rows
+}
+
+function readCell(text: string, start: number): { readonly value: string; readonly end: number } {
+  if (text[start] === '"') {
+    const quoted = /"((?:[^"]|"")*)"(?=[\t\r\n]|$)/y
+    quoted.lastIndex = start
+    const match = quoted.exec(text)
+    if (match !== null) return { value: (match[1] ?? '').replaceAll('""', '"'), end: quoted.lastIndex }
+  }
+  let end = start
+  while (end < text.length && text[end] !== '\t' && text[end] !== '\n' && text[end] !== '\r') end += 1
+  return { value: text.slice(start, end), end }
+}

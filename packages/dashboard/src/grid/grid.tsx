@@ -1,0 +1,214 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useCallback, useEffect, useId, useRef } from 'react'
+import { formatTabs, parseTabs } from './clipboard.ts'
+import styles from './grid.module.css'
+import { GridHeader, type HeaderActions } from './header.tsx'
+import { headerHeight, pinnedOffsets, rowHeight } from './layout.ts'
+import type { EditRequest, GridCell, GridColumn, GridSort, Place, RowState, Selection } from './model.ts'
+import { GridRow, type RowAction } from './row.tsx'
+import { clampPlace, isTyped, moveSelection, type Range, rangeOf, selectCell } from './selection.ts'
+
+export interface GridProps extends HeaderActions {
+  /** For screen readers. */
+  readonly label: string
+  /** In their order, pinned ones first. */
+  readonly columns: readonly GridColumn[]
+  /** Rows that can be shown now. */
+  readonly rowCount: number
+  /** All there are; undefined: unknown. */
+  readonly totalRows?: number | undefined
+  /** Number of the first row, where it is not 1. */
+  readonly firstNumber?: number
+  readonly cell: (row: number, column: GridColumn) => GridCell
+  readonly rowKey: (row: number) => string
+  readonly rowState?: ((row: number) => RowState | undefined) | undefined
+  readonly sort?: readonly GridSort[]
+  readonly selection: Selection
+  readonly onSelect: (selection: Selection) => void
+  /** Changes when cells do, so that rows in view are drawn again. */
+  readonly version: unknown
+  /** Keys of rows whose boxes are ticked. */
+  readonly ticked?: ReadonlySet<string>
+  readonly onTick?: ((row: number) => void) | undefined
+  readonly onTickAll?: (() => void) | undefined
+  readonly onOpenRow?: ((row: number) => void) | undefined
+  readonly onReachEnd?: (() => void) | undefined
+  /** Asked for by Enter, F2, a double press or by typing. */
+  readonly onEdit?: ((request: EditRequest) => void) | undefined
+  /** The cell being edited, and what edits it. */
+  readonly editing?: Place | undefined
+  readonly editor?: ReactNode
+  readonly onPaste?: ((range: Range, cells: readonly (readonly string[])[]) => void) | undefined
+  /** Delete and Backspace. */
+  readonly onClear?: ((range: Range) => void) | undefined
+  readonly empty?: ReactNode
+}
+
+/** Rows before the end at which further ones are asked for. */
+const reachRows = 40
+
+/**
+ * Rows and columns of which only those in view are in the document. The grid has the focus as a whole and names its
+ * active cell (WAI-ARIA, Managing Focus in Composites Using aria-activedescendant).
+ */
+export function Grid(props: GridProps) {
+  const { label, columns, rowCount, totalRows, selection, onSelect, version, ticked, editing } = props
+  const { onReachEnd, firstNumber = 1 } = props
+  const id = useId()
+  const scroller = useRef<HTMLDivElement>(null)
+  const pinned = pinnedOffsets(columns)
+  const pinnedCount = pinned.offsets.length
+
+  const rows = useVirtualizer({
+    count: rowCount,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    paddingStart: headerHeight,
+    scrollPaddingStart: headerHeight,
+    scrollPaddingEnd: 16,
+  })
+  const across = useVirtualizer({
+    horizontal: true,
+    count: columns.length - pinnedCount,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => columns[pinnedCount + index]?.width ?? 0,
+    overscan: 3,
+    paddingStart: pinned.width,
+    scrollPaddingStart: pinned.width,
+  })
+  const widths = columns.map(({ width }) => width).join()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measured again when a width changes.
+  useEffect(() => across.measure(), [across, widths, pinnedCount])
+
+  const shownRows = rows.getVirtualItems()
+  const lastShown = shownRows.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (lastShown >= rowCount - reachRows) onReachEnd?.()
+  }, [lastShown, rowCount, onReachEnd])
+
+  const extent = {
+    rows: rowCount,
+    columns: columns.length,
+    page: Math.max(1, Math.floor(((scroller.current?.clientHeight ?? 400) - headerHeight) / rowHeight) - 1),
+  }
+  const active = clampPlace(selection.focus, extent)
+  const range = rangeOf({ anchor: clampPlace(selection.anchor, extent), focus: active })
+  const cellId = ({ row, column }: Place) => `${id}-${row}-${column}`
+
+  const select = (next: Selection) => {
+    onSelect(next)
+    rows.scrollToIndex(next.focus.row)
+    if (next.focus.column >= pinnedCount) across.scrollToIndex(next.focus.column - pinnedCount)
+  }
+
+  const press = (event: React.KeyboardEvent) => {
+    // What is typed into an editor inside of the grid is its own.
+    if (event.target !== event.currentTarget || event.altKey || rowCount === 0) return
+    const key = { key: event.key, shift: event.shiftKey, mod: event.ctrlKey || event.metaKey }
+    const moved = moveSelection({ ...selection, focus: active }, key, extent)
+    if (moved !== undefined) select(moved)
+    else if (event.key === 'Enter' && key.mod) props.onOpenRow?.(active.row)
+    else if (event.key === 'Enter' || event.key === 'F2') props.onEdit?.({ ...active, typed: undefined })
+    else if (event.key === ' ') props.onTick?.(active.row)
+    else if ((event.key === 'Delete' || event.key === 'Backspace') && !key.mod) props.onClear?.(range)
+    else if (event.key === 'Escape' && isLarger(range)) select(selectCell(active))
+    else if (isTyped(key) && props.onEdit !== undefined) props.onEdit({ ...active, typed: event.key })
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+
+  const copy = (event: React.ClipboardEvent) => {
+    if (event.target !== event.currentTarget) return
+    event.preventDefault()
+    event.clipboardData.setData('text/plain', formatTabs(cellsOf(props, range)))
+  }
+
+  const paste = (event: React.ClipboardEvent) => {
+    if (event.target !== event.currentTarget || props.onPaste === undefined) return
+    event.preventDefault()
+    props.onPaste(range, parseTabs(event.clipboardData.getData('text/plain')))
+  }
+
+  // Rows are not drawn again for a new function, so theirs stays the same and calls the latest.
+  const latest = useRef(props)
+  latest.current = props
+  const act = useCallback((action: RowAction, place: Place, isExtending: boolean) => {
+    const { onTick, onOpenRow, onEdit, onSelect: onSelection, selection: current } = latest.current
+    if (action === 'tick') onTick?.(place.row)
+    else if (action === 'open') onOpenRow?.(place.row)
+    else if (action === 'edit') onEdit?.({ ...place, typed: undefined })
+    else onSelection(isExtending ? { anchor: current.anchor, focus: place } : selectCell(place))
+  }, [])
+
+  const items = across.getVirtualItems()
+  const width = across.getTotalSize()
+  return (
+    <div
+      ref={scroller}
+      className={styles.grid}
+      role="grid"
+      tabIndex={0}
+      aria-label={label}
+      aria-rowcount={totalRows === undefined ? -1 : totalRows + 1}
+      aria-colcount={columns.length + 1}
+      aria-multiselectable
+      aria-activedescendant={rowCount === 0 ? undefined : cellId(active)}
+      onKeyDown={press}
+      onCopy={copy}
+      onPaste={paste}
+    >
+      <div
+        role="presentation"
+        className={styles.sizer}
+        style={{ width, height: rowCount === 0 ? headerHeight : rows.getTotalSize() }}
+      >
+        <GridHeader {...props} items={items} pinned={pinned.offsets} width={width} />
+        <div role="rowgroup">
+          {shownRows.map((item) => (
+            <GridRow
+              key={item.index}
+              index={item.index}
+              number={firstNumber + item.index}
+              top={item.start}
+              width={width}
+              columns={columns}
+              items={items}
+              pinned={pinned.offsets}
+              cell={props.cell}
+              version={version}
+              state={props.rowState?.(item.index)}
+              isTicked={ticked?.has(props.rowKey(item.index)) === true}
+              activeColumn={item.index === active.row ? active.column : -1}
+              left={inside(item.index, range) ? range.left : -1}
+              right={inside(item.index, range) ? range.right : -1}
+              editingColumn={editing?.row === item.index ? editing.column : -1}
+              editor={editing?.row === item.index ? props.editor : undefined}
+              id={id}
+              canTick={props.onTick !== undefined}
+              canOpen={props.onOpenRow !== undefined}
+              on={act}
+            />
+          ))}
+        </div>
+      </div>
+      {rowCount === 0 && <div className={styles.empty}>{props.empty}</div>}
+    </div>
+  )
+}
+
+const inside = (row: number, { top, bottom }: Range) => row >= top && row <= bottom
+
+const isLarger = ({ top, bottom, left, right }: Range) => top !== bottom || left !== right
+
+/** The texts of a range. */
+export function cellsOf(
+  { columns, cell }: Pick<GridProps, 'columns' | 'cell'>,
+  { top, bottom, left, right }: Range,
+): (string | null)[][] {
+  const shown = columns.slice(left, right + 1)
+  return Array.from({ length: bottom - top + 1 }, (_, index) =>
+    shown.map((column) => cell(top + index, column).text),
+  )
+}

@@ -1,0 +1,133 @@
+import type { VirtualItem } from '@tanstack/react-virtual'
+import { useRef } from 'react'
+import styles from './grid.module.css'
+import { gutterWidth, narrowestColumn } from './layout.ts'
+import type { GridColumn, GridSort } from './model.ts'
+
+export interface HeaderActions {
+  /** @param isAdded with Shift: after the other columns of the sort */
+  readonly onSort?: ((column: GridColumn, isAdded: boolean) => void) | undefined
+  readonly onResize?: ((column: GridColumn, width: number) => void) | undefined
+  /** Dropped on another column, in whose place it goes. */
+  readonly onMove?: ((column: GridColumn, target: GridColumn) => void) | undefined
+}
+
+interface GridHeaderProps extends HeaderActions {
+  readonly columns: readonly GridColumn[]
+  readonly items: readonly VirtualItem[]
+  readonly pinned: readonly number[]
+  readonly width: number
+  readonly sort?: readonly GridSort[]
+  readonly onTickAll?: (() => void) | undefined
+}
+
+export function GridHeader(props: GridHeaderProps) {
+  const { columns, items, pinned, width, onTickAll } = props
+  return (
+    <div role="rowgroup" className={styles.header} style={{ width }}>
+      <div role="row" aria-rowindex={1} className={styles.headerRow}>
+        <div role="columnheader" aria-colindex={1} className={styles.gutter} style={{ width: gutterWidth }}>
+          {onTickAll === undefined ? (
+            <span className="visually-hidden">Row</span>
+          ) : (
+            <button type="button" tabIndex={-1} onClick={onTickAll}>
+              All
+            </button>
+          )}
+        </div>
+        {pinned.map((left, index) => (
+          <HeaderCell
+            key={columns[index]?.key}
+            {...props}
+            index={index}
+            style={{ position: 'sticky', left }}
+          />
+        ))}
+        {items.map((item) => (
+          <HeaderCell
+            key={columns[pinned.length + item.index]?.key}
+            {...props}
+            index={pinned.length + item.index}
+            style={{ position: 'absolute', left: item.start }}
+          />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+/** Where columns are dragged between headers of one grid. */
+const draggedType = 'application/x-basalt-column'
+
+function HeaderCell({
+  columns,
+  index,
+  style,
+  sort = [],
+  onSort,
+  onResize,
+  onMove,
+}: GridHeaderProps & { readonly index: number; readonly style: React.CSSProperties }) {
+  const column = columns[index]
+  const resize = useRef<{ readonly x: number; readonly width: number }>(undefined)
+  if (column === undefined) return null
+  const place = sort.findIndex(({ key }) => key === column.key)
+  const sorted = sort[place]
+  const direction = sorted === undefined ? 'none' : sorted.isDescending ? 'descending' : 'ascending'
+  const sign = sorted === undefined ? '' : sorted.isDescending ? '▾' : '▴'
+  const canSort = onSort !== undefined && column.canSort !== false
+  return (
+    <div
+      role="columnheader"
+      aria-colindex={index + 2}
+      aria-sort={canSort ? direction : undefined}
+      className={styles.heading}
+      data-align={column.align}
+      style={{ ...style, width: column.width }}
+      draggable={onMove !== undefined}
+      onDragStart={(event) => event.dataTransfer.setData(draggedType, column.key)}
+      onDragOver={(event) => {
+        if (event.dataTransfer.types.includes(draggedType)) event.preventDefault()
+      }}
+      onDrop={(event) => {
+        const dragged = columns.find(({ key }) => key === event.dataTransfer.getData(draggedType))
+        if (dragged !== undefined && dragged !== column) onMove?.(dragged, column)
+      }}
+    >
+      <button
+        type="button"
+        tabIndex={-1}
+        disabled={!canSort}
+        title={`${column.title}: ${column.type}`}
+        onClick={(event) => onSort?.(column, event.shiftKey)}
+      >
+        <span className={styles.title}>
+          {column.title} {sign}
+          {sort.length > 1 && sorted !== undefined ? place + 1 : ''}
+        </span>
+        <span className={styles.type}>
+          {column.type}
+          {column.note === undefined ? '' : ` · ${column.note}`}
+        </span>
+      </button>
+      {onResize !== undefined && (
+        <div
+          className={styles.resizer}
+          onPointerDown={(event) => {
+            event.preventDefault()
+            event.currentTarget.setPointerCapture(event.pointerId)
+            resize.current = { x: event.clientX, width: column.width }
+          }}
+          onPointerMove={(event) => {
+            const { current } = resize
+            if (current === undefined) return
+            onResize(column, Math.max(narrowestColumn, current.width + event.clientX - current.x))
+          }}
+          onPointerUp={() => {
+            resize.current = undefined
+          }}
+        />
+      )}
+    </div>
+  )
+}

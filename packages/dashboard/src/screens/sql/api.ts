@@ -1,0 +1,153 @@
+import { client } from '../../api/client.ts'
+import { get, post, put, remove, segment } from '../../api/request.ts'
+
+/** Of `POST /api/admin/sql` with `Accept: application/x-ndjson`: a line each. */
+export type RunEvent =
+  | { readonly type: 'start'; readonly id: string; readonly role: string; readonly statements: number }
+  | ({ readonly type: 'result' } & StatementResult)
+  | ({ readonly type: 'notice' } & RunNotice)
+  | ({ readonly type: 'error' } & RunFailure)
+  | { readonly type: 'end'; readonly outcome: 'committed' | 'rolled back'; readonly durationMs: number }
+
+export interface ResultColumn {
+  readonly name: string
+  readonly type: string
+}
+
+export interface StatementResult {
+  readonly statement: number
+  readonly line: number
+  readonly command: string | null
+  readonly columns: readonly ResultColumn[]
+  readonly rows: readonly (readonly (string | null)[])[]
+  readonly rowCount: number
+  readonly hasMore: boolean
+  /** Row, column and whole length of values that were cut. */
+  readonly cut: readonly (readonly [number, number, number])[]
+  readonly durationMs: number
+}
+
+export interface RunNotice {
+  readonly statement: number
+  readonly message: string
+  readonly severity?: string
+  readonly detail?: string
+  readonly hint?: string
+}
+
+export interface RunFailure {
+  readonly code: number
+  readonly message: string
+  readonly error: string
+  readonly data?: {
+    readonly sqlState?: string
+    readonly statement?: number
+    readonly offset?: number
+    readonly line?: number
+    readonly column?: number
+    readonly detail?: string
+    readonly hint?: string
+    readonly where?: string
+  }
+}
+
+export interface RunAs {
+  readonly kind: 'administrator' | 'user' | 'anonymous'
+  readonly userId?: string
+}
+
+export interface RunBody {
+  readonly query: string
+  readonly id?: string
+  readonly mode: 'read' | 'write'
+  readonly transaction?: 'all' | 'each'
+  readonly runAs?: RunAs
+  readonly parameters?: readonly (string | null)[]
+  readonly maxRows?: number
+  readonly timeoutSeconds?: number
+}
+
+/** @throws BasaltError when nothing ran; a failed statement is an event */
+export async function* runSql(body: RunBody, signal: AbortSignal): AsyncGenerator<RunEvent> {
+  const headers = { accept: 'application/x-ndjson' }
+  const timeoutMs = ((body.timeoutSeconds ?? 30) + 15) * 1000
+  const detail = { body, headers, signal, timeoutMs, isRepeatable: false }
+  const response = await client.transport.exchange('POST', 'admin/sql', detail, (answer) => answer)
+  if (response.body === null) return
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  try {
+    let rest = ''
+    for (;;) {
+      const { done, value = '' } = await reader.read()
+      const lines = (rest + value).split('\n')
+      rest = lines.pop() ?? ''
+      // A line is an event as the server documents it.
+      for (const line of lines) yield JSON.parse(line) as RunEvent
+      if (done) return
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+export const cancelRun = (id: string) => post<{ id: string }>(`admin/sql/runs/${segment(id)}/cancel`)
+
+export interface Explained {
+  readonly plan: unknown
+  readonly durationMs: number
+}
+
+export const explainSql = (body: RunBody & { readonly analyze: boolean }) =>
+  post<Explained>('admin/sql/explain', body, { timeoutMs: ((body.timeoutSeconds ?? 30) + 15) * 1000 })
+
+export interface Run {
+  readonly id: string
+  readonly query: string
+  readonly mode: 'read' | 'write'
+  readonly runAs: string
+  readonly status: 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'
+  readonly error: string | null
+  readonly rowCount: number | null
+  readonly durationMs: number | null
+  readonly startedAt: string
+}
+
+export const listRuns = (q: string, after: string | undefined, signal: AbortSignal) =>
+  get<{ items: Run[] }>('admin/sql/runs', { q: q === '' ? undefined : q, after, limit: 50 }, { signal })
+
+export interface SavedQuery {
+  readonly id: string
+  readonly name: string
+  readonly query: string
+  readonly version: number
+  readonly updatedAt: string
+}
+
+export const listSaved = (signal: AbortSignal) =>
+  get<{ items: SavedQuery[] }>('admin/sql/saved', {}, { signal })
+export const saveQuery = (body: { name: string; query: string }) => post<SavedQuery>('admin/sql/saved', body)
+export const changeQuery = (id: string, body: { name?: string; query?: string; version: number }) =>
+  put<SavedQuery>(`admin/sql/saved/${segment(id)}`, body)
+export const forgetQuery = (id: string) => remove(`admin/sql/saved/${segment(id)}`)
+
+export interface SchemaNames {
+  readonly schema: string
+  readonly relations: readonly {
+    readonly name: string
+    readonly kind: string
+    readonly columns: readonly string[]
+  }[]
+  readonly functions: readonly string[]
+}
+
+/** Names of so many schemas are loaded; of others the editor completes the name only. */
+const completedSchemas = 20
+
+export async function readNames(signal: AbortSignal): Promise<SchemaNames[]> {
+  const { items } = await get<{ items: string[] }>('admin/sql/schemas', {}, { signal })
+  return await Promise.all(
+    items
+      .slice(0, completedSchemas)
+      .map((name) => get<SchemaNames>(`admin/sql/schemas/${segment(name)}`, {}, { signal })),
+  )
+}

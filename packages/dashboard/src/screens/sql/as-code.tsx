@@ -1,0 +1,20 @@
+import { AsCode } from '../../ui/as-code.tsx'
+import type { RunBody } from './api.ts'
+
+/** The run as a request, in psql, by the client and on the command line. */
+export function CodeOf({ body }: { readonly body: RunBody }) {
+  const { query } = body
+  return (
+    <AsCode
+      request={{ method: 'POST', path: '/api/admin/sql', body }}
+      sql={query}
+      client={`const { columns, rows } = await client.transport.request('POST', 'admin/sql', {\n  body: ${JSON.stringify(body)},\n  isRepeatable: false,\n})`}
+      command={`basalt sql ${quoteForShell(query)}\npsql "$DATABASE_URL" -c ${quoteForShell(query)}`}
+    />
+  )
+}
+
+/** POSIX.1-2024, 2.2.2 Single-Quotes. */
+function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,153 @@
+import { PostgreSQL, type SQLNamespace, sql } from '@codemirror/lang-sql'
+import { ensureSyntaxTree, syntaxHighlighting } from '@codemirror/language'
+import { Compartment, type EditorState, Prec, StateEffect, StateField } from '@codemirror/state'
+import { Decoration, type DecorationSet, keymap } from '@codemirror/view'
+import { classHighlighter } from '@lezer/highlight'
+import { basicSetup, EditorView } from 'codemirror'
+import { type Ref, useEffect, useImperativeHandle, useRef } from 'react'
+import '../../ui/code-mirror.css'
+import { nonce } from '../../ui/nonce.ts'
+import type { SchemaNames } from './api.ts'
+
+/** A part of the text and where it begins. */
+export interface TextPart {
+  readonly text: string
+  readonly start: number
+}
+
+export interface EditorHandle {
+  /** What is selected, or else the statement at the cursor. */
+  current(): TextPart
+  /** Shows the place of an error, and goes there. */
+  mark(offset: number | undefined): void
+  focus(): void
+}
+
+interface EditorProps {
+  readonly handle: Ref<EditorHandle>
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly names: readonly SchemaNames[] | undefined
+  readonly onRun: () => void
+}
+
+/** The text of the SQL screen. Statements end where the grammar says, so that a cursor names one of them. */
+export function SqlEditor({ handle, ...props }: EditorProps) {
+  const parent = useRef<HTMLDivElement>(null)
+  const editor = useRef<EditorView>(undefined)
+  const language = useRef(new Compartment())
+  // What the editor calls back changes with every rendering.
+  const latest = useRef(props)
+  latest.current = props
+  const { value, names } = props
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the effects below follow the value and the names.
+  useEffect(() => {
+    if (parent.current === null) return
+    const run = () => {
+      latest.current.onRun()
+      return true
+    }
+    const view = new EditorView({
+      parent: parent.current,
+      doc: value,
+      extensions: [
+        EditorView.cspNonce.of(nonce),
+        // Before the bindings of the setup: they insert a line.
+        Prec.highest(keymap.of([{ key: 'Mod-Enter', run }])),
+        basicSetup,
+        syntaxHighlighting(classHighlighter),
+        EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ 'aria-label': 'SQL' }),
+        marks,
+        EditorView.updateListener.of((update) => {
+          const text = update.docChanged ? update.state.doc.toString() : undefined
+          if (text !== undefined && text !== latest.current.value) latest.current.onChange(text)
+        }),
+        language.current.of([]),
+      ],
+    })
+    editor.current = view
+    return () => view.destroy()
+  }, [])
+
+  useEffect(() => {
+    const extension = sql({ dialect: PostgreSQL, schema: namespaceOf(names ?? []), defaultSchema: 'public' })
+    editor.current?.dispatch({ effects: language.current.reconfigure(extension) })
+  }, [names])
+
+  useEffect(() => {
+    const document = editor.current?.state.doc
+    if (document === undefined || document.toString() === value) return
+    editor.current?.dispatch({ changes: { from: 0, to: document.length, insert: value } })
+  }, [value])
+
+  useImperativeHandle(handle, () => ({
+    current: () => (editor.current === undefined ? { text: '', start: 0 } : partOf(editor.current.state)),
+    mark(offset) {
+      const view = editor.current
+      if (view === undefined) return
+      const at = offset === undefined ? undefined : Math.min(offset, view.state.doc.length)
+      view.dispatch({
+        effects: setMark.of(at),
+        ...(at === undefined ? {} : { selection: { anchor: at }, scrollIntoView: true }),
+      })
+    },
+    focus: () => editor.current?.focus(),
+  }))
+
+  return <div ref={parent} className="code-editor" />
+}
+
+/** Tables and functions by schema; those of `public` are found without it. */
+function namespaceOf(schemas: readonly SchemaNames[]): SQLNamespace {
+  return Object.fromEntries(
+    schemas.map(({ schema, relations, functions }) => [
+      schema,
+      Object.fromEntries([
+        ...functions.map((name) => [name, []]),
+        ...relations.map(({ name, columns }) => [name, columns]),
+      ]),
+    ]),
+  )
+}
+
+/** How long the grammar may take for a text that was just pasted. */
+const parseMs = 500
+
+function partOf(state: EditorState): TextPart {
+  const { from, to, empty, head } = state.selection.main
+  if (!empty) return { text: state.sliceDoc(from, to), start: from }
+  const tree = ensureSyntaxTree(state, state.doc.length, parseMs)
+  const statements = tree?.topNode.getChildren('Statement') ?? []
+  // Behind its semicolon the cursor is still at the statement before it, on the line of that.
+  const found =
+    statements.find((node) => node.from <= head && head <= node.to) ??
+    statements.findLast((node) => node.to <= head) ??
+    statements[0]
+  if (found === undefined) return { text: state.doc.toString(), start: 0 }
+  return { text: state.sliceDoc(found.from, found.to), start: found.from }
+}
+
+const setMark = StateEffect.define<number | undefined>()
+
+const marks = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(decorations, transaction) {
+    for (const effect of transaction.effects)
+      if (effect.is(setMark)) return decorationAt(transaction.state, effect.value)
+    // What is typed is no longer the text that failed.
+    return transaction.docChanged ? Decoration.none : decorations
+  },
+  provide: (field) => EditorView.decorations.from(field),
+})
+
+function decorationAt(state: EditorState, offset: number | undefined): DecorationSet {
+  if (offset === undefined || state.doc.length === 0) return Decoration.none
+  const word = state.wordAt(Math.min(offset, state.doc.length - 1))
+  const from = word?.from ?? Math.max(0, Math.min(offset, state.doc.length - 1))
+  const to = word?.to ?? from + 1
+  return Decoration.set([
+    Decoration.mark({ class: 'sql-error', attributes: { title: 'The error is here' } }).range(from, to),
+  ])
+}

@@ -1,0 +1,46 @@
+import { Checkbox, Select, Switch, TextField } from '../../ui/field.tsx'
+import { changeDraft, type Draft } from './draft.ts'
+import styles from './sql.module.css'
+
+/** How the text runs: whether it may write, as whom, in which transaction. */
+export function Options({ settings }: { readonly settings: Draft }) {
+  const { mode, transaction, runAs, userId } = settings
+  const isWrite = mode === 'write'
+  return (
+    <div className={styles.options}>
+      <Switch
+        label={isWrite ? 'May write' : 'Read-only'}
+        hint={isWrite ? 'Statements change the database.' : 'By a role that may only read.'}
+        checked={isWrite}
+        onChange={(checked) => changeDraft({ mode: checked ? 'write' : 'read', transaction: 'all' })}
+      />
+      <Select
+        label="Run as"
+        value={runAs}
+        choices={[
+          { value: 'administrator', label: 'Administrator, all rows' },
+          { value: 'user', label: 'A user, under the policies' },
+          { value: 'anonymous', label: 'Without a token, under the policies' },
+        ]}
+        onChange={(value) => changeDraft({ runAs: value, transaction: 'all' })}
+      />
+      {runAs === 'user' && (
+        <TextField
+          label="User id"
+          isCode
+          placeholder="550e8400-e29b-41d4-a716-446655440000"
+          value={userId}
+          onChange={(value) => changeDraft({ userId: value })}
+        />
+      )}
+      {isWrite && runAs === 'administrator' && (
+        <Checkbox
+          label="One transaction"
+          hint="Off: each statement by itself, as VACUUM needs it."
+          checked={transaction === 'all'}
+          onChange={(checked) => changeDraft({ transaction: checked ? 'all' : 'each' })}
+        />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,167 @@
+import { isBasaltError } from '@basaltdb/client'
+import { useState } from 'react'
+import { useAction, useApi } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { FilterField, Form, Notice, Section, Toolbar } from '../../ui/layout.tsx'
+import { SidePanel } from '../../ui/side-panel.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { changeQuery, forgetQuery, listSaved, type SavedQuery, saveQuery } from './api.ts'
+import styles from './sql.module.css'
+
+interface SavedProps {
+  readonly text: string
+  /** The saved query that is open, as it was read. */
+  readonly opened: SavedQuery | undefined
+  readonly onOpen: (query: SavedQuery) => void
+  readonly onForget: (query: SavedQuery) => void
+  readonly onClose: () => void
+}
+
+const listKey = ['sql', 'saved'] as const
+
+/** Queries kept in the database, for all administrators. */
+export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
+  const [search, setSearch] = useState('')
+  const [name, setName] = useState(opened?.name ?? '')
+  const [forgotten, setForgotten] = useState<SavedQuery>()
+  const saved = useApi(listKey, listSaved)
+  const create = useAction(saveQuery, {
+    invalidates: [listKey],
+    failure: 'view',
+    done: 'Query saved.',
+    onDone: onOpen,
+  })
+  const change = useAction(
+    (version: number) => changeQuery(opened?.id ?? '', { name, query: text, version }),
+    { invalidates: [listKey], failure: 'view', done: 'Query saved.', onDone: onOpen },
+  )
+  const forget = useAction((query: SavedQuery) => forgetQuery(query.id), {
+    invalidates: [listKey],
+    done: 'Query deleted.',
+    onDone: (_, query) => {
+      setForgotten(undefined)
+      onForget(query)
+    },
+  })
+  const current = currentOf(change.error)
+  return (
+    <SidePanel title="Saved queries" onClose={onClose}>
+      <Section title="Save the text of the editor">
+        <Form
+          onSubmit={() =>
+            opened === undefined ? create.run({ name, query: text }) : change.run(opened.version)
+          }
+        >
+          <TextField
+            label="Name"
+            hint="Slashes make folders: reports/sales."
+            value={name}
+            onChange={setName}
+            error={
+              current === undefined ? (opened === undefined ? create : change).error?.message : undefined
+            }
+          />
+          {current !== undefined && (
+            <Notice tone="warning">
+              <p>Another administrator has changed this query.</p>
+              <pre className={styles.historyQuery}>{current.query}</pre>
+              <Button
+                size="small"
+                onClick={() => {
+                  change.reset()
+                  onOpen(current)
+                }}
+              >
+                Open theirs
+              </Button>{' '}
+              <Button size="small" look="danger" onClick={() => change.run(current.version)}>
+                Overwrite theirs
+              </Button>
+            </Notice>
+          )}
+          <div className={styles.buttons}>
+            <Button type="submit" isPending={create.isPending || change.isPending}>
+              {opened === undefined ? 'Save' : 'Save changes'}
+            </Button>
+            {opened !== undefined && (
+              <Button onClick={() => create.run({ name, query: text })}>Save as another</Button>
+            )}
+          </div>
+        </Form>
+      </Section>
+      <Section title="Saved">
+        <Toolbar label="Saved queries">
+          <FilterField label="Search names" value={search} onChange={setSearch} />
+        </Toolbar>
+        <Loaded query={saved}>
+          {({ items }) => (
+            <Folders
+              items={items.filter((item) => item.name.toLowerCase().includes(search.toLowerCase()))}
+              openedId={opened?.id}
+              onOpen={(query) => {
+                setName(query.name)
+                onOpen(query)
+              }}
+              onForget={setForgotten}
+            />
+          )}
+        </Loaded>
+      </Section>
+      {forgotten !== undefined && (
+        <ConfirmDialog
+          title="Delete the saved query?"
+          action="Delete"
+          isPending={forget.isPending}
+          onConfirm={() => forget.run(forgotten)}
+          onClose={() => setForgotten(undefined)}
+        >
+          <p>
+            <strong>{forgotten.name}</strong> is deleted for all administrators.
+          </p>
+        </ConfirmDialog>
+      )}
+    </SidePanel>
+  )
+}
+
+interface FoldersProps {
+  readonly items: readonly SavedQuery[]
+  readonly openedId: string | undefined
+  readonly onOpen: (query: SavedQuery) => void
+  readonly onForget: (query: SavedQuery) => void
+}
+
+function Folders({ items, openedId, onOpen, onForget }: FoldersProps) {
+  if (items.length === 0) return <Empty>No query is saved.</Empty>
+  const folders = Map.groupBy(items, ({ name }) => name.split('/').slice(0, -1).join('/'))
+  return [...folders].map(([folder, queries]) => (
+    <div key={folder}>
+      {folder !== '' && <h3 className={styles.folder}>{folder}</h3>}
+      <ul className={styles.saved}>
+        {queries.map((query) => (
+          <li key={query.id}>
+            <Button
+              look="plain"
+              aria-current={query.id === openedId || undefined}
+              onClick={() => onOpen(query)}
+            >
+              {query.name.split('/').at(-1)}
+            </Button>
+            <Button size="small" aria-label={`Delete ${query.name}`} onClick={() => onForget(query)}>
+              Delete
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  ))
+}
+
+/** As another administrator has left it, in the answer of a conflict. */
+function currentOf(error: Error | null): SavedQuery | undefined {
+  if (!isBasaltError(error, 'saved_query_changed')) return undefined
+  // The server documents it so.
+  return error.data?.current as SavedQuery | undefined
+}

@@ -1,0 +1,159 @@
+import { text } from 'node:stream/consumers'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { testAdminPassword } from '../../../../server/test/test-config.ts'
+import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
+
+journeys('SQL screen', () => {
+  let dashboard: Dashboard
+  beforeAll(async () => {
+    dashboard = await openDashboard({
+      isSignedIn: false,
+      setup: `
+        create table track (id int primary key, name text, price numeric);
+        insert into track select n, 'track ' || n, n * 1.5 from generate_series(1, 20000) n;
+        analyze track;`,
+    })
+  })
+  afterAll(() => dashboard?.[Symbol.asyncDispose]())
+  afterEach(() => dashboard.expectNoProblems())
+
+  const editor = () => dashboard.page.getByRole('textbox', { name: 'SQL' })
+  const button = (name: string) => dashboard.page.getByRole('button', { name, exact: true })
+  const tab = (name: string) => dashboard.page.getByRole('tab', { name })
+
+  async function write(script: string): Promise<void> {
+    // A test that runs alone has no page of the one before it.
+    if (!dashboard.page.url().includes('/admin/sql')) {
+      await dashboard.signIn()
+      await dashboard.open('/sql')
+    }
+    await editor().press('ControlOrMeta+a')
+    await dashboard.page.keyboard.press('Backspace')
+    await dashboard.page.keyboard.insertText(script)
+    await dashboard.page.keyboard.press('Escape')
+    await expect.poll(() => editor().textContent()).toContain(script.split('\n').at(-1))
+  }
+
+  test('signs in, refuses a write until it is switched on, and writes the row', async () => {
+    const { app, page } = dashboard
+    await dashboard.open('/sql')
+    await page.getByLabel('Password').fill(testAdminPassword)
+    await page.keyboard.press('Enter')
+    await write("insert into track values (0, 'new', 1)")
+    await button('Run').click()
+    await page.getByText('cannot execute INSERT in a read-only transaction').waitFor()
+    await page.getByText('Hint: The run is read-only: set mode to write.').waitFor()
+    await page.getByRole('switch', { name: 'Read-only' }).click()
+    await button('Run').click()
+    await page.getByText('INSERT 0 1').waitFor()
+    await expect.poll(() => app.sql('select name from track where id = 0')).toEqual([{ name: 'new' }])
+    await page.getByRole('switch', { name: 'May write' }).click()
+  })
+
+  test('runs the statement at the cursor, or all, with parameters, and shows what is hostile as text', async () => {
+    const { page } = dashboard
+    await write("select $1::int + 1 as sum;\nselect '<img src=x onerror=alert(1)>' as html, null as nothing")
+    await page.getByRole('textbox', { name: '$1' }).fill('41')
+    await editor().press('Control+Home')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('gridcell', { name: '42', exact: true }).waitFor()
+    expect(await tab('Result 2').count()).toBe(0)
+    await button('Run all').click()
+    await tab('Result 2').click()
+    await page.getByRole('gridcell', { name: '<img src=x onerror=alert(1)>' }).waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('sql')
+  })
+
+  test('says that there are more rows, exports, and draws a chart', async () => {
+    const { page } = dashboard
+    await write('select id, price from track where id > 0 order by id')
+    await button('Run').click()
+    await page.getByText('First 1,000 rows').waitFor()
+    await button('Run for 10,000 rows').click()
+    await page.getByText('First 10,000 rows').waitFor()
+    await button('Export').click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
+    ])
+    const lines = (await text(await download.createReadStream())).split('\r\n')
+    expect([lines.length, ...lines.slice(0, 2)]).toEqual([10_002, 'id,price', '1,1.5'])
+    await button('Chart').click()
+    await page.getByRole('img', { name: 'price over id' }).waitFor()
+    await dashboard.screenshot('sql-chart')
+  })
+
+  test('marks the place of an error in the text', async () => {
+    const { page } = dashboard
+    await write('select 1;\n\nselect nme from track')
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('column "nme" does not exist').waitFor()
+    await page.getByText('line 3 · SQLSTATE 42703').waitFor()
+    expect(await page.getByTitle('The error is here').textContent()).toBe('nme')
+    await dashboard.screenshot('sql-error')
+  })
+
+  test('explains with what stands out', async () => {
+    const { page } = dashboard
+    await write("select * from track where name like '%9'")
+    await button('Explain').click()
+    await page.getByRole('menuitem', { name: 'Plan, run and rolled back' }).click()
+    await page.getByText('Seq Scan on track').waitFor()
+    await page.getByText('Reads the whole table (20001 rows) to filter it').waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('sql-plan')
+  })
+
+  test('cancels what runs', async () => {
+    const { page } = dashboard
+    await write('select pg_sleep(100)')
+    await button('Run').click()
+    await button('Cancel').click()
+    await page.getByText('the run was canceled').waitFor()
+  })
+
+  test('keeps queries, and shows the conflict when another administrator has changed one', async () => {
+    const { app, page } = dashboard
+    await write('select 1 as one')
+    await button('Saved').click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('reports/one')
+    await button('Save').click()
+    await page.getByRole('heading', { name: 'SQL · reports/one' }).waitFor()
+    await app.sql("update basalt.saved_queries set query = 'select 2', version = version + 1")
+    await button('Save changes').click()
+    await page.getByText('Another administrator has changed this query.').waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('sql-saved')
+    await button('Overwrite theirs').click()
+    await expect
+      .poll(() => app.sql('select name, query, version from basalt.saved_queries'))
+      .toEqual([{ name: 'reports/one', query: 'select 1 as one', version: 3 }])
+    await button('Close panel').click()
+  })
+
+  test('finds what was run in the history, and takes it', async () => {
+    const { page } = dashboard
+    await button('History').click()
+    await page.getByRole('searchbox', { name: 'Search the queries' }).fill('nme')
+    await expect.poll(() => page.getByRole('row').count()).toBe(2)
+    await button('Open').click()
+    await button('Close panel').click()
+    await expect.poll(() => editor().textContent()).toBe('select nme from track')
+  })
+
+  test('keeps the text when the session ends, and runs it after the next sign-in', async () => {
+    const { app, context, page } = dashboard
+    await write("select 'still here' as text")
+    await app.sql('delete from basalt.admin_sessions')
+    const headers = { 'x-basalt-dashboard': '1' }
+    const statusOfSession = async () =>
+      (await context.request.get('/api/admin/session', { headers })).status()
+    await expect.poll(statusOfSession).toBe(401)
+    await button('Run').click()
+    await page.getByLabel('Password').fill(testAdminPassword)
+    await page.keyboard.press('Enter')
+    await page.getByRole('gridcell', { name: 'still here' }).waitFor()
+    expect(await editor().textContent()).toBe("select 'still here' as text")
+  })
+})

@@ -1,0 +1,105 @@
+import { isBasaltError } from '@basaltdb/client'
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { inSession } from '../../api/queries.ts'
+import {
+  cancelRun,
+  type RunBody,
+  type RunFailure,
+  type RunNotice,
+  runSql,
+  type StatementResult,
+} from './api.ts'
+
+/** A run as the screen shows it, while it goes and afterwards. */
+export interface RunState {
+  readonly body: RunBody
+  /** Where the text that ran begins in the editor: its offset, and the lines before it. */
+  readonly start: number
+  readonly linesBefore: number
+  readonly isRunning: boolean
+  readonly role: string | undefined
+  readonly statements: number
+  readonly results: readonly StatementResult[]
+  readonly notices: readonly RunNotice[]
+  readonly failure: RunFailure | undefined
+  readonly outcome: string | undefined
+  readonly durationMs: number | undefined
+}
+
+export function useRun() {
+  const [run, setRun] = useState<RunState>()
+  const current = useRef<{ id: string; abort: AbortController }>(undefined)
+  // A run whose view has closed is canceled by the server, which notices that the client has disconnected.
+  useEffect(() => () => current.current?.abort.abort(), [])
+
+  const start = useCallback(
+    async (body: RunBody, at: number, linesBefore: number): Promise<RunFailure | undefined> => {
+      current.current?.abort.abort()
+      const id = randomUuid()
+      const abort = new AbortController()
+      current.current = { id, abort }
+      const change = (changes: Partial<RunState> | ((before: RunState) => Partial<RunState>)) => {
+        if (current.current?.id !== id) return
+        setRun((before) =>
+          before === undefined
+            ? before
+            : { ...before, ...(typeof changes === 'function' ? changes(before) : changes) },
+        )
+      }
+      setRun({
+        body,
+        start: at,
+        linesBefore,
+        isRunning: true,
+        role: undefined,
+        statements: 0,
+        results: [],
+        notices: [],
+        failure: undefined,
+        outcome: undefined,
+        durationMs: undefined,
+      })
+      let failure: RunFailure | undefined
+      try {
+        await inSession(async () => {
+          for await (const event of runSql({ ...body, id }, abort.signal)) {
+            if (event.type === 'start') change({ role: event.role, statements: event.statements })
+            else if (event.type === 'result') change(({ results }) => ({ results: [...results, event] }))
+            else if (event.type === 'notice') change(({ notices }) => ({ notices: [...notices, event] }))
+            else if (event.type === 'end') change({ outcome: event.outcome, durationMs: event.durationMs })
+            else failure = event
+          }
+        }, abort.signal)
+      } catch (error) {
+        if (abort.signal.aborted) return undefined
+        failure = asFailure(error)
+      }
+      change({ isRunning: false, failure })
+      return failure
+    },
+    [],
+  )
+
+  const cancel = useCallback(() => {
+    const running = current.current
+    if (running === undefined) return
+    cancelRun(running.id).catch(() => running.abort.abort())
+  }, [])
+
+  return { run, start, cancel }
+}
+
+function asFailure(error: unknown): RunFailure {
+  if (isBasaltError(error)) return { code: error.status, message: error.message, error: error.error }
+  return { code: 0, message: error instanceof Error ? error.message : String(error), error: 'network_error' }
+}
+
+/** RFC 9562 §5.4; pages without TLS have no `randomUUID`. */
+function randomUuid(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))
+    .join('')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}

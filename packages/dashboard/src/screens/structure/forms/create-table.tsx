@@ -1,0 +1,141 @@
+import { useState } from 'react'
+import { useLocation, useSearchParams } from 'wouter'
+import { useApi } from '../../../api/queries.ts'
+import { Button } from '../../../ui/button.tsx'
+import { Checkbox, Select, TextField } from '../../../ui/field.tsx'
+import { Form, Notice, PageHeader, Section } from '../../../ui/layout.tsx'
+import { tableAddress } from '../addresses.ts'
+import { readObjects } from '../api.ts'
+import { useReview } from '../review/review-context.ts'
+import styles from '../structure.module.css'
+import { type ColumnDraft, ColumnFields, emptyColumn, showColumn } from './column-fields.tsx'
+import { ownerTemplate, showTemplate, TemplateFields } from './template-fields.tsx'
+
+interface Row {
+  readonly key: number
+  readonly column: ColumnDraft
+}
+
+/** What most tables have; each can be changed or taken away. */
+const usual: readonly ColumnDraft[] = [
+  { ...emptyColumn, name: 'id', type: 'bigint', identity: 'always', isPrimaryKey: true },
+  {
+    ...emptyColumn,
+    name: 'owner_id',
+    type: 'uuid',
+    default: 'basalt.user_id()',
+    isNullable: false,
+    reference: { text: 'basalt.users(id)', onDelete: 'cascade' },
+  },
+  {
+    ...emptyColumn,
+    name: 'created_at',
+    type: 'timestamp with time zone',
+    default: 'now()',
+    isNullable: false,
+  },
+]
+
+export function CreateTable() {
+  const [search] = useSearchParams()
+  const [, navigate] = useLocation()
+  const review = useReview()
+  const objects = useApi(['structure', 'objects'], readObjects)
+  const [schema, setSchema] = useState(search.get('schema') ?? 'public')
+  const [name, setName] = useState('')
+  const [comment, setComment] = useState('')
+  const [isProtected, setProtected] = useState(true)
+  const [template, setTemplate] = useState(ownerTemplate)
+  const [rows, setRows] = useState<readonly Row[]>(() => usual.map((column, key) => ({ key, column })))
+  const names = rows.map(({ column }) => column.name).filter((each) => each !== '')
+  const schemas = objects.data?.schemas.map((each) => each.name) ?? ['public']
+  const submit = () =>
+    review({
+      title: `Create ${name}`,
+      source: {
+        change: {
+          kind: 'create_table',
+          schema,
+          name,
+          columns: rows.map(({ column }) => showColumn(column)),
+          ...(comment === '' ? {} : { comment }),
+          ...(isProtected ? { template: showTemplate(template) } : { hasRowLevelSecurity: false }),
+        },
+      },
+      onApplied: () => navigate(tableAddress({ schema, name })),
+    })
+  return (
+    <>
+      <PageHeader title="Create a table">Nothing is changed before you have seen its SQL.</PageHeader>
+      <Form onSubmit={submit}>
+        <TextField label="Name" value={name} onChange={setName} isCode required />
+        <Select
+          label="Schema"
+          value={schema}
+          choices={schemas.map((each) => ({ value: each, label: each }))}
+          onChange={setSchema}
+        />
+        <TextField label="Comment" value={comment} onChange={setComment} />
+        <Section
+          title="Columns"
+          actions={
+            <Button
+              size="small"
+              onClick={() =>
+                setRows([
+                  ...rows,
+                  { key: Math.max(-1, ...rows.map(({ key }) => key)) + 1, column: emptyColumn },
+                ])
+              }
+            >
+              Add column
+            </Button>
+          }
+        >
+          <div className={styles.columns}>
+            {rows.map(({ key, column }, index) => (
+              <fieldset key={key} className={styles.column}>
+                <legend>{column.name === '' ? `Column ${index + 1}` : column.name}</legend>
+                <ColumnFields
+                  value={column}
+                  onChange={(next) =>
+                    setRows(rows.map((row) => (row.key === key ? { key, column: next } : row)))
+                  }
+                />
+                <Button
+                  size="small"
+                  aria-label={`Remove column ${column.name || index + 1}`}
+                  onClick={() => setRows(rows.filter((row) => row.key !== key))}
+                >
+                  Remove
+                </Button>
+              </fieldset>
+            ))}
+          </div>
+        </Section>
+        <Section title="Access">
+          <div className={styles.fields}>
+            <Checkbox
+              label="Row-level security"
+              hint="Policies decide who sees and changes which rows."
+              checked={isProtected}
+              onChange={setProtected}
+            />
+            {isProtected ? (
+              <TemplateFields value={template} onChange={setTemplate} columns={names} />
+            ) : (
+              <Notice tone="danger">
+                Every signed-in user reads and changes every row of the table as soon as it is created.
+              </Notice>
+            )}
+          </div>
+        </Section>
+        <div className={styles.buttons}>
+          <Button type="submit" look="primary" disabled={name.trim() === ''}>
+            Review
+          </Button>
+        </div>
+      </Form>
+    </>
+  )
+}

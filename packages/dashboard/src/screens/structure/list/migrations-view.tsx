@@ -1,0 +1,72 @@
+import { useAction, useApi } from '../../../api/queries.ts'
+import { Button } from '../../../ui/button.tsx'
+import { DataTable } from '../../../ui/data-table.tsx'
+import { countOf } from '../../../ui/format.ts'
+import { Notice } from '../../../ui/layout.tsx'
+import { Loaded } from '../../../ui/states.tsx'
+import { Time } from '../../../ui/time.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
+import { readMigration, readMigrations } from '../api.ts'
+import { download } from '../review/download.ts'
+
+/** What has made the structure, the newest first. */
+export function MigrationsView() {
+  const migrations = useApi(['structure', 'migrations'], readMigrations)
+  const save = useAction(readMigration, { onDone: ({ name, content }) => download(name, content) })
+  return (
+    <Loaded query={migrations}>
+      {({ folder, applied, pending, obstacles, drift }) => (
+        <>
+          <Notice>
+            {folder === null ? (
+              <>
+                This server has no folder of migrations: the database keeps them. In a project,{' '}
+                <code>basalt migrate pull</code> writes them as files.
+              </>
+            ) : (
+              <>
+                Changes become files of <code>{folder}/</code>.
+              </>
+            )}
+          </Notice>
+          {obstacles.map((obstacle) => (
+            <Notice key={obstacle} tone="danger">
+              {obstacle}
+            </Notice>
+          ))}
+          {pending.length > 0 && (
+            <Notice tone="warning">
+              Pending: {pending.join(', ')}. <code>basalt migrate up</code> applies them.
+            </Notice>
+          )}
+          {drift > 0 && (
+            <Notice tone="warning">
+              {countOf(drift, 'object')} changed other than by migrations: <code>basalt migrate status</code>{' '}
+              names them.
+            </Notice>
+          )}
+          <DataTable
+            caption="Applied migrations"
+            rows={applied.toReversed()}
+            rowKey={({ name }) => name}
+            empty="No migration was applied yet."
+            columns={[
+              { key: 'name', title: 'Name', cell: ({ name }) => <code>{name}</code> },
+              { key: 'applied', title: 'Applied', cell: ({ appliedAt }) => <Time value={appliedAt} /> },
+              {
+                key: 'download',
+                title: <ActionsTitle />,
+                align: 'end',
+                cell: ({ name }) => (
+                  <Button size="small" aria-label={`Download ${name}`} onClick={() => save.run(name)}>
+                    Download
+                  </Button>
+                ),
+              },
+            ]}
+          />
+        </>
+      )}
+    </Loaded>
+  )
+}

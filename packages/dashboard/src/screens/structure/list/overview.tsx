@@ -1,0 +1,48 @@
+import { useLocation, useSearchParams } from 'wouter'
+import { AsCode } from '../../../ui/as-code.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { PageHeader } from '../../../ui/layout.tsx'
+import { Tabs } from '../../../ui/tabs.tsx'
+import { newTableAddress } from '../addresses.ts'
+import { FunctionsView } from './functions-view.tsx'
+import { MigrationsView } from './migrations-view.tsx'
+import { RelationsView } from './relations-view.tsx'
+import { TypesView } from './types-view.tsx'
+
+/** Everything beside the rows, by kind. */
+export function StructureOverview() {
+  const [search, setSearch] = useSearchParams()
+  const [, navigate] = useLocation()
+  return (
+    <>
+      <PageHeader
+        title="Structure"
+        actions={
+          <>
+            <Button look="primary" onClick={() => navigate(newTableAddress)}>
+              Create a table
+            </Button>
+            <AsCode
+              request={{ method: 'GET', path: '/api/admin/structure/relations' }}
+              client="await client.schema()"
+              command="basalt db dump"
+            />
+          </>
+        }
+      >
+        Every change is shown as SQL first, and becomes a migration.
+      </PageHeader>
+      <Tabs
+        label="Structure"
+        value={search.get('view') ?? 'tables'}
+        onChange={(view) => setSearch(view === 'tables' ? {} : { view })}
+        tabs={[
+          { value: 'tables', label: 'Tables and views', content: <RelationsView /> },
+          { value: 'types', label: 'Types', content: <TypesView /> },
+          { value: 'functions', label: 'Functions', content: <FunctionsView /> },
+          { value: 'migrations', label: 'Migrations', content: <MigrationsView /> },
+        ]}
+      />
+    </>
+  )
+}

@@ -1,0 +1,94 @@
+import { useState } from 'react'
+import { useSearchParams } from 'wouter'
+import { moreOf, useApi, usePages } from '../../../api/queries.ts'
+import { Button } from '../../../ui/button.tsx'
+import { DataTable } from '../../../ui/data-table.tsx'
+import { Select } from '../../../ui/field.tsx'
+import { formatBytes, formatNumber } from '../../../ui/format.ts'
+import { FilterField, Toolbar } from '../../../ui/layout.tsx'
+import { LoadedRows } from '../../../ui/states.tsx'
+import { tableAddress } from '../addresses.ts'
+import { listRelations, type RelationSummary, readObjects } from '../api.ts'
+import { SqlForm } from '../forms/sql-form.tsx'
+import { RelationBadges } from './badges.tsx'
+
+export function RelationsView() {
+  const [search, setSearch] = useSearchParams()
+  const [isCreatingView, setCreatingView] = useState(false)
+  const q = search.get('q') ?? ''
+  const schema = search.get('schema') ?? ''
+  const objects = useApi(['structure', 'objects'], readObjects)
+  const relations = usePages(['structure', 'relations', q, schema], async (after, signal) => {
+    const { items, next } = await listRelations({ q, schema }, readPlace(after), signal)
+    return { items, next: next === null ? undefined : JSON.stringify([next.schema, next.name]) }
+  })
+  const set = (part: Record<string, string>) =>
+    setSearch(
+      Object.entries({ q, schema, ...part }).filter(([, value]) => value !== ''),
+      { replace: true },
+    )
+  return (
+    <>
+      <Toolbar label="Tables and views">
+        <FilterField label="Search by name" value={q} onChange={(text) => set({ q: text })} />
+        <Select
+          label="Schema"
+          hidesLabel
+          value={schema}
+          choices={[
+            { value: '', label: 'All schemas' },
+            ...(objects.data?.schemas ?? []).map(({ name }) => ({ value: name, label: name })),
+          ]}
+          onChange={(next) => set({ schema: next })}
+        />
+        <Button onClick={() => setCreatingView(true)}>Create a view</Button>
+      </Toolbar>
+      <LoadedRows list={relations}>
+        {(rows) => (
+          <DataTable<RelationSummary>
+            caption="Tables and views"
+            rows={rows}
+            rowKey={(relation) => JSON.stringify([relation.schema, relation.name])}
+            href={tableAddress}
+            empty={
+              q === '' && schema === '' ? 'There are no tables yet.' : 'No table or view has such a name.'
+            }
+            columns={[
+              {
+                key: 'name',
+                title: 'Name',
+                cell: ({ schema: of, name }) => (of === 'public' ? name : `${of}.${name}`),
+              },
+              { key: 'kind', title: 'Kind', cell: ({ kind }) => kind, isMinor: true },
+              { key: 'state', title: 'State', cell: (relation) => <RelationBadges relation={relation} /> },
+              {
+                key: 'rows',
+                title: 'Rows',
+                align: 'end',
+                isMinor: true,
+                cell: ({ estimatedRows }) =>
+                  estimatedRows === null ? '' : `≈ ${formatNumber(estimatedRows)}`,
+              },
+              {
+                key: 'bytes',
+                title: 'Size',
+                align: 'end',
+                isMinor: true,
+                cell: ({ bytes }) => (bytes === 0 ? '' : formatBytes(bytes)),
+              },
+            ]}
+            {...moreOf(relations)}
+          />
+        )}
+      </LoadedRows>
+      {isCreatingView && <SqlForm template="view" onClose={() => setCreatingView(false)} />}
+    </>
+  )
+}
+
+function readPlace(after: string | undefined): { schema: string; name: string } | undefined {
+  if (after === undefined) return undefined
+  // Written by the page before.
+  const [schema, name] = JSON.parse(after) as [string, string]
+  return { schema, name }
+}

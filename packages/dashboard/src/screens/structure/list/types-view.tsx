@@ -1,0 +1,131 @@
+import { useState } from 'react'
+import { useApi } from '../../../api/queries.ts'
+import { Button } from '../../../ui/button.tsx'
+import { DataTable } from '../../../ui/data-table.tsx'
+import { Section } from '../../../ui/layout.tsx'
+import { Loaded } from '../../../ui/states.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
+import { type EnumType, readObjects } from '../api.ts'
+import { EnumForm } from '../forms/enum-form.tsx'
+import { useReview } from '../review/review-context.ts'
+import styles from '../structure.module.css'
+
+export function TypesView() {
+  const objects = useApi(['structure', 'objects'], readObjects)
+  const review = useReview()
+  const [edited, setEdited] = useState<EnumType | 'new'>()
+  return (
+    <Loaded query={objects}>
+      {({ enums, domains, compositeTypes, sequences, extensions }) => (
+        <>
+          <Section title="Enums" actions={<Button onClick={() => setEdited('new')}>Create an enum</Button>}>
+            <DataTable
+              caption="Enums"
+              rows={enums}
+              rowKey={nameOf}
+              empty="There are no enums."
+              columns={[
+                { key: 'name', title: 'Name', cell: nameOf },
+                { key: 'values', title: 'Values', cell: ({ values }) => values.join(', ') },
+                { key: 'used', title: 'Used by', isMinor: true, cell: ({ usedBy }) => usedBy.join(', ') },
+                {
+                  key: 'actions',
+                  title: <ActionsTitle />,
+                  align: 'end',
+                  cell: (type) => (
+                    <span className={styles.rowActions}>
+                      <Button
+                        size="small"
+                        aria-label={`Change ${nameOf(type)}`}
+                        onClick={() => setEdited(type)}
+                      >
+                        Change
+                      </Button>
+                      <Button
+                        size="small"
+                        aria-label={`Drop ${nameOf(type)}`}
+                        onClick={() =>
+                          review({
+                            title: `Drop ${type.name}`,
+                            confirmName: type.name,
+                            source: { change: { kind: 'drop_type', schema: type.schema, name: type.name } },
+                          })
+                        }
+                      >
+                        Drop
+                      </Button>
+                    </span>
+                  ),
+                },
+              ]}
+            />
+          </Section>
+          <Section title="Domains">
+            <DataTable
+              caption="Domains"
+              rows={domains}
+              rowKey={nameOf}
+              empty="There are no domains."
+              columns={[
+                { key: 'name', title: 'Name', cell: nameOf },
+                { key: 'type', title: 'Type', cell: ({ type }) => <code>{type}</code> },
+                { key: 'checks', title: 'Checks', cell: ({ checks }) => <code>{checks.join(' ')}</code> },
+              ]}
+            />
+          </Section>
+          <Section title="Composite types">
+            <DataTable
+              caption="Composite types"
+              rows={compositeTypes}
+              rowKey={nameOf}
+              empty="There are no composite types."
+              columns={[
+                { key: 'name', title: 'Name', cell: nameOf },
+                {
+                  key: 'attributes',
+                  title: 'Attributes',
+                  cell: ({ attributes }) => (
+                    <code>{attributes.map(({ name, type }) => `${name} ${type}`).join(', ')}</code>
+                  ),
+                },
+              ]}
+            />
+          </Section>
+          <Section title="Sequences">
+            <DataTable
+              caption="Sequences"
+              rows={sequences}
+              rowKey={nameOf}
+              empty="There are no sequences."
+              columns={[
+                { key: 'name', title: 'Name', cell: nameOf },
+                { key: 'last', title: 'Last value', align: 'end', cell: ({ lastValue }) => lastValue ?? '' },
+                { key: 'owner', title: 'Of', cell: ({ ownedBy }) => ownedBy ?? '' },
+              ]}
+            />
+          </Section>
+          <Section title="Extensions">
+            <DataTable
+              caption="Extensions"
+              rows={extensions}
+              rowKey={({ name }) => name}
+              empty="There are no extensions."
+              columns={[
+                { key: 'name', title: 'Name', cell: ({ name }) => name },
+                { key: 'version', title: 'Version', cell: ({ version }) => version },
+                { key: 'schema', title: 'Schema', cell: ({ schema }) => schema },
+              ]}
+            />
+          </Section>
+          {edited !== undefined && (
+            <EnumForm type={edited === 'new' ? undefined : edited} onClose={() => setEdited(undefined)} />
+          )}
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function nameOf({ schema, name }: { readonly schema: string; readonly name: string }): string {
+  return schema === 'public' ? name : `${schema}.${name}`
+}

@@ -1,0 +1,119 @@
+import { isBasaltError } from '@basaltdb/client'
+import { useId, useState } from 'react'
+import { useAction, useApi } from '../../../api/queries.ts'
+import { AsCode } from '../../../ui/as-code.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { CodeEditor } from '../../../ui/code-editor.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { TextField } from '../../../ui/field.tsx'
+import { Failure, Spinner } from '../../../ui/states.tsx'
+import { showToast } from '../../../ui/toasts.ts'
+import { type Applied, applyScript, planChange } from '../api.ts'
+import { download } from './download.ts'
+import type { ReviewRequest } from './review-context.ts'
+import { WarningList } from './warning-list.tsx'
+
+interface ReviewDialogProps {
+  readonly request: ReviewRequest
+  readonly onClose: () => void
+}
+
+/** The SQL of a change, editable, what it does, and the button that applies it. */
+export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
+  const review = useId()
+  const [source, setSource] = useState(request.source)
+  const [edited, setSql] = useState<string>()
+  const [name, setName] = useState(request.title)
+  const [typed, setTyped] = useState('')
+  // One at a time: a rehearsal that is cancelled here still holds its locks there.
+  const plan = useApi(['structure plan', review, source], () => planChange(source), { keepsPrevious: false })
+  const apply = useAction(applyScript, {
+    failure: 'view',
+    invalidates: [['structure'], ['schema'], ['tables']],
+    onDone(applied) {
+      onClose()
+      announce(applied)
+      request.onApplied?.(applied)
+    },
+  })
+  const planned = plan.data
+  const sql = edited ?? planned?.sql ?? sqlOf(plan.error)
+  const isEdited = planned !== undefined && sql !== planned.sql
+  const isConfirmed = request.confirmName === undefined || typed === request.confirmName
+  const canApply =
+    planned !== undefined && plan.error === null && !isEdited && isConfirmed && name.trim() !== ''
+  const checkAgain = () => {
+    if (edited !== undefined && edited !== planned?.sql) setSource({ sql: edited })
+    else void plan.refetch()
+  }
+  const isBusy = plan.isFetching || apply.isPending
+  return (
+    <Dialog
+      title={request.title}
+      isOpen
+      size="wide"
+      {...(apply.isPending ? {} : { onClose })}
+      footer={
+        <>
+          <AsCode
+            request={{ method: 'POST', path: '/api/admin/structure/apply', body: { sql, name } }}
+            sql={sql}
+            command="basalt migrate up"
+          />
+          <Button disabled={apply.isPending} onClick={onClose}>
+            Cancel
+          </Button>
+          <Button isPending={isBusy} onClick={checkAgain}>
+            Check again
+          </Button>
+          <Button
+            look={request.confirmName === undefined ? 'primary' : 'danger'}
+            disabled={!canApply}
+            isPending={isBusy}
+            onClick={() => {
+              if (planned === undefined) return
+              apply.run({ sql: planned.sql, name, version: planned.version })
+            }}
+          >
+            Apply
+          </Button>
+        </>
+      }
+    >
+      {plan.isFetching && <Spinner label="Trying the change, and undoing it" />}
+      {plan.error !== null && <Failure error={plan.error} />}
+      {apply.error !== null && <Failure error={apply.error} />}
+      {planned !== undefined && !isEdited && <WarningList plan={planned} />}
+      {isEdited && <p role="status">The SQL was edited. Check it again before applying it.</p>}
+      {sql !== undefined && (
+        <>
+          <CodeEditor label="SQL of the change" language="sql" value={sql} onChange={setSql} />
+          <TextField label="Name of the migration" value={name} onChange={setName} />
+        </>
+      )}
+      {request.confirmName !== undefined && (
+        <TextField
+          label={`Type ${request.confirmName} to confirm`}
+          value={typed}
+          onChange={setTyped}
+          isCode
+        />
+      )}
+    </Dialog>
+  )
+}
+
+/** A refusal has the SQL that was refused, to be mended. */
+function sqlOf(error: Error | null): string | undefined {
+  const sql = isBasaltError(error) ? error.data?.sql : undefined
+  return typeof sql === 'string' ? sql : undefined
+}
+
+function announce({ name, path, content }: Applied): void {
+  if (path === null) {
+    showToast(`Applied, and kept in the database as ${name}.`, 'done', {
+      label: 'Download',
+      run: () => download(name, content),
+    })
+  } else showToast(`Applied, and written to ${path}.`)
+}

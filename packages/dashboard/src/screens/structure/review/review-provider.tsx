@@ -1,0 +1,14 @@
+import { type ReactNode, useState } from 'react'
+import { ReviewContext, type ReviewRequest } from './review-context.ts'
+import { ReviewDialog } from './review-dialog.tsx'
+
+/** One review at a time, in front of the form that asked for it. */
+export function ReviewProvider({ children }: { readonly children: ReactNode }) {
+  const [request, setRequest] = useState<ReviewRequest>()
+  return (
+    <ReviewContext value={setRequest}>
+      {children}
+      {request !== undefined && <ReviewDialog request={request} onClose={() => setRequest(undefined)} />}
+    </ReviewContext>
+  )
+}

@@ -1,0 +1,39 @@
+import { Badge, type Tone } from '../../../ui/layout.tsx'
+import type { Plan, Warning } from '../api.ts'
+import styles from '../structure.module.css'
+
+/** What the plan has found, the gravest first. */
+export function WarningList({ plan }: { readonly plan: Plan }) {
+  if (plan.warnings.length === 0) {
+    return (
+      <p role="status">
+        Tried and undone: it blocks no requests, removes nothing and opens nothing to callers.
+      </p>
+    )
+  }
+  return (
+    <ul className={styles.warnings} aria-label="Warnings">
+      {plan.warnings.map(({ kind, message }) => (
+        <li key={message}>
+          <Badge tone={signs[kind].tone}>{signs[kind].label}</Badge>
+          <span>{message}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface Sign {
+  readonly label: string
+  readonly tone: Tone
+}
+
+const signs: Readonly<Record<Warning['kind'], Sign>> = {
+  open: { label: 'open', tone: 'danger' },
+  removes: { label: 'loss', tone: 'danger' },
+  rewrites: { label: 'rewrite', tone: 'danger' },
+  reads: { label: 'lock', tone: 'warning' },
+  blocks: { label: 'lock', tone: 'warning' },
+  access: { label: 'access', tone: 'accent' },
+  'not rehearsed': { label: 'unknown', tone: 'warning' },
+}

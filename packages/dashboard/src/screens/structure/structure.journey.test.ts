@@ -1,0 +1,154 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
+
+journeys('structure', () => {
+  let dashboard: Dashboard
+
+  beforeAll(async () => {
+    dashboard = await openDashboard({
+      config: { 'project.migrations': '/nowhere/migrations' },
+      setup: `
+        create table legacy (id int, title text);
+        insert into legacy select n, '<img src=x onerror=alert(1)>' from generate_series(1, 3) n;
+        create view titles as select title from legacy;
+        create type mood as enum ('good');`,
+    })
+  })
+  afterAll(() => dashboard?.[Symbol.asyncDispose]())
+  afterEach(() => dashboard.expectNoProblems())
+
+  const dialog = () => dashboard.page.getByRole('dialog').last()
+  const apply = async () => {
+    await dialog().getByLabel('SQL of the change').waitFor()
+    await dialog().getByRole('button', { name: 'Apply' }).click()
+    await dashboard.page
+      .getByText(/^Applied, and kept in the database as \d{14}_/)
+      .first()
+      .waitFor()
+    await expect.poll(() => dashboard.page.getByRole('dialog').count()).toBe(0)
+  }
+
+  test('a table is created and protected without a terminal, and its migration is kept', async () => {
+    const { app, page } = dashboard
+    await dashboard.open('/structure')
+    await page.getByText('no row-level security').waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('structure')
+    await page.getByRole('button', { name: 'Create a table' }).click()
+    await page.getByRole('textbox', { name: 'Name', exact: true }).first().fill('todo')
+    await page.getByRole('button', { name: 'Add column' }).click()
+    const column = page.getByRole('group', { name: 'Column 4' })
+    await column.getByRole('textbox', { name: 'Name', exact: true }).fill('title')
+    await dashboard.expectAccessible()
+    await page.getByRole('button', { name: 'Review' }).click()
+    await dialog().getByText('basalt_authenticated may newly select').waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('structure-review')
+    await apply()
+    await page.getByRole('heading', { name: 'public.todo' }).waitFor()
+    await page.getByRole('cell', { name: 'title', exact: true }).waitFor()
+    expect(
+      await app.sql(`
+        select c.relrowsecurity as "isProtected", p.polname as policy, m.name ~ '_create_todo.sql$' as "isKept"
+        from pg_class c join pg_policy p on p.polrelid = c.oid, basalt.project_migrations m
+        where c.relname = 'todo'`),
+    ).toEqual([{ isProtected: true, policy: 'own', isKept: true }])
+  })
+
+  test('what PostgreSQL refuses is shown with its SQL, mended there and applied', async () => {
+    const { app, page } = dashboard
+    await dashboard.open('/structure/tables/public/legacy')
+    await page.getByRole('button', { name: 'Change title' }).click()
+    await dialog().getByLabel('Type').fill('int')
+    await dialog().getByRole('button', { name: 'Review' }).click()
+    await dialog().getByText('column "title" cannot be cast automatically to type integer').waitFor()
+    const editor = dialog().getByLabel('SQL of the change')
+    await editor.click()
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.press('Delete')
+    await page.keyboard.insertText("alter table public.legacy alter column title set default 'none';")
+    await expect.poll(() => dialog().getByRole('button', { name: 'Apply' }).isDisabled()).toBe(true)
+    await dialog().getByRole('button', { name: 'Check again' }).click()
+    await dialog()
+      .getByText(/blocks reads and writes of public.legacy/)
+      .waitFor()
+    await apply()
+    const [row] = await app.sql('insert into legacy default values returning title')
+    expect(row).toEqual({ title: 'none' })
+  })
+
+  test('row-level security is enabled with the warning of what becomes invisible, then a policy is made and changed', async () => {
+    const { app, page } = dashboard
+    await dashboard.open('/structure/tables/public/legacy?tab=policies')
+    await dashboard.expectAccessible()
+    await page.getByRole('button', { name: 'Enable row-level security' }).click()
+    await dialog().getByText('has other rows of table public.legacy: every row → no row').waitFor()
+    await apply()
+    await page.getByText('only administrators see rows').waitFor()
+    await page.getByRole('button', { name: 'Create a policy' }).click()
+    await dialog().getByLabel('Name').fill('read')
+    await dialog().getByLabel('Command').selectOption('select')
+    await dialog().getByLabel('Rows it shows').fill('id > 1')
+    await dialog().getByRole('button', { name: 'Review' }).click()
+    await apply()
+    await page.getByRole('button', { name: 'Change read' }).click()
+    await dialog().getByLabel('Rows it shows').fill('id > 2')
+    await dialog().getByRole('button', { name: 'Review' }).click()
+    await apply()
+    expect(
+      await app.sql(
+        "select polcmd, pg_get_expr(polqual, polrelid) as using from pg_policy where polname = 'read'",
+      ),
+    ).toEqual([{ polcmd: 'r', using: '(id > 2)' }])
+  })
+
+  test('a check, an index, an enum value and a column are added by forms', async () => {
+    const { app, page } = dashboard
+    await dashboard.open('/structure/tables/public/legacy?tab=constraints')
+    await page.getByRole('button', { name: 'Add a constraint' }).click()
+    await dialog().getByLabel('Condition').fill('id > 0')
+    await dialog().getByRole('button', { name: 'Review' }).click()
+    await apply()
+    await page.getByRole('button', { name: 'Validate legacy_id_check' }).click()
+    await apply()
+    await page.getByRole('tab', { name: 'Indexes' }).click()
+    await page.getByRole('button', { name: 'Create an index' }).click()
+    await dialog().getByLabel('Columns', { exact: true }).fill('lower(title), id desc')
+    await dialog().getByRole('button', { name: 'Review' }).click()
+    await dialog().getByText('it runs outside of a transaction').waitFor()
+    await apply()
+    await page.getByRole('tab', { name: 'Columns' }).click()
+    await page.getByRole('button', { name: 'Add column' }).click()
+    await dialog().getByLabel('Name').fill('how')
+    await dialog().getByLabel('Type').fill('mood')
+    await dialog().getByRole('button', { name: 'Review' }).click()
+    await apply()
+    await dashboard.open('/structure?view=types')
+    await page.getByRole('button', { name: 'Change mood' }).click()
+    await dialog().getByLabel('New value').fill('<b>bad</b>')
+    await dialog().getByRole('button', { name: 'Review' }).click()
+    await apply()
+    await page.getByText('good, <b>bad</b>').waitFor()
+    expect(
+      await app.sql(`
+        select convalidated, to_regclass('legacy_lower_id_idx') is not null as indexed,
+          (select format_type(atttypid, null) from pg_attribute where attrelid = 'legacy'::regclass and attname = 'how')
+        from pg_constraint where conname = 'legacy_id_check'`),
+    ).toEqual([{ convalidated: true, indexed: true, format_type: 'mood' }])
+  })
+
+  test('a table is dropped with what depends on it, once its name is typed', async () => {
+    const { app, page } = dashboard
+    await dashboard.open('/structure/tables/public/legacy')
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: 'Drop this table' }).click()
+    await dialog().getByText('removes view public.titles').waitFor()
+    await expect.poll(() => dialog().getByRole('button', { name: 'Apply' }).isDisabled()).toBe(true)
+    await dialog().getByLabel('Type legacy to confirm').fill('legacy')
+    await apply()
+    await page.getByRole('heading', { name: 'Structure' }).waitFor()
+    expect(await app.sql("select to_regclass('titles') as titles")).toEqual([{ titles: null }])
+    await dashboard.open('/structure?view=migrations')
+    await page.getByText('_drop_legacy.sql').waitFor()
+  })
+})

@@ -1,0 +1,23 @@
+import { Route, Switch } from 'wouter'
+import { CreateTable } from './forms/create-table.tsx'
+import { StructureOverview } from './list/overview.tsx'
+import { ReviewProvider } from './review/review-provider.tsx'
+import { TablePage } from './table/table-page.tsx'
+
+export function StructureScreen() {
+  return (
+    <ReviewProvider>
+      <Switch>
+        <Route path="/structure/new">
+          <CreateTable />
+        </Route>
+        <Route path="/structure/tables/:schema/:name">
+          {({ schema, name }) => <TablePage key={`${schema} ${name}`} schema={schema} name={name} />}
+        </Route>
+        <Route>
+          <StructureOverview />
+        </Route>
+      </Switch>
+    </ReviewProvider>
+  )
+}

@@ -1,0 +1,78 @@
+import { useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { DataTable } from '../../../ui/data-table.tsx'
+import { formatBytes, formatNumber } from '../../../ui/format.ts'
+import { Badge, Toolbar } from '../../../ui/layout.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
+import type { Relation } from '../api.ts'
+import { IndexForm } from '../forms/index-form.tsx'
+import { useReview } from '../review/review-context.ts'
+import styles from '../structure.module.css'
+
+export function IndexesTab({ relation }: { readonly relation: Relation }) {
+  const [isCreating, setCreating] = useState(false)
+  const review = useReview()
+  return (
+    <>
+      <Toolbar label="Indexes">
+        <Button onClick={() => setCreating(true)}>Create an index</Button>
+      </Toolbar>
+      <DataTable
+        caption="Indexes"
+        rows={relation.indexes}
+        rowKey={({ name }) => name}
+        empty="The table has no indexes."
+        columns={[
+          {
+            key: 'name',
+            title: 'Name',
+            cell: ({ name, isUnique, isValid, constraint }) => (
+              <>
+                <span className={styles.code}>{name}</span>{' '}
+                <span className={styles.badges}>
+                  {isUnique && <Badge>unique</Badge>}
+                  {constraint !== null && <Badge>of a constraint</Badge>}
+                  {!isValid && <Badge tone="danger">invalid: drop it</Badge>}
+                </span>
+              </>
+            ),
+          },
+          {
+            key: 'definition',
+            title: 'Definition',
+            isMinor: true,
+            cell: ({ definition }) => (
+              <span className={styles.code}>{definition.replace(/^.*? USING /, '')}</span>
+            ),
+          },
+          { key: 'bytes', title: 'Size', align: 'end', cell: ({ bytes }) => formatBytes(bytes) },
+          { key: 'scans', title: 'Used', align: 'end', cell: ({ scans }) => `${formatNumber(scans)} times` },
+          {
+            key: 'actions',
+            title: <ActionsTitle />,
+            align: 'end',
+            cell: ({ name, constraint }) =>
+              // A constraint is dropped with its index, on its own tab.
+              constraint === null && (
+                <Button
+                  size="small"
+                  aria-label={`Drop ${name}`}
+                  onClick={() =>
+                    review({
+                      title: `Drop ${name}`,
+                      source: {
+                        change: { kind: 'drop_index', schema: relation.schema, name, isConcurrent: true },
+                      },
+                    })
+                  }
+                >
+                  Drop
+                </Button>
+              ),
+          },
+        ]}
+      />
+      {isCreating && <IndexForm relation={relation} onClose={() => setCreating(false)} />}
+    </>
+  )
+}

@@ -1,0 +1,138 @@
+import { useState } from 'react'
+import { Link, useLocation, useSearchParams } from 'wouter'
+import { useApi } from '../../../api/queries.ts'
+import { AsCode } from '../../../ui/as-code.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { Code } from '../../../ui/code.tsx'
+import { formatBytes } from '../../../ui/format.ts'
+import { KeyValue, PageHeader } from '../../../ui/layout.tsx'
+import { Menu } from '../../../ui/menu.tsx'
+import { Loaded } from '../../../ui/states.tsx'
+import { Tabs } from '../../../ui/tabs.tsx'
+import { tableAddress } from '../addresses.ts'
+import { type Relation, readRelation } from '../api.ts'
+import { RenameForm } from '../forms/rename-form.tsx'
+import { RelationBadges } from '../list/badges.tsx'
+import { useReview } from '../review/review-context.ts'
+import { ColumnsTab } from './columns-tab.tsx'
+import { ConstraintsTab } from './constraints-tab.tsx'
+import { IndexesTab } from './indexes-tab.tsx'
+import { PoliciesTab } from './policies-tab.tsx'
+import { TriggersTab } from './triggers-tab.tsx'
+
+interface TablePageProps {
+  readonly schema: string
+  readonly name: string
+}
+
+export function TablePage({ schema, name }: TablePageProps) {
+  const relation = useApi(['structure', 'relation', schema, name], (signal) =>
+    readRelation(schema, name, signal),
+  )
+  return <Loaded query={relation}>{(loaded) => <LoadedTable relation={loaded} />}</Loaded>
+}
+
+function LoadedTable({ relation }: { readonly relation: Relation }) {
+  const [search, setSearch] = useSearchParams()
+  const isTable = relation.kind === 'table' || relation.kind === 'partitioned table'
+  const columns = { value: 'columns', label: 'Columns', content: <ColumnsTab relation={relation} /> }
+  const indexes = { value: 'indexes', label: 'Indexes', content: <IndexesTab relation={relation} /> }
+  const definition = {
+    value: 'definition',
+    label: 'Definition',
+    content: <DefinitionTab relation={relation} />,
+  }
+  const ofTables = [
+    { value: 'constraints', label: 'Constraints', content: <ConstraintsTab relation={relation} /> },
+    { value: 'policies', label: 'Policies', content: <PoliciesTab relation={relation} /> },
+    { value: 'triggers', label: 'Triggers', content: <TriggersTab relation={relation} /> },
+  ]
+  return (
+    <>
+      <PageHeader
+        title={`${relation.schema}.${relation.name}`}
+        actions={<TableActions relation={relation} />}
+      >
+        {relation.kind}
+        {relation.comment === null ? '' : `: ${relation.comment}`} <RelationBadges relation={relation} />
+      </PageHeader>
+      <Tabs
+        label="Parts of the table"
+        value={search.get('tab') ?? 'columns'}
+        onChange={(tab) => setSearch(tab === 'columns' ? {} : { tab }, { replace: true })}
+        tabs={[
+          columns,
+          ...(isTable || relation.kind === 'materialized view' ? [indexes] : []),
+          ...(isTable ? ofTables : []),
+          definition,
+        ]}
+      />
+    </>
+  )
+}
+
+function TableActions({ relation }: { readonly relation: Relation }) {
+  const { schema, name, kind, dependents } = relation
+  const [, navigate] = useLocation()
+  const [isRenaming, setRenaming] = useState(false)
+  const review = useReview()
+  const drop = () =>
+    review({
+      title: `Drop ${name}`,
+      confirmName: name,
+      source: {
+        change: {
+          kind: 'drop_relation',
+          schema,
+          name,
+          relationKind: kind.replace('partitioned ', ''),
+          // The review names everything that goes with it.
+          ...(dependents.length > 0 ? { cascade: true } : {}),
+        },
+      },
+      onApplied: () => navigate('/structure'),
+    })
+  const address = `/api/admin/structure/relations/${schema}/${name}`
+  return (
+    <>
+      <Link href={`/tables/${schema === 'public' ? name : `${schema}.${name}`}`}>Rows</Link>
+      <AsCode request={{ method: 'GET', path: address }} sql={relation.definition} command="basalt db dump" />
+      {kind === 'table' && <Button onClick={() => setRenaming(true)}>Rename</Button>}
+      <Menu label="More" items={[{ label: `Drop this ${kind}`, onSelect: drop, isDangerous: true }]} />
+      {isRenaming && (
+        <RenameForm
+          title={`Rename ${name}`}
+          name={name}
+          change={(to) => ({ kind: 'rename_table', schema, name, to })}
+          onApplied={(to) => navigate(tableAddress({ schema, name: to }), { replace: true })}
+          onClose={() => setRenaming(false)}
+        />
+      )}
+    </>
+  )
+}
+
+function DefinitionTab({ relation }: { readonly relation: Relation }) {
+  return (
+    <>
+      <KeyValue
+        items={[
+          ['Owner', relation.owner],
+          ['Rows', relation.estimatedRows === null ? 'not counted yet' : `≈ ${relation.estimatedRows}`],
+          ['Size', `${formatBytes(relation.tableBytes)}, indexes ${formatBytes(relation.indexBytes)}`],
+          ...(relation.partitionOf === null ? [] : [['Partition of', relation.partitionOf] as const]),
+          [
+            'Privileges',
+            relation.grants.map(({ role, privileges }) => `${role}: ${privileges.join(', ')}`).join('; ') ||
+              'none',
+          ],
+          [
+            'What depends on it',
+            relation.dependents.map(({ kind, name }) => `${kind} ${name}`).join(', ') || 'nothing',
+          ],
+        ]}
+      />
+      <Code label="Definition as SQL">{relation.definition}</Code>
+    </>
+  )
+}

@@ -1,0 +1,90 @@
+import { useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { DataTable } from '../../../ui/data-table.tsx'
+import { Badge, Toolbar } from '../../../ui/layout.tsx'
+import { ActionsTitle } from '../actions-title.tsx'
+import type { Relation } from '../api.ts'
+import { SqlForm } from '../forms/sql-form.tsx'
+import { useReview } from '../review/review-context.ts'
+import styles from '../structure.module.css'
+
+export function TriggersTab({ relation: { schema, name, triggers } }: { readonly relation: Relation }) {
+  const [isCreating, setCreating] = useState(false)
+  const review = useReview()
+  return (
+    <>
+      <Toolbar label="Triggers">
+        <Button onClick={() => setCreating(true)}>Create a trigger</Button>
+      </Toolbar>
+      <DataTable
+        caption="Triggers"
+        rows={triggers}
+        rowKey={(trigger) => trigger.name}
+        empty="The table has no triggers."
+        columns={[
+          {
+            key: 'name',
+            title: 'Name',
+            cell: ({ name: of, isEnabled }) => (
+              <>
+                {of} {!isEnabled && <Badge tone="warning">disabled</Badge>}
+              </>
+            ),
+          },
+          {
+            key: 'definition',
+            title: 'Definition',
+            cell: ({ definition }) => <span className={styles.code}>{definition}</span>,
+          },
+          {
+            key: 'actions',
+            title: <ActionsTitle />,
+            align: 'end',
+            cell: ({ name: trigger, isEnabled }) => (
+              <span className={styles.rowActions}>
+                <Button
+                  size="small"
+                  aria-label={`${isEnabled ? 'Disable' : 'Enable'} ${trigger}`}
+                  onClick={() =>
+                    review({
+                      title: `${isEnabled ? 'Disable' : 'Enable'} ${trigger} of ${name}`,
+                      source: {
+                        change: { kind: 'set_trigger', schema, name, trigger, isEnabled: !isEnabled },
+                      },
+                    })
+                  }
+                >
+                  {isEnabled ? 'Disable' : 'Enable'}
+                </Button>
+                <Button
+                  size="small"
+                  aria-label={`Drop ${trigger}`}
+                  onClick={() =>
+                    review({
+                      title: `Drop ${trigger} of ${name}`,
+                      confirmName: trigger,
+                      source: { change: { kind: 'drop_trigger', schema, name, trigger } },
+                    })
+                  }
+                >
+                  Drop
+                </Button>
+              </span>
+            ),
+          },
+        ]}
+      />
+      {isCreating && (
+        <SqlForm
+          template="trigger"
+          table={[schema, name].map(quoteName).join('.')}
+          onClose={() => setCreating(false)}
+        />
+      )}
+    </>
+  )
+}
+
+function quoteName(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import {
+  addRow,
+  changeCell,
+  changeNew,
+  countChanges,
+  deleteRow,
+  noChanges,
+  planOperations,
+  putRow,
+} from './changes.ts'
+
+const types = new Map([
+  ['id', 'bigint'],
+  ['doc', 'jsonb'],
+])
+const row = (id: string) => ({ key: [id], version: '7', cells: [] })
+
+describe('changes that are not written yet', () => {
+  test('become operations, deletes first, with the version that was read', () => {
+    let changes = changeCell(noChanges, row('1'), 'title', 'new', 'old')
+    changes = changeCell(changes, row('1'), 'doc', '{"n": 12345678901234567890}', null)
+    changes = deleteRow(changes, row('2'), true)
+    changes = changeNew(addRow(changes, { title: null, id: undefined }), 1, 'n', '1.10')
+    const operations = planOperations(changes, types).map(({ operation }) => operation)
+    expect(JSON.stringify(operations)).toBe(
+      JSON.stringify([
+        { method: 'delete', id: '2', version: '7' },
+        { method: 'update', id: '1', version: '7', body: { title: 'new', doc: 'DOC' } },
+        { method: 'create', body: { title: null, n: '1.10' } },
+      ]).replace('"DOC"', '{"n":12345678901234567890}'),
+    )
+    expect(countChanges(changes)).toBe(3)
+  })
+
+  test('vanish with the value that was read', () => {
+    const changed = changeCell(noChanges, row('1'), 'title', 'new', 'old')
+    expect(countChanges(changeCell(changed, row('1'), 'title', 'old', 'old'))).toBe(0)
+    expect(countChanges(deleteRow(deleteRow(noChanges, row('1'), true), row('1'), false))).toBe(0)
+  })
+
+  test('distinguish empty from NULL', () => {
+    const changes = changeCell(noChanges, row('1'), 'title', '', null)
+    expect(changes.rows.get('1')?.values).toEqual({ title: '' })
+  })
+
+  test('go to the present version of the row once a conflict is resolved', () => {
+    const changes = changeCell(noChanges, row('1'), 'title', 'mine', 'old')
+    const change = changes.rows.get('1')
+    if (change === undefined) throw new Error('no change')
+    const resolved = putRow(changes, '1', { ...change, present: { ...row('1'), version: '9' } })
+    expect(planOperations(resolved, types)[0]?.operation).toMatchObject({ id: '1', version: '9' })
+  })
+
+  test('of a row without a key are none', () => {
+    const keyless = { key: null, version: '1', cells: [] }
+    expect(countChanges(deleteRow(changeCell(noChanges, keyless, 'a', 'x', 'y'), keyless, true))).toBe(0)
+  })
+})

@@ -1,0 +1,152 @@
+import type { Operation, TableRow } from './api.ts'
+import { idOf } from './names.ts'
+
+/** Changes that are shown in the grid and not written yet. Pure. */
+
+/** A value as text, as PostgreSQL would read it; null is NULL, undefined is the default of the column. */
+export type Value = string | null | undefined
+
+export interface RowChange {
+  /** Of the row as it was read. */
+  readonly row: TableRow
+  readonly values: Readonly<Record<string, Value>>
+  readonly isDeleted: boolean
+  /** The row as it is now, when another request has changed it since; null when it was deleted. */
+  readonly present?: TableRow | null
+  /** Why it was refused, by the server. */
+  readonly fault?: string
+}
+
+export interface NewRow {
+  readonly id: number
+  readonly values: Readonly<Record<string, Value>>
+  readonly fault?: string
+}
+
+export interface Changes {
+  /** By the id of the row, in the order in which they were made. */
+  readonly rows: ReadonlyMap<string, RowChange>
+  readonly created: readonly NewRow[]
+}
+
+export const noChanges: Changes = { rows: new Map(), created: [] }
+
+export const countChanges = ({ rows, created }: Changes) => rows.size + created.length
+
+/** @param before the value as it was read; the change is dropped when it is the same */
+export function changeCell(
+  changes: Changes,
+  row: TableRow,
+  column: string,
+  value: Value,
+  before: Value,
+): Changes {
+  if (row.key === null) return changes
+  const id = idOf(row.key)
+  const { [column]: _previous, ...others } = changes.rows.get(id)?.values ?? {}
+  const values = value === before ? others : { ...others, [column]: value }
+  return putRow(changes, id, { ...(changes.rows.get(id) ?? { row, isDeleted: false }), values })
+}
+
+export function deleteRow(changes: Changes, row: TableRow, isDeleted: boolean): Changes {
+  if (row.key === null) return changes
+  const id = idOf(row.key)
+  return putRow(changes, id, { ...(changes.rows.get(id) ?? { row, values: {} }), isDeleted })
+}
+
+/** A row without a change is none. */
+export function putRow(changes: Changes, id: string, change: RowChange): Changes {
+  const rows = new Map(changes.rows)
+  const { fault: _fault, ...rest } = change
+  if (!change.isDeleted && Object.keys(change.values).length === 0) rows.delete(id)
+  else rows.set(id, rest)
+  return { ...changes, rows }
+}
+
+export function dropRow(changes: Changes, id: string): Changes {
+  const rows = new Map(changes.rows)
+  rows.delete(id)
+  return { ...changes, rows }
+}
+
+export function addRow(changes: Changes, values: NewRow['values']): Changes {
+  const id = Math.max(0, ...changes.created.map((row) => row.id)) + 1
+  return { ...changes, created: [...changes.created, { id, values }] }
+}
+
+export function changeNew(changes: Changes, id: number, column: string, value: Value): Changes {
+  return {
+    ...changes,
+    created: changes.created.map((row) =>
+      row.id === id ? { id, values: { ...row.values, [column]: value } } : row,
+    ),
+  }
+}
+
+export const dropNew = (changes: Changes, id: number): Changes => ({
+  ...changes,
+  created: changes.created.filter((row) => row.id !== id),
+})
+
+/** An operation, and the change it comes from. */
+export interface PlannedOperation {
+  readonly operation: Operation
+  readonly of: { readonly id: string } | { readonly created: number }
+}
+
+/** Deletes first, so that a new row may take the key of a deleted one. */
+export function planOperations(
+  { rows, created }: Changes,
+  types: ReadonlyMap<string, string>,
+): PlannedOperation[] {
+  const written = [...rows].map(([id, { row, values, isDeleted, present }]): PlannedOperation => {
+    const { version } = present ?? row
+    const common = { id, ...(version === null ? {} : { version }) }
+    return {
+      of: { id },
+      operation: isDeleted
+        ? { method: 'delete', ...common }
+        : { method: 'update', ...common, body: bodyOf(values, types) },
+    }
+  })
+  const isDelete = ({ operation }: PlannedOperation) => operation.method === 'delete'
+  return [
+    ...written.filter(isDelete),
+    ...written.filter((planned) => !isDelete(planned)),
+    ...created.map(
+      ({ id, values }): PlannedOperation => ({
+        of: { created: id },
+        operation: { method: 'create', body: bodyOf(values, types) },
+      }),
+    ),
+  ]
+}
+
+/** Texts, which PostgreSQL reads as the type of the column; documents of JSON as documents. */
+function bodyOf(values: NewRow['values'], types: ReadonlyMap<string, string>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, bodyValue(value, types.get(name) ?? 'text')]],
+    ),
+  )
+}
+
+function bodyValue(text: string | null, type: string): unknown {
+  return text === null || !isDocument(type) ? text : parseDocument(text)
+}
+
+/** Types whose values are documents in JSON. */
+export const isDocument = (type: string) =>
+  type === 'json' || type === 'jsonb' || /\b(geometry|geography)\b/.test(type)
+
+/** As `JSON.parse`; numbers keep the digits they were typed with, where the browser can (`JSON.rawJSON`). */
+function parseDocument(text: string): unknown {
+  return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined && rawJson !== undefined
+      ? rawJson(context.source)
+      : value,
+  )
+}
+
+// Not in the library of TypeScript yet.
+const { rawJSON: rawJson } = JSON as { readonly rawJSON?: (text: string) => unknown }

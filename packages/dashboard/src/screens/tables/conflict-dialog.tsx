@@ -1,0 +1,71 @@
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import styles from './tables.module.css'
+import type { Conflict } from './use-edits.ts'
+
+interface ConflictDialogProps {
+  readonly conflict: Conflict
+  readonly onDecide: (keepsMine: boolean) => void
+  readonly onClose: () => void
+}
+
+/** Two changes of one row: what was read, what it is now, and what was to be written. Nothing was written yet. */
+export function ConflictDialog({ conflict, onDecide, onClose }: ConflictDialogProps) {
+  const { id, change, present, columns } = conflict
+  const rows = columns.flatMap((name, index) => {
+    const before = change.row.cells[index] ?? null
+    const now = present?.cells[index] ?? null
+    const isMine = name in change.values
+    const differs = present !== null && before !== now
+    return isMine || differs
+      ? [{ name, before, now, mine: isMine ? (change.values[name] ?? null) : before, differs }]
+      : []
+  })
+  return (
+    <Dialog
+      title={`Row ${id} has changed`}
+      isOpen
+      size="wide"
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Decide later</Button>
+          <Button onClick={() => onDecide(false)}>Drop my change</Button>
+          {present !== null && (
+            <Button look="primary" onClick={() => onDecide(true)}>
+              {change.isDeleted ? 'Delete it anyway' : 'Write mine over it'}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {present === null ? (
+        <p>The row was deleted after you read it. Your change cannot be written.</p>
+      ) : (
+        <p>Another request has written this row after you read it. Nothing of yours was written yet.</p>
+      )}
+      <table className={styles.compare}>
+        <thead>
+          <tr>
+            <th scope="col">Column</th>
+            <th scope="col">You read</th>
+            <th scope="col">Now</th>
+            <th scope="col">Yours</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, before, now, mine, differs }) => (
+            <tr key={name} data-differs={differs || undefined}>
+              <th scope="row">{name}</th>
+              <td>{shown(before)}</td>
+              <td>{present === null ? '–' : shown(now)}</td>
+              <td>{change.isDeleted ? 'deleted' : shown(mine)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Dialog>
+  )
+}
+
+const shown = (value: string | null) => (value === null ? 'NULL' : value)

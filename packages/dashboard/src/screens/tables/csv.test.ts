@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { csvField, guessColumn, headerLength, readCsv } from './csv.ts'
+
+test('a CSV file is read with quotes, commas and lines in its fields', () => {
+  const text = 'id,"a ""b""",c\r\n1,"x,\ny",\n\n2,,z'
+  expect(readCsv(text, 10)).toEqual([
+    ['id', 'a "b"', 'c'],
+    ['1', 'x,\ny', ''],
+    ['2', '', 'z'],
+  ])
+  expect(readCsv(text, 1)).toHaveLength(1)
+  expect(readCsv('', 5)).toEqual([])
+})
+
+test('the header of a file is found, and can be written again', () => {
+  expect([headerLength('a,"b\nc"\r\n1'), headerLength('a'), csvField('a "b"'), csvField('a')]).toEqual([
+    7,
+    1,
+    '"a ""b"""',
+    'a',
+  ])
+})
+
+test('a header means the column with its name, or with its letters', () => {
+  const columns = ['id', 'first_name', 'Größe']
+  expect(['id', 'First Name', 'größe', 'other'].map((header) => guessColumn(header, columns))).toEqual([
+    'id',
+    'first_name',
+    'Größe',
+    '',
+  ])
+})

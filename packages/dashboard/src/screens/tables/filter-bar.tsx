@@ -1,0 +1,136 @@
+import { useEffect, useState } from 'react'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Select, TextField } from '../../ui/field.tsx'
+import type { TableInfo } from './api.ts'
+import { andFilter, formatCondition, parseSort, type Test } from './names.ts'
+import styles from './tables.module.css'
+import type { View, ViewChange } from './use-view.ts'
+
+interface FilterBarProps {
+  readonly info: TableInfo
+  readonly view: View
+  readonly onChange: (change: ViewChange) => void
+}
+
+/** The filter as the API has it, a builder for its conditions, and the value at which the rows begin. */
+export function FilterBar({ info, view, onChange }: FilterBarProps) {
+  const [text, setText] = useState(view.filter)
+  const [isBuilding, setBuilding] = useState(false)
+  const [from, setFrom] = useState(view.from ?? '')
+  useEffect(() => setText(view.filter), [view.filter])
+  useEffect(() => setFrom(view.from ?? ''), [view.from])
+  const first = parseSort(view.sort)[0]?.key ?? info.primaryKey[0]
+  return (
+    <search className={styles.filters}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          onChange({ filter: text })
+        }}
+      >
+        <TextField
+          label="Filter"
+          hidesLabel
+          isCode
+          data-filter
+          placeholder="Filter: status = 'open' and created_at > '2026-01-01'"
+          value={text}
+          onChange={setText}
+        />
+        <Button type="submit">Apply</Button>
+        {view.filter !== '' && <Button onClick={() => onChange({ filter: '' })}>Clear</Button>}
+        <Button onClick={() => setBuilding(true)}>Add condition</Button>
+      </form>
+      {first !== undefined && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            onChange({ from: from === '' ? undefined : from })
+          }}
+        >
+          <TextField
+            label={`Jump to a value of ${first}`}
+            hidesLabel
+            placeholder={`Jump to ${first}`}
+            value={from}
+            onChange={setFrom}
+          />
+          <Button type="submit">Jump</Button>
+        </form>
+      )}
+      {isBuilding && (
+        <ConditionDialog
+          info={info}
+          onClose={() => setBuilding(false)}
+          onAdd={(condition) => {
+            setBuilding(false)
+            onChange({ filter: andFilter(view.filter, condition) })
+          }}
+        />
+      )}
+    </search>
+  )
+}
+
+const tests: readonly { readonly value: Test; readonly label: string }[] = [
+  { value: '=', label: 'is' },
+  { value: '!=', label: 'is not' },
+  { value: 'contains', label: 'contains' },
+  { value: 'starts', label: 'starts with' },
+  { value: '<', label: 'is less than' },
+  { value: '<=', label: 'is at most' },
+  { value: '>', label: 'is greater than' },
+  { value: '>=', label: 'is at least' },
+  { value: 'null', label: 'is NULL' },
+  { value: 'not null', label: 'is not NULL' },
+]
+
+function ConditionDialog({
+  info,
+  onAdd,
+  onClose,
+}: {
+  readonly info: TableInfo
+  readonly onAdd: (condition: string) => void
+  readonly onClose: () => void
+}) {
+  const [column, setColumn] = useState(info.columns[0]?.name ?? '')
+  const [test, setTest] = useState<Test>('=')
+  const [value, setValue] = useState('')
+  const add = () => onAdd(formatCondition(column, test, value))
+  return (
+    <Dialog
+      title="Add a condition"
+      isOpen
+      size="small"
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" onClick={add}>
+            Add
+          </Button>
+        </>
+      }
+    >
+      <Select
+        label="Column"
+        value={column}
+        choices={info.columns.map(({ name }) => ({ value: name, label: name }))}
+        onChange={setColumn}
+      />
+      <Select label="Test" value={test} choices={tests} onChange={setTest} />
+      {test !== 'null' && test !== 'not null' && (
+        <TextField
+          label="Value"
+          value={value}
+          onChange={setValue}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') add()
+          }}
+        />
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { frameOf, shapesOf } from './geometry.ts'
+
+test('shapes of GeoJSON are dots, lines and rings', () => {
+  const collection = {
+    type: 'GeometryCollection',
+    geometries: [
+      { type: 'Point', coordinates: [1, 2, 3] },
+      {
+        type: 'MultiLineString',
+        coordinates: [
+          [
+            [0, 0],
+            [1, 1],
+          ],
+          [
+            [2, 2],
+            [3, 3],
+          ],
+        ],
+      },
+      {
+        type: 'Polygon',
+        coordinates: [
+          [
+            [0, 0],
+            [4, 0],
+            [4, 4],
+            [0, 0],
+          ],
+        ],
+      },
+    ],
+  }
+  const shapes = shapesOf(JSON.stringify(collection))
+  expect(shapes?.map(({ kind, points }) => [kind, points.length])).toEqual([
+    ['dot', 1],
+    ['line', 2],
+    ['line', 2],
+    ['ring', 4],
+  ])
+  expect(frameOf(shapes ?? [])).toEqual({ left: -0.4, bottom: -0.4, width: 4.8, height: 4.8 })
+})
+
+test.each(['', '{', '1', '{"type":"Point"}', '{"type":"Point","coordinates":["a","b"]}', '{"type":"x"}'])(
+  'what is no GeoJSON is not drawn: %s',
+  (text) => expect(shapesOf(text)).toBeUndefined(),
+)
+
+test('nothing, and one point, have a frame', () => {
+  expect(frameOf([])).toEqual({ left: -180, bottom: -90, width: 360, height: 180 })
+  expect(frameOf([{ kind: 'dot', points: [[5, 5]] }])).toEqual({
+    left: 4.5,
+    bottom: 4.5,
+    width: 1,
+    height: 1,
+  })
+})

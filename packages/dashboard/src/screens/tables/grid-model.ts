@@ -1,0 +1,127 @@
+import { isNumeric } from '../../grid/clipboard.ts'
+import { defaultWidth } from '../../grid/layout.ts'
+import type { GridCell, GridColumn, RowState } from '../../grid/model.ts'
+import { formatBytes } from '../../ui/format.ts'
+import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
+import type { Changes, NewRow, RowChange } from './changes.ts'
+import { referenceOf } from './kinds.ts'
+import { idOf } from './names.ts'
+import type { View } from './use-view.ts'
+
+/** What the grid shows of a table: rows to be created first, then those that were read. Pure. */
+
+/** All columns in the order of the view, pinned ones first. */
+export function orderColumns({ columns }: TableInfo, { order, pinned }: View): readonly ColumnInfo[] {
+  const places = new Map(order.map((name, place) => [name, place]))
+  const rank = ({ name }: ColumnInfo) =>
+    (pinned.includes(name) ? 0 : 1e6) + (places.get(name) ?? order.length)
+  return columns.toSorted((a, b) => rank(a) - rank(b))
+}
+
+export function gridColumns(info: TableInfo, view: View): readonly GridColumn[] {
+  return orderColumns(info, view)
+    .filter(({ name }) => !view.hidden.includes(name))
+    .map((column) => ({
+      key: column.name,
+      title: column.name,
+      type: column.type,
+      width: view.widths.get(column.name) ?? defaultWidth(column.name, column.type),
+      isPinned: view.pinned.includes(column.name),
+      note: noteOf(info, column),
+      ...(isNumeric(column.type) ? { align: 'end' as const } : {}),
+    }))
+}
+
+function noteOf(info: TableInfo, { name, isPrimaryKey }: ColumnInfo): string | undefined {
+  if (isPrimaryKey) return 'key'
+  const relation = referenceOf(info, name)
+  return relation === undefined ? undefined : `→ ${relation.table}`
+}
+
+export type ShownRow =
+  | { readonly kind: 'new'; readonly row: NewRow }
+  | {
+      readonly kind: 'read'
+      readonly row: TableRow
+      readonly change: RowChange | undefined
+      readonly id: string | undefined
+    }
+
+export interface GridModel {
+  readonly count: number
+  row(index: number): ShownRow | undefined
+  cell(index: number, column: GridColumn): GridCell
+  /** The whole text of a cell; undefined where the grid has only its beginning. */
+  value(index: number, column: string): string | null | undefined
+  state(index: number): RowState | undefined
+  key(index: number): string
+}
+
+export function createModel(
+  columns: readonly string[],
+  rows: readonly TableRow[],
+  changes: Changes,
+  marked: ReadonlySet<string>,
+): GridModel {
+  const places = new Map(columns.map((name, place) => [name, place]))
+  const { created } = changes
+
+  const row = (index: number): ShownRow | undefined => {
+    const added = created[index]
+    if (added !== undefined) return { kind: 'new', row: added }
+    const read = rows[index - created.length]
+    if (read === undefined) return undefined
+    const id = read.key === null ? undefined : idOf(read.key)
+    return { kind: 'read', row: read, id, change: id === undefined ? undefined : changes.rows.get(id) }
+  }
+
+  const value = (index: number, name: string): string | null | undefined => {
+    const shown = row(index)
+    if (shown === undefined) return null
+    if (shown.kind === 'new') return shown.row.values[name] ?? null
+    const staged = shown.change?.values[name]
+    if (staged !== undefined) return staged
+    const place = places.get(name) ?? -1
+    return shown.row.sizes?.[place] === undefined ? (shown.row.cells[place] ?? null) : undefined
+  }
+
+  return {
+    count: created.length + rows.length,
+    row,
+    value,
+    cell(index, { key: name }) {
+      const shown = row(index)
+      if (shown === undefined) return { text: '' }
+      if (shown.kind === 'new') {
+        const text = shown.row.values[name]
+        return text === undefined
+          ? { text: '', note: 'default' }
+          : { text: flatten(text), fault: shown.row.fault }
+      }
+      const staged = shown.change?.values[name]
+      if (staged !== undefined) return { text: flatten(staged), isChanged: true, fault: shown.change?.fault }
+      const place = places.get(name) ?? -1
+      const size = shown.row.sizes?.[place]
+      const text = shown.row.cells[place] ?? null
+      return size === undefined ? { text: flatten(text) } : { text: flatten(text), note: formatBytes(size) }
+    },
+    state(index) {
+      const shown = row(index)
+      if (shown === undefined) return undefined
+      if (shown.kind === 'new') return 'created'
+      const { change, id } = shown
+      if (change?.present !== undefined || change?.fault !== undefined) return 'conflict'
+      if (change?.isDeleted === true) return 'deleted'
+      if (change !== undefined) return 'changed'
+      return id !== undefined && marked.has(id) ? 'marked' : undefined
+    },
+    key(index) {
+      const shown = row(index)
+      if (shown?.kind === 'new') return `new ${shown.row.id}`
+      return shown?.id ?? `place ${index - created.length}`
+    },
+  }
+}
+
+/** A cell draws no more of a text that was typed than of one that was read. */
+const flatten = (text: string | null) => (text === null || text.length <= 600 ? text : text.slice(0, 600))

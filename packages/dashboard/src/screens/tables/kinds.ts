@@ -1,0 +1,62 @@
+import type { ColumnInfo, RelationInfo, TableInfo } from './api.ts'
+
+/** How values of a column are edited. */
+export type EditorKind = 'line' | 'text' | 'choice' | 'document' | 'bytes' | 'place'
+
+export function editorKind({ type, enumValues, isGeometry }: ColumnInfo): EditorKind {
+  if (type === 'boolean' || enumValues !== undefined) return 'choice'
+  if (isGeometry === true) return 'place'
+  if (type === 'json' || type === 'jsonb') return 'document'
+  if (type === 'bytea') return 'bytes'
+  if (type.endsWith('[]') || type === 'xml' || type === 'tsvector') return 'text'
+  return 'line'
+}
+
+/** Whether PostgreSQL alone gives values to it. */
+export const isComputed = ({ isGenerated, identity }: ColumnInfo) =>
+  isGenerated === true || identity === 'always'
+
+/** What may be chosen, as PostgreSQL prints it. */
+export function choicesOf({ type, enumValues = [] }: ColumnInfo): readonly string[] {
+  return type === 'boolean' ? ['true', 'false'] : enumValues
+}
+
+/** The relation that a column alone leads along. */
+export function referenceOf({ relations }: TableInfo, column: string): RelationInfo | undefined {
+  return relations.find(
+    ({ kind, pairs }) => kind === 'many-to-one' && pairs.length === 1 && pairs[0]?.from === column,
+  )
+}
+
+/** The column that tells a person which row it is: a name, or the first text. */
+export function labelColumn({ columns, primaryKey }: TableInfo): string | undefined {
+  const texts = columns.filter(({ type }) => /^(text|character varying|citext|character)/.test(type))
+  const named = texts.find(({ name }) => /^(name|title|label|email|username|slug|code)$/i.test(name))
+  return (named ?? texts[0])?.name ?? primaryKey[0]
+}
+
+/** What is wrong with a text as a value of the column, as far as the page can say. */
+export function faultOf(
+  { type, nullable, hasDefault }: ColumnInfo,
+  value: string | null,
+): string | undefined {
+  if (value === null) return nullable || hasDefault === true ? undefined : 'NULL is not allowed here'
+  if (/^(smallint|integer|bigint)$/.test(type) && !/^\s*[-+]?\d+\s*$/.test(value)) {
+    return 'expected a whole number'
+  }
+  if (/^(numeric|real|double precision)/.test(type) && !type.endsWith('[]')) {
+    const isNumber = /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i.test(value)
+    if (!isNumber && !/^\s*([-+]?inf(inity)?|nan)\s*$/i.test(value)) return 'expected a number'
+  }
+  if (type === 'uuid' && !/^\s*\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?\s*$/i.test(value)) {
+    return 'expected a UUID'
+  }
+  if (type === 'json' || type === 'jsonb') {
+    try {
+      JSON.parse(value)
+    } catch (error) {
+      return error instanceof Error ? error.message : 'expected JSON'
+    }
+  }
+  return undefined
+}

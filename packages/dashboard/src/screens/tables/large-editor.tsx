@@ -1,0 +1,41 @@
+import type { TableInfo } from './api.ts'
+import { referenceOf } from './kinds.ts'
+import { ReferencePicker } from './reference-picker.tsx'
+import type { Opened } from './use-cell-editing.ts'
+import { ValueDialog } from './value-dialog.tsx'
+
+interface LargeEditorProps {
+  readonly info: TableInfo
+  readonly opened: Opened
+  readonly isReadOnly: boolean
+  readonly onCommit: (value: string | null) => void
+  readonly onClose: () => void
+}
+
+/** A value that is edited in a dialog: a key of another table, or one that does not fit into its cell. */
+export function LargeEditor({ info, opened, isReadOnly, onCommit, onClose }: LargeEditorProps) {
+  const { info: column, value, rowId } = opened
+  const relation = isReadOnly ? undefined : referenceOf(info, column.name)
+  if (relation !== undefined) {
+    return (
+      <ReferencePicker
+        column={column}
+        relation={relation}
+        value={value ?? null}
+        onPick={onCommit}
+        onClose={onClose}
+      />
+    )
+  }
+  return (
+    <ValueDialog
+      table={info.table}
+      rowId={rowId}
+      column={column}
+      value={value}
+      isReadOnly={isReadOnly}
+      onCommit={onCommit}
+      onClose={onClose}
+    />
+  )
+}

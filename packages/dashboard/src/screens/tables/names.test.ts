@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import {
+  andFilter,
+  equalFilter,
+  formatCondition,
+  formatSort,
+  nameText,
+  parseSort,
+  toggleSort,
+} from './names.ts'
+
+describe('names in parameters', () => {
+  test.each([
+    ['id', 'id'],
+    ['A B', '"A B"'],
+    ['quote"d', '"quote""d"'],
+    ['select', 'select'],
+    ['and', '"and"'],
+    ['ü', '"ü"'],
+    ['Upper', '"Upper"'],
+    ['a.b', '"a.b"'],
+  ])('of %s are %s', (name, text) => {
+    expect(nameText(name)).toBe(text)
+  })
+
+  test('of a sort make the round trip', () => {
+    const terms = [
+      { key: 'id', isDescending: false },
+      { key: 'a,"b"', isDescending: true },
+      { key: '-x', isDescending: false },
+    ]
+    expect(parseSort(formatSort(terms))).toEqual(terms)
+    expect(parseSort('')).toEqual([])
+    expect(parseSort('-a, b')).toEqual([
+      { key: 'a', isDescending: true },
+      { key: 'b', isDescending: false },
+    ])
+  })
+
+  test('of a sort are toggled by presses, alone or added', () => {
+    const first = toggleSort([], 'a', false)
+    const second = toggleSort(first, 'a', false)
+    expect([first, second, toggleSort(second, 'a', false)]).toEqual([
+      [{ key: 'a', isDescending: false }],
+      [{ key: 'a', isDescending: true }],
+      [],
+    ])
+    expect(formatSort(toggleSort(second, 'b', true))).toBe('-a,b')
+    expect(formatSort(toggleSort(second, 'b', false))).toBe('b')
+  })
+})
+
+describe('filters', () => {
+  test('quote values, and what is special in a pattern', () => {
+    expect(formatCondition('a', '=', `it's \\`)).toBe(`a = 'it''s \\\\'`)
+    expect(formatCondition('a', 'contains', '50%_')).toBe(`a ~* '%50\\\\%\\\\_%'`)
+    expect(formatCondition('a', 'not null', '')).toBe('a != null')
+    expect(
+      equalFilter([
+        ['a', '1'],
+        ['B', null],
+      ]),
+    ).toBe(`a = '1' and "B" = null`)
+  })
+
+  test('are added to one that was typed', () => {
+    expect(andFilter('', 'a = 1')).toBe('a = 1')
+    expect(andFilter('b = 2', 'a = 1')).toBe('b = 2 and a = 1')
+    expect(andFilter('b = 2 or c = 3', 'a = 1')).toBe('(b = 2 or c = 3) and a = 1')
+  })
+})

@@ -1,0 +1,152 @@
+import { useState } from 'react'
+import { Button } from '../../ui/button.tsx'
+import { Checkbox, Select, TextArea, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/layout.tsx'
+import { SidePanel } from '../../ui/side-panel.tsx'
+import type { ColumnInfo, TableInfo } from './api.ts'
+import type { Value } from './changes.ts'
+import { choicesOf, editorKind, faultOf, isComputed, referenceOf } from './kinds.ts'
+import { ReferencePicker } from './reference-picker.tsx'
+
+interface NewRowProps {
+  readonly info: TableInfo
+  /** Of the row that is duplicated. */
+  readonly initial: Readonly<Record<string, Value>>
+  readonly onAdd: (values: Readonly<Record<string, Value>>) => void
+  readonly onClose: () => void
+}
+
+/** A form for all columns; the row is staged like any other change. */
+export function NewRow({ info, initial, onAdd, onClose }: NewRowProps) {
+  const [values, setValues] = useState(initial)
+  const [isChecked, setChecked] = useState(false)
+  const columns = info.columns.filter((column) => !isComputed(column))
+  const set = (name: string, value: Value) => setValues((current) => ({ ...current, [name]: value }))
+  const faults = new Map(
+    columns.flatMap((column) => {
+      const fault = faultOfNew(column, values[column.name])
+      return fault === undefined ? [] : [[column.name, fault] as const]
+    }),
+  )
+  return (
+    <SidePanel
+      title={`New row of ${info.table}`}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form="new-row" look="primary">
+            Add
+          </Button>
+        </>
+      }
+    >
+      <Form
+        id="new-row"
+        onSubmit={() => {
+          setChecked(true)
+          if (faults.size === 0) onAdd(values)
+        }}
+      >
+        {columns.map((column) => (
+          <NewValue
+            key={column.name}
+            info={info}
+            column={column}
+            value={values[column.name]}
+            fault={isChecked ? faults.get(column.name) : undefined}
+            onChange={(value) => set(column.name, value)}
+          />
+        ))}
+      </Form>
+    </SidePanel>
+  )
+}
+
+function faultOfNew(column: ColumnInfo, value: Value): string | undefined {
+  if (value !== undefined) return faultOf(column, value)
+  const isOptional = column.nullable || column.hasDefault === true || column.identity !== undefined
+  return isOptional ? undefined : 'expected a value'
+}
+
+function NewValue({
+  info,
+  column,
+  value,
+  fault,
+  onChange,
+}: {
+  readonly info: TableInfo
+  readonly column: ColumnInfo
+  readonly value: Value
+  readonly fault: string | undefined
+  readonly onChange: (value: Value) => void
+}) {
+  const [isPicking, setPicking] = useState(false)
+  const kind = editorKind(column)
+  const relation = referenceOf(info, column.name)
+  const common = {
+    label: column.name,
+    hint: `${column.type}${column.default === undefined ? '' : `, default ${column.default}`}`,
+    error: fault,
+  }
+  const typed = (text: string) => onChange(text === '' ? undefined : text)
+  return (
+    <div>
+      {kind === 'choice' ? (
+        <Select
+          {...common}
+          value={value ?? ''}
+          choices={[
+            { value: '', label: value === null ? 'NULL' : 'Default' },
+            ...choicesOf(column).map((choice) => ({ value: choice, label: choice })),
+          ]}
+          onChange={typed}
+        />
+      ) : kind === 'line' ? (
+        <TextField {...common} value={value ?? ''} placeholder={placeholderOf(value)} onChange={typed} />
+      ) : (
+        <TextArea
+          {...common}
+          isCode
+          value={value ?? ''}
+          placeholder={placeholderOf(value)}
+          onChange={typed}
+        />
+      )}
+      {relation !== undefined && (
+        <Button size="small" onClick={() => setPicking(true)}>
+          Pick from {relation.table}
+        </Button>
+      )}
+      {kind !== 'choice' && /^(text|character|citext)/.test(column.type) && (
+        <Checkbox
+          label="Empty text"
+          checked={value === ''}
+          onChange={(isEmpty) => onChange(isEmpty ? '' : undefined)}
+        />
+      )}
+      {column.nullable && column.hasDefault === true && (
+        <Checkbox
+          label="NULL"
+          checked={value === null}
+          onChange={(isNull) => onChange(isNull ? null : undefined)}
+        />
+      )}
+      {isPicking && relation !== undefined && (
+        <ReferencePicker
+          column={column}
+          relation={relation}
+          value={value ?? null}
+          onClose={() => setPicking(false)}
+          onPick={(picked) => {
+            setPicking(false)
+            onChange(picked)
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+const placeholderOf = (value: Value) => (value === null ? 'NULL' : value === '' ? 'empty' : '')

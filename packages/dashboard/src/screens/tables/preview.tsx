@@ -1,0 +1,47 @@
+import { useEffect, useState } from 'react'
+import { Code } from '../../ui/code.tsx'
+import { formatBytes } from '../../ui/format.ts'
+import { decodeText, isMarkup, parseHex, sniffPicture } from './bytes.ts'
+import styles from './tables.module.css'
+
+/** Characters of a text that are shown. */
+const shownCharacters = 20_000
+
+/** What the bytes are, by themselves: a picture, a text, or neither. */
+export function BytesPreview({ hex }: { readonly hex: string }) {
+  const bytes = parseHex(hex)
+  const type = sniffPicture(bytes)
+  const text = type === undefined ? decodeText(bytes) : undefined
+  return (
+    <>
+      <p>
+        {formatBytes(bytes.length)}
+        {type === undefined ? '' : `, ${type}`}
+      </p>
+      {type !== undefined && <Picture bytes={bytes} type={type} />}
+      {text !== undefined && text !== '' && (
+        <>
+          {isMarkup(text) && (
+            // Without permissions: no scripts, no forms, an origin of its own.
+            <iframe className={styles.preview} title="Preview" sandbox="" srcDoc={text} />
+          )}
+          <Code label="Text">{text.slice(0, shownCharacters)}</Code>
+        </>
+      )}
+      {type === undefined && text === undefined && bytes.length > 0 && (
+        <Code label="Bytes">{hex.slice(0, 4000)}</Code>
+      )}
+    </>
+  )
+}
+
+function Picture({ bytes, type }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly type: string }) {
+  const [address, setAddress] = useState<string>()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the bytes are made anew with every drawing; their number tells them apart.
+  useEffect(() => {
+    const made = URL.createObjectURL(new Blob([bytes], { type }))
+    setAddress(made)
+    return () => URL.revokeObjectURL(made)
+  }, [bytes.length, type])
+  return address === undefined ? null : <img className={styles.preview} src={address} alt="The value" />
+}

@@ -1,0 +1,143 @@
+import { Link } from 'wouter'
+import { useApi } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { formatBytes, formatNumber } from '../../ui/format.ts'
+import { KeyValue, Section } from '../../ui/layout.tsx'
+import { safeAddress } from '../../ui/safe-address.ts'
+import { SafeLink } from '../../ui/safe-link.tsx'
+import { SidePanel } from '../../ui/side-panel.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { countRows, type RelationInfo, readRows, type TableInfo, type TableRow } from './api.ts'
+import { equalFilter } from './names.ts'
+
+/** Related rows are counted up to this: 1,000+ is as much as a person wants to know. */
+const mostCounted = 1000
+
+interface RowPanelProps {
+  readonly info: TableInfo
+  readonly rowId: string
+  readonly as: string | undefined
+  readonly onEdit: ((row: TableRow, column: string, value: string | null | undefined) => void) | undefined
+  readonly onDelete: ((row: TableRow) => void) | undefined
+  readonly onDuplicate: ((row: TableRow) => void) | undefined
+  readonly onClose: () => void
+}
+
+/** One row with all its columns, and where its keys lead, both ways. */
+export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClose }: RowPanelProps) {
+  const row = useApi(['tables', info.table, 'row', rowId, as], async (signal) => {
+    const page = await readRows(info.table, { id: rowId, as }, signal)
+    return page.rows[0] ?? null
+  })
+  const table = encodeURIComponent(info.table)
+  const record = encodeURIComponent(rowId)
+  return (
+    <SidePanel title={`${info.table} ${rowId}`} onClose={onClose} size="normal">
+      <Loaded query={row}>
+        {(loaded) =>
+          loaded === null ? (
+            <Empty>There is no such row, or it cannot be seen.</Empty>
+          ) : (
+            <>
+              <p>
+                <Link href={`/audit?table=${table}&record=${record}`}>History</Link>
+                {' · '}
+                <Link href={`/access?table=${table}&id=${record}`}>Who can see it?</Link>
+                {onDuplicate !== undefined && (
+                  <Button look="plain" size="small" onClick={() => onDuplicate(loaded)}>
+                    Duplicate
+                  </Button>
+                )}
+                {onDelete !== undefined && (
+                  <Button look="plain" size="small" onClick={() => onDelete(loaded)}>
+                    Mark for deletion
+                  </Button>
+                )}
+              </p>
+              <Section title="Values">
+                <KeyValue
+                  items={info.columns.map((column, index) => {
+                    const size = loaded.sizes?.[index]
+                    const text = loaded.cells[index] ?? null
+                    return [
+                      column.name,
+                      <span key={column.name}>
+                        <CellText text={text} />
+                        {size !== undefined && ` … ${formatBytes(size)}`}{' '}
+                        {onEdit !== undefined && (
+                          <Button
+                            look="plain"
+                            size="small"
+                            aria-label={`Edit ${column.name}`}
+                            onClick={() => onEdit(loaded, column.name, size === undefined ? text : undefined)}
+                          >
+                            Edit
+                          </Button>
+                        )}
+                      </span>,
+                    ]
+                  })}
+                />
+              </Section>
+              {info.relations.length > 0 && (
+                <Section title="Related rows">
+                  <KeyValue
+                    items={info.relations.map((relation) => [
+                      relation.name,
+                      <Related
+                        key={relation.constraint}
+                        info={info}
+                        relation={relation}
+                        row={loaded}
+                        as={as}
+                      />,
+                    ])}
+                  />
+                </Section>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </SidePanel>
+  )
+}
+
+function CellText({ text }: { readonly text: string | null }) {
+  if (text === null) return <em>NULL</em>
+  if (text === '') return <em>empty</em>
+  return safeAddress(text) === undefined ? text : <SafeLink href={text} />
+}
+
+/** How many rows there are at the other side, and the way to them. */
+function Related({
+  info,
+  relation,
+  row,
+  as,
+}: {
+  readonly info: TableInfo
+  readonly relation: RelationInfo
+  readonly row: TableRow
+  readonly as: string | undefined
+}) {
+  const names = info.columns.map(({ name }) => name)
+  const pairs = relation.pairs.map(({ from, to }) => [to, row.cells[names.indexOf(from)] ?? null] as const)
+  // A key with NULL in it leads nowhere.
+  const leads = pairs.every(([, value]) => value !== null)
+  const filter = equalFilter(pairs)
+  const count = useApi(
+    ['tables', relation.table, 'count', filter, mostCounted, as],
+    (signal) => countRows(relation.table, { filter, most: mostCounted, as }, signal),
+    { enabled: leads },
+  )
+  if (!leads) return <>–</>
+  const address = `/tables/${encodeURIComponent(relation.table)}?${new URLSearchParams({ filter })}`
+  return (
+    <>
+      <Link href={address}>{relation.table}</Link>{' '}
+      {count.data !== undefined && `(${formatNumber(count.data.count)}${count.data.isBounded ? '+' : ''})`}
+      {count.error !== null && ` (${count.error.message})`}
+    </>
+  )
+}

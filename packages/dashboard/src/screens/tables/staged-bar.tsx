@@ -1,0 +1,32 @@
+import { Button } from '../../ui/button.tsx'
+import { countOf } from '../../ui/format.ts'
+import styles from './tables.module.css'
+import type { Edits } from './use-edits.ts'
+
+/** Changes that are not written yet. */
+export function StagedBar({ edits }: { readonly edits: Edits }) {
+  const { changes, count, isApplying } = edits
+  if (count === 0) return null
+  const deleted = [...changes.rows.values()].filter(({ isDeleted }) => isDeleted).length
+  const parts = [
+    [changes.created.length, 'new'],
+    [changes.rows.size - deleted, 'edited'],
+    [deleted, 'to delete'],
+  ] as const
+  const faults = [...changes.rows.values(), ...changes.created].flatMap(({ fault }) => fault ?? [])
+  return (
+    <div className={styles.staged} role="status">
+      <span>
+        {countOf(count, 'row')} staged, not written yet:{' '}
+        {parts.flatMap(([number, what]) => (number === 0 ? [] : `${number} ${what}`)).join(', ')}.
+        {faults[0] !== undefined && ` Refused: ${faults[0]}`}
+      </span>
+      <Button size="small" onClick={edits.discard} disabled={isApplying}>
+        Discard
+      </Button>
+      <Button size="small" look="primary" isPending={isApplying} onClick={edits.apply}>
+        Apply
+      </Button>
+    </div>
+  )
+}

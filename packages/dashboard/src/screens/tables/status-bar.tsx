@@ -1,0 +1,57 @@
+import { type ReactNode, useState } from 'react'
+import { useApi } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { formatNumber } from '../../ui/format.ts'
+import { countRows, type TableInfo } from './api.ts'
+import styles from './tables.module.css'
+import type { Rows } from './use-rows.ts'
+
+/** Counting ends here unless a person asks for all. */
+const mostCounted = 10_000
+
+interface StatusBarProps {
+  readonly info: TableInfo
+  readonly request: { readonly filter?: string | undefined; readonly as?: string | undefined }
+  readonly rows: Rows
+  readonly loaded: number
+  readonly children: ReactNode
+}
+
+/** How many rows there are, counted beside the rows and never before them. */
+export function StatusBar({ info, request, rows, loaded, children }: StatusBarProps) {
+  const { filter, as } = request
+  const [exact, setExact] = useState<string>()
+  const shape = JSON.stringify([filter, as])
+  const most = exact === shape ? undefined : mostCounted
+  const count = useApi(
+    ['tables', info.table, 'count', filter, as, most],
+    (signal) => countRows(info.table, { filter, as, most }, signal),
+    { enabled: rows.rows !== undefined, keepsPrevious: false },
+  )
+  return (
+    <div className={styles.status}>
+      <div role="status">
+        <span>
+          {formatNumber(loaded)} loaded
+          {rows.isFetching ? ', loading…' : ''}
+          {!info.isWritable && `, read only: ${info.kind.replace('_', ' ')}`}
+          {info.isWritable && info.primaryKey.length === 0 && ', read only: no primary key'}
+        </span>
+        {count.data !== undefined && (
+          <span>
+            {formatNumber(count.data.count)}
+            {count.data.isBounded ? `+ (≈ ${formatNumber(count.data.estimate)})` : ''} in all
+          </span>
+        )}
+        {count.isFetching && most === undefined && <span>counting…</span>}
+        {count.data?.isBounded === true && (
+          <Button size="small" look="plain" onClick={() => setExact(shape)}>
+            Count all
+          </Button>
+        )}
+        {count.error !== null && <span>not counted: {count.error.message}</span>}
+      </div>
+      <div>{children}</div>
+    </div>
+  )
+}

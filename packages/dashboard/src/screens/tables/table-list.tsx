@@ -1,0 +1,81 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useApi } from '../../api/queries.ts'
+import { formatNumber } from '../../ui/format.ts'
+import { FilterField } from '../../ui/layout.tsx'
+import { LoadedRows } from '../../ui/states.tsx'
+import { listTables, type TableSummary } from './api.ts'
+import styles from './tables.module.css'
+
+/** More are found by their names: a list of twenty thousand is not read. */
+const listed = 200
+
+export function TableList({ current }: { readonly current: string | undefined }) {
+  const [search, setSearch] = useState('')
+  const tables = useApi(['tables', 'list', search], (signal) => listTables(search, listed, signal))
+  const list = { rows: tables.data?.items, error: tables.error, refetch: () => void tables.refetch() }
+  return (
+    <nav className={styles.list} aria-label="Tables">
+      <FilterField label="Find a table" value={search} onChange={setSearch} />
+      <LoadedRows list={list}>
+        {(rows) => (
+          <>
+            {bySchema(rows).map(([schema, items]) => (
+              <section key={schema}>
+                <h2>{schema}</h2>
+                <ul>
+                  {items.map((item) => (
+                    <TableLink key={item.collection} item={item} isCurrent={item.collection === current} />
+                  ))}
+                </ul>
+              </section>
+            ))}
+            {rows.length === 0 && (
+              <p className={styles.hint}>
+                {search === '' ? 'There are no tables yet.' : 'No table has this name.'}
+              </p>
+            )}
+            {(tables.data?.count ?? 0) > rows.length && (
+              <p className={styles.hint}>
+                {formatNumber(rows.length)} of {formatNumber(tables.data?.count ?? 0)}: search for the others.
+              </p>
+            )}
+          </>
+        )}
+      </LoadedRows>
+    </nav>
+  )
+}
+
+function TableLink({ item, isCurrent }: { readonly item: TableSummary; readonly isCurrent: boolean }) {
+  const { collection, kind, estimatedRows } = item
+  return (
+    <li>
+      <Link href={`/tables/${encodeURIComponent(collection)}`} aria-current={isCurrent ? 'page' : undefined}>
+        <span className={styles.name}>{nameOf(collection)}</span>
+        <span className={styles.rows}>
+          {kind === 'table' || kind === 'partitioned_table' ? '' : kind.replace('_', ' ')}
+          {estimatedRows === null ? '' : ` ≈ ${shortNumber(estimatedRows)}`}
+        </span>
+      </Link>
+    </li>
+  )
+}
+
+const short = new Intl.NumberFormat(undefined, { notation: 'compact' })
+const shortNumber = (value: number) => short.format(value)
+
+const split = (collection: string) => {
+  const dot = collection.indexOf('.')
+  return dot === -1 ? ['public', collection] : [collection.slice(0, dot), collection.slice(dot + 1)]
+}
+const nameOf = (collection: string) => split(collection)[1] ?? collection
+
+function bySchema(items: readonly TableSummary[]): [string, TableSummary[]][] {
+  const schemas = new Map<string, TableSummary[]>()
+  for (const item of items) {
+    const [schema = 'public'] = split(item.collection)
+    schemas.set(schema, [...(schemas.get(schema) ?? []), item])
+  }
+  return [...schemas]
+}

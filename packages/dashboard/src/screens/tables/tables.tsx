@@ -1,0 +1,46 @@
+import { useLocation } from 'wouter'
+import { useApi } from '../../api/queries.ts'
+import { usePageTitle } from '../../shell/page-title.ts'
+import { Loaded } from '../../ui/states.tsx'
+import { describeTable } from './api.ts'
+import { TableList } from './table-list.tsx'
+import { TableView } from './table-view.tsx'
+import styles from './tables.module.css'
+
+/** `/tables` and `/tables/{table}`; everything else of a view is in the query string. */
+export function TablesScreen() {
+  const [path] = useLocation()
+  const table = tableOf(path)
+  usePageTitle(table ?? 'Tables')
+  return (
+    <div className={styles.screen} data-open={table !== undefined || undefined}>
+      <TableList current={table} />
+      {table === undefined ? (
+        <p className={styles.hint}>Pick a table to see its rows.</p>
+      ) : (
+        <OpenTable key={table} table={table} />
+      )}
+    </div>
+  )
+}
+
+function tableOf(path: string): string | undefined {
+  const [, , name] = path.split('/')
+  if (name === undefined || name === '') return undefined
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
+function OpenTable({ table }: { readonly table: string }) {
+  const info = useApi(['tables', table, 'info'], (signal) => describeTable(table, signal), {
+    keepsPrevious: false,
+  })
+  return (
+    <div className={styles.table}>
+      <Loaded query={info}>{(loaded) => <TableView info={loaded} />}</Loaded>
+    </div>
+  )
+}

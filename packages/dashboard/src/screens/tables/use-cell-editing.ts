@@ -1,0 +1,132 @@
+import { useCallback, useState } from 'react'
+import type { EditRequest, GridColumn, Place } from '../../grid/model.ts'
+import type { Range } from '../../grid/selection.ts'
+import { showToast } from '../../ui/toasts.ts'
+import type { ColumnInfo, TableInfo, TableRow } from './api.ts'
+import { type Changes, changeCell, changeNew, type Value } from './changes.ts'
+import type { GridModel } from './grid-model.ts'
+import { editorKind, isComputed, referenceOf } from './kinds.ts'
+import { idOf } from './names.ts'
+
+/** The cell that is edited. */
+export interface Opened extends Place {
+  readonly info: ColumnInfo
+  /** Undefined: cut, the whole value is to be read. */
+  readonly value: string | null | undefined
+  readonly typed: string | undefined
+  readonly rowId: string | undefined
+  /** In its cell; otherwise in a dialog. */
+  readonly isInline: boolean
+  /** Of the row panel, which may show a row that the grid does not. */
+  readonly of?: TableRow
+}
+
+interface EditingDeps {
+  readonly info: TableInfo
+  readonly model: GridModel
+  readonly columns: readonly GridColumn[]
+  readonly isWritable: boolean
+  readonly changes: Changes
+  readonly setChanges: (changes: Changes) => void
+}
+
+export function useCellEditing({ info, model, columns, isWritable, changes, setChanges }: EditingDeps) {
+  const [opened, setOpened] = useState<Opened>()
+
+  /** The changes with this value at the place; a value that PostgreSQL computes stays. */
+  const stage = useCallback(
+    (staged: Changes, { row, column }: Place, value: Value): Changes => {
+      const name = columns[column]?.key
+      const target = info.columns.find((each) => each.name === name)
+      const shown = model.row(row)
+      if (target === undefined || shown === undefined || isComputed(target)) return staged
+      if (shown.kind === 'new') return changeNew(staged, shown.row.id, target.name, value)
+      return changeCell(staged, shown.row, target.name, value, readValue(info, shown.row, target.name))
+    },
+    [info, columns, model],
+  )
+
+  const open = useCallback(
+    ({ row, column, typed }: EditRequest) => {
+      const name = columns[column]?.key
+      const target = info.columns.find((each) => each.name === name)
+      const shown = model.row(row)
+      if (target === undefined || shown === undefined) return
+      const value = model.value(row, target.name)
+      const rowId = shown.kind === 'read' ? shown.id : undefined
+      const kind = editorKind(target)
+      const isLong = value === undefined || (value !== null && (value.length > 200 || value.includes('\n')))
+      const isReference = referenceOf(info, target.name) !== undefined && typed === undefined
+      const isInline = isWritable && !isLong && !isReference && (kind === 'line' || kind === 'choice')
+      if (!isWritable && !isLong && (kind === 'line' || kind === 'choice')) return showToast(reasonOf(info))
+      if (isWritable && isComputed(target)) return showToast(`PostgreSQL computes ${target.name}.`)
+      if (value === undefined && rowId === undefined) return showToast(reasonOf(info))
+      setOpened({ row, column, info: target, value, typed, rowId, isInline })
+    },
+    [info, columns, model, isWritable],
+  )
+
+  return {
+    opened,
+    open,
+    close: useCallback(() => setOpened(undefined), []),
+    commit(place: Opened, value: string | null) {
+      setOpened(undefined)
+      const { of: row, info: column } = place
+      if (row === undefined) return setChanges(stage(changes, place, value))
+      setChanges(changeCell(changes, row, column.name, value, readValue(info, row, column.name)))
+    },
+    /** From the row panel. */
+    openOf(row: TableRow, name: string, value: string | null | undefined) {
+      const target = info.columns.find((each) => each.name === name)
+      if (target === undefined || row.key === null) return
+      if (isComputed(target)) return showToast(`PostgreSQL computes ${name}.`)
+      const rowId = idOf(row.key)
+      const staged = changes.rows.get(rowId)?.values[name]
+      setOpened({
+        ...{ row: 0, column: 0, info: target, typed: undefined, rowId, isInline: false, of: row },
+        value: staged === undefined ? value : staged,
+      })
+    },
+    /** One cell fills the range; several go where the range begins. */
+    paste(range: Range, cells: readonly (readonly string[])[]) {
+      const [[single = ''] = []] = cells
+      const isFill = cells.length === 1 && cells[0]?.length === 1
+      const bottom = isFill ? range.bottom : Math.min(model.count - 1, range.top + cells.length - 1)
+      let staged = changes
+      for (let row = range.top; row <= bottom; row += 1) {
+        const line = cells[row - range.top] ?? []
+        const right = isFill ? range.right : Math.min(columns.length, range.left + line.length) - 1
+        for (let column = range.left; column <= right; column += 1) {
+          staged = stage(staged, { row, column }, isFill ? single : (line[column - range.left] ?? ''))
+        }
+      }
+      setChanges(staged)
+    },
+    /** NULL, where the column takes it. */
+    clear({ top, bottom, left, right }: Range) {
+      let staged = changes
+      for (let row = top; row <= bottom; row += 1) {
+        for (let column = left; column <= right; column += 1) {
+          const target = info.columns.find(({ name }) => name === columns[column]?.key)
+          if (target?.nullable === true) staged = stage(staged, { row, column }, null)
+        }
+      }
+      setChanges(staged)
+    },
+  }
+}
+
+/** As it was read; undefined where it was cut. */
+function readValue({ columns }: TableInfo, { cells, sizes }: TableRow, name: string): Value {
+  const place = columns.findIndex((column) => column.name === name)
+  return sizes?.[place] === undefined ? (cells[place] ?? null) : undefined
+}
+
+/** Why nothing can be edited. */
+function reasonOf({ kind, isWritable, primaryKey }: TableInfo): string {
+  if (!isWritable) return `Rows of a ${kind.replace('_', ' ')} cannot be changed.`
+  if (primaryKey.length === 0)
+    return 'Rows of a table without a primary key cannot be changed here: nothing tells them apart.'
+  return 'Rows that are read as a user cannot be changed.'
+}

@@ -1,0 +1,65 @@
+import { isBasaltError } from '@basaltdb/client'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { inSession } from '../../api/queries.ts'
+import { type RowPage, type RowsRequest, readRows, type TableRow } from './api.ts'
+
+type Place = Pick<RowsRequest, 'after' | 'before' | 'from'>
+
+/** What a statement may cost by the planner before a person is asked: reading some million rows, about a second. */
+export const costLimit = 100_000
+
+/** Rows of a table, page by page in both directions. Pages that are not wanted any more are aborted. */
+export function useRows(
+  table: string,
+  request: Pick<RowsRequest, 'filter' | 'sort' | 'as'>,
+  from: string | undefined,
+) {
+  const shape = JSON.stringify([request, from])
+  // A dear statement is confirmed for this shape of the view alone.
+  const [confirmed, setConfirmed] = useState<string>()
+  const maxCost = confirmed === shape ? undefined : costLimit
+  const start: Place = from === undefined ? {} : { from }
+  const query = useInfiniteQuery({
+    queryKey: ['tables', table, 'rows', request, from, maxCost],
+    queryFn: ({ pageParam, signal }) =>
+      inSession(() => readRows(table, { ...request, ...pageParam, maxCost }, signal), signal),
+    initialPageParam: start,
+    getNextPageParam: (page): Place | undefined => (page.after === null ? undefined : { after: page.after }),
+    getPreviousPageParam: (page): Place | undefined =>
+      page.before === null ? undefined : { before: page.before },
+    refetchOnWindowFocus: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const pages: readonly RowPage[] | undefined = query.data?.pages
+  const rows = useMemo(() => pages?.flatMap((page): readonly TableRow[] => page.rows), [pages])
+  const first = pages?.[0]
+  return {
+    rows,
+    columns: first?.columns,
+    width: first?.width ?? 512,
+    paging: first?.paging,
+    error: query.error,
+    /** The planner's cost of a statement that waits to be confirmed. */
+    cost: costOf(query.error),
+    runAnyway: () => setConfirmed(shape),
+    isFetching: query.isFetching,
+    hasNext: query.hasNextPage,
+    hasPrevious: query.hasPreviousPage,
+    loadNext: () => {
+      if (query.hasNextPage && !query.isFetching) void query.fetchNextPage()
+    },
+    loadPrevious: () => {
+      if (query.hasPreviousPage && !query.isFetching) void query.fetchPreviousPage()
+    },
+    refetch: () => void query.refetch(),
+  }
+}
+
+export type Rows = ReturnType<typeof useRows>
+
+function costOf(error: Error | null): number | undefined {
+  if (!isBasaltError(error, 'costly_query')) return undefined
+  const { cost } = (error.data ?? {}) as { readonly cost?: number }
+  return cost
+}

@@ -1,0 +1,58 @@
+import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
+import { compileJsonValue } from '../compile/json-value.ts'
+
+/**
+ * A cell as text. What is long is not read to be cut: a text and bytes are read as far as they are shown (PostgreSQL,
+ * Storage: TOAST, slices), and of other types, which have to be read and printed whole, large values are left out.
+ */
+
+/** Bytes as stored, from which on a value that cannot be read in part is not printed. */
+const printedBytes = 65_536
+const shownBytes = 32
+
+/** The text of a cell, at most one character longer than `width`; empty where it is too large to be printed. */
+export function compileCell({ name, type }: Column, alias: string, width: number): Sql {
+  const source = sql.id(alias, name)
+  const characters = sql.integer(width + 1)
+  if (type.base === 'bytea') {
+    return sql`'\\x' || encode(substring(${source} from 1 for ${sql.integer(shownBytes)}), 'hex')`
+  }
+  if (type.isText) return sql`left(${source}::text, ${characters})`
+  if (isShort(type)) return sql`${source}::text`
+  return sql`case
+    when ${source} is null then null
+    when pg_column_size(${source}) > ${sql.integer(printedBytes)} then ''
+    else left(${compileWhole(type, source)}, ${characters}) end`
+}
+
+/** Bytes of a cell that may be cut, else null. */
+export function compileSize({ name, type }: Column, alias: string, width: number): Sql {
+  const source = sql.id(alias, name)
+  if (isShort(type)) return sql`null`
+  if (type.base === 'bytea') return sql`octet_length(${source})::text`
+  const size = type.isText ? sql`octet_length(${source}::text)` : sql`pg_column_size(${source})`
+  if (type.isText) return sql`case when ${size} > ${sql.integer(width)} then (${size})::text end`
+  // As stored it may be compressed, so it says nothing about whether the text is cut.
+  return sql`case
+    when ${size} > ${sql.integer(printedBytes)}
+      or length(${compileWhole(type, source)}) > ${sql.integer(width)} then (${size})::text end`
+}
+
+/** The whole value as text. */
+export function compileWhole(type: ColumnType, source: Sql): Sql {
+  // GeoJSON, which can be read and drawn; PostGIS's own text is its bytes.
+  const shown = type.spatialSchema === undefined ? undefined : compileJsonValue(type, source, 'v')
+  return sql`(${shown ?? source})::text`
+}
+
+/** Types whose values are never long. */
+const shortTypes: ReadonlySet<string> = new Set([
+  ...['bool', 'int2', 'int4', 'int8', 'float4', 'float8', 'oid', 'uuid', 'date', 'time', 'timetz'],
+  ...['timestamp', 'timestamptz', 'interval', 'inet', 'cidr', 'macaddr', 'macaddr8', 'money'],
+])
+
+function isShort({ base, element, attributes, enumLabels }: ColumnType): boolean {
+  if (element !== undefined || attributes !== undefined) return false
+  return shortTypes.has(base) || enumLabels !== undefined
+}

@@ -1,0 +1,32 @@
+import type { Relation } from '../../../../database/catalog/model.ts'
+import { describeColumn } from '../../schema/index.ts'
+
+/** What a grid has to know of a table before it shows rows. */
+export function describeTable(relation: Relation): object {
+  const { collection, schema, name, kind, comment, rlsEnabled, primaryKey } = relation
+  return {
+    ...{ table: collection, schema, name, kind },
+    ...(comment === undefined ? {} : { comment }),
+    rlsEnabled,
+    policies: relation.policies.length,
+    isWritable: kind === 'table' || kind === 'partitioned_table',
+    primaryKey: primaryKey.map((column) => column.name),
+    columns: relation.columns.map((column) => describeColumn(relation, column, 'administrator')),
+    relations: [...relation.relationships.values()].map((relationship) => ({
+      name: relationship.name,
+      kind: relationship.kind,
+      table: relationship.target,
+      pairs: relationship.pairs,
+      constraint: relationship.constraint,
+    })),
+    sorted: sortedColumns(relation),
+  }
+}
+
+/** What rows can be sorted by without reading all of them. */
+function sortedColumns({ indexes }: Relation): readonly string[] {
+  const first = indexes.flatMap(({ isValid, method, columns }) =>
+    isValid && method === 'btree' && columns?.[0] !== undefined ? [columns[0]] : [],
+  )
+  return [...new Set(first)]
+}

@@ -1,0 +1,421 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { faultsOf } from '../../../../../../test/faults.ts'
+import { alice } from '../../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../../test/test-app.ts'
+
+/** What a grid of an administrator reads and writes. */
+
+const setup = `
+create table author (id bigint generated always as identity primary key, name text not null unique);
+create table book (
+  id int primary key,
+  title text,
+  price numeric,
+  doc jsonb,
+  cover bytea,
+  author_id bigint references author on delete cascade,
+  born timestamptz
+);
+create index book_title on book (title);
+alter table book enable row level security;
+create policy own on book for select using (title = basalt.user_email());
+create table pair (a text, b int, n int, primary key (a, b));
+create table "Odd ""name"" ü" ("select" int primary key, "A B" text, "quote""d" text);
+create table heap (n int, word text);
+create view titles as select title from book;
+create table wide (${Array.from({ length: 1500 }, (_, index) => `c${index} text`).join()}, id int primary key);
+insert into basalt.users (id, email) values ('${alice}', 'alice@example.com');
+`
+
+let app: TestApp
+let second: TestApp
+let token: string
+
+beforeAll(async () => {
+  app = await createTestApp({ setup })
+  second = await createTestApp({ database: app.database })
+  token = await app.adminToken()
+})
+beforeEach(async () => {
+  await app.sql(`
+    truncate author, book, pair, heap, wide, "Odd ""name"" ü" restart identity;
+    insert into author (name) values ('Ada'), ('Bob');
+    insert into book (id, title, price, author_id)
+      select n, case when n % 3 = 0 then null else 'title ' || n % 5 end, n + 0.10, 1 + n % 2
+      from generate_series(1, 25) n;
+    insert into pair values ('x,y', 1, 1), ('x', 2, 2);
+    insert into heap select n, 'w' || n from generate_series(1, 12) n;
+    insert into "Odd ""name"" ü" values (1, 'a', '<b>'), (2, null, '=1+1')`)
+})
+afterAll(async () => {
+  expect(faultsOf(app)).toEqual([])
+  await second[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+function read(path: string, query: Readonly<Record<string, string>> = {}) {
+  return app.request('GET', `/api/admin/tables/${path}?${new URLSearchParams(query)}`, { token })
+}
+
+async function page(table: string, query: Readonly<Record<string, string>> = {}) {
+  const { status, json } = await read(`${encodeURIComponent(table)}/rows`, query)
+  expect([status, json.message]).toEqual([200, undefined])
+  return json
+}
+
+function change(table: string, operations: readonly object[], on = app) {
+  return on.request('POST', `/api/admin/tables/${encodeURIComponent(table)}/changes`, {
+    token,
+    body: { operations },
+  })
+}
+
+const versionOf = async (id: number) => (await page('book', { id: String(id) })).rows[0].version
+
+describe('a table', () => {
+  test('is described with its columns, key, relations and what sorts it', async () => {
+    const { status, json } = await read('book')
+    expect(status).toBe(200)
+    expect({
+      ...json,
+      columns: json.columns.map(({ name, type }: { name: string; type: string }) => `${name} ${type}`),
+    }).toEqual({
+      table: 'book',
+      schema: 'public',
+      name: 'book',
+      kind: 'table',
+      rlsEnabled: true,
+      policies: 1,
+      isWritable: true,
+      primaryKey: ['id'],
+      columns: [
+        'id integer',
+        'title text',
+        'price numeric',
+        'doc jsonb',
+        'cover bytea',
+        'author_id bigint',
+        'born timestamp with time zone',
+      ],
+      relations: [
+        {
+          name: 'author',
+          kind: 'many-to-one',
+          table: 'author',
+          pairs: [{ from: 'author_id', to: 'id' }],
+          constraint: 'book_author_id_fkey',
+        },
+      ],
+      sorted: ['id', 'title'],
+    })
+    expect((await read('titles')).json).toMatchObject({ kind: 'view', isWritable: false, primaryKey: [] })
+  })
+
+  test('that does not exist is 404, also after it was dropped', async () => {
+    expect(envelope(await read('nothing'))).toMatchObject({ error: 'collection_not_found' })
+    await app.sql('create table short_lived (id int primary key)')
+    expect((await read('short_lived/rows')).status).toBe(200)
+    await app.sql('drop table short_lived')
+    expect(envelope(await read('short_lived/rows')).message).toBe('collection not found: short_lived')
+  })
+
+  test.each(['', '/rows', '/count', '/cell?id=1&column=id'])(
+    'is for administrators alone: %s',
+    async (path) => {
+      for (const wrong of [undefined, userToken({ sub: alice }), 'x']) {
+        const { status } = await app.request('GET', `/api/admin/tables/book${path}`, { token: wrong })
+        expect(status).toBe(401)
+      }
+    },
+  )
+})
+
+describe('rows', () => {
+  test('are texts with the key and the version of each', async () => {
+    const { rows, ...rest } = await page('book', { limit: '1', columns: 'title,price,doc' })
+    expect(rest).toEqual({
+      columns: ['title', 'price', 'doc'],
+      width: 512,
+      paging: 'keyset',
+      before: null,
+      after: expect.any(String),
+    })
+    expect(rows).toEqual([
+      { key: ['1'], version: expect.stringMatching(/^\d+$/), cells: ['title 1', '1.10', null] },
+    ])
+  })
+
+  test.each(['', 'title', '-title', 'price', '-title,price'])(
+    'of all pages, forwards and back, are the whole list sorted by "%s"',
+    async (sort) => {
+      const keys = (rows: readonly { key: readonly string[] }[]) => rows.map(({ key }) => key[0])
+      const whole = keys((await page('book', { sort })).rows)
+      const forwards: (string | undefined)[] = []
+      let current = await page('book', { sort, limit: '4' })
+      forwards.push(...keys(current.rows))
+      while (current.after !== null) {
+        current = await page('book', { sort, limit: '4', after: current.after })
+        forwards.push(...keys(current.rows))
+      }
+      expect(forwards).toEqual(whole)
+      const backwards: (string | undefined)[] = keys(current.rows)
+      while (current.before !== null) {
+        current = await page('book', { sort, limit: '4', before: current.before })
+        backwards.unshift(...keys(current.rows))
+      }
+      expect(backwards).toEqual(whole)
+      expect(whole).toHaveLength(25)
+    },
+  )
+
+  test('begin at a value, up and down, and have rows before it', async () => {
+    const up = await page('book', { sort: 'price', from: '20', limit: '2' })
+    expect(up.rows.map(({ key }: { key: string[] }) => key[0])).toEqual(['20', '21'])
+    const before = await page('book', { sort: 'price', before: up.before, limit: '2' })
+    expect(before.rows.map(({ key }: { key: string[] }) => key[0])).toEqual(['18', '19'])
+    const down = await page('book', { sort: '-price', from: '20', limit: '2' })
+    expect(down.rows.map(({ key }: { key: string[] }) => key[0])).toEqual(['19', '18'])
+  })
+
+  test('without a primary key are read as they lie, and those of a view are counted off', async () => {
+    for (const [table, paging, count] of [
+      ['heap', 'file', 12],
+      ['titles', 'offset', 25],
+    ] as const) {
+      let current = await page(table, { limit: '5' })
+      expect([current.paging, current.rows[0].key]).toEqual([paging, null])
+      let seen = current.rows.length
+      while (current.after !== null) {
+        current = await page(table, { limit: '5', after: current.after })
+        seen += current.rows.length
+      }
+      expect([table, seen]).toEqual([table, count])
+    }
+    expect((await page('heap', { sort: '-n', limit: '1' })).rows[0].cells).toEqual(['12', 'w12'])
+  })
+
+  test('of one id are that row', async () => {
+    expect((await page('pair', { id: 'x%2Cy,1' })).rows).toMatchObject([{ key: ['x,y', '1'] }])
+    expect((await page('book', { id: '404' })).rows).toEqual([])
+  })
+
+  test('with odd names are read', async () => {
+    const { columns, rows } = await page('Odd "name" ü', { sort: '-"A B"', filter: `"quote""d" != 'x'` })
+    expect(columns).toEqual(['select', 'A B', 'quote"d'])
+    expect(rows.map(({ cells }: { cells: unknown }) => cells)).toEqual([
+      ['2', null, '=1+1'],
+      ['1', 'a', '<b>'],
+    ])
+  })
+
+  test('have long values cut, with their sizes, and the whole value on demand', async () => {
+    const long = 'ü'.repeat(3000)
+    await app.sql(
+      `update book set title = $1, doc = jsonb_build_object('a', repeat('x', 200000)), cover = decode(repeat('ab', 5000), 'hex')
+        where id = 1`,
+      [long],
+    )
+    const [row] = (await page('book', { id: '1', columns: 'id,title,doc,cover' })).rows
+    expect(row.cells[1]).toBe('ü'.repeat(513))
+    expect(row.cells[3]).toBe(`\\x${'ab'.repeat(32)}`)
+    expect(row.sizes).toEqual({ 1: 6000, 2: expect.any(Number), 3: 5000 })
+    expect(row.cells[2].length).toBeLessThanOrEqual(513)
+    expect((await read('book/cell', { id: '1', column: 'title' })).json).toEqual({ value: long })
+    expect((await read('book/cell', { id: '1', column: 'doc' })).json.value).toHaveLength(200_009)
+    expect((await read('book/cell', { id: '1', column: 'cover' })).json.value).toBe(`\\x${'ab'.repeat(5000)}`)
+    expect((await read('book/cell', { id: '2', column: 'doc' })).json).toEqual({ value: null })
+  })
+
+  test('of 1,500 columns stay within a megabyte', async () => {
+    const names = Array.from({ length: 1500 }, (_, index) => `c${index}`)
+    await app.sql(
+      `insert into wide (id, ${names.join()}) select n, ${names.map(() => "repeat('x', 4)").join()} from generate_series(1, 40) n`,
+    )
+    const response = await read('wide/rows')
+    expect(response.json.rows.length).toBeGreaterThan(10)
+    expect(response.text.length).toBeLessThan(1_200_000)
+  })
+
+  test('are those a user may read, without versions, when read as one', async () => {
+    await app.sql(`update book set title = 'alice@example.com' where id in (3, 7)`)
+    const { rows } = await page('book', { as: alice, columns: 'id' })
+    expect(rows).toEqual([
+      { key: ['3'], version: null, cells: ['3'] },
+      { key: ['7'], version: null, cells: ['7'] },
+    ])
+    expect((await read('book/count', { as: alice })).json).toMatchObject({ count: 2 })
+  })
+
+  test('that cost more than allowed are refused before they are read', async () => {
+    const refused = await read('book/rows', { sort: 'price', maxCost: '1' })
+    expect([refused.status, envelope(refused)]).toMatchObject([
+      409,
+      { error: 'costly_query', data: { cost: expect.any(Number), maxCost: 1 } },
+    ])
+    expect((await page('book', { sort: 'price', maxCost: '1000000' })).rows).toHaveLength(25)
+  })
+
+  test.each([
+    [{ nonsense: '1' }, 'unknown parameter "nonsense"'],
+    [{ columns: 'nope' }, 'unknown column "nope" in columns'],
+    [{ sort: 'doc,nope' }, 'unknown column "nope" in sort'],
+    [{ after: 'x', id: '1' }, 'after and id parameters are mutually exclusive'],
+    [{ after: 'x' }, 'invalid cursor'],
+    [{ as: 'alice' }, 'as: expected the id of a user'],
+    [{ as: '00000000-0000-0000-0000-00000000dead' }, 'as: user not found'],
+    [{ limit: 'many' }, 'limit: expected an integer'],
+    [{ maxCost: '-1' }, 'maxCost: expected a number from 0'],
+    [{ filter: 'nope = 1' }, 'invalid filter'],
+    [{ sort: 'price', from: 'cheap' }, 'invalid'],
+  ])('asked for with %j are refused', async (query, message) => {
+    const response = await read('book/rows', query)
+    expect(response.status).toBe(400)
+    expect(envelope(response).message).toContain(message)
+  })
+
+  test('of a view or without a key are refused what their order does not have', async () => {
+    const { after } = await page('heap', { limit: '2' })
+    expect(envelope(await read('heap/rows', { before: after })).message).toBe(
+      'before: expected a table with a primary key, or a sort',
+    )
+    expect(envelope(await read('titles/rows', { from: 'a' })).message).toBe(
+      'from: expected rows that are sorted by a column',
+    )
+    expect(envelope(await read('heap/rows', { id: '1' })).message).toBe('table has no primary key')
+    expect(envelope(await read('titles/rows', { after })).message).toContain('invalid cursor')
+  })
+})
+
+describe('a count', () => {
+  test('ends at its bound, and has the estimate of the planner beside it', async () => {
+    expect((await read('book/count', { most: '10' })).json).toEqual({
+      count: 10,
+      isBounded: true,
+      estimate: expect.any(Number),
+    })
+    expect((await read('book/count', { most: '100', filter: 'id <= 3' })).json).toMatchObject({
+      count: 3,
+      isBounded: false,
+    })
+    expect((await read('book/count')).json).toMatchObject({ count: 25, isBounded: false })
+  })
+})
+
+describe('a cell', () => {
+  test.each([
+    [{ column: 'title' }, 400, 'id: expected the id of a row'],
+    [{ id: '1' }, 400, 'column: expected the name of a column'],
+    [{ id: '1', column: 'nope' }, 400, 'unknown column "nope" in column'],
+    [{ id: '404', column: 'title' }, 404, 'record not found: 404'],
+    [{ id: 'x', column: 'title' }, 400, 'invalid'],
+  ])('asked for with %j is refused with %i', async (query, status, message) => {
+    const response = await read('book/cell', query)
+    expect([response.status, envelope(response).message]).toEqual([status, expect.stringContaining(message)])
+  })
+})
+
+describe('changes', () => {
+  test('are written together, each to the version that was read', async () => {
+    const response = await change('book', [
+      { method: 'update', id: '1', version: await versionOf(1), body: { title: 'new', doc: { n: 1.1 } } },
+      { method: 'delete', id: '2', version: await versionOf(2) },
+      { method: 'create', body: { id: 100, title: null } },
+    ])
+    expect([response.status, response.json.map(({ status }: { status: number }) => status)]).toEqual([
+      200,
+      [200, 204, 201],
+    ])
+    expect(response.json.map(({ before }: { before?: object }) => before)).toMatchObject([
+      { id: 1, title: 'title 1', price: 1.1 },
+      { id: 2, title: 'title 2' },
+      undefined,
+    ])
+    expect(await app.sql('select id, title from book where id in (1, 2, 100) order by id')).toEqual([
+      { id: 1, title: 'new' },
+      { id: 100, title: null },
+    ])
+  })
+
+  test('to a row that has changed are refused with all others, naming it', async () => {
+    const version = await versionOf(2)
+    await app.sql('update book set price = 1 where id = 2')
+    const response = await change('book', [
+      { method: 'update', id: '1', version: await versionOf(1), body: { title: 'lost' } },
+      { method: 'update', id: '2', version, body: { title: 'mine' } },
+    ])
+    expect([response.status, envelope(response)]).toMatchObject([
+      409,
+      {
+        error: 'record_changed',
+        message: 'record 2 has changed since it was read; nothing was written',
+        operation: { index: 1, method: 'update' },
+      },
+    ])
+    expect(await app.sql(`select count(*)::int as n from book where title in ('lost', 'mine')`)).toEqual([
+      { n: 0 },
+    ])
+  })
+
+  test('to a row that was deleted are refused', async () => {
+    const version = await versionOf(2)
+    await app.sql('delete from book where id = 2')
+    const response = await change('book', [{ method: 'delete', id: '2', version }])
+    expect([response.status, envelope(response).error]).toEqual([409, 'record_changed'])
+  })
+
+  test('of ten administrators to one version are written once', async () => {
+    const version = await versionOf(5)
+    const statuses = await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => {
+        const body = { title: `by ${index}` }
+        const on = index % 2 === 0 ? app : second
+        return (await change('book', [{ method: 'update', id: '5', version, body }], on)).status
+      }),
+    )
+    expect(statuses.sort()).toEqual([200, ...Array(9).fill(409)])
+  })
+
+  test('of composite keys and odd names are written', async () => {
+    const { rows } = await page('pair', { id: 'x%2Cy,1' })
+    const written = await change('pair', [
+      { method: 'update', id: 'x%2Cy,1', version: rows[0].version, body: { n: 7 } },
+    ])
+    expect(written.json[0].body).toEqual({ a: 'x,y', b: 1, n: 7 })
+    const odd = await change('Odd "name" ü', [{ method: 'update', id: '1', body: { 'quote"d': "'); --" } }])
+    expect(odd.json[0].body['quote"d']).toBe("'); --")
+  })
+
+  test.each([
+    [
+      [{ method: 'create', version: '1', body: { id: 1 } }],
+      'operation[0]: version: expected only with update or delete',
+    ],
+    [
+      [{ method: 'delete', id: '1', version: 5 }],
+      'operation[0]: version: expected the version of the row, as text',
+    ],
+    [[], 'operations array is empty'],
+  ])('of the wrong form are refused: %j', async (operations, message) => {
+    const response = await change('book', operations)
+    expect([response.status, envelope(response).message]).toEqual([400, message])
+  })
+
+  test('to views are refused, and so is a column that was dropped meanwhile', async () => {
+    expect((await change('titles', [{ method: 'create', body: { title: 'x' } }])).status).toBe(405)
+    await app.sql('alter table pair rename column n to m')
+    const response = await change('pair', [{ method: 'update', id: 'x,2', body: { n: 1 } }])
+    await app.sql('alter table pair rename column m to n')
+    expect([response.status, envelope(response).message]).toEqual([
+      400,
+      'operation[0]: unknown column "n" in request body',
+    ])
+  })
+
+  test('are for administrators alone', async () => {
+    const response = await app.request('POST', '/api/admin/tables/book/changes', {
+      token: userToken({ sub: alice }),
+      body: { operations: [{ method: 'delete', id: '1' }] },
+    })
+    expect(response.status).toBe(401)
+  })
+})

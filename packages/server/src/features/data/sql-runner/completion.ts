@@ -1,0 +1,49 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+
+/** What an editor completes: the names of a schema, with the columns of its relations. */
+export interface SchemaNames {
+  readonly schema: string
+  readonly relations: readonly {
+    readonly name: string
+    readonly kind: string
+    readonly columns: readonly string[]
+  }[]
+  readonly functions: readonly string[]
+}
+
+/** Relations beyond so many are left out: the answer of one schema stays below a few hundred kilobytes. */
+const maxRelations = 2000
+const maxFunctions = 2000
+
+/** The schemas that are not PostgreSQL's own, `public` first. */
+export async function listSchemas(database: Queryable): Promise<string[]> {
+  const rows = await database.many<{ name: string }>(sql`
+    select nspname as name from pg_namespace
+    where nspname not in ('basalt', 'information_schema') and nspname !~ '^pg_'
+    order by nspname <> 'public', nspname limit 1000`)
+  return rows.map(({ name }) => name)
+}
+
+export async function nameSchema(database: Queryable, schema: string): Promise<SchemaNames> {
+  const relations = await database.many<SchemaNames['relations'][number]>(sql`
+    select c.relname as name,
+      case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'f' then 'foreign table'
+        else 'table' end as kind,
+      array(
+        select attname::text from pg_attribute
+        where attrelid = c.oid and attnum > 0 and not attisdropped order by attnum limit 300
+      ) as columns
+    from pg_class c
+    where c.relnamespace = (select oid from pg_namespace where nspname = ${schema})
+      and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+    order by c.relname limit ${maxRelations}::int`)
+  const functions = await database.many<{ name: string }>(sql`
+    select distinct proname as name from pg_proc p
+    where pronamespace = (select oid from pg_namespace where nspname = ${schema})
+      and not exists (
+        select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e'
+      )
+    order by proname limit ${maxFunctions}::int`)
+  return { schema, relations, functions: functions.map(({ name }) => name) }
+}

@@ -1,0 +1,56 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const sqlRunnerErrorTable = {
+  invalidSqlRequest: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'A member of the body is missing or malformed; the message says what was expected.',
+  },
+  sqlFailed: {
+    status: 400,
+    message: (message: string) => message,
+    help: 'PostgreSQL refused a statement; `data` has the SQLSTATE, the number of the statement from 0, line and position in the text, and what PostgreSQL adds. Statements of the same transaction are undone.',
+  },
+  sqlRunNotFound: {
+    status: 404,
+    message: 'no run with this id is in flight',
+    help: 'The run has ended, or there was none. See `GET /api/admin/sql/runs`.',
+  },
+  sqlRunExists: {
+    status: 409,
+    message: 'there is a run with this id',
+    help: 'The id of a run is chosen by its client, once: take a random UUID.',
+  },
+  sqlRunCanceled: {
+    status: 409,
+    message: 'the run was canceled',
+    help: 'An administrator canceled the run, or its client disconnected. What was not committed is undone.',
+  },
+  tooManySqlRuns: {
+    status: 429,
+    message: (most: number) => `too many runs: this server runs ${most} at once`,
+    help: 'Each run has a connection to the database. Wait for one to end, or cancel one.',
+  },
+  sqlTimeout: {
+    status: 504,
+    message: (seconds: number) => `the run took longer than ${seconds} s`,
+    help: 'What was not committed is undone. `timeoutSeconds` of the request allows up to 600.',
+  },
+  savedQueryNotFound: {
+    status: 404,
+    message: 'saved query not found',
+    help: 'No query is saved under this id.',
+  },
+  savedQueryNameTaken: {
+    status: 409,
+    message: (name: string) => `a query is saved as "${name}"`,
+    help: 'Names of saved queries are unique. Choose another, or change the one that has it.',
+  },
+  savedQueryChanged: {
+    status: 409,
+    message: 'the saved query has been changed',
+    help: 'It has another version than the request names: another administrator saved it in between. `data.current` is the present one.',
+  },
+} as const
+
+export const sqlRunnerErrors = defineErrors(sqlRunnerErrorTable)

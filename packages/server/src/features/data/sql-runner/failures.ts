@@ -1,0 +1,73 @@
+import { databaseErrorOf, translateDatabaseFailure } from '../../../database/errors.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { SqlStatement } from '../../../lib/sql-statements.ts'
+import { sqlRunnerErrors } from './errors.ts'
+import type { RunMode } from './request.ts'
+import { placeInScript } from './script.ts'
+
+/** Where in a run something failed. */
+export interface FailurePlace {
+  readonly query: string
+  readonly mode: RunMode
+  /** As whom policies see the run. */
+  readonly runAs: string
+  /** Undefined for what PostgreSQL does at the commit. */
+  readonly statement: SqlStatement | undefined
+  readonly index: number
+  /** Characters that were put before the statement. */
+  readonly prefix?: number
+}
+
+type DatabaseError = NonNullable<ReturnType<typeof databaseErrorOf>>
+
+/** What an administrator is shown of an error of PostgreSQL: all of it, since the statement is the administrator's own. */
+export function describeSqlFailure(failure: unknown, place: FailurePlace): AppError {
+  if (failure instanceof AppError) return failure
+  const error = databaseErrorOf(failure)
+  if (error === undefined) {
+    const translated = translateDatabaseFailure(failure)
+    if (translated === undefined) throw failure
+    return translated
+  }
+  const { code = '', detail, where, schema, table, column, constraint } = error
+  return sqlRunnerErrors.sqlFailed(error.message).with({
+    data: {
+      sqlState: code,
+      statement: place.index,
+      ...positionOf(error, place),
+      ...present({
+        detail,
+        hint: error.hint ?? hintOf(error, place),
+        where,
+        schema,
+        table,
+        column,
+        constraint,
+      }),
+    },
+    cause: error,
+  })
+}
+
+function positionOf(error: DatabaseError, { query, statement, prefix = 0 }: FailurePlace): object {
+  if (statement === undefined) return {}
+  if (error.position === undefined) return { line: statement.line }
+  return placeInScript(query, statement.start, Number(error.position) - prefix)
+}
+
+function hintOf(
+  { code = '', routine = '' }: DatabaseError,
+  { mode, runAs }: FailurePlace,
+): string | undefined {
+  if (code === '25006' && mode === 'read') return 'The run is read-only: set mode to write.'
+  if (code === '42501' && mode === 'read' && runAs === 'administrator')
+    return 'The run is read-only, by a role that may not do this: set mode to write.'
+  // CREATE INDEX CONCURRENTLY, VACUUM and others.
+  if (code === '25001' && routine === 'PreventInTransactionBlock')
+    return 'Run each statement by itself: set transaction to each.'
+  return undefined
+}
+
+function present(members: Readonly<Record<string, string | undefined>>): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,26 @@
+import type { Logger } from 'pino'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { Database } from '../../../database/open.ts'
+import type { Feature } from '../../../feature.ts'
+import { sqlRoutes } from './routes.ts'
+import { createSqlRunner } from './runner.ts'
+import { createSavedQueries } from './saved-queries.ts'
+
+export { sqlRunnerErrorTable } from './errors.ts'
+
+export interface SqlRunnerFeatureDeps {
+  readonly database: Pick<Database, 'aside' | 'user' | 'system' | 'engine'>
+  readonly catalog: LiveCatalog
+  readonly log: Logger
+}
+
+/** Statements of administrators: run, explained, kept, canceled. */
+export function sqlRunner({ database, catalog, log }: SqlRunnerFeatureDeps): Feature {
+  const runner = createSqlRunner({ database, log })
+  const saved = createSavedQueries(database.system)
+  return {
+    name: 'sql-runner',
+    routes: (app) => sqlRoutes(app, { database, runner, saved, catalog }),
+    stop: () => runner.stop(),
+  }
+}

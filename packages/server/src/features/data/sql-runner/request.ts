@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import type { CallerScope } from '../../../database/user-database.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import { sqlRunnerErrors } from './errors.ts'
+import { maxQueryLength } from './script.ts'
+
+export type RunMode = 'read' | 'write'
+/** One transaction for all statements, or each by itself, as `vacuum` needs it. */
+export type RunTransaction = 'all' | 'each'
+
+/** A value in PostgreSQL's text form, and the type that it has unless PostgreSQL infers one. */
+export interface Parameter {
+  readonly value: string | null
+  readonly type: string | undefined
+}
+
+export interface RunRequest {
+  readonly id: string
+  readonly query: string
+  readonly mode: RunMode
+  readonly transaction: RunTransaction
+  readonly scope: CallerScope
+  /** For the history: `administrator`, `anonymous` or `user <id>`. */
+  readonly runAs: string
+  readonly parameters: readonly Parameter[]
+  readonly maxRows: number
+  readonly timeoutSeconds: number
+}
+
+export interface RunBody {
+  readonly query?: string
+  readonly id?: string
+  readonly mode?: string
+  readonly transaction?: string
+  readonly runAs?: {
+    readonly kind?: string
+    readonly userId?: string
+    readonly email?: string
+    readonly emailVerified?: boolean
+    readonly aal?: string
+    readonly isAnonymous?: boolean
+  }
+  readonly parameters?: readonly unknown[]
+  readonly maxRows?: number
+  readonly timeoutSeconds?: number
+}
+
+const most = { rows: 10_000, seconds: 600, parameters: 100 }
+
+/** @throws AppError invalid_sql_request */
+export function readRunRequest(body: RunBody): RunRequest {
+  const { id = randomUUID(), maxRows = 1000, timeoutSeconds = 30 } = body
+  const mode = readOption('mode', body.mode ?? 'read', ['read', 'write'])
+  const transaction = readOption('transaction', body.transaction ?? 'all', ['all', 'each'])
+  if (!isUuid(id)) throw invalid('id must be a UUID')
+  if (!Number.isInteger(maxRows) || maxRows < 1 || maxRows > most.rows)
+    throw invalid(`maxRows must be a whole number from 1 to ${most.rows}`)
+  if (!Number.isInteger(timeoutSeconds) || timeoutSeconds < 1 || timeoutSeconds > most.seconds)
+    throw invalid(`timeoutSeconds must be a whole number from 1 to ${most.seconds}`)
+  const { scope, runAs } = readRunAs(body.runAs)
+  if (transaction === 'each' && mode === 'read')
+    throw invalid('transaction must be all in a read-only run: set mode to write')
+  if (transaction === 'each' && scope.kind !== 'unrestricted')
+    throw invalid('transaction must be all for a run as another: the role and claims end with it')
+  return {
+    id: id.toLowerCase(),
+    query: readQuery(body.query),
+    mode,
+    transaction,
+    scope,
+    runAs,
+    parameters: readParameters(body.parameters ?? []),
+    maxRows,
+    timeoutSeconds,
+  }
+}
+
+export function readQuery(query = ''): string {
+  if (query.trim() === '') throw invalid('query is required')
+  if (query.includes('\0')) throw invalid('query must not contain the character U+0000')
+  if (query.length > maxQueryLength) throw invalid(`query must have at most ${maxQueryLength} characters`)
+  return query
+}
+
+function readRunAs(given: RunBody['runAs']): Pick<RunRequest, 'scope' | 'runAs'> {
+  const kind = readOption('runAs.kind', given?.kind ?? 'administrator', [
+    'administrator',
+    'user',
+    'anonymous',
+  ])
+  if (kind === 'administrator') return { scope: { kind: 'unrestricted' }, runAs: kind }
+  if (kind === 'anonymous') return { scope: { kind: 'anonymous' }, runAs: kind }
+  const { userId = '', email = '', emailVerified = false, aal = 'aal1', isAnonymous = false } = given ?? {}
+  if (!isUuid(userId)) throw invalid('runAs.userId must be a UUID')
+  readOption('runAs.aal', aal, ['aal1', 'aal2'])
+  if (email.includes('\0')) throw invalid('runAs.email must not contain the character U+0000')
+  return {
+    scope: {
+      kind: 'caller',
+      userId: userId.toLowerCase(),
+      email,
+      isEmailVerified: emailVerified,
+      aal,
+      isAnonymous,
+      sessionId: '',
+    },
+    runAs: `user ${userId.toLowerCase()}`,
+  }
+}
+
+function readParameters(given: readonly unknown[]): Parameter[] {
+  if (given.length > most.parameters) throw invalid(`parameters must be at most ${most.parameters}`)
+  return given.map((parameter, index) => {
+    const isPlain = parameter === null || typeof parameter !== 'object' || !('value' in parameter)
+    // Only its members are read, and what they are is checked.
+    const { value, type } = isPlain
+      ? { value: parameter, type: undefined }
+      : (parameter as { value?: unknown; type?: unknown })
+    if (type !== undefined && typeof type !== 'string')
+      throw invalid(`parameters[${index}].type must be a text`)
+    return { value: readValue(value ?? null, index), type }
+  })
+}
+
+function readValue(value: unknown, index: number): string | null {
+  if (value === null) return null
+  if (typeof value === 'boolean' || typeof value === 'number') return String(value)
+  if (typeof value !== 'string' || value.includes('\0'))
+    throw invalid(`parameters[${index}] must be a text, a number, true, false or null`)
+  return value
+}
+
+function readOption<const Option extends string>(
+  name: string,
+  given: string,
+  options: readonly Option[],
+): Option {
+  const found = options.find((option) => option === given)
+  if (found === undefined) throw invalid(`${name} must be one of: ${options.join(', ')}`)
+  return found
+}
+
+function invalid(problem: string): Error {
+  return sqlRunnerErrors.invalidSqlRequest(problem)
+}

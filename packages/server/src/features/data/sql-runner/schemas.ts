@@ -1,0 +1,211 @@
+import { Type } from 'typebox'
+import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+
+const tags = ['SQL']
+const security = bearerSecurity
+const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
+const text = (description: string) => Type.Optional(Type.String({ description }))
+
+const runAs = Type.Optional(
+  Type.Object(
+    {
+      kind: text('`administrator` (unless given), `user` or `anonymous`.'),
+      userId: text('UUID; required for a user.'),
+      email: text('Of the claims.'),
+      emailVerified: Type.Optional(Type.Boolean()),
+      aal: text('`aal1` unless given, or `aal2`.'),
+      isAnonymous: Type.Optional(Type.Boolean()),
+    },
+    { description: 'As whom: policies apply to users and to requests without a token.' },
+  ),
+)
+
+const statementBody = {
+  query: text('Required. At most a million characters.'),
+  mode: text(
+    '`read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server.',
+  ),
+  runAs,
+  parameters: Type.Optional(
+    Type.Array(Type.Unknown(), {
+      description:
+        'Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`.',
+    }),
+  ),
+  timeoutSeconds: Type.Optional(
+    Type.Integer({ description: 'Of the whole run; 30 unless given, at most 600.' }),
+  ),
+}
+
+const runBody = Type.Object({
+  ...statementBody,
+  id: text('UUID, to cancel the run by; chosen by the server unless given.'),
+  transaction: text(
+    '`all` (unless given): one transaction for all statements. `each`: every statement by itself.',
+  ),
+  maxRows: Type.Optional(
+    Type.Integer({ description: 'Of each statement; 1000 unless given, at most 10000.' }),
+  ),
+})
+
+const notice = Type.Object({
+  statement: Type.Integer(),
+  message: Type.String(),
+  severity: Type.Optional(Type.String()),
+  detail: Type.Optional(Type.String()),
+  hint: Type.Optional(Type.String()),
+})
+
+const answer = Type.Object({
+  id: Type.String(),
+  columns: Type.Array(Type.String()),
+  types: Type.Array(Type.String()),
+  rows: Type.Array(Type.Array(Type.Unknown())),
+  rowCount: Type.Integer({ description: 'Rows answered or changed.' }),
+  durationMs: Type.Number(),
+  command: Type.Union([Type.String(), Type.Null()], { description: 'Such as `INSERT 0 3`.' }),
+  hasMore: Type.Boolean({
+    description: 'Whether there are more rows than `maxRows` or than fit the answer.',
+  }),
+  statements: Type.Integer(),
+  notices: Type.Array(notice),
+})
+
+export const runSchema = {
+  tags,
+  security,
+  summary: 'Run SQL',
+  description:
+    'Answers the rows of the last statement. With `Accept: application/x-ndjson` each statement is answered when it has finished, a JSON object per line: `start`, `result`, `notice`, `error`, `end`.',
+  body: runBody,
+  response: responses({
+    200: {
+      description: 'The answer of the last statement, or a line per event.',
+      content: {
+        'application/json': { schema: answer },
+        'application/x-ndjson': { schema: Type.String() },
+      },
+    },
+  }),
+}
+
+export const explainSchema = {
+  tags,
+  security,
+  summary: 'Show the plan of a statement',
+  description: 'With `analyze` the statement runs; what it changes is undone.',
+  body: Type.Object({ ...statementBody, analyze: Type.Optional(Type.Boolean()) }),
+  response: responses({
+    200: Type.Object({
+      plan: Type.Unknown({ description: 'As EXPLAIN (FORMAT JSON) answers it.' }),
+      durationMs: Type.Integer(),
+    }),
+  }),
+}
+
+const run = Type.Object({
+  id: Type.String(),
+  query: Type.String({ description: 'Passwords are `[redacted]`.' }),
+  mode: Type.String(),
+  runAs: Type.String(),
+  status: Type.String({
+    description: 'running, succeeded, failed, canceled; interrupted when its server has died.',
+  }),
+  error: Type.Union([Type.String(), Type.Null()]),
+  statements: Type.Integer(),
+  rowCount: Type.Union([Type.Integer(), Type.Null()]),
+  durationMs: Type.Union([Type.Integer(), Type.Null()]),
+  startedAt: timestamp,
+})
+
+export const listRunsSchema = {
+  tags,
+  security,
+  summary: 'List runs of SQL',
+  description: 'The last thousand, newest first.',
+  querystring: Type.Object({
+    q: text('A part of the query.'),
+    limit: text('50 unless given, at most 200.'),
+    after: text('Id of the last run of the page before.'),
+  }),
+  response: responses({ 200: Type.Object({ items: Type.Array(run) }) }),
+}
+
+const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })
+
+export const cancelSchema = {
+  tags,
+  security,
+  summary: 'Cancel a run of SQL',
+  description: 'On whichever node it runs.',
+  params,
+  response: responses({ 202: Type.Object({ id: Type.String() }) }),
+}
+
+const saved = Type.Object({
+  id: Type.String(),
+  name: Type.String({ description: 'Folders are the parts before its slashes.' }),
+  query: Type.String(),
+  version: Type.Integer(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+})
+
+export const listSavedSchema = {
+  tags,
+  security,
+  summary: 'List saved queries',
+  response: responses({ 200: Type.Object({ items: Type.Array(saved) }) }),
+}
+
+export const saveSchema = {
+  tags,
+  security,
+  summary: 'Save a query',
+  body: Type.Object({ name: text('Required, at most 200 characters.'), query: text('Required.') }),
+  response: responses({ 201: saved }),
+}
+
+export const changeSavedSchema = {
+  tags,
+  security,
+  summary: 'Change a saved query',
+  params,
+  body: Type.Object({
+    name: text('Another name.'),
+    query: text('Another query.'),
+    version: Type.Optional(Type.Integer({ description: 'Required: as read. Another one is a conflict.' })),
+  }),
+  response: responses({ 200: saved }),
+}
+
+export const forgetSavedSchema = {
+  tags,
+  security,
+  summary: 'Delete a saved query',
+  params,
+  response: responses({ 204: noContent }),
+}
+
+export const listSchemasSchema = {
+  tags,
+  security,
+  summary: 'List schemas for completion',
+  response: responses({ 200: Type.Object({ items: Type.Array(Type.String()) }) }),
+}
+
+export const nameSchemaSchema = {
+  tags,
+  security,
+  summary: 'Name what a schema holds, for completion',
+  params: Type.Object({ schema: Type.String() }),
+  response: responses({
+    200: Type.Object({
+      schema: Type.String(),
+      relations: Type.Array(
+        Type.Object({ name: Type.String(), kind: Type.String(), columns: Type.Array(Type.String()) }),
+      ),
+      functions: Type.Array(Type.String()),
+    }),
+  }),
+}

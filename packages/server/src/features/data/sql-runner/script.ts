@@ -1,0 +1,59 @@
+import { type SqlStatement, splitStatements } from '../../../lib/sql-statements.ts'
+import { sqlRunnerErrors } from './errors.ts'
+import type { RunMode, RunTransaction } from './request.ts'
+
+/** A text of this length is split within milliseconds. */
+export const maxQueryLength = 1_000_000
+const maxStatements = 1000
+
+const beginsOrEnds = new Set(['begin', 'start', 'commit', 'end', 'abort', 'rollback'])
+
+/**
+ * The statements of a run.
+ *
+ * @throws AppError invalid_sql_request where there are none, too many, or some that would end the transaction of the run
+ */
+export function readScript(
+  query: string,
+  { mode, transaction }: { readonly mode: RunMode; readonly transaction: RunTransaction },
+): SqlStatement[] {
+  const statements = splitStatements(query)
+  if (statements.length === 0) throw sqlRunnerErrors.invalidSqlRequest('query has no statement')
+  if (statements.length > maxStatements)
+    throw sqlRunnerErrors.invalidSqlRequest(`query has more than ${maxStatements} statements`)
+  const ending = transaction === 'each' ? undefined : statements.find(endsTransaction)
+  if (ending !== undefined) {
+    const advice =
+      mode === 'read'
+        ? 'a read-only run is one transaction'
+        : 'the run is one transaction; set transaction to each'
+    throw sqlRunnerErrors.invalidSqlRequest(
+      `line ${ending.line}: ${ending.words[0]?.toUpperCase()} is not allowed: ${advice}`,
+    )
+  }
+  return statements
+}
+
+/** Savepoints stay within the transaction (PostgreSQL, ROLLBACK TO SAVEPOINT). */
+function endsTransaction({ words: [first = '', second, third] }: SqlStatement): boolean {
+  if (first === 'prepare') return second === 'transaction'
+  if (!beginsOrEnds.has(first)) return false
+  const afterNoise = second === 'work' || second === 'transaction' ? third : second
+  return !(first === 'rollback' && afterNoise === 'to')
+}
+
+/**
+ * Where PostgreSQL's position is in the text of the run: both count from their own start, PostgreSQL characters and
+ * JavaScript UTF-16 units.
+ *
+ * @param position from 1, of the statement
+ */
+export function placeInScript(query: string, start: number, position: number) {
+  let offset = start
+  for (let left = position - 1; left > 0 && offset < query.length; left -= 1) {
+    offset += (query.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1
+  }
+  const before = query.slice(0, offset)
+  const lineStart = before.lastIndexOf('\n') + 1
+  return { offset, line: before.split('\n').length, column: offset - lineStart + 1 }
+}

@@ -1,0 +1,167 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { BoundedAnswer } from '../../../database/bounded-fetch.ts'
+import type { Connection, Notice } from '../../../database/connection.ts'
+import { ConnectionLost } from '../../../database/failures.ts'
+import type { Database } from '../../../database/open.ts'
+import { sql } from '../../../database/sql.ts'
+import { queryableOn } from '../../../database/system-database.ts'
+import type { UserDatabase } from '../../../database/user-database.ts'
+import type { AppError } from '../../../lib/errors.ts'
+import { codeOf } from '../../../lib/errors.ts'
+import { sqlRunnerErrors } from './errors.ts'
+import { nameTypes } from './queries.ts'
+import type { RunRequest } from './request.ts'
+
+export interface SessionDeps {
+  readonly aside: Database['aside']
+  readonly user: UserDatabase
+}
+
+export type SessionOptions = Pick<RunRequest, 'mode' | 'transaction' | 'scope' | 'timeoutSeconds'>
+
+/** A cancel that comes between two statements stops nothing (PostgreSQL, Canceling Requests in Progress), so it is repeated. */
+const cancelEveryMs = 100
+/** A connection whose statement does not end by then is cut. */
+const cutAfterMs = 5000
+
+/**
+ * A connection beside the pools on which one run works: as the reader or the login role, with the role and claims of the run,
+ * until its time is over or its signal aborts.
+ */
+export class SqlSession {
+  readonly connection: Connection
+  /** As which PostgreSQL checks what the statements do. */
+  readonly role: string
+  readonly #options: SessionOptions
+  readonly #typeNames = new Map<number, string>()
+
+  private constructor(connection: Connection, role: string, options: SessionOptions) {
+    this.connection = connection
+    this.role = role
+    this.#options = options
+  }
+
+  /** @throws ConnectionLost, pg.DatabaseError */
+  static async open({ aside, user }: SessionDeps, options: SessionOptions): Promise<SqlSession> {
+    const { mode, transaction, scope, timeoutSeconds } = options
+    const reader = mode === 'read' ? await aside.openReader() : undefined
+    const connection = reader ?? (await aside.open())
+    try {
+      // The session's own clock is the one that ends a run; this one is for when the server has died.
+      const timeoutMs = timeoutSeconds * 1000 + cutAfterMs
+      if (transaction === 'all') await user.begin(connection, scope, timeoutMs)
+      else await connection.script(`set statement_timeout = ${timeoutMs}`)
+      // Once a query has run, a transaction cannot be made to write again (PostgreSQL, SET TRANSACTION).
+      if (mode === 'read') await connection.script('set transaction read only')
+      const { role } = await queryableOn(connection).one<{ role: string }>(
+        sql`select current_user::text as role`,
+      )
+      return new SqlSession(connection, role, options)
+    } catch (error) {
+      await connection.close()
+      throw error
+    }
+  }
+
+  onNotice(listener: (notice: Notice & { readonly message: string }) => void): void {
+    this.connection.onNotice((message, { severity, detail, hint }) =>
+      listener({ severity, message, detail, hint }),
+    )
+  }
+
+  /** Names of the types of an answer's columns, in order. */
+  async namesOfTypes(fields: BoundedAnswer['fields']): Promise<string[]> {
+    const unknown = new Set(fields.map(({ dataTypeID }) => dataTypeID))
+    for (const oid of this.#typeNames.keys()) unknown.delete(oid)
+    if (unknown.size > 0) {
+      const names = await nameTypes(queryableOn(this.connection), [...unknown])
+      for (const [oid, name] of names) this.#typeNames.set(oid, name)
+    }
+    return fields.map(({ dataTypeID }) => this.#typeNames.get(dataTypeID) ?? String(dataTypeID))
+  }
+
+  /** Ends what the statements have left open. @returns what became of it */
+  async end(): Promise<'committed' | 'rolled back'> {
+    const { mode, transaction } = this.#options
+    if (transaction === 'all' && mode === 'write') {
+      await this.connection.script('commit')
+      return 'committed'
+    }
+    if (!this.connection.isInTransaction) return 'committed'
+    await this.connection.script('rollback')
+    return 'rolled back'
+  }
+
+  /** Also ends the transaction. */
+  async close(): Promise<void> {
+    await this.connection.close()
+  }
+}
+
+/** Why a session was stopped from outside. */
+type StopReason = 'canceled' | 'overdue'
+
+/** Stops the session's statements when their time is over, or the signal aborts. */
+export class SessionWatch implements Disposable {
+  readonly #session: SqlSession
+  readonly #aside: Database['aside']
+  readonly #seconds: number
+  readonly #signal: AbortSignal
+  readonly #timer: NodeJS.Timeout
+  #reason: StopReason | undefined
+  #isDone = false
+
+  constructor(session: SqlSession, aside: Database['aside'], seconds: number, signal: AbortSignal) {
+    this.#session = session
+    this.#aside = aside
+    this.#seconds = seconds
+    this.#signal = signal
+    this.#timer = setTimeout(() => this.#stop('overdue'), seconds * 1000).unref()
+    signal.addEventListener('abort', this.#onAbort)
+    if (signal.aborted) this.#onAbort()
+  }
+
+  /** @throws AppError sql_run_canceled or sql_timeout when it has been stopped */
+  check(): void {
+    const failure = this.#failure
+    if (failure !== undefined) throw failure
+  }
+
+  /** What a failed statement means: its own error, or that it was stopped. */
+  explain(error: unknown): unknown {
+    const wasCut = error instanceof ConnectionLost || codeOf(error) === '57014'
+    if (!wasCut) return error
+    // Another node cancels by the backend alone.
+    return this.#failure ?? (codeOf(error) === '57014' ? sqlRunnerErrors.sqlRunCanceled() : error)
+  }
+
+  [Symbol.dispose](): void {
+    this.#isDone = true
+    clearTimeout(this.#timer)
+    this.#signal.removeEventListener('abort', this.#onAbort)
+  }
+
+  get #failure(): AppError | undefined {
+    if (this.#reason === undefined) return undefined
+    return this.#reason === 'overdue'
+      ? sqlRunnerErrors.sqlTimeout(this.#seconds)
+      : sqlRunnerErrors.sqlRunCanceled()
+  }
+
+  readonly #onAbort = () => this.#stop('canceled')
+
+  #stop(reason: StopReason): void {
+    if (this.#reason !== undefined) return
+    this.#reason = reason
+    void this.#cancel()
+  }
+
+  async #cancel(): Promise<void> {
+    const { connection } = this.#session
+    for (let forMs = 0; !this.#isDone && connection.isOpen; forMs += cancelEveryMs) {
+      if (forMs > cutAfterMs) connection.destroy()
+      else await this.#aside.cancel(connection)
+      await delay(cancelEveryMs)
+    }
+  }
+}

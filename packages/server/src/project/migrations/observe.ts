@@ -1,0 +1,106 @@
+import type { Connection } from '../../database/connection.ts'
+import { runStatement } from '../../database/script-failure.ts'
+import { sql } from '../../database/sql.ts'
+import { type Queryable, queryableOn } from '../../database/system-database.ts'
+import type { SqlStatement } from '../../lib/sql-statements.ts'
+
+export interface HeldLock {
+  readonly relation: string
+  readonly mode: string
+  /** What others cannot do meanwhile. */
+  readonly blocks: 'reads and writes' | 'writes' | 'changes of the schema'
+  /** From the statement that took it to the end of the transaction. */
+  readonly heldMs: number
+  readonly line: number
+}
+
+/** Relations whose files were written anew, with what they have now. */
+export interface Rewritten {
+  readonly relation: string
+  readonly bytes: number
+}
+
+/** When and by which statement a relation that was there before got its strongest lock. */
+export interface TakenLock {
+  readonly relation: string
+  readonly mode: string
+  readonly line: number
+  /** By `performance.now()`. */
+  readonly at: number
+}
+
+/** Runs the statements in the transaction of the connection, and looks at its locks after each. */
+export async function runAndWatchLocks(
+  connection: Connection,
+  statements: readonly SqlStatement[],
+  before: RelationFiles,
+): Promise<TakenLock[]> {
+  const queryable = queryableOn(connection)
+  const taken = new Map<string, TakenLock>()
+  for (const statement of statements) {
+    const at = performance.now()
+    await runStatement(connection, statement)
+    for (const { relation, mode } of await listLocks(queryable)) {
+      const known = taken.get(relation)
+      if (!before.has(relation) || (known !== undefined && strength(known.mode) >= strength(mode))) continue
+      taken.set(relation, { relation, mode, line: statement.line, at })
+    }
+  }
+  return [...taken.values()]
+}
+
+export function describeLock({ relation, mode, line, at }: TakenLock, endedAt: number): HeldLock {
+  return { relation, mode, blocks: blockedBy(mode), heldMs: Math.round(endedAt - at), line }
+}
+
+/** Pure. */
+export function findRewritten(before: RelationFiles, after: RelationFiles): Rewritten[] {
+  return [...after].flatMap(([relation, { filenode, bytes }]) => {
+    const was = before.get(relation)
+    return was === undefined || was.filenode === filenode ? [] : [{ relation, bytes: Number(bytes) }]
+  })
+}
+
+/** From weak to strong (PostgreSQL, Explicit Locking); the weaker ones block nothing but changes of the schema. */
+const modes = [
+  'ShareUpdateExclusiveLock',
+  'ShareLock',
+  'ShareRowExclusiveLock',
+  'ExclusiveLock',
+  'AccessExclusiveLock',
+]
+
+function strength(mode: string): number {
+  return modes.indexOf(mode)
+}
+
+function blockedBy(mode: string): HeldLock['blocks'] {
+  if (mode === 'AccessExclusiveLock') return 'reads and writes'
+  return mode === 'ShareUpdateExclusiveLock' ? 'changes of the schema' : 'writes'
+}
+
+async function listLocks(queryable: Queryable): Promise<{ relation: string; mode: string }[]> {
+  return await queryable.many<{ relation: string; mode: string }>(sql`
+    select format('%I.%I', n.nspname, c.relname) as relation, l.mode
+    from pg_locks l
+    join pg_class c on c.oid = l.relation
+    join pg_namespace n on n.oid = c.relnamespace
+    where l.pid = pg_backend_pid() and l.granted and c.relkind not in ('i', 'I') and l.mode = any (${modes})
+      and n.nspname not like 'pg\\_%' and n.nspname not in ('information_schema', 'basalt')
+    order by relation, array_position(${modes}, l.mode)`)
+}
+
+/** By relation, the file that has its rows, and its size. */
+export type RelationFiles = ReadonlyMap<string, { readonly filenode: string; readonly bytes: string }>
+
+export async function listFiles(queryable: Queryable): Promise<RelationFiles> {
+  const rows = await queryable.many<{ relation: string; filenode: string; bytes: string }>(sql`
+    select format('%I.%I', n.nspname, c.relname) as relation, pg_relation_filenode(c.oid)::text as filenode,
+      pg_relation_size(c.oid)::text as bytes
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'm', 'i', 'p', 'I') and n.nspname not like 'pg\\_%'
+      and n.nspname not in ('information_schema', 'basalt')
+    order by n.nspname, c.relname`)
+  return new Map(rows.map(({ relation, filenode, bytes }) => [relation, { filenode, bytes }]))
+}

@@ -1,0 +1,83 @@
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { anonymousRole, callerRole } from '../../../database/user-database.ts'
+
+/** A line of the list of tables and views. */
+export interface RelationSummary {
+  readonly schema: string
+  readonly name: string
+  readonly kind: string
+  readonly comment: string | null
+  /** As the planner believes; null before the first `analyze`, and of views. */
+  readonly estimatedRows: number | null
+  readonly bytes: number
+  readonly isRlsEnabled: boolean
+  readonly isRlsForced: boolean
+  readonly policyCount: number
+  /** Such as `security_invoker=true`. */
+  readonly options: readonly string[]
+  readonly hasPrimaryKey: boolean
+  /** Whether its schema is one of `database.schemas`. */
+  readonly isServed: boolean
+  /** What callers with a token, and requests without one, may do with it, before policies. */
+  readonly callers: { readonly authenticated: readonly string[]; readonly anonymous: readonly string[] }
+}
+
+export interface RelationFilter {
+  readonly schema?: string | undefined
+  /** A part of the name. */
+  readonly q?: string | undefined
+  /** The last name of the page before, as schema and name. */
+  readonly after?: readonly [string, string] | undefined
+  readonly limit: number
+}
+
+/** Everything that is neither PostgreSQL's nor Basalt's. */
+export const ownSchema = sql`n.nspname not like 'pg\\_%' and n.nspname not in ('information_schema', 'basalt')`
+
+const kindOf = sql`
+  case c.relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'v' then 'view'
+    when 'm' then 'materialized view' when 'f' then 'foreign table' end`
+
+/** Of a role that may lack the schema, too. */
+const privilegesOf = (role: string): Sql => sql`
+  case when has_schema_privilege(${role}::name, c.relnamespace, 'usage') then array_remove(array[
+    case when has_any_column_privilege(${role}::name, c.oid, 'select') then 'select' end,
+    case when has_any_column_privilege(${role}::name, c.oid, 'insert') then 'insert' end,
+    case when has_any_column_privilege(${role}::name, c.oid, 'update') then 'update' end,
+    case when has_table_privilege(${role}::name, c.oid, 'delete') then 'delete' end], null)
+  else '{}' end`
+
+/** Columns of a {@link RelationSummary}, of `c` in the schema `n`. */
+export const summaryOf = (served: readonly string[]): Sql => sql`
+  n.nspname as schema, c.relname as name, ${kindOf} as kind,
+    obj_description(c.oid, 'pg_class') as comment,
+    case when c.reltuples >= 0 and c.relkind not in ('v', 'f') then c.reltuples::float8 end as "estimatedRows",
+    case when c.relkind in ('r', 'm') then pg_total_relation_size(c.oid) else 0 end::float8 as bytes,
+    c.relrowsecurity as "isRlsEnabled", c.relforcerowsecurity as "isRlsForced",
+    (select count(*)::int from pg_policy p where p.polrelid = c.oid) as "policyCount",
+    to_json(coalesce(c.reloptions, '{}')) as options,
+    exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary) as "hasPrimaryKey",
+    n.nspname = any (${served}) as "isServed",
+    json_build_object('authenticated', ${privilegesOf(callerRole)}, 'anonymous', ${privilegesOf(anonymousRole)})
+      as callers`
+
+/** Partitions are found by their table, and what belongs to an extension by the extension. */
+export async function listRelations(
+  database: Queryable,
+  { schema, q, after, limit }: RelationFilter,
+  served: readonly string[],
+): Promise<RelationSummary[]> {
+  return await database.many<RelationSummary & Record<string, unknown>>(sql`
+    select ${summaryOf(served)}
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition and ${ownSchema}
+      and not exists (
+        select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+      and (${schema ?? null}::text is null or n.nspname = ${schema ?? null})
+      and (${q ?? null}::text is null or position(lower(${q ?? null}) in lower(c.relname)) > 0)
+      and (${after?.[0] ?? null}::text is null or (n.nspname, c.relname) > (${after?.[0] ?? null}, ${after?.[1] ?? null}))
+    order by n.nspname, c.relname
+    limit ${limit}`)
+}

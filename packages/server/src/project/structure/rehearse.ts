@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import type { Connection } from '../../database/connection.ts'
+import { ScriptFailure } from '../../database/script-failure.ts'
+import { sql } from '../../database/sql.ts'
+import { inTransaction, type Queryable } from '../../database/system-database.ts'
+import { setTimeouts } from '../migrations/attempts.ts'
+import type { MigrationFile } from '../migrations/files.ts'
+import {
+  describeLock,
+  findRewritten,
+  type HeldLock,
+  listFiles,
+  type Rewritten,
+  runAndWatchLocks,
+} from '../migrations/observe.ts'
+import { type AccessChange, compareAccess, readAccess } from '../schema/access.ts'
+import { compareSchemas, readSchema, type SchemaChange, type SchemaObject } from '../schema/objects.ts'
+import { type Weight, weigh } from './weight.ts'
+
+/** What a script does, as seen in a transaction that was undone. */
+export interface Observed {
+  readonly locks: readonly HeldLock[]
+  readonly rewritten: readonly Rewritten[]
+  readonly changes: readonly SchemaChange[]
+  readonly access: readonly AccessChange[]
+}
+
+export interface LargeRelation {
+  readonly relation: string
+  readonly bytes: number
+  readonly weight: Exclude<Weight, 'light'>
+}
+
+export interface StructureRehearsal {
+  /** Of the structure as it is, to notice that another was quicker. */
+  readonly version: string
+  /** Undefined when the script was not run. */
+  readonly observed: Observed | undefined
+  /** Why it was not run, or not to its end. */
+  readonly reason?: 'no transaction' | 'large' | 'in use' | 'slow'
+  /** Relations whose rows it reads or writes, and which are too large to do so for a rehearsal. */
+  readonly large: readonly LargeRelation[]
+}
+
+/**
+ * A rehearsal holds the locks of the change in the database that is served: it waits for none of them longer than a
+ * request would notice, and holds them for a second at most.
+ */
+const limits = { lock_timeout_ms: 100, lock_attempts: 1, statement_timeout_ms: 1000 }
+
+/** For what looks at the result: on a busy machine and many tables it takes longer than the script. */
+const lookTimeoutMs = 10_000
+
+/** Reading or writing as much takes a disk longer than a request should wait. */
+const largeBytes = 16 * 1024 * 1024
+
+/** Runs the script in a transaction that is undone, unless that would hold its locks for long. @throws ScriptFailure */
+export async function rehearseHere(
+  connection: Connection,
+  { statements, isTransaction }: MigrationFile,
+): Promise<StructureRehearsal> {
+  let version = ''
+  try {
+    await inTransaction(connection, async (transaction) => {
+      const objects = await readSchema(transaction)
+      version = versionOf(objects)
+      const large = await findLarge(transaction, { statements })
+      if (!isTransaction) throw new Undone({ version, observed: undefined, reason: 'no transaction', large })
+      if (large.length > 0) throw new Undone({ version, observed: undefined, reason: 'large', large })
+      const access = await readAccess(transaction)
+      const files = await listFiles(transaction)
+      await setTimeouts(transaction, limits, 'transaction')
+      const taken = await runAndWatchLocks(connection, statements, files)
+      const endedAt = performance.now()
+      await transaction.count(sql`reset role`)
+      await setTimeouts(transaction, { ...limits, statement_timeout_ms: lookTimeoutMs }, 'transaction')
+      const observed = {
+        locks: taken.map((lock) => describeLock(lock, endedAt)),
+        rewritten: findRewritten(files, await listFiles(transaction)),
+        changes: compareSchemas(objects, await readSchema(transaction)),
+        access: compareAccess(access, await readAccess(transaction)),
+      }
+      throw new Undone({ version, observed, large })
+    })
+  } catch (error) {
+    if (error instanceof Undone) return error.rehearsal
+    const reason = error instanceof ScriptFailure ? interruptions.get(error.code ?? '') : undefined
+    if (reason === undefined) throw error
+    return { version, observed: undefined, reason, large: [] }
+  }
+  throw new Error('a rehearsal was not undone')
+}
+
+/** lock_not_available, deadlock_detected, query_canceled. */
+const interruptions: ReadonlyMap<string, 'in use' | 'slow'> = new Map([
+  ['55P03', 'in use'],
+  ['40P01', 'in use'],
+  ['57014', 'slow'],
+])
+
+/** Ends a rehearsal, so that its transaction is rolled back. */
+class Undone extends Error {
+  readonly rehearsal: StructureRehearsal
+
+  constructor(rehearsal: StructureRehearsal) {
+    super('undone')
+    this.rehearsal = rehearsal
+  }
+}
+
+/** Changes with the schema, and with nothing else. */
+export function versionOf(objects: readonly SchemaObject[]): string {
+  return createHash('sha256').update(JSON.stringify(objects)).digest('hex').slice(0, 16)
+}
+
+/** Large relations that a statement names which reads or writes their rows. */
+async function findLarge(
+  transaction: Queryable,
+  { statements }: Pick<MigrationFile, 'statements'>,
+): Promise<LargeRelation[]> {
+  const heavy = statements.map((statement) => ({
+    text: statement.text.toLowerCase(),
+    weight: weigh(statement),
+  }))
+  if (heavy.every(({ weight }) => weight === 'light')) return []
+  const relations = await transaction.many<{ relation: string; name: string; bytes: number }>(sql`
+    select format('%I.%I', n.nspname, c.relname) as relation, lower(c.relname) as name, s.bytes::float8 as bytes
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    cross join lateral (
+      select sum(pg_total_relation_size(coalesce(t.relid, c.oid))) as bytes
+      from (select c.oid) o left join lateral pg_partition_tree(c.oid) t on c.relkind = 'p') s
+    where c.relkind in ('r', 'p', 'm') and n.nspname not like 'pg\\_%'
+      and n.nspname not in ('information_schema', 'basalt') and s.bytes > ${largeBytes}`)
+  return relations.flatMap(({ relation, name, bytes }): LargeRelation[] => {
+    const found = heavy.filter(({ text, weight }) => weight !== 'light' && text.includes(name))
+    const weight = found.some((each) => each.weight === 'writes') ? 'writes' : 'reads'
+    return found.length === 0 ? [] : [{ relation, bytes, weight }]
+  })
+}

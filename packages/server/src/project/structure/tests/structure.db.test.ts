@@ -1,0 +1,593 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestApp, envelope, type TestApp, type TestResponse } from '../../../../test/test-app.ts'
+import { waitFor } from '../../../../test/wait-for.ts'
+
+let app: TestApp
+/** Another server on the same database and the same folder. */
+let other: TestApp
+let token: string
+let folder: string
+
+const fixture = `
+  create table todo (
+    id bigint generated always as identity primary key,
+    owner_id uuid not null default basalt.user_id(),
+    title text not null check (title <> '')
+  );
+  comment on column todo.title is 'What to do';
+  alter table todo enable row level security;
+  create policy own on todo using (owner_id = basalt.user_id());
+  create index todo_owner on todo (owner_id) where title <> 'x';
+  create table step (id int primary key, todo_id bigint references todo on delete cascade);
+  create view open_todo with (security_invoker = true) as select id, title from todo;
+  create type mood as enum ('good', 'bad');
+  create table feeling (how mood);
+  create function touch() returns trigger language plpgsql as $$ begin return new; end $$;
+  create trigger touch before update on todo for each row execute function touch();`
+
+beforeAll(async () => {
+  folder = join(mkdtempSync(join(tmpdir(), 'basalt-structure-')), 'migrations')
+  const config = { 'project.migrations': folder, 'project.lock_timeout_ms': '100' }
+  app = await createTestApp({ config })
+  other = await createTestApp({ config, database: app.database })
+  token = await app.adminToken()
+})
+afterAll(async () => {
+  await other[Symbol.asyncDispose]()
+  await app[Symbol.asyncDispose]()
+  rmSync(join(folder, '..'), { recursive: true })
+})
+beforeEach(async () => {
+  await app.sql(`drop schema public cascade; create schema public;
+    grant usage on schema public to basalt_authenticated, basalt_anonymous;
+    truncate basalt.project_migrations, basalt.project_schema;
+    delete from basalt.audit where action = 'structure.apply'; ${fixture}`)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const path = '/api/admin/structure'
+const get = (rest: string) => app.request('GET', `${path}/${rest}`, { token })
+const plan = (body: unknown) => app.request('POST', `${path}/plan`, { token, body })
+const planChange = (change: Record<string, unknown>) => plan({ change: { schema: 'public', ...change } })
+const apply = (body: unknown, node = app) => node.request('POST', `${path}/apply`, { token, body })
+const messages = (response: TestResponse): string[] =>
+  response.json.warnings.map(({ kind, message }: { kind: string; message: string }) => `${kind}: ${message}`)
+
+async function exists(relation: string): Promise<boolean> {
+  const [row] = await app.sql('select to_regclass($1) is not null as found', [relation])
+  return row?.found
+}
+
+describe('structure › relations', () => {
+  test('lists tables and views by name with what guards them, page by page', async () => {
+    const first = await get('relations?limit=2')
+    expect(first.status).toBe(200)
+    const { next } = first.json
+    const rest = await get(`relations?afterSchema=${next.schema}&afterName=${next.name}`)
+    expect(rest.json.next).toBeNull()
+    const items = [...first.json.items, ...rest.json.items]
+    expect(items.map(({ name, kind }) => `${kind} ${name}`)).toEqual([
+      'table feeling',
+      'view open_todo',
+      'table step',
+      'table todo',
+    ])
+    expect(items[3]).toEqual({
+      schema: 'public',
+      name: 'todo',
+      kind: 'table',
+      comment: null,
+      estimatedRows: null,
+      bytes: expect.any(Number),
+      isRlsEnabled: true,
+      isRlsForced: false,
+      policyCount: 1,
+      options: [],
+      hasPrimaryKey: true,
+      isServed: true,
+      callers: { authenticated: [], anonymous: [] },
+    })
+    await app.sql(
+      'grant select, delete on step to basalt_authenticated; grant select (id) on todo to basalt_anonymous',
+    )
+    const named = (await get('relations?schema=public&q=O&limit=-1')).json
+    expect(named).toMatchObject({
+      items: [{ name: 'open_todo' }],
+      next: { schema: 'public', name: 'open_todo' },
+    })
+    const found = (await get('relations?q=t')).json.items
+    expect(
+      found.map(({ name, callers }: { name: string; callers: object }) => ({ name, ...callers })),
+    ).toEqual([
+      { name: 'open_todo', authenticated: [], anonymous: [] },
+      { name: 'step', authenticated: ['select', 'delete'], anonymous: [] },
+      { name: 'todo', authenticated: [], anonymous: ['select'] },
+    ])
+    expect((await get('relations?schema=basalt')).json).toEqual({ items: [], next: null })
+    expect((await get('relations?limit=x')).status).toBe(400)
+  })
+
+  test('describes one with its columns, constraints, indexes, policies, triggers and what depends on it', async () => {
+    const { status, json } = await get('relations/public/todo')
+    expect(status).toBe(200)
+    expect(json).toMatchObject({
+      kind: 'table',
+      partitionKey: null,
+      query: null,
+      columns: [
+        { name: 'id', type: 'bigint', isNullable: false, default: null, identity: 'always', generated: null },
+        { name: 'owner_id', type: 'uuid', default: 'basalt.user_id()', comment: null },
+        { name: 'title', type: 'text', comment: 'What to do' },
+      ],
+      constraints: [
+        {
+          name: 'todo_pkey',
+          kind: 'primary key',
+          definition: 'PRIMARY KEY (id)',
+          columns: ['id'],
+          isValidated: true,
+        },
+        {
+          name: 'todo_title_check',
+          kind: 'check',
+          definition: "CHECK ((title <> ''::text))",
+          references: null,
+        },
+      ],
+      indexes: [
+        { name: 'todo_pkey', isPrimary: true, constraint: 'todo_pkey', method: 'btree', isValid: true },
+        {
+          name: 'todo_owner',
+          isUnique: false,
+          constraint: null,
+          condition: "(title <> 'x'::text)",
+          scans: 0,
+        },
+      ],
+      triggers: [{ name: 'touch', function: 'touch', isEnabled: true }],
+      policies: [
+        {
+          name: 'own',
+          command: 'all',
+          isPermissive: true,
+          roles: ['public'],
+          using: '(owner_id = basalt.user_id())',
+          check: null,
+        },
+      ],
+      grants: [],
+      dependents: [
+        { kind: 'foreign key', name: 'step_todo_id_fkey of public.step' },
+        { kind: 'view', name: 'public.open_todo' },
+      ],
+    })
+    expect((await get('relations/public/step')).json.constraints[1]).toMatchObject({
+      kind: 'foreign key',
+      columns: ['todo_id'],
+      references: { schema: 'public', name: 'todo', columns: ['id'] },
+    })
+    expect((await get('relations/public/open_todo')).json.definition).toContain(
+      'create view public.open_todo with (security_invoker=true) as\nSELECT id,',
+    )
+  })
+
+  test('has the definition of a table as SQL that makes it anew', async () => {
+    const { definition } = (await get('relations/public/todo')).json
+    await app.sql('drop table todo cascade')
+    await app.sql(definition)
+    expect((await get('relations/public/todo')).json.definition).toBe(definition)
+  })
+
+  test('answers 404 for what is not there, and for tables of Basalt', async () => {
+    const answer = { code: 404, error: 'relation_not_found' }
+    expect(envelope(await get('relations/public/nope'))).toEqual({
+      ...answer,
+      message: 'relation not found: public.nope',
+    })
+    expect(envelope(await get('relations/basalt/users'))).toEqual({
+      ...answer,
+      message: 'relation not found: basalt.users',
+    })
+  })
+
+  test('has types, functions, sequences and extensions beside them', async () => {
+    await app.sql('create domain grade as int check (value > 0); create type pair as (a int, b text)')
+    const { status, json } = await get('objects')
+    expect(status).toBe(200)
+    expect(json).toMatchObject({
+      schemas: [{ name: 'public', isServed: true }],
+      enums: [
+        { schema: 'public', name: 'mood', values: ['good', 'bad'], usedBy: ['feeling.how'], comment: null },
+      ],
+      domains: [
+        { name: 'grade', type: 'integer', isNotNull: false, default: null, checks: ['CHECK ((VALUE > 0))'] },
+      ],
+      compositeTypes: [
+        {
+          name: 'pair',
+          attributes: [
+            { name: 'a', type: 'integer' },
+            { name: 'b', type: 'text' },
+          ],
+        },
+      ],
+      functions: [
+        { name: 'touch', arguments: '', returns: 'trigger', language: 'plpgsql', isSecurityDefiner: false },
+      ],
+      sequences: [{ name: 'todo_id_seq', type: 'bigint', lastValue: null, ownedBy: 'todo.id' }],
+    })
+    expect(json.columnTypes.slice(0, 4)).toEqual(['text', 'bigint', 'integer', 'boolean'])
+    expect(json.columnTypes).toEqual(expect.arrayContaining(['mood', 'pair', 'interval']))
+    expect(json.roles).toEqual(expect.arrayContaining(['basalt_anonymous', 'basalt_authenticated']))
+  })
+})
+
+describe('structure › plan', () => {
+  test('answers the SQL of a change and what it does, and does nothing', async () => {
+    const answer = await planChange({
+      kind: 'create_table',
+      name: 'note',
+      columns: [{ name: 'id', type: 'uuid', isPrimaryKey: true }],
+      template: { name: 'signed in' },
+    })
+    expect(answer.status).toBe(200)
+    expect(answer.json).toEqual({
+      sql: expect.stringContaining('create table public.note ('),
+      version: expect.stringMatching(/^[0-9a-f]{16}$/),
+      isRehearsed: true,
+      warnings: [],
+      locks: [],
+      rewritten: [],
+      changes: expect.arrayContaining([
+        { kind: 'column', name: 'public.note.id', change: 'added', after: 'uuid not null' },
+      ]),
+      access: [],
+    })
+    expect(await exists('note')).toBe(false)
+  })
+
+  test('warns of a table that is open to callers, and of a view that passes by policies', async () => {
+    await app.sql('alter default privileges grant select on tables to basalt_authenticated')
+    const columns = [{ name: 'id', type: 'int', isPrimaryKey: true }]
+    expect(
+      messages(await planChange({ kind: 'create_table', name: 'a', columns, hasRowLevelSecurity: false })),
+    ).toEqual(['open: public.a is open to every signed-in caller: enable row-level security on it'])
+    expect(messages(await plan({ sql: 'create view v as select * from todo' }))).toEqual([
+      'open: public.v is open to every signed-in caller: make it with (security_invoker = true), so that the policies ' +
+        'of its tables hold',
+    ])
+    expect(
+      messages(await plan({ sql: 'create view v with (security_invoker = true) as select * from todo' })),
+    ).toEqual([])
+    expect(messages(await plan({ sql: 'create materialized view m as select 1' }))).toEqual([
+      'open: public.m is open to every signed-in caller: revoke all on it from basalt_authenticated',
+    ])
+    await app.sql('alter default privileges revoke select on tables from basalt_authenticated')
+  })
+
+  test('says what becomes invisible by row-level security, and visible by a policy', async () => {
+    await app.sql('grant select on step to basalt_authenticated')
+    expect(
+      messages(await planChange({ kind: 'set_row_level_security', name: 'step', isEnabled: true })),
+    ).toEqual([
+      expect.stringMatching(
+        /^blocks: line 1 blocks reads and writes of public.step \(\d+ ms in the rehearsal\)$/,
+      ),
+      'access: basalt_authenticated has other rows of table public.step: every row → no row',
+    ])
+    expect(
+      messages(await planChange({ kind: 'apply_template', name: 'step', template: { name: 'public' } })),
+    ).toEqual([
+      expect.stringContaining('blocks: line 1 blocks reads and writes of public.step'),
+      'access: basalt_anonymous may newly select table public.step: read (select: true)',
+      'access: basalt_authenticated has other rows of table public.step: every row → read (select: true)',
+    ])
+  })
+
+  test('says what is written anew, and what a drop takes along', async () => {
+    expect(
+      messages(await planChange({ kind: 'alter_column', name: 'step', column: 'id', type: 'bigint' })),
+    ).toEqual([
+      expect.stringMatching(/^rewrites: writes public.step anew \(\d+ bytes\)$/),
+      expect.stringMatching(/^rewrites: writes public.step_pkey anew \(8.0 kB\)$/),
+      expect.stringContaining('blocks: line 1 blocks reads and writes of public.step ('),
+    ])
+    const dropped = await planChange({
+      kind: 'drop_relation',
+      relationKind: 'table',
+      name: 'todo',
+      cascade: true,
+    })
+    expect(messages(dropped).filter((message) => message.startsWith('removes'))).toEqual([
+      'removes: removes constraint public.step step_todo_id_fkey',
+      'removes: removes sequence public.todo_id_seq',
+      'removes: removes table public.todo',
+      'removes: removes view public.open_todo',
+    ])
+    expect(await exists('open_todo')).toBe(true)
+  })
+
+  test('refuses what PostgreSQL refuses, with its words and the line', async () => {
+    const refused = await plan({ sql: 'create table a (id int);\n\ninsert into a\nvalues (nope);' })
+    expect(envelope(refused)).toEqual({
+      code: 400,
+      error: 'statement_refused',
+      message: 'line 4: column "nope" does not exist',
+      data: { line: 4, sqlstate: '42703', sql: 'create table a (id int);\n\ninsert into a\nvalues (nope);' },
+    })
+    expect(
+      envelope(await planChange({ kind: 'drop_relation', relationKind: 'table', name: 'todo' })).message,
+    ).toBe(
+      'line 1: cannot drop table todo because other objects depend on it; constraint step_todo_id_fkey on table step ' +
+        'depends on table todo view open_todo depends on table todo; Use DROP ... CASCADE to drop the dependent objects too.',
+    )
+  })
+
+  test('does not rehearse what runs without a transaction, a large table, or one that is in use', async () => {
+    const concurrent = await planChange({
+      kind: 'create_index',
+      name: 'todo',
+      keys: ['title'],
+      isConcurrent: true,
+    })
+    expect(concurrent.json).toEqual({
+      sql: '-- basalt: no transaction\ncreate index concurrently on public.todo (title);\n',
+      version: expect.any(String),
+      isRehearsed: false,
+      warnings: [
+        {
+          kind: 'not rehearsed',
+          message: 'not tried beforehand: it runs outside of a transaction, where nothing can be undone',
+        },
+      ],
+    })
+    await app.sql("create table big as select repeat('x', 2000) as x from generate_series(1, 20000)")
+    await app.sql('alter table big alter x set storage plain; update big set x = x')
+    expect(
+      messages(await planChange({ kind: 'alter_column', name: 'big', column: 'x', type: 'varchar' })),
+    ).toEqual([
+      expect.stringMatching(
+        /^rewrites: may write all \d+\.\d MB of public.big anew, while reads and writes wait$/,
+      ),
+      expect.stringMatching(
+        /^not rehearsed: not tried beforehand: its locks would be held for as long as the rows/,
+      ),
+    ])
+    expect(messages(await planChange({ kind: 'create_index', name: 'big', keys: ['x'] }))).toEqual([
+      expect.stringMatching(/^reads: may read all \d+\.\d MB of public.big, while writes wait$/),
+      expect.stringContaining('not rehearsed'),
+    ])
+    const light = await planChange({ kind: 'set_row_level_security', name: 'big', isEnabled: true })
+    expect(light.json.isRehearsed).toBe(true)
+    await using reader = await app.app.database.aside.open().then((connection) => ({
+      connection,
+      [Symbol.asyncDispose]: () => connection.close(),
+    }))
+    await reader.connection.script('begin; select from todo limit 1')
+    expect(messages(await planChange({ kind: 'rename_table', name: 'todo', to: 'task' }))).toEqual([
+      'not rehearsed: not tried beforehand: a relation of it is in use, and its lock was not obtained within 100 ms',
+    ])
+    expect(messages(await plan({ sql: 'select pg_sleep(2)' }))).toEqual([
+      'not rehearsed: not tried to its end: a statement takes longer than a second, and holds its locks for as long',
+    ])
+  })
+
+  test('rehearses one after the other what is asked at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => planChange({ kind: 'rename_table', name: 'todo', to: 'task' })),
+    )
+    expect(answers.map(({ json }) => json.isRehearsed)).toEqual(Array(5).fill(true))
+  })
+
+  test.each([
+    [{}, 'body: expected either change or sql'],
+    [{ sql: 'select 1', change: {} }, 'body: expected either change or sql'],
+    [{ change: { kind: 'rename_table', schema: 'public', name: 'todo' } }, 'change.to: is required'],
+    [{ sql: ' -- nothing' }, 'sql: expected a statement'],
+    [{ sql: "select '\0'" }, 'sql: a text cannot have the character NUL'],
+    [
+      { sql: 'create table a ();\ncommit' },
+      'sql:2: commit is not for a migration, which is one transaction by itself: remove it, or write "-- basalt: no ' +
+        'transaction" above the first statement',
+    ],
+    [
+      { sql: '-- basalt: no transaction\nvacuum todo; vacuum step' },
+      'sql: without a transaction, expected a single statement',
+    ],
+  ])('answers 400 to %j', async (body, message) => {
+    const answer = await plan(body)
+    expect([answer.status, envelope(answer).message]).toEqual([400, message])
+  })
+})
+
+describe('structure › apply', () => {
+  const script = { sql: 'create table note (id int primary key);', name: 'Add note!' }
+
+  test('without a folder keeps the text in the database, and serves the table at once', async () => {
+    const answer = await apply(script)
+    expect(answer.status).toBe(200)
+    const { name } = answer.json
+    expect(answer.json).toEqual({ name, path: null, content: 'create table note (id int primary key);\n' })
+    expect(name).toMatch(/^\d{14}_add_note\.sql$/)
+    expect((await app.request('GET', '/api/collections/note', { token })).status).toBe(200)
+    expect((await get('migrations')).json).toEqual({
+      folder: null,
+      applied: [{ name, appliedAt: expect.any(String) }],
+      pending: [],
+      obstacles: [],
+      drift: 0,
+    })
+    expect((await get(`migrations/${name}`)).json).toEqual({ name, content: answer.json.content })
+    expect(envelope(await get('migrations/nope'))).toMatchObject({
+      code: 404,
+      message: 'migration not found: nope',
+    })
+    expect(existsSync(folder)).toBe(false)
+    const audit = await app.sql("select target, detail from basalt.audit where action = 'structure.apply'")
+    expect(audit).toEqual([{ target: name, detail: { path: null } }])
+  })
+
+  test('with a folder writes a file that counts as applied', async () => {
+    mkdirSync(folder)
+    const { status, json } = await apply(script)
+    expect({ status, json }).toEqual({
+      status: 200,
+      json: { name: json.name, path: `migrations/${json.name}`, content: expect.any(String) },
+    })
+    expect(readFileSync(join(folder, json.name), 'utf8')).toBe(json.content)
+    const second = (await apply({ sql: 'alter table note add b int', name: 'more' })).json
+    expect(second.name > json.name).toBe(true)
+    expect((await get('migrations')).json).toMatchObject({ folder: 'migrations', pending: [], obstacles: [] })
+  })
+
+  test('leaves nothing of what fails half-way', async () => {
+    mkdirSync(folder)
+    const answer = await apply({ sql: 'create table a ();\ncreate table todo ();', name: 'twice' })
+    expect(envelope(answer)).toEqual({
+      code: 400,
+      error: 'statement_refused',
+      message: 'line 2: relation "todo" already exists',
+      data: { line: 2, sqlstate: '42P07' },
+    })
+    expect(await exists('a')).toBe(false)
+    expect(readdirSync(folder)).toEqual([])
+    expect((await get('migrations')).json.applied).toEqual([])
+    expect(await app.sql("select from basalt.audit where action = 'structure.apply'")).toEqual([])
+  })
+
+  test('builds an index concurrently, and drops what a failed one leaves', async () => {
+    mkdirSync(folder)
+    const { sql } = (
+      await planChange({
+        kind: 'create_index',
+        name: 'step',
+        keys: ['todo_id'],
+        isUnique: true,
+        isConcurrent: true,
+      })
+    ).json
+    expect((await apply({ sql, name: 'index steps' })).status).toBe(200)
+    expect(await exists('step_todo_id_idx')).toBe(true)
+    await app.sql(
+      "insert into todo (owner_id, title) values (gen_random_uuid(), 'a'), (gen_random_uuid(), 'a')",
+    )
+    const failing = await apply({
+      sql: sql.replace('public.step (todo_id)', 'public.todo (title)'),
+      name: 'unique titles',
+    })
+    expect([failing.status, envelope(failing).message]).toEqual([
+      400,
+      'line 2: could not create unique index "todo_title_idx"; Key (title)=(a) is duplicated.',
+    ])
+    expect(await exists('todo_title_idx')).toBe(false)
+    expect(readdirSync(folder)).toHaveLength(1)
+    expect((await get('migrations')).json).toMatchObject({ pending: [], obstacles: [] })
+  })
+
+  test('refuses a plan that another administrator has overtaken', async () => {
+    const { sql, version } = (
+      await planChange({ kind: 'add_column', name: 'step', column: { name: 'b', type: 'int' } })
+    ).json
+    expect((await apply({ ...script, version }, other)).status).toBe(200)
+    expect(envelope(await apply({ sql, name: 'add b', version }))).toEqual({
+      code: 409,
+      error: 'structure_changed',
+      message: 'the structure has changed since this was planned; plan it again',
+    })
+    expect((await apply({ sql, name: 'add b' })).status).toBe(200)
+  })
+
+  test('of ten at once on two nodes applies one, and the others say why not', async () => {
+    mkdirSync(folder)
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => apply(script, index % 2 === 0 ? app : other)),
+    )
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(400)])
+    const [refused] = answers.filter(({ status }) => status === 400)
+    expect(refused?.json.message).toBe('line 1: relation "note" already exists')
+    expect(readdirSync(folder)).toHaveLength(1)
+  })
+
+  test('of ten different ones on two nodes applies each, one after the other', async () => {
+    mkdirSync(folder)
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        apply({ sql: `create table t${index} ()`, name: 'add t' }, index % 2 === 0 ? app : other),
+      ),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    expect(readdirSync(folder)).toHaveLength(10)
+    expect((await get('migrations')).json).toMatchObject({ pending: [], obstacles: [] })
+  })
+
+  test('gives up on a table that is in use, with nothing done', async () => {
+    const connection = await app.app.database.aside.open()
+    try {
+      await connection.script('begin; select from todo limit 1')
+      expect(envelope(await apply({ sql: 'alter table todo add b int', name: 'add b' }))).toEqual({
+        code: 409,
+        error: 'structure_in_use',
+        message: 'canceling statement due to lock timeout; nothing of it is done, try again',
+      })
+    } finally {
+      await connection.close()
+    }
+    expect((await get('migrations')).json.applied).toEqual([])
+  })
+
+  test('refuses while migrations of the folder are pending or missing', async () => {
+    mkdirSync(folder)
+    const { name } = (await apply(script)).json
+    const pending = `${Number(name.slice(0, 14)) + 1}_b.sql`
+    writeFileSync(join(folder, pending), 'create table b ()')
+    expect(envelope(await apply({ ...script, name: 'again' }))).toEqual({
+      code: 409,
+      error: 'migrations_in_the_way',
+      message: `migrations are pending: run basalt migrate up first (${pending})`,
+    })
+    rmSync(join(folder, pending))
+    rmSync(join(folder, name))
+    expect(envelope(await apply({ ...script, name: 'again' })).message).toBe(
+      `${name} was applied and is no file any more: basalt migrate pull restores it`,
+    )
+    writeFileSync(join(folder, 'notes.sql'), '')
+    expect(envelope(await get('migrations')).error).toBe('migrations_in_the_way')
+  })
+
+  test.each([
+    [{ sql: 'select 1', name: ' — ' }, '" — ": expected a name of letters and digits, such as add_todo'],
+    [{ sql: '', name: 'a' }, 'sql: expected a statement'],
+    [{ sql: 'commit', name: 'a' }, expect.stringContaining('commit is not for a migration')],
+    [{ name: 'a' }, expect.stringContaining('sql')],
+    [{ sql: 'select 1', name: 5 }, expect.stringContaining('name')],
+  ])('answers 400 to %j', async (body, message) => {
+    const answer = await apply(body)
+    expect([answer.status, envelope(answer).message]).toEqual([400, message])
+  })
+
+  test('goes on when the client does not wait for it', async () => {
+    const controller = new AbortController()
+    const sent = fetch(`${app.url}${path}/apply`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ sql: 'select pg_sleep(0.5); create table late ()', name: 'late' }),
+      signal: controller.signal,
+    }).catch(() => undefined)
+    await waitFor(
+      'the statement',
+      async () =>
+        (
+          await app.sql(
+            "select from pg_stat_activity where query like '%pg_sleep(0.5)%' and pid <> pg_backend_pid()",
+          )
+        ).length > 0,
+    )
+    controller.abort()
+    await sent
+    await waitFor('the table', () => exists('late'))
+    expect((await get('migrations')).json.applied).toHaveLength(1)
+  })
+})
