@@ -41,10 +41,69 @@ export const screens: readonly Screen[] = [
   },
 
   // Data: Access
+  {
+    path: '/access',
+    title: 'Access',
+    section: 'Data',
+    key: 'a',
+    words: "why can't they see it policies row-level security explain test",
+    load: async () => (await import('./screens/access/access.tsx')).AccessScreen,
+  },
 
   // People: Users, Sign-in, Mail, SMS
+  {
+    path: '/users',
+    title: 'Users',
+    section: 'People',
+    key: 'u',
+    words: 'accounts people sessions factors passkeys impersonate invite',
+    load: async () => (await import('./screens/users/users.tsx')).UsersScreen,
+  },
+  {
+    path: '/sign-in-settings',
+    title: 'Sign-in',
+    section: 'People',
+    words: 'auth settings providers google github oidc social login',
+    load: async () => (await import('./screens/sign-in/sign-in.tsx')).SignInSettingsScreen,
+  },
+  {
+    path: '/mail',
+    title: 'Mail',
+    section: 'People',
+    words: 'email templates sent',
+    load: async () => (await import('./screens/mail/mail.tsx')).MailScreen,
+  },
+  {
+    path: '/sms',
+    title: 'SMS',
+    section: 'People',
+    words: 'text messages phone',
+    load: async () => (await import('./screens/sms/sms.tsx')).SmsScreen,
+  },
 
   // Programs: Apps, API keys, OAuth clients
+  {
+    path: '/apps',
+    title: 'Apps',
+    section: 'Programs',
+    words: 'rate limits tenants',
+    load: async () => (await import('./screens/apps/apps.tsx')).AppsScreen,
+  },
+  {
+    path: '/api-keys',
+    title: 'API keys',
+    section: 'Programs',
+    key: 'k',
+    words: 'tokens secrets',
+    load: async () => (await import('./screens/api-keys/api-keys.tsx')).ApiKeysScreen,
+  },
+  {
+    path: '/oauth-clients',
+    title: 'OAuth clients',
+    section: 'Programs',
+    words: 'grants consents redirect secret',
+    load: async () => (await import('./screens/oauth-clients/oauth-clients.tsx')).OAuthClientsScreen,
+  },
 
   // Activity: Logs, Requests, Audit, Usage, Statements
   {
@@ -86,8 +145,61 @@ export const screens: readonly Screen[] = [
   },
 
   // Activity: Events, Webhooks, Jobs, Schedules, Materialized views, Realtime
+  {
+    path: '/events',
+    title: 'Events',
+    section: 'Activity',
+    key: 'e',
+    words: 'timeline changes outbox log deliveries replay',
+    load: async () => (await import('./screens/events/events.tsx')).EventsScreen,
+  },
+  {
+    path: '/webhooks',
+    title: 'Webhooks',
+    section: 'Activity',
+    key: 'w',
+    words: 'deliveries replay secret receiver',
+    load: async () => (await import('./screens/webhooks/webhooks.tsx')).WebhooksScreen,
+  },
+  {
+    path: '/jobs',
+    title: 'Jobs',
+    section: 'Activity',
+    key: 'j',
+    words: 'queue retry cancel enqueue',
+    load: async () => (await import('./screens/jobs/jobs.tsx')).JobsScreen,
+  },
+  {
+    path: '/schedules',
+    title: 'Schedules',
+    section: 'Activity',
+    words: 'cron jobs',
+    load: async () => (await import('./screens/schedules/schedules.tsx')).SchedulesScreen,
+  },
+  {
+    path: '/matviews',
+    title: 'Materialized views',
+    section: 'Activity',
+    words: 'refresh',
+    load: async () => (await import('./screens/matviews/matviews.tsx')).MatviewsScreen,
+  },
+  {
+    path: '/realtime',
+    title: 'Realtime',
+    section: 'Activity',
+    words: 'streams connections subscriptions inspector websocket',
+    load: async () => (await import('./screens/realtime/realtime.tsx')).RealtimeScreen,
+  },
 
   // Activity: Advisors
+  {
+    path: '/advisors',
+    title: 'Advisors',
+    section: 'Activity',
+    key: 'v',
+    words: 'security indexes policies health',
+    load: async () => (await import('./screens/advisors/advisors.tsx')).AdvisorsScreen,
+  },
 
   // Files: Storage, Sites
   {

@@ -152,6 +152,8 @@ create table basalt.requests (
   response_size bigint not null,
   address text,
   request_id text not null,
+  -- The administrator who acted as the user.
+  impersonated_by text,
   node text not null
 );
 create index requests_happened_at on basalt.requests (happened_at, id);
@@ -213,3 +215,16 @@ create table basalt.idempotency_keys (
   primary key (owner, key)
 );
 create index idempotency_keys_created_at on basalt.idempotency_keys (created_at);
+
+-- Advice that an administrator does not want to see (see features/data/advisors/README.md).
+create table basalt.advice_dismissals (
+  -- Of the rule and its object.
+  advice_id text primary key,
+  rule text not null,
+  object text not null,
+  reason text,
+  dismissed_by text not null,
+  dismissed_at timestamptz not null default now(),
+  -- Null: for good.
+  dismissed_until timestamptz
+);

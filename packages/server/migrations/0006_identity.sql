@@ -34,8 +34,13 @@ create table basalt.sessions (
   last_active_at timestamptz not null default now(),
   expires_at timestamptz not null,
   -- A revocation lasts as long as the last access token of its session, whatever auth.token_duration is by then.
-  tokens_expire_at timestamptz not null default now() + interval '1 day'
+  tokens_expire_at timestamptz not null default now() + interval '1 day',
+  -- The administrator who acts as the user, and why. Such a session has no refresh token.
+  impersonated_by text,
+  impersonation_reason text,
+  check ((impersonated_by is null) = (impersonation_reason is null))
 );
+create index sessions_impersonated on basalt.sessions (created_at) where impersonated_by is not null;
 create index sessions_user_id on basalt.sessions (user_id);
 create index sessions_expires_at on basalt.sessions (expires_at);
 

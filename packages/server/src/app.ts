@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { isDevelopment } from './config/development.ts'
 import type { Config } from './config/schema.ts'
@@ -40,6 +41,7 @@ import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import type { Platform } from './platform.ts'
 import { migrateAtStart } from './project/at-start.ts'
+import { writeCaseFile } from './project/policies/files.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
 
@@ -202,6 +204,11 @@ async function wire(
     jwtSecret,
     reachProvider,
     resolve,
+    access: {
+      openCollections: (rehearsal) => data.rehearse(rehearsal),
+      planRows: (snapshot, relation, query) => data.planRows(snapshot, relation, query),
+      writeCases: (name, content) => writeCaseFile(join(config.project.policies, name), content),
+    },
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]
   const embedders = createEmbedders(config.ai)

@@ -1,4 +1,5 @@
 import { databaseErrorTable } from './database/errors.ts'
+import { advisorErrorTable } from './features/data/advisors/index.ts'
 import { collectionErrorTable, importErrorTable } from './features/data/collections/index.ts'
 import { embeddingErrorTable } from './features/data/embedding-provider/index.ts'
 import { idempotencyErrorTable } from './features/data/idempotency/index.ts'
@@ -11,10 +12,12 @@ import { keptEmbeddingErrorTable } from './features/events/embeddings/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
+import { timelineErrorTable } from './features/events/timeline/index.ts'
 import { webhookErrorTable } from './features/events/webhooks/index.ts'
 import { cdnErrorTable } from './features/files/cdn/index.ts'
 import { siteErrorTable } from './features/files/sites/index.ts'
 import { storageErrorTable } from './features/files/storage/index.ts'
+import { accessErrorTable } from './features/identity/access/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
 import { appErrorTable } from './features/identity/apps/index.ts'
@@ -47,6 +50,7 @@ export interface CatalogedError {
 const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
   Database: databaseErrorTable,
+  Advisors: advisorErrorTable,
   Collections: collectionErrorTable,
   Import: importErrorTable,
   'Idempotency keys': idempotencyErrorTable,
@@ -57,6 +61,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Usage: usageErrorTable,
   Billing: billingErrorTable,
   Log: logErrorTable,
+  Access: accessErrorTable,
   Accounts: accountErrorTable,
   'Second factors': mfaErrorTable,
   Passkeys: passkeyErrorTable,
@@ -70,6 +75,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   'Text messages': smsErrorTable,
   Support: supportErrorTable,
   Realtime: realtimeErrorTable,
+  Events: timelineErrorTable,
   Webhooks: webhookErrorTable,
   Jobs: jobErrorTable,
   Schedules: scheduleErrorTable,

@@ -23,6 +23,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   usage: async () => (await import('./cli/usage.ts')).usageCommand,
   logs: async () => (await import('./cli/logs.ts')).logsCommand,
   audit: async () => (await import('./cli/audit.ts')).auditCommand,
+  advisors: async () => (await import('./cli/advisors.ts')).advisorsCommand,
   search: async () => (await import('./cli/search.ts')).searchCommands,
   dev: async () => (await import('./cli/dev.ts')).devCommand,
   init: async () => (await import('./cli/init.ts')).initCommand,

@@ -51,6 +51,16 @@ export interface UserTransaction {
   copyAsLogin(command: string, source: AsyncIterable<Buffer>): Promise<void>
 }
 
+export interface TransactionOptions {
+  readonly origin?: Origin | undefined
+  /** Of the transaction, such as another `statement_timeout`. */
+  readonly settings?: Settings
+  /** Whether all of its statements see the same state of the database. */
+  readonly isSnapshot?: boolean
+}
+
+const beginSnapshot: Call = { statement: statement('begin isolation level repeatable read'), values: [] }
+
 /** What a program may do with the data of the user it acts for. */
 export interface Grant {
   readonly mayWrite: boolean
@@ -106,9 +116,9 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
   }
 }
 
-/** Which request a write belongs to, for the record of changes in audited tables. */
+/** Which request a write belongs to, for the log of changes and the record of those in audited tables. */
 export interface Origin {
-  /** `user`, `admin`, `anonymous` or `open`. */
+  /** `user`, `admin`, `anonymous`, `open` or `admin as user`. */
   readonly actor: string
   readonly requestId: string
   readonly appId: string
@@ -117,7 +127,11 @@ export interface Origin {
   readonly address: string
 }
 
+/** What the log of changes keeps of an origin; see the column `origin` of `basalt.outbox`. */
+const logVariable = 'basalt.origin'
+
 const originVariables = [
+  logVariable,
   'basalt.actor',
   'basalt.request_id',
   'basalt.app_id',
@@ -128,6 +142,8 @@ const originVariables = [
 export interface RunOptions {
   /** Left in settings of the transaction; undefined where nothing reads them. */
   readonly origin?: Origin | undefined
+  /** Whether nothing but the log of changes reads the origin: it is one setting then. */
+  readonly isForLog?: boolean
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
   /** Whether PostgreSQL refuses to write, whatever functions do. */
@@ -253,12 +269,12 @@ export class UserDatabase {
    * Runs the work as the caller in a transaction of several messages: committed when it returns, rolled back when it
    * throws. For what takes longer than a request may, on a connection beside the pools.
    *
-   * @param settings of the transaction, such as another `statement_timeout`
+   * @throws what the work throws, StatementFailed, ConnectionLost
    */
   async transaction<Result>(
     connection: Connection,
     scope: CallerScope,
-    { origin, settings = {} }: { readonly origin?: Origin | undefined; readonly settings?: Settings },
+    { origin, settings = {}, isSnapshot = false }: TransactionOptions,
     work: (transaction: UserTransaction) => Promise<Result>,
   ): Promise<Result> {
     const run = async (steps: readonly Step[]): Promise<readonly Answer[]> => {
@@ -271,7 +287,7 @@ export class UserDatabase {
       }
     }
     try {
-      await connection.send([begin, this.#contextOf(scope, origin)])
+      await connection.send([isSnapshot ? beginSnapshot : begin, this.#contextOf(scope, origin)])
       for (const [name, value] of Object.entries(settings)) {
         await connection.send([{ statement: changeSetting, values: [name, value] }])
       }
@@ -347,9 +363,9 @@ export class UserDatabase {
   #assemble(
     scope: CallerScope,
     steps: readonly Step[],
-    { origin, isReadOnly = false, conclude }: Partial<RunOptions> = {},
+    { origin, isForLog, isReadOnly = false, conclude }: Partial<RunOptions> = {},
   ): Assembled {
-    const context = this.#contextOf(scope, origin)
+    const context = this.#contextOf(scope, origin, isForLog)
     const opening = conclude === undefined ? [context] : [begin, context]
     const before = isReadOnly ? [...opening, refuseWrites] : opening
     if (this.#rehearsal === undefined) return placeSteps(scope, steps, before)
@@ -357,12 +373,14 @@ export class UserDatabase {
     return { ...rehearsed, calls: [...rehearsed.calls, checkConstraints, rollback] }
   }
 
-  #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
-    const { plain, withOrigin } = this.#statementsOf(scope)
+  #contextOf(scope: CallerScope, origin: Origin | undefined, isForLog = false): Call {
+    const { plain, forLog, withOrigin } = this.#statementsOf(scope)
     const claims = claimsOf(scope)
     if (origin === undefined) return { statement: plain, values: claims }
     const { actor, requestId, appId, keyId, address } = origin
-    return { statement: withOrigin, values: [...claims, actor, requestId, appId, keyId, address] }
+    const logged = [...claims, describeOrigin(scope, origin)]
+    if (isForLog) return { statement: forLog, values: logged }
+    return { statement: withOrigin, values: [...logged, actor, requestId, appId, keyId, address] }
   }
 
   #statementsOf({ kind }: CallerScope): Context {
@@ -396,6 +414,7 @@ function placeSteps(scope: CallerScope, steps: readonly Step[], before: readonly
 /** The statement that a transaction begins with. */
 interface Context {
   readonly plain: Statement
+  readonly forLog: Statement
   readonly withOrigin: Statement
 }
 
@@ -405,7 +424,16 @@ function createContext(fixed: Readonly<Record<string, string>>, variables: reado
     statement(
       `select ${[...settings, ...names.map((name, index) => `set_config('${name}', $${index + 1}, true)`)].join(', ')}`,
     )
-  return { plain: selecting(variables), withOrigin: selecting([...variables, ...originVariables]) }
+  return {
+    plain: selecting(variables),
+    forLog: selecting([...variables, logVariable]),
+    withOrigin: selecting([...variables, ...originVariables]),
+  }
+}
+
+function describeOrigin(scope: CallerScope, { actor, keyId, requestId }: Origin): string {
+  const userId = scope.kind === 'caller' ? scope.userId : null
+  return JSON.stringify([actor, userId, keyId === '' ? null : keyId, requestId])
 }
 
 function claimsOf(scope: CallerScope): string[] {
@@ -424,6 +452,19 @@ const callerVariables = [
   'basalt.is_anonymous',
   'basalt.session_id',
 ]
+
+/** What a transaction of the caller begins with: the role, undefined for the login role, and what policies see. */
+export function describeContext(scope: CallerScope): {
+  readonly role: string | undefined
+  readonly settings: Settings
+} {
+  const roles = { caller: callerRole, anonymous: anonymousRole, unrestricted: undefined }
+  const claims = claimsOf(scope)
+  return {
+    role: roles[scope.kind],
+    settings: Object.fromEntries(claims.map((value, index) => [callerVariables[index] ?? '', value])),
+  }
+}
 
 /** A message, and where in it the steps are. */
 interface Assembled {

@@ -207,6 +207,10 @@ function judge(
     const refusal = judgeProgram(programs, identity)
     if (refusal !== undefined) return refusal
   }
+  // An administrator acts as the user on data and files, where programs may; never on the account itself.
+  if (identity.kind === 'user' && identity.impersonator !== undefined && programs === undefined) {
+    return httpErrors.impersonationRefused()
+  }
   if (guard === 'mfa') return challenge(httpErrors.noPendingMfa())
   if (guard === 'admin') return identity.kind === 'admin' ? undefined : challenge(httpErrors.adminRequired())
   if (guard === 'data' || guard === 'optional') return undefined

@@ -62,6 +62,11 @@ export const httpErrorTable = {
     message: (problem: string) => `api key ${problem}`,
     help: 'An API key or a token of an OAuth client reads and, unless its scope is `readonly`, writes the collections it allows. Accounts, keys and the administration are for people: sign in.',
   },
+  impersonationRefused: {
+    status: 403,
+    message: 'an administrator who acts as a user may not use this endpoint',
+    help: 'The token of an impersonation opens data and files as the user sees them. The account, its sessions, factors and keys are for the user alone.',
+  },
   adminRequired: {
     status: 401,
     message: 'admin authentication required',

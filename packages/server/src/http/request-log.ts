@@ -30,6 +30,7 @@ function requestFields(request: FastifyRequest, reply: FastifyReply): object {
     address: request.ip,
     caller: callerOf(request),
     userId: userIdOf(request),
+    impersonatedBy: impersonatorOf(request),
   }
 }
 
@@ -46,7 +47,7 @@ function describeRequest(request: FastifyRequest, reply: FastifyReply): string {
     shown,
     reply.statusCode,
     `${Math.round(reply.elapsedTime)} ms`,
-    user === undefined ? callerOf(request) : `user ${user}`,
+    user === undefined ? callerOf(request) : `${describeImpersonator(request)}user ${user}`,
   ].join(' ')
 }
 
@@ -57,4 +58,13 @@ function callerOf({ identity, pending }: FastifyRequest): 'user' | 'admin' | 'an
 
 function userIdOf({ identity, pending }: FastifyRequest): string | undefined {
   return identity?.kind === 'user' ? identity.userId : pending?.userId
+}
+
+function impersonatorOf({ identity }: FastifyRequest): string | undefined {
+  return identity?.kind === 'user' ? identity.impersonator : undefined
+}
+
+function describeImpersonator(request: FastifyRequest): string {
+  const impersonator = impersonatorOf(request)
+  return impersonator === undefined ? '' : `${impersonator} as `
 }

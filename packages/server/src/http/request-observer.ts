@@ -19,6 +19,8 @@ export interface AnsweredRequest {
   readonly appId: string
   readonly keyId: string | undefined
   readonly userId: string | undefined
+  /** The administrator who acted as the user. */
+  readonly impersonator: string | undefined
   readonly address: string | undefined
   /** Bytes of the connection since its request before. */
   readonly bytesIn: number
@@ -79,6 +81,7 @@ export function addRequestObservers(
       appId,
       keyId,
       userId: request.identity?.kind === 'user' ? request.identity.userId : request.pending?.userId,
+      impersonator: request.identity?.kind === 'user' ? request.identity.impersonator : undefined,
       address: request.ip,
       ...takeTraffic(request.raw.socket),
     }

@@ -1,5 +1,5 @@
 import { isUnguarded } from './changes.ts'
-import type { Catalog, Relation } from './model.ts'
+import type { Catalog, DatabaseFunction, Relation } from './model.ts'
 
 /** What of the exposed schemas an operator may not mean to be as open as it is. Names as the API addresses things. */
 export interface Advisories {
@@ -16,17 +16,27 @@ export interface Advisories {
   readonly functionsOfPublic: readonly string[]
 }
 
-/** Pure. */
-export function advise({ relations, functions }: Catalog): Advisories {
-  const tables = [...relations.values()]
+/** For the start; the advisors say the same with the statements that mend it. Pure. */
+export function advise(catalog: Catalog): Advisories {
   const namesOf = (found: readonly Relation[]) => found.map(({ collection }) => collection)
-  const callable = functions.filter(({ callersMayExecute }) => callersMayExecute)
   return {
-    tablesWithoutRls: namesOf(tables.filter((table) => isUnguarded(table, 'callers'))),
-    publicTablesWithoutRls: namesOf(tables.filter((table) => isUnguarded(table, 'anonymous'))),
-    definersWithoutSearchPath: procedureNames(functions.filter(({ isOpenDefiner }) => isOpenDefiner)),
-    functionsOfPublic: procedureNames(callable.filter(({ publicMayExecute }) => publicMayExecute)),
+    tablesWithoutRls: namesOf(unguardedTables(catalog, 'callers')),
+    publicTablesWithoutRls: namesOf(unguardedTables(catalog, 'anonymous')),
+    definersWithoutSearchPath: procedureNames(openDefiners(catalog)),
+    functionsOfPublic: procedureNames(functionsOfPublic(catalog)),
   }
+}
+
+export function unguardedTables({ relations }: Catalog, from: 'callers' | 'anonymous'): Relation[] {
+  return [...relations.values()].filter((table) => isUnguarded(table, from))
+}
+
+export function openDefiners({ functions }: Catalog): DatabaseFunction[] {
+  return functions.filter(({ isOpenDefiner }) => isOpenDefiner)
+}
+
+export function functionsOfPublic({ functions }: Catalog): DatabaseFunction[] {
+  return functions.filter(({ callersMayExecute, publicMayExecute }) => callersMayExecute && publicMayExecute)
 }
 
 function procedureNames(functions: readonly { readonly procedure: string }[]): string[] {

@@ -185,7 +185,7 @@ export interface Policy {
   /** Whether it applies to requests without a token. */
   readonly isForAnonymous: boolean
   readonly using: Expression | undefined
-  readonly check: string | undefined
+  readonly check: Expression | undefined
   /** Whether its answer may depend on rows of a table, besides the row and the claims. */
   readonly readsRelations: boolean
   /** Columns of the row that it looks at; undefined: all of them. */

@@ -1,20 +1,32 @@
-import type { ChangeLog } from '../../database/change-log.ts'
+import type { Catalog, Relation } from '../../database/catalog/model.ts'
+import { type ChangeLog, silentChangeLog } from '../../database/change-log.ts'
+import type { UserDatabase } from '../../database/user-database.ts'
 import type { Platform } from '../../platform.ts'
-import { collections } from './collections/index.ts'
+import { advisors } from './advisors/index.ts'
+import {
+  type CollectionService,
+  collections,
+  createCollectionService,
+  type ListPlan,
+  parseListQuery,
+  planList,
+} from './collections/index.ts'
 import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
 import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
 import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
-import { StoredDefinitions, search } from './search/index.ts'
+import { createIndexer, createIndexing, StoredDefinitions, search } from './search/index.ts'
 import { sqlRunner } from './sql-runner/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
 import { createUserScopes } from './view-as/index.ts'
 
+type RehearsedDatabase = Pick<UserDatabase, 'run' | 'begin'>
+
 /** Wires what serves the operator's tables. */
 export function wireData(
-  { config, isDevelopment, database, catalog, queue, notifications, log }: Platform,
+  { config, isDevelopment, database, catalog, queue, notifications, clock, log }: Platform,
   { changes, embedders }: { readonly changes: ChangeLog; readonly embedders: Embedders },
 ) {
   const searches = new StoredDefinitions({
@@ -40,29 +52,51 @@ export function wireData(
       maxGroups: config.api.max_groups,
     },
   }
+  const collectionDeps = {
+    ...deps,
+    findUserScope: createUserScopes(database.system),
+    aside: database.aside,
+    log,
+    embedder:
+      embedder === undefined
+        ? undefined
+        : { dimensions: embedder.model.dimensions, embed: createQueryEmbeddings(embedder) },
+    exportLimits: {
+      maxRows: config.api.export_max_rows,
+      timeoutMs: config.api.export_timeout * 1000,
+      maxExports: config.api.max_exports,
+      silenceMs: config.database.statement_timeout_ms,
+    },
+    bulkLimit: config.api.bulk_max_rows,
+  }
   return {
+    /** The collections on another way to the database, one that undoes everything; their writes have no listener. */
+    rehearse: (rehearsal: RehearsedDatabase): CollectionService =>
+      createCollectionService({
+        ...collectionDeps,
+        database: rehearsal,
+        writesOnce: createWritesOnce({ user: rehearsal, system: database.system }),
+        changes: silentChangeLog,
+      }),
+    /** The rows that a list of the administrator would read. */
+    planRows: (snapshot: Catalog, relation: Relation, queryString: string): ListPlan => {
+      const query = parseListQuery(queryString)
+      if ('aggregate' in query) throw new TypeError('an aggregate lists no rows')
+      return planList(
+        { catalog: snapshot, reader: 'unrestricted', searches },
+        relation,
+        query,
+        collectionDeps.limits,
+      )
+    },
     features: [
       collections({
-        ...deps,
-        findUserScope: createUserScopes(database.system),
-        aside: database.aside,
-        log,
-        embedder:
-          embedder === undefined
-            ? undefined
-            : { dimensions: embedder.model.dimensions, embed: createQueryEmbeddings(embedder) },
-        exportLimits: {
-          maxRows: config.api.export_max_rows,
-          timeoutMs: config.api.export_timeout * 1000,
-          maxExports: config.api.max_exports,
-          silenceMs: config.database.statement_timeout_ms,
-        },
+        ...collectionDeps,
         imports: {
           catalog,
           database,
           writesOnce,
           changes,
-          isAudited: config.audit.tables.length > 0,
           isDevelopment,
           background: importRuns,
           limits: {
@@ -72,7 +106,6 @@ export function wireData(
             rowBytes: config.server.body_limit,
           },
         },
-        bulkLimit: config.api.bulk_max_rows,
       }),
       { name: 'import-runs', stop: () => importRuns.stop() },
       procedures(deps),
@@ -80,6 +113,17 @@ export function wireData(
       schema(catalog),
       vectorIndexes({ database, catalog }),
       sqlRunner({ database, catalog, log }),
+      advisors({
+        database: database.system,
+        catalog,
+        clock,
+        listSearches: () =>
+          createIndexing({
+            database: database.system,
+            indexer: createIndexer(database),
+            config: () => searches.config,
+          }).list(catalog.current),
+      }),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
     ],
   }

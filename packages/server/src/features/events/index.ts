@@ -9,6 +9,7 @@ import { createJobQueue, jobs } from './jobs/index.ts'
 import { events, Interests, OutboxChangeLog } from './outbox/index.ts'
 import { type OpenPopup, realtime } from './realtime/index.ts'
 import { schedules } from './schedules/index.ts'
+import { timeline } from './timeline/index.ts'
 import { webhooks } from './webhooks/index.ts'
 
 /** The queue that every area adds jobs to; its feature, which works on them, is wired with the others. */
@@ -62,6 +63,7 @@ export function wireEvents(
         isWorking: config.jobs.enabled,
         log,
       }),
+      timeline(system),
       realtime({
         config: config.realtime,
         database,

@@ -3,6 +3,7 @@ import type { Feature } from '../../feature.ts'
 import type { TokenVerifier } from '../../http/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
+import { type AccessPorts, access } from './access/index.ts'
 import {
   type AccountContext,
   accounts,
@@ -39,6 +40,8 @@ export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mai
   readonly reachProvider?: ((url: string) => string) | undefined
   /** Finds the addresses of names that clients name; for tests. */
   readonly resolve?: Resolve | undefined
+  /** What explanations of access work with. */
+  readonly access: AccessPorts
 }
 
 export interface Identity {
@@ -57,7 +60,7 @@ export interface Identity {
 /** Wires people and programs: how they sign in and what they may reach. Without auth only apps are administered. */
 export function wireIdentity(
   platform: Platform,
-  { jwtSecret, reachProvider, resolve, ...ports }: IdentityPorts,
+  { jwtSecret, reachProvider, resolve, access: accessPorts, ...ports }: IdentityPorts,
 ): Identity {
   const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
@@ -156,6 +159,13 @@ export function wireIdentity(
       passkeys(passkeyContext),
       authorizationServer.feature,
       social.feature,
+      access({
+        ...accessPorts,
+        accounts: context,
+        clock,
+        database: platform.database,
+        catalog: platform.catalog,
+      }),
     ],
     openPopup: social.openPopup,
     resourceMetadataUrl: oauth.config.enabled ? () => resourceMetadataUrl(oauth) : undefined,

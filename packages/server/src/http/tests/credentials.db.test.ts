@@ -171,6 +171,10 @@ const rows = {
     '/api/collections/:table/search-settings': 'GET PUT',
     '/api/collections/:table/synonyms': 'GET PUT',
     '/api/admin/analytics/latency': 'GET',
+    '/api/admin/access/cases': 'POST',
+    '/api/admin/access/compare': 'POST',
+    '/api/admin/access/explain': 'POST',
+    '/api/admin/access/parts': 'POST',
     '/api/admin/analytics/queries': 'GET',
     '/api/admin/analytics/requests': 'GET',
     '/api/admin/api-keys': 'GET POST',
@@ -180,6 +184,10 @@ const rows = {
     '/api/admin/apps/:id': 'GET PUT DELETE',
     '/api/admin/apps/:id/billing': 'GET',
     '/api/admin/audit': 'GET',
+    '/api/admin/advisors': 'GET',
+    '/api/admin/advisors/:id/dismissal': 'PUT DELETE',
+    '/api/admin/events': 'GET',
+    '/api/admin/events/:id': 'GET',
     '/api/admin/auth-settings': 'GET PATCH PUT',
     '/api/admin/auth/providers': 'GET',
     '/api/admin/auth/providers/:provider': 'PUT DELETE',
@@ -235,6 +243,7 @@ const rows = {
     '/api/admin/push/sends/:id': 'GET',
     '/api/admin/realtime/connections': 'GET',
     '/api/admin/realtime/connections/:id/disconnect': 'POST',
+    '/api/admin/realtime/preview': 'GET',
     '/api/admin/realtime/stats': 'GET',
     '/api/admin/realtime/subscriptions': 'GET',
     '/api/admin/schedules': 'GET POST',
@@ -276,19 +285,36 @@ const rows = {
     '/api/admin/usage/:tenantId/plan': 'PUT',
     '/api/admin/usage/breakdown': 'GET',
     '/api/admin/usage/trends': 'GET',
-    '/api/admin/users': 'GET',
-    '/api/admin/users/:id': 'GET DELETE',
+    '/api/admin/apps/:id/rate-limit': 'GET',
+    '/api/admin/impersonations': 'GET',
+    '/api/admin/impersonations/:id': 'DELETE',
+    '/api/admin/oauth/clients/:clientId/grants': 'GET',
+    '/api/admin/users': 'GET POST',
+    '/api/admin/users/:id': 'GET PATCH DELETE',
+    '/api/admin/users/:id/deletion': 'GET',
     '/api/admin/users/:id/disable': 'POST',
     '/api/admin/users/:id/enable': 'POST',
     '/api/admin/users/:id/factors': 'GET DELETE',
+    '/api/admin/users/:id/factors/:factorId': 'DELETE',
+    '/api/admin/users/:id/grants': 'GET',
+    '/api/admin/users/:id/grants/:grantId': 'DELETE',
+    '/api/admin/users/:id/identities': 'GET',
+    '/api/admin/users/:id/identities/:provider': 'DELETE',
+    '/api/admin/users/:id/impersonate': 'POST',
+    '/api/admin/users/:id/mail': 'POST',
+    '/api/admin/users/:id/passkeys': 'GET',
+    '/api/admin/users/:id/passkeys/:credential_id': 'DELETE',
     '/api/admin/users/:id/provider-tokens': 'GET',
     '/api/admin/users/:id/provider-tokens/:provider': 'DELETE',
     '/api/admin/users/:id/sessions': 'GET DELETE',
+    '/api/admin/users/:id/sessions/:sessionId': 'DELETE',
     '/api/webhooks': 'GET POST',
     '/api/webhooks/:id': 'GET PATCH DELETE',
     '/api/webhooks/:id/deliveries': 'GET',
     '/api/webhooks/:id/deliveries/:deliveryId': 'GET',
     '/api/webhooks/:id/deliveries/:deliveryId/replay': 'POST',
+    '/api/webhooks/:id/deliveries/:deliveryId/try': 'POST',
+    '/api/webhooks/:id/replays': 'POST',
     '/api/webhooks/:id/test': 'POST',
   },
 } as const
@@ -303,6 +329,7 @@ type Refusal =
   | 'no_pending_mfa'
   | 'insufficient_aal'
   | 'insufficient_scope'
+  | 'impersonation_refused'
   | 'admin_required'
 
 const refusals: ReadonlySet<string> = new Set<Refusal>([
@@ -313,6 +340,7 @@ const refusals: ReadonlySet<string> = new Set<Refusal>([
   'no_pending_mfa',
   'insufficient_aal',
   'insufficient_scope',
+  'impersonation_refused',
   'admin_required',
 ])
 
@@ -355,6 +383,7 @@ const expected = {
   user: forPeople,
   anonymous: forPeople,
   'user of two factors': everywhere('in', forAdmins),
+  'administrator who acts as a user': everywhere('impersonation_refused', forWritingPrograms),
   'mistyped key': everywhere('invalid_token', forAdmins),
   'revoked key': everywhere('invalid_token', forAdmins),
   'readonly key': everywhere('insufficient_scope', forPrograms),
@@ -426,6 +455,11 @@ beforeAll(async () => {
   const form = { grant_type: 'client_credentials', scope: '*', client_id: client.clientId }
   const { access_token } = (await askToken(app, { ...form, client_secret: client.clientSecret })).json
   keys.set('token of a client for itself', access_token)
+  const impersonation = await app.request('POST', `/api/admin/users/${alice}/impersonate`, {
+    token: await app.adminToken(),
+    body: { reason: 'a complaint' },
+  })
+  keys.set('administrator who acts as a user', impersonation.json.token)
   keys.set('mistyped key', `basalt_key_${'0'.repeat(49)}`)
 })
 afterAll(() => app[Symbol.asyncDispose]())

@@ -17,14 +17,16 @@ export function readCaseFiles(folder: string): CaseFile[] {
   }
 }
 
-/** @throws OperatorError where there is one */
-export function writeCaseFile(path: string, content: string): void {
+/** @returns the path @throws OperatorError where there is one */
+export function writeCaseFile(path: string, content: string): string {
   try {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content, { flag: 'wx' })
+    return path
   } catch (error) {
     throw new OperatorError(
       codeOf(error) === 'EEXIST' ? `${path} exists` : `cannot write ${path}: ${messageOf(error)}`,
+      { cause: error },
     )
   }
 }

@@ -82,7 +82,7 @@ export interface PolicyRow {
   readonly is_for_callers: boolean
   readonly is_for_anonymous: boolean
   readonly using_expression: Expression | null
-  readonly check_expression: string | null
+  readonly check_expression: Expression | null
   readonly reads_relations: boolean
   readonly columns: string[] | null
 }

@@ -140,8 +140,14 @@ export function createBatchRunner({
     ]
     const steps = compiled.map(({ step }) => step)
     const { scope, key, isAbandoned, origin } = caller
+    const isRecorded = isAudited || compiled.some(({ committed }) => committed !== undefined)
     try {
-      const options = { isRead: false, isAbandoned, origin: isAudited ? origin?.() : undefined }
+      const options = {
+        isRead: false,
+        isAbandoned,
+        origin: isRecorded ? origin?.() : undefined,
+        isForLog: !isAudited,
+      }
       const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) => {
         const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
         const befores = new Map<BatchRun, string | null>()

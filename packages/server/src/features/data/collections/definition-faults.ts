@@ -16,7 +16,7 @@ export interface Work {
 }
 
 export interface DefinitionFaultDeps {
-  readonly database: UserDatabase
+  readonly database: Pick<UserDatabase, 'run'>
   readonly statements: StatementCache
   /** Whether errors carry the text of PostgreSQL for everybody, and not for administrators alone. */
   readonly isDevelopment: boolean

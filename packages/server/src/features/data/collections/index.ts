@@ -1,6 +1,12 @@
 export type { FindUserScope } from './browse/service.ts'
 export type { Caller } from './caller.ts'
-export { createCatalogAccess, mayBeOutdated, requireRelation, type WithCatalog } from './catalog-access.ts'
+export {
+  createCatalogAccess,
+  mayBeOutdated,
+  requireRelation,
+  requireWritable,
+  type WithCatalog,
+} from './catalog-access.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
 export { compileJsonValue } from './compile/json-value.ts'
@@ -15,6 +21,7 @@ export { importErrors, importErrorTable } from './import/errors.ts'
 export type { ImportResult } from './import/result.ts'
 export { formatPage } from './list-page.ts'
 export { parseListQuery } from './parse/list-query.ts'
+export { parseBodyId } from './parse/record-id.ts'
 export { findTextFault, requireFittingValue } from './parse/values.ts'
 export { type DistanceMetric, parseMetric } from './parse/vector.ts'
 export { type ListPlan, planList, type ReadLimits } from './plan/list.ts'
@@ -37,6 +44,7 @@ export { readerOf } from './reading.ts'
 export { bodyOf, callerOf, queryOf, untilDisconnected } from './request.ts'
 export { requireRls } from './require-rls.ts'
 export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-index-names.ts'
+export { type CollectionService, createCollectionService } from './service.ts'
 export { fill, StatementCache, type Template } from './statements.ts'
 
 import type { Feature } from '../../../feature.ts'

@@ -13,7 +13,7 @@ import type { StatementCache } from './statements.ts'
 
 /** What the endpoints that read collections work with. */
 export interface Reading {
-  readonly database: UserDatabase
+  readonly database: Pick<UserDatabase, 'run' | 'begin'>
   readonly statements: StatementCache
   readonly withCatalog: WithCatalog
   readonly searches: SearchDefinitions

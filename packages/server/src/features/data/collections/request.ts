@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/authentication.ts'
 import { addressKey } from '../../../http/client-address.ts'
+import type { Identity } from '../../../http/identity.ts'
 import { idempotencyKeyOf } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
 
@@ -22,14 +23,21 @@ export interface RecordRoute {
 export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
   const identity = identityOf(request)
   const { kind, scope, appId, keyId = '' } = identity
+  const actor = actorOf(identity)
   return {
     scope,
     isAdministrator: kind === 'admin',
     key: idempotencyKeyOf(request, reply, identity),
-    origin: () => ({ actor: kind, requestId: request.id, appId, keyId, address: addressKey(request) }),
+    origin: () => ({ actor, requestId: request.id, appId, keyId, address: addressKey(request) }),
     isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
     signal: () => untilDisconnected(reply),
   }
+}
+
+/** Who acts, for the audit: `user`, `admin`, `anonymous`, `open`, or `admin as user`. */
+function actorOf(identity: Identity): string {
+  const impersonator = identity.kind === 'user' ? identity.impersonator : undefined
+  return impersonator === undefined ? identity.kind : `${impersonator} as ${identity.kind}`
 }
 
 /** Aborted when the client leaves before it has the whole answer. */

@@ -66,7 +66,7 @@ export interface CreateResult {
 
 export interface CollectionDeps {
   readonly catalog: LiveCatalog
-  readonly database: UserDatabase
+  readonly database: Pick<UserDatabase, 'run' | 'begin'>
   readonly findUserScope: FindUserScope
   readonly writesOnce: WritesOnce
   /** Connections beside the pools, for exports. */

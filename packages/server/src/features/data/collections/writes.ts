@@ -83,7 +83,13 @@ export function createWrites(deps: WriteDeps): Writes {
   ): Promise<Result> {
     const { scope, key, isAbandoned, origin } = caller
     const steps = [...withCapture(write, capture), ...further]
-    const options = { isRead: false, isAbandoned, origin: isAudited ? origin?.() : undefined }
+    const isRecorded = isAudited || capture !== undefined
+    const options = {
+      isRead: false,
+      isAbandoned,
+      origin: isRecorded ? origin?.() : undefined,
+      isForLog: !isAudited,
+    }
     try {
       const result = await writesOnce.run({ key, scope, steps, options }, (answers) =>
         read([answers[capture?.before.length ?? 0], ...answers.slice(steps.length - further.length)]),

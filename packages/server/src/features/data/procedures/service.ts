@@ -54,7 +54,6 @@ export interface ProcedureDeps {
   readonly searches: SearchDefinitions
   readonly limits: ReadLimits
   /** Whether changes of some tables are recorded with the request that made them. */
-  readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
 }
@@ -79,7 +78,7 @@ interface Plan {
 }
 
 export function createProcedureService(deps: ProcedureDeps): ProcedureService {
-  const { catalog: live, writesOnce, changes, searches, limits, isAudited, isDevelopment } = deps
+  const { catalog: live, writesOnce, changes, searches, limits, isDevelopment } = deps
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live, unknownProcedureKinds)
 
@@ -119,7 +118,8 @@ export function createProcedureService(deps: ProcedureDeps): ProcedureService {
     ]
     try {
       const { scope, key, isAbandoned } = caller
-      const origin = isAudited && !isReadOnly ? caller.origin?.() : undefined
+      // What a procedure writes is recorded by triggers, which read the origin.
+      const origin = isReadOnly ? undefined : caller.origin?.()
       const options = { isRead: isReadOnly, isReadOnly, isAbandoned, origin }
       const result = await writesOnce.run({ key, scope, steps, options }, ([answer]) =>
         format(target.called, plan.list, answer),

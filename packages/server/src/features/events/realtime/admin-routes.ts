@@ -1,5 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { adminOf } from '../../../http/authentication.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import { readLimit, readTimeRange } from '../../../http/filters.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -8,6 +10,7 @@ import { recordAudit } from '../../operations/audit/index.ts'
 import { countPresences } from './channels/presence-queries.ts'
 import { listConnections, requestDisconnect, sumCounters } from './connections.ts'
 import { realtimeErrors } from './errors.ts'
+import type { createPreview } from './preview.ts'
 import * as schemas from './schemas.ts'
 import type { Streams } from './streams.ts'
 
@@ -16,6 +19,7 @@ const path = '/api/admin/realtime'
 export interface RealtimeAdminDeps {
   readonly database: SystemDatabase
   readonly streams: Streams
+  readonly preview: ReturnType<typeof createPreview>
   readonly version: string
   readonly clock: Clock
 }
@@ -23,7 +27,7 @@ export interface RealtimeAdminDeps {
 /** Open streams and their subscriptions, over all nodes. */
 export function realtimeAdminRoutes(
   app: HttpServer,
-  { database, streams, version, clock }: RealtimeAdminDeps,
+  { database, streams, preview, version, clock }: RealtimeAdminDeps,
 ): void {
   app.get(
     `${path}/stats`,
@@ -74,6 +78,20 @@ export function realtimeAdminRoutes(
         ...listCounts('channel', countNames(rows.flatMap(({ channels }) => channels))),
       ]
       return reply.send({ items, count: items.length })
+    },
+  )
+
+  app.get(
+    `${path}/preview`,
+    { config: { guard: 'admin', operation: 'realtime.preview' }, schema: schemas.previewSchema },
+    async (request, reply) => {
+      const { as = 'admin', tables = '', filter, since, cursor, limit } = request.query
+      if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
+        throw httpErrors.invalidListParameter('cursor', 'expected the nextCursor of a page')
+      const { from } = readTimeRange({ from: since, to: undefined }, ['since', 'until'])
+      return reply.send(
+        await preview({ as, tables, filter, from, cursor, limit: readLimit(limit, 100, 500) }),
+      )
     },
   )
 

@@ -131,6 +131,11 @@ export const realtimeErrorTable = {
     message: 'presence must be an object',
     help: 'Expected a JSON object as `presence`.',
   },
+  subscriberNotFound: {
+    status: 404,
+    message: 'subscriber not found',
+    help: '`as` is `admin`, `anonymous` or the id of a user.',
+  },
   connectionNotFound: {
     status: 404,
     message: 'connection not found',

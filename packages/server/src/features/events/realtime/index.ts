@@ -19,6 +19,7 @@ import { ChannelAccess } from './channels/channel-access.ts'
 import { ChannelRequests } from './channels/channel-requests.ts'
 import { Channels } from './channels/channels.ts'
 import { Presences } from './channels/presences.ts'
+import { createPreview } from './preview.ts'
 import { type OpenPopup, realtimeRoutes } from './routes.ts'
 import type { Listener } from './stream.ts'
 import { Streams } from './streams.ts'
@@ -147,7 +148,8 @@ export function realtime({
       realtimeRoutes(app, { streams, planner, log, openPopup })
       const handshake = new WebSocketHandshake(config.broadcast_max_message_bytes + frameOverheadBytes)
       websocketRoute(app, { streams, sockets, handshake, origins })
-      realtimeAdminRoutes(app, { database: system, streams, version, clock })
+      const preview = createPreview({ database: system, planner, selector })
+      realtimeAdminRoutes(app, { database: system, streams, preview, version, clock })
     },
     drain() {
       streams.drain()

@@ -133,3 +133,37 @@ export const disconnectSchema = {
   params: Type.Object({ id: Type.String() }),
   response: responses({ 204: noContent }),
 }
+
+export const previewSchema = {
+  tags,
+  security: bearerSecurity,
+  summary: 'Preview what a subscriber would have been sent',
+  description:
+    'Of the log of changes, oldest first, by the policies and the rows of other tables as they are now. A page that has items, or looked at a part of the log, has a `nextCursor`.',
+  querystring: Type.Object({
+    as: Type.Optional(
+      Type.String({ description: '`admin` (unless given), `anonymous` or the id of a user.' }),
+    ),
+    tables: Type.Optional(Type.String({ description: 'Required. Collections, separated by commas.' })),
+    filter: Type.Optional(Type.String({ description: 'As of a stream.' })),
+    since: Type.Optional(Type.String({ description: 'RFC 3339 or YYYY-MM-DD; the whole log unless given.' })),
+    limit: Type.Optional(
+      Type.String({ description: 'Changes to decide about: an integer; 100 unless given, 500 at most.' }),
+    ),
+    cursor: Type.Optional(Type.String({ description: '`nextCursor` of the page before.' })),
+  }),
+  response: responses({
+    200: Type.Object({
+      items: Type.Array(
+        Type.Object({
+          id: Type.String({ description: 'Of the event.' }),
+          happenedAt: Type.String(),
+          data: Type.String({ description: 'JSON as a stream is sent it.' }),
+        }),
+      ),
+      decided: Type.Integer({ description: 'Changes of the tables that were decided about.' }),
+      hasGap: Type.Boolean({ description: 'Whether some of them could not be decided.' }),
+      nextCursor: Type.Optional(Type.String()),
+    }),
+  }),
+}

@@ -16,6 +16,11 @@ export const webhookErrorTable = {
     message: 'webhook not found',
     help: 'There is no webhook with this id; `GET /api/webhooks` lists them.',
   },
+  webhookDisabled: {
+    status: 409,
+    message: 'the webhook is disabled',
+    help: 'What is queued for a disabled webhook is not sent. Enable it first: `PATCH {"enabled": true}`.',
+  },
   deliveryNotFound: {
     status: 404,
     message: 'delivery not found',

@@ -9,13 +9,16 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { type Interests, Relay } from '../outbox/index.ts'
+import { enqueueEvents } from './enqueue.ts'
 import { pruneDeliveries } from './queries.ts'
-import { enqueueEvents } from './queue.ts'
+import { webhookReplayRoutes } from './replay-routes.ts'
+import { createWebhookReplays } from './replays.ts'
 import { webhookRoutes } from './routes.ts'
 import { createSend } from './send.ts'
 import { createWebhookService } from './service.ts'
 import { createDeliveryWorker } from './worker.ts'
 
+export { payloadOfLog } from './enqueue.ts'
 export { webhookErrorTable } from './errors.ts'
 export { countWebhookSecretsByKey, pruneDeliveries } from './queries.ts'
 
@@ -25,9 +28,10 @@ const stopTimeoutMs = 3000
 
 const consumerName = 'webhooks'
 
-/** Differs when deliveries have been queued, in the transaction that queues them, or when a webhook was changed. */
+/** Differs when deliveries have been queued, in the transaction that queues them, or when a webhook was changed or replayed. */
 const version = sql`(
-  select c.passed || ' ' || c.target_id || ' ' || coalesce((select max(w.updated_at)::text from basalt.webhooks w), '')
+  select c.passed || ' ' || c.target_id || ' ' || coalesce(
+    (select max(greatest(w.updated_at, w.replayed_at))::text from basalt.webhooks w), '')
   from basalt.event_cursors c where c.consumer = ${consumerName})`
 
 export interface WebhooksDeps {
@@ -70,6 +74,7 @@ export function webhooks({
     worker.wake()
     notifications.announce(topic)
   }
+  const replays = createWebhookReplays({ database, outbound, secrets, send, onQueued: taken })
   const consumer = { name: consumerName, take: enqueueEvents, taken }
   const relay = config.deliver ? new Relay({ database, consumer, notifications, interests, log }) : undefined
   queue.define(
@@ -80,7 +85,10 @@ export function webhooks({
   if (config.deliver) notifications.watch({ topic, version, onChange: () => worker.wake() })
   return {
     name: 'webhooks',
-    routes: (app) => webhookRoutes(app, service),
+    routes(app) {
+      webhookRoutes(app, service)
+      webhookReplayRoutes(app, replays)
+    },
     async start() {
       if (relay === undefined) return
       await relay.start()

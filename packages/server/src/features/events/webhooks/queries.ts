@@ -20,6 +20,10 @@ export interface DeliveryRow {
   readonly event_id: string
   readonly event_action: string
   readonly event_table: string
+  /** Of `basalt.outbox`. */
+  readonly log_id: string | null
+  readonly record_key: string | null
+  readonly old_record_key: string | null
   readonly success: boolean
   readonly status_code: number | null
   readonly attempt: number
@@ -37,8 +41,8 @@ type Row<Type> = Type & Record<string, unknown>
 
 const columns = sql`id, url, secret, events, tables, enabled, paused_at, paused_reason, created_at, updated_at`
 
-const deliveryColumns = sql`id, webhook_id, event_id, event_action, event_table, success, status_code, attempt,
-  duration_ms, error, request_body, response_body, delivered_at`
+export const deliveryColumns = sql`id, webhook_id, event_id, event_action, event_table, log_id::text, record_key,
+  old_record_key, success, status_code, attempt, duration_ms, error, request_body, response_body, delivered_at`
 
 export async function listWebhooks(database: Queryable): Promise<WebhookRow[]> {
   return await database.many<Row<WebhookRow>>(
@@ -56,6 +60,13 @@ export async function findWebhook(database: Queryable, id: string): Promise<Webh
 export async function lockWebhook(transaction: Queryable, id: string): Promise<WebhookRow | undefined> {
   return await transaction.maybeOne<Row<WebhookRow>>(
     sql`select ${columns} from basalt.webhooks where id = ${id}::uuid for no key update`,
+  )
+}
+
+/** Keeps others from changing it until the transaction ends; nodes then look at the queue. */
+export async function noteReplay(transaction: Queryable, id: string): Promise<WebhookRow | undefined> {
+  return await transaction.maybeOne<Row<WebhookRow>>(
+    sql`update basalt.webhooks set replayed_at = clock_timestamp() where id = ${id}::uuid returning ${columns}`,
   )
 }
 
@@ -148,18 +159,28 @@ export interface Outcome {
 /** Records that an event was sent once more by hand. */
 export async function insertReplay(
   database: Queryable,
-  { webhook_id, event_id, event_action, event_table, request_body }: DeliveryRow,
+  {
+    webhook_id,
+    event_id,
+    event_action,
+    event_table,
+    log_id,
+    record_key,
+    old_record_key,
+    request_body,
+  }: DeliveryRow,
   { success, statusCode, durationMs, error, responseBody }: Outcome,
 ): Promise<DeliveryRow | undefined> {
   return await database.maybeOne<Row<DeliveryRow>>(sql`
     insert into basalt.webhook_deliveries (webhook_id, event_id, event_action, event_table, success, status_code,
-      attempt, duration_ms, error, request_body, response_body)
+      attempt, duration_ms, error, request_body, response_body, log_id, record_key, old_record_key)
     select w.id, ${event_id}::uuid, ${event_action}, ${event_table}, ${success}, ${statusCode ?? null}::int,
       1 + coalesce((
         select max(d.attempt) from basalt.webhook_deliveries d
         where d.webhook_id = w.id and d.event_id = ${event_id}::uuid
       ), 0),
-      ${durationMs}::int, ${error ?? null}, ${request_body}, ${responseBody ?? null}
+      ${durationMs}::int, ${error ?? null}, ${request_body}, ${responseBody ?? null},
+      ${log_id}::bigint, ${record_key}::uuid, ${old_record_key}::uuid
     from basalt.webhooks w
     where w.id = ${webhook_id}::uuid
     returning ${deliveryColumns}`)

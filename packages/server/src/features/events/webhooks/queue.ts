@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../database/sql.ts'
+import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { Claims } from '../queue/index.ts'
 import type { Outcome } from './queries.ts'
@@ -26,85 +26,6 @@ const inFlightMs = 1000
 
 /** A receiver that fails gets no more than so many deliveries at once until one succeeds. */
 const failingConcurrency = 5
-
-/**
- * Puts each event into the queue of every webhook that wants it, under one id of its own, and notes which earlier rows
- * it has to wait for. Called by one transaction at a time, which has locked the cursor of the log.
- *
- * @param ids of `basalt.outbox`, in order
- */
-export async function enqueueEvents(ids: readonly string[], transaction: Queryable): Promise<void> {
-  await transaction.count(sql`
-    -- Materialized, so that an event has the same id wherever it goes.
-    with event as materialized (select id, gen_random_uuid() as event_id from unnest(${ids}::bigint[]) id),
-    fresh as materialized (
-      select nextval('basalt.webhook_queue_id_seq') as id, w.webhook_id, event.id as outbox_id, event.event_id,
-        md5(e.table_name || ' ' || e.record_key)::uuid as record_key,
-        md5(e.table_name || ' ' || e.old_record_key)::uuid as old_record_key
-      from event
-      cross join lateral (${byId(sql`action, table_name, record_key, old_record_key`)}) e
-      cross join lateral (
-        select w.id as webhook_id, w.created_at from basalt.webhooks w
-        where w.enabled and e.action = any (w.events) and (w.tables = '{}' or e.table_name = any (w.tables))
-        order by w.created_at, w.id
-      ) w
-      order by event.id, w.created_at, w.webhook_id
-    ),
-    -- Of each row the records it is about, with the row of this batch before it.
-    touched as materialized (
-      select id, webhook_id, key, lag(id) over (partition by webhook_id, key order by id) as before_id
-      from (
-        select id, webhook_id, record_key as key from fresh where record_key is not null
-        union all
-        select id, webhook_id, old_record_key from fresh where old_record_key is not null
-      ) t
-    ),
-    -- The first of the batch follows what the queue holds already.
-    found as materialized (
-      select t.webhook_id, t.key, greatest(
-        (
-          select q.id from basalt.webhook_queue q
-          where q.webhook_id = t.webhook_id and q.record_key = t.key order by q.id desc limit 1
-        ),
-        (
-          select q.id from basalt.webhook_queue q
-          where q.webhook_id = t.webhook_id and q.old_record_key = t.key order by q.id desc limit 1
-        )
-      ) as id
-      from touched t
-      where t.before_id is null
-    ),
-    -- One that is being removed is waited for and then left out. One that stays is not removed before this transaction
-    -- ends, so that its removal sees what follows it. In one order, so that two transactions do not wait for each other.
-    held as materialized (
-      select id from basalt.webhook_queue where id = any (array(select id from found where id is not null))
-      order by id
-      for key share
-    ),
-    linked as materialized (
-      select t.id, t.key, coalesce(t.before_id, held.id) as before_id
-      from touched t
-      left join found on t.before_id is null and found.webhook_id = t.webhook_id and found.key = t.key
-      left join held on held.id = found.id
-    )
-    insert into basalt.webhook_queue (id, webhook_id, event_id, event_action, event_table, record_key, old_record_key,
-      after_id, after_old_id, body)
-    overriding system value
-    select f.id, f.webhook_id, f.event_id, e.action, e.table_name, f.record_key, f.old_record_key,
-      a.before_id, o.before_id,
-      '{"action":"' || e.action || '","table":' || to_json(e.table_name) || ',"record":' || e.record
-        || coalesce(',"oldRecord":' || e.old_record, '') || '}'
-    from fresh f
-    left join linked a on a.id = f.id and a.key = f.record_key
-    left join linked o on o.id = f.id and o.key = f.old_record_key
-    cross join lateral (${byId(sql`action, table_name, record, old_record`, sql`f.outbox_id`)}) e
-    order by f.id`)
-}
-
-/** One row of the log: a limit keeps the planner from reading all of it for a join. */
-function byId(columns: Sql, id = sql`event.id`): Sql {
-  return sql`select ${columns} from basalt.outbox where id = ${id} limit 1`
-}
 
 /** Ready: it waits for no earlier row. */
 const isDue = sql`q.after_id is null and q.after_old_id is null and q.due_at <= now()`
@@ -217,7 +138,7 @@ export async function settleAttempt(
   pauseAfterHours: number,
 ): Promise<boolean> {
   const isMine = sql`q.id = ${id}::bigint and q.claim = ${claim}::bigint`
-  const row = sql`q.webhook_id, q.event_id, q.event_action, q.event_table, q.body`
+  const row = sql`q.webhook_id, q.event_id, q.event_action, q.event_table, q.log_id, q.record_key, q.old_record_key, q.body`
   const settled =
     next.kind === 'retry'
       ? sql`
@@ -250,9 +171,9 @@ export async function settleAttempt(
     ),
     settled as (${settled}),
     recorded as (
-      insert into basalt.webhook_deliveries (webhook_id, event_id, event_action, event_table, success, status_code,
-        attempt, duration_ms, error, request_body, response_body)
-      select webhook_id, event_id, event_action, event_table, ${success}, ${statusCode ?? null}::int, attempt,
+      insert into basalt.webhook_deliveries (webhook_id, event_id, event_action, event_table, log_id, record_key,
+        old_record_key, success, status_code, attempt, duration_ms, error, request_body, response_body)
+      select webhook_id, event_id, event_action, event_table, log_id, record_key, old_record_key, ${success}, ${statusCode ?? null}::int, attempt,
         ${durationMs}::int, ${error ?? null}, body, ${responseBody ?? null}
       from settled
     ),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Outbound } from '../../../http/outbound.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
@@ -9,6 +9,7 @@ import type { Interests } from '../outbox/index.ts'
 import { webhookErrors } from './errors.ts'
 import { readEvents, readSecret, readTables, readUrl, type WebhookInput } from './fields.ts'
 import * as queries from './queries.ts'
+import { requireDelivery, requireWebhook } from './requirements.ts'
 import { type Send, secretContext } from './send.ts'
 
 /** A webhook as the administration sees it. */
@@ -98,13 +99,6 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   function seal(id: string, secret: string | null): string | null {
     const text = readSecret(secret)
     return text === undefined ? null : secrets().seal(Buffer.from(text, 'utf8'), secretContext(id))
-  }
-
-  async function requireDelivery(id: string, deliveryId: string): Promise<queries.DeliveryRow> {
-    await requireWebhook(database, id)
-    const row = isUuid(deliveryId) ? await queries.findDelivery(database, id, deliveryId) : undefined
-    if (row === undefined) throw webhookErrors.deliveryNotFound()
-    return row
   }
 
   return {
@@ -207,10 +201,10 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       return { items: rows.map(showDelivery), page: page.page, perPage, totalItems, totalPages }
     },
 
-    getDelivery: async (id, deliveryId) => showDelivery(await requireDelivery(id, deliveryId)),
+    getDelivery: async (id, deliveryId) => showDelivery(await requireDelivery(database, id, deliveryId)),
 
     async replay(id, deliveryId, origin) {
-      const delivery = await requireDelivery(id, deliveryId)
+      const delivery = await requireDelivery(database, id, deliveryId)
       const { url, secret } = await requireWebhook(database, id)
       await recordAudit(database, {
         actor: 'admin',
@@ -226,17 +220,6 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       return showDelivery(row)
     },
   }
-}
-
-/** @throws AppError webhook_not_found, for ids of any form */
-async function requireWebhook(
-  database: Queryable,
-  id: string,
-  find: typeof queries.findWebhook = queries.findWebhook,
-): Promise<queries.WebhookRow> {
-  const row = isUuid(id) ? await find(database, id) : undefined
-  if (row === undefined) throw webhookErrors.webhookNotFound()
-  return row
 }
 
 /** For the audit: everything but the secret. */

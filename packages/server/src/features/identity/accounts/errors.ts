@@ -136,6 +136,46 @@ export const accountErrorTable = {
     message: 'user not found',
     help: 'No user has this id.',
   },
+  invalidNewUser: {
+    status: 400,
+    message: (problem: string) => problem,
+    help: 'A user has an email or a phone. With `invite` only the email is given: its owner chooses the password.',
+  },
+  invalidPhone: {
+    status: 400,
+    message: 'invalid phone number',
+    help: 'A phone number is in international form and exists in the numbering plan of its country: `+14155550132`.',
+  },
+  phoneTaken: {
+    status: 409,
+    message: 'phone already registered',
+    help: 'Another user has this phone number.',
+  },
+  userWithoutEmail: {
+    status: 409,
+    message: 'user has no email address',
+    help: 'Set an address first: `PATCH /api/admin/users/{id}`.',
+  },
+  userDisabled: {
+    status: 409,
+    message: 'user is disabled',
+    help: 'Enable the user first.',
+  },
+  emailAlreadyVerified: {
+    status: 409,
+    message: 'email is already verified',
+    help: 'There is nothing to verify.',
+  },
+  userReferenced: {
+    status: 409,
+    message: (table: string) => `user is referenced by rows of ${table}`,
+    help: 'A foreign key without `on delete` keeps the user. `GET /api/admin/users/{id}/deletion` lists what references the user; remove those rows first, or change the key.',
+  },
+  impersonationNotFound: {
+    status: 404,
+    message: 'impersonation not found',
+    help: 'It has ended, or there was none with this id. `GET /api/admin/impersonations` lists those in force.',
+  },
 } as const
 
 export const accountErrors = defineErrors(accountErrorTable)

@@ -1,5 +1,6 @@
 import type { Feature } from '../../../feature.ts'
-import { adminUserRoutes } from './admin-users.ts'
+import { impersonationRoutes } from './administration/impersonation-routes.ts'
+import { adminUserRoutes } from './administration/routes.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 import { mailJob } from './methods/email-link/mails.ts'
@@ -36,8 +37,10 @@ export { createRefreshToken, type RefreshTokenContent, readRefreshToken } from '
 export { type Client, endSession, findSessionOwner } from './sessions/sessions.ts'
 export {
   type AuthenticationResponse,
+  claimsOf,
   finishFirstFactor,
   finishSecondFactor,
+  isUnverified,
   type PendingResponse,
   type SecondMethod,
   startSession,
@@ -65,6 +68,7 @@ export function accounts(context: AccountContext): Feature {
       void app.register(async (scope) => {
         accountRoutes(scope, context)
         adminUserRoutes(scope, context)
+        impersonationRoutes(scope, context)
       })
       accountPages(app, context)
     },

@@ -38,13 +38,16 @@ const authenticationOrUnverified = Type.Union([
 ])
 export const message = Type.Object({ message: Type.String() })
 
-const session = Type.Object({
+export const session = Type.Object({
   id: Type.String({ format: 'uuid' }),
   user_agent: Type.String(),
   ip_address: Type.String(),
   created_at: Type.String(),
   last_active_at: Type.String(),
   current: Type.Boolean({ description: 'The one of this request.' }),
+  impersonated_by: Type.Optional(
+    Type.String({ description: 'The administrator who acts as the user in it.' }),
+  ),
 })
 
 const credentials = Type.Object({ email, password })
@@ -204,77 +207,4 @@ export const linkEmailSchema = {
   description: 'With `auth.require_verified_email` there are no tokens before the address is verified.',
   body: credentials,
   response: responses({ 200: authenticationOrUnverified }),
-}
-
-const adminTags = ['admin']
-const idParams = Type.Object({ id: Type.String() })
-
-const adminUser = Type.Object({
-  ...userObject.properties,
-  disabled: Type.Boolean(),
-  lastActiveAt: Type.Union([Type.String(), Type.Null()]),
-})
-
-export const listUsersSchema = {
-  tags: adminTags,
-  summary: 'Users, the newest first',
-  security: bearerSecurity,
-  querystring: Type.Object({
-    page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-    perPage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
-    search: Type.Optional(
-      Type.String({ maxLength: 320, description: 'Part of an email, or a phone number or id.' }),
-    ),
-  }),
-  response: responses({
-    200: Type.Object({
-      items: Type.Array(adminUser),
-      page: Type.Integer(),
-      perPage: Type.Integer(),
-      totalItems: Type.Integer(),
-      totalPages: Type.Integer(),
-    }),
-  }),
-}
-
-export const getUserSchema = {
-  tags: adminTags,
-  summary: 'A user',
-  security: bearerSecurity,
-  params: idParams,
-  response: responses({ 200: adminUser }),
-}
-
-export const userSessionsSchema = {
-  tags: adminTags,
-  summary: 'Sessions of a user',
-  security: bearerSecurity,
-  params: idParams,
-  response: responses({ 200: Type.Array(session) }),
-}
-
-export const endUserSessionsSchema = {
-  tags: adminTags,
-  summary: 'End all sessions of a user',
-  security: bearerSecurity,
-  params: idParams,
-  response: responses({ 204: noContent }),
-}
-
-export const disableUserSchema = {
-  tags: adminTags,
-  summary: 'Lock a user out: sessions end, sign-in is refused',
-  security: bearerSecurity,
-  params: idParams,
-  response: responses({ 200: adminUser }),
-}
-
-export const enableUserSchema = { ...disableUserSchema, summary: 'Let a disabled user sign in again' }
-
-export const deleteUserSchema = {
-  tags: adminTags,
-  summary: 'Delete a user',
-  security: bearerSecurity,
-  params: idParams,
-  response: responses({ 204: noContent }),
 }

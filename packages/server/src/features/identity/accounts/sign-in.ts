@@ -175,18 +175,25 @@ export function tokenExpiryOf({ clock, config }: Pick<AccountContext, 'clock' | 
   return new Date(clock.now().getTime() + config.token_duration * 1000)
 }
 
+/** What access tokens say of the user, whatever the session. */
+export function claimsOf(user: User) {
+  return {
+    sub: user.id,
+    email: user.email ?? '',
+    email_verified: user.email_verified_at !== null,
+    is_anonymous: user.is_anonymous,
+  }
+}
+
 /** Tokens for a session at one of its generations. */
 export function respond(context: AccountContext, user: User, tokens: SessionTokens): AuthenticationResponse {
   const { config, keys, clock } = context
   const { sessionId, generation, aal, amr } = tokens
   const claims = {
-    sub: user.id,
-    email: user.email ?? '',
-    email_verified: user.email_verified_at !== null,
+    ...claimsOf(user),
     sid: sessionId,
     aal,
     amr,
-    is_anonymous: user.is_anonymous,
     jti: randomBytes(16).toString('hex'),
   }
   return {

@@ -7,7 +7,7 @@ import { type ApiKeyService, defaultGraceSeconds } from './service.ts'
 import type { ApiKeyVerifier } from './verifier.ts'
 
 export { apiKeyErrorTable } from './errors.ts'
-export { revokeApiKeysOf } from './queries.ts'
+export { examineApiKey, revokeApiKeysOf } from './queries.ts'
 export { ApiKeyService } from './service.ts'
 export { ApiKeyVerifier } from './verifier.ts'
 

@@ -38,19 +38,29 @@ function isOf(userId: string | undefined) {
   return userId === undefined ? sql`true` : sql`user_id = ${userId}`
 }
 
+/** Keys of one user or app, or of all. */
+export interface KeyFilter {
+  readonly userId?: string | undefined
+  readonly appId?: string | undefined
+}
+
+function matching({ userId, appId }: KeyFilter) {
+  return appId === undefined ? isOf(userId) : sql`${isOf(userId)} and app_id = ${appId}`
+}
+
 /** The newest first, revoked ones too. */
 export async function listApiKeys(
   database: Queryable,
-  { userId, limit, offset }: { userId?: string; limit: number; offset: number },
+  { limit, offset, ...filter }: KeyFilter & { limit: number; offset: number },
 ): Promise<readonly ApiKeyRow[]> {
   return await database.many<ApiKeyRow>(sql`
-    select ${columns} from basalt.api_keys where ${isOf(userId)}
+    select ${columns} from basalt.api_keys where ${matching(filter)}
     order by created_at desc, id limit ${limit} offset ${offset}`)
 }
 
-export async function countApiKeys(database: Queryable): Promise<number> {
+export async function countApiKeys(database: Queryable, filter: KeyFilter): Promise<number> {
   const { total } = await database.one<{ total: number }>(
-    sql`select count(*)::int as total from basalt.api_keys`,
+    sql`select count(*)::int as total from basalt.api_keys where ${matching(filter)}`,
   )
   return total
 }
@@ -135,16 +145,40 @@ export interface OpenedKey extends OpenedProgram {
   readonly id: string
 }
 
+/** What a key `k` of the user `u` and the app `a` opens. */
+const openedColumns = sql`
+  k.id, k.user_id, a.id as app_id, k.scope, k.allowed_tables,
+  u.email, u.email_verified_at is not null as is_email_verified, u.is_anonymous,
+  a.rate_limit, a.rate_limit_window_seconds`
+
+/** A key that an administrator looks at, in force or not. */
+export interface ExaminedKey extends OpenedKey {
+  readonly name: string
+  readonly revoked_at: Date | null
+  readonly is_expired: boolean
+  readonly disabled_at: Date | null
+}
+
+/** What a key would open by its id, and what keeps it from that. */
+export async function examineApiKey(database: Queryable, id: string): Promise<ExaminedKey | undefined> {
+  return await database.maybeOne<ExaminedKey>(sql`
+    select '' as hash, ${openedColumns}, k.name, k.revoked_at, u.disabled_at,
+      coalesce(k.expires_at <= now(), false) as is_expired,
+      (extract(epoch from k.expires_at) * 1000)::float8 as expires_at_ms
+    from basalt.api_keys k
+    join basalt.users u on u.id = k.user_id
+    join basalt.apps a on a.id = coalesce(k.app_id, ${defaultAppId}::uuid)
+    where k.id = ${id}`)
+}
+
 /** Keys in force that have these secrets, by one statement. @param hashes in hexadecimal */
 export async function openApiKeys(
   database: Pick<Queryable, 'many'>,
   hashes: readonly string[],
 ): Promise<OpenedKey[]> {
   return await database.many<OpenedKey>(sql`
-    select encode(s.token_hash, 'hex') as hash, k.id, k.user_id, a.id as app_id, k.scope, k.allowed_tables,
-      (extract(epoch from least(k.expires_at, s.expires_at)) * 1000)::float8 as expires_at_ms,
-      u.email, u.email_verified_at is not null as is_email_verified, u.is_anonymous,
-      a.rate_limit, a.rate_limit_window_seconds
+    select encode(s.token_hash, 'hex') as hash, ${openedColumns},
+      (extract(epoch from least(k.expires_at, s.expires_at)) * 1000)::float8 as expires_at_ms
     from unnest(${hashes}::text[]) as given (hash)
     join basalt.api_key_secrets s on s.token_hash = decode(given.hash, 'hex')
     join basalt.api_keys k on k.id = s.key_id and k.revoked_at is null

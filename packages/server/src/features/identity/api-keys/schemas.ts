@@ -65,7 +65,11 @@ export const adminSchemas = {
     tags: ['admin'],
     summary: 'API keys, the newest first, revoked ones too',
     security: bearerSecurity,
-    querystring: pageQuery,
+    querystring: Type.Object({
+      ...pageQuery.properties,
+      userId: Type.Optional(Type.String({ description: 'Only keys of this user.' })),
+      appId: Type.Optional(Type.String({ description: 'Only keys of this app.' })),
+    }),
     response: responses({ 200: pageOf(apiKey) }),
   },
   create: {

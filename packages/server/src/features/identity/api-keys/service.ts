@@ -1,4 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { readUuid } from '../../../http/filters.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -50,10 +51,15 @@ export class ApiKeyService {
     this.#onChange = onChange
   }
 
-  async list(request: PageRequest) {
+  /** @throws AppError invalid_list_parameter */
+  async list(request: PageRequest & queries.KeyFilter) {
     const { page, perPage, offset } = readPage(request)
-    const keys = await queries.listApiKeys(this.#database, { limit: perPage, offset })
-    const totalItems = await queries.countApiKeys(this.#database)
+    const filter = {
+      userId: request.userId === undefined ? undefined : readUuid('userId', request.userId),
+      appId: request.appId === undefined ? undefined : readUuid('appId', request.appId),
+    }
+    const keys = await queries.listApiKeys(this.#database, { ...filter, limit: perPage, offset })
+    const totalItems = await queries.countApiKeys(this.#database, filter)
     const totalPages = Math.ceil(totalItems / perPage)
     return { items: keys.map(describeApiKey), page, perPage, totalItems, totalPages }
   }

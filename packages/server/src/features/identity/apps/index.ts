@@ -41,6 +41,11 @@ export function apps({ database, limiter, onChange }: AppsDeps): Feature {
         { config: { guard: 'admin', operation: 'apps.get' }, schema: schemas.getAppSchema },
         async (request, reply) => reply.send(await service.get(request.params.id)),
       )
+      app.get(
+        '/api/admin/apps/:id/rate-limit',
+        { config: { guard: 'admin', operation: 'apps.getRateLimit' }, schema: schemas.rateLimitSchema },
+        async (request, reply) => reply.send(await service.getRateLimit(request.params.id)),
+      )
       app.put(
         '/api/admin/apps/:id',
         { config: { guard: 'admin', operation: 'apps.update' }, schema: schemas.updateAppSchema },

@@ -40,6 +40,19 @@ export async function findApp(database: Queryable, id: string): Promise<AppRow |
   return await database.maybeOne<AppRow>(sql`select ${columns} from basalt.apps where id = ${id}`)
 }
 
+/**
+ * Permits of the window that ends now, as `basalt.lease_permits` counts them: those that nodes hold ahead of requests, one
+ * in twenty-five at most, are among them.
+ */
+export async function countUsedPermits(database: Queryable, id: string): Promise<number> {
+  const { used } = await database.one<{ used: number }>(sql`
+    select coalesce(sum(l.permits), 0)::int as used
+    from basalt.permit_leases l join basalt.apps a on a.id = l.app_id
+    where l.app_id = ${id}
+      and l.ends_at > clock_timestamp() - make_interval(secs => a.rate_limit_window_seconds)`)
+  return used
+}
+
 /** Undefined when there is no such owner. */
 export async function insertApp(database: Queryable, app: NewApp): Promise<AppRow | undefined> {
   const insert = database.one<AppRow>(sql`

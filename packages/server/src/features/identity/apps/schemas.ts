@@ -53,6 +53,23 @@ export const getAppSchema = {
   response: responses({ 200: app }),
 }
 
+export const rateLimitSchema = {
+  tags,
+  summary: 'How much of its rate limit an app has used',
+  description:
+    'In the window that ends now, over all nodes; permits that nodes hold ahead of requests count as used.',
+  security: bearerSecurity,
+  params,
+  response: responses({
+    200: Type.Object({
+      limit: Type.Integer({ description: '0: not limited.' }),
+      windowSeconds: Type.Integer(),
+      used: Type.Integer(),
+      remaining: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: not limited.' }),
+    }),
+  }),
+}
+
 export const updateAppSchema = {
   tags,
   summary: 'Replace an app',

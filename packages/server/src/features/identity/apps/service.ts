@@ -5,7 +5,15 @@ import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { appErrors } from './errors.ts'
-import { type AppRow, deleteApp, findApp, insertApp, listApps, updateApp } from './queries.ts'
+import {
+  type AppRow,
+  countUsedPermits,
+  deleteApp,
+  findApp,
+  insertApp,
+  listApps,
+  updateApp,
+} from './queries.ts'
 
 export interface AppInput {
   readonly name?: string
@@ -47,6 +55,13 @@ export class AppService {
     const app = await findApp(this.#database, requireId(id))
     if (app === undefined) throw appErrors.appNotFound()
     return describeApp(app)
+  }
+
+  /** How much of its rate limit an app has used. @throws AppError invalid_request, app_not_found */
+  async getRateLimit(id: string) {
+    const { rateLimitRps: limit, rateLimitWindowSeconds: windowSeconds } = await this.get(id)
+    const used = limit === 0 ? 0 : Math.min(limit, await countUsedPermits(this.#database, id))
+    return { limit, windowSeconds, used, remaining: limit === 0 ? null : limit - used }
   }
 
   /** @throws AppError invalid_app */

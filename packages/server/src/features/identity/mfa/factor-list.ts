@@ -1,7 +1,9 @@
 import { httpErrors } from '../../../http/errors.ts'
 import type { UserIdentity } from '../../../http/identity.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { maskPhone } from '../../messaging/sms/index.ts'
-import { findUserById, lockUser } from '../accounts/index.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { findUserById, lockUser, userNotFound } from '../accounts/index.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
 import { type Factor, listFactors, removeFactor } from './factors.ts'
@@ -64,4 +66,19 @@ export async function removeOwnFactor(
     return await removeFactor(transaction, userId, factorId)
   })
   if (!isRemoved) throw mfaErrors.factorNotFound()
+}
+
+/** For an administrator, as when the user has lost it. @throws AppError user_not_found, factor_not_found */
+export async function removeFactorOf(
+  { accounts }: MfaContext,
+  userId: string,
+  factorId: string,
+  origin: RequestOrigin,
+): Promise<void> {
+  await accounts.database.transaction(async (transaction) => {
+    if ((await lockUser(transaction, userId)) === undefined) throw userNotFound()
+    if (!(await removeFactor(transaction, userId, factorId))) throw mfaErrors.factorNotFound()
+    const entry = { action: 'users.remove_factor', target: userId, detail: { factorId } }
+    await recordAudit(transaction, { actor: 'admin', ...entry, origin })
+  })
 }

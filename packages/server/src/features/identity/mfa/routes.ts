@@ -5,7 +5,7 @@ import { recordAudit } from '../../operations/audit/index.ts'
 import { clientOf, findUserById, lockUser, userNotFound } from '../accounts/index.ts'
 import { countBackupCodes, generateBackupCodes, verifyBackupCode } from './backup-codes.ts'
 import type { MfaContext } from './context.ts'
-import { describeFactors, findOwnFactor, removeOwnFactor } from './factor-list.ts'
+import { describeFactors, findOwnFactor, removeFactorOf, removeOwnFactor } from './factor-list.ts'
 import { removeAllFactors } from './factors.ts'
 import * as schemas from './schemas.ts'
 import { challengeSentCode, confirmSentCode, enrollSentCode, verifySentCode } from './sent-codes.ts'
@@ -151,6 +151,15 @@ export function mfaRoutes(app: HttpServer, context: MfaContext): void {
       const { id } = request.params
       if ((await findUserById(context.accounts.database, id)) === undefined) throw userNotFound()
       return reply.send({ factors: await describeFactors(context, id) })
+    },
+  )
+  app.delete(
+    '/api/admin/users/:id/factors/:factorId',
+    { config: { guard: 'admin', operation: 'users.removeFactor' }, schema: schemas.adminRemoveSchema },
+    async (request, reply) => {
+      const { id, factorId } = request.params
+      await removeFactorOf(context, id, factorId, originOf(request))
+      return reply.code(204).send()
     },
   )
   app.delete(

@@ -111,6 +111,14 @@ export const adminFactorsSchema = {
   summary: 'The factors of a user',
   params,
 }
+export const adminRemoveSchema = {
+  ...common,
+  tags: ['admin'],
+  summary: 'Remove a second factor of a user',
+  description: 'With the last one the backup codes go too.',
+  params: Type.Object({ id: Type.String(), factorId: Type.String() }),
+  response: responses({ 204: noContent }),
+}
 export const adminResetSchema = {
   ...common,
   tags: ['admin'],

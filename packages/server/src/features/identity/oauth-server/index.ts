@@ -3,17 +3,18 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { ReturnToPage } from '../social-login/index.ts'
+import { adminRoutes } from './admin-routes.ts'
 import { ClientAdministration } from './clients/administration.ts'
 import type { PageContext } from './page/context.ts'
 import { authorizePage, resumeAuthorization } from './page/index.ts'
-import { adminRoutes, clientRoutes, metadataRoutes, registrationRoutes, userRoutes } from './routes.ts'
+import { clientRoutes, metadataRoutes, registrationRoutes, userRoutes } from './routes.ts'
 import { deleteExpiredGrants } from './token/grants.ts'
 
 export { ClientDocuments } from './clients/documents.ts'
 export { requireRegistration } from './clients/register.ts'
 export { oauthServerErrorTable } from './errors.ts'
 export { resourceMetadataUrl } from './metadata.ts'
-export { createOAuthTokens } from './tokens.ts'
+export { createOAuthTokens, examineClient } from './tokens.ts'
 
 /** Schedules name it whether or not the server is enabled. */
 export function defineOAuthHousekeeping(database: SystemDatabase, queue: JobQueue): void {

@@ -5,7 +5,6 @@ import { addressKey } from '../../../http/client-address.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { answerAuthorize, answerConsent } from './authorize/json.ts'
-import type { ClientAdministration } from './clients/administration.ts'
 import { registerClient } from './clients/register.ts'
 import { type OAuthContext, requireEnabled } from './context.ts'
 import { readForm } from './form.ts'
@@ -130,63 +129,6 @@ export function metadataRoutes(app: HttpServer, context: OAuthContext): void {
       void reply.header('cache-control', 'no-store')
       requireEnabled(context)
       return reply.send(describeResource(context))
-    },
-  )
-}
-
-export function adminRoutes(app: HttpServer, context: OAuthContext, clients: ClientAdministration): void {
-  const path = '/api/admin/oauth/clients'
-  const by = (request: FastifyRequest) => ({ actor: 'admin', origin: originOf(request) })
-  app.get(
-    path,
-    { config: { guard: 'admin', operation: 'oauthClients.list' }, schema: schemas.clientSchemas.list },
-    async (request, reply) => {
-      requireEnabled(context)
-      return reply.send(await clients.list(request.query))
-    },
-  )
-  app.post(
-    path,
-    { config: { guard: 'admin', operation: 'oauthClients.create' }, schema: schemas.clientSchemas.create },
-    async (request, reply) => {
-      requireEnabled(context)
-      return reply.code(201).send(await clients.create(request.body, by(request)))
-    },
-  )
-  app.get(
-    `${path}/:clientId`,
-    { config: { guard: 'admin', operation: 'oauthClients.get' }, schema: schemas.clientSchemas.get },
-    async (request, reply) => {
-      requireEnabled(context)
-      return reply.send(await clients.get(request.params.clientId))
-    },
-  )
-  app.put(
-    `${path}/:clientId`,
-    { config: { guard: 'admin', operation: 'oauthClients.update' }, schema: schemas.clientSchemas.update },
-    async (request, reply) => {
-      requireEnabled(context)
-      return reply.send(await clients.update(request.params.clientId, request.body, by(request)))
-    },
-  )
-  app.delete(
-    `${path}/:clientId`,
-    { config: { guard: 'admin', operation: 'oauthClients.revoke' }, schema: schemas.clientSchemas.revoke },
-    async (request, reply) => {
-      requireEnabled(context)
-      await clients.revoke(request.params.clientId, by(request))
-      return reply.code(204).send()
-    },
-  )
-  app.post(
-    `${path}/:clientId/rotate-secret`,
-    {
-      config: { guard: 'admin', operation: 'oauthClients.rotateSecret' },
-      schema: schemas.clientSchemas.rotateSecret,
-    },
-    async (request, reply) => {
-      requireEnabled(context)
-      return reply.send(await clients.rotateSecret(request.params.clientId, by(request)))
     },
   )
 }

@@ -42,7 +42,10 @@ export const clientSchemas = {
     tags,
     summary: 'OAuth clients, the newest first, revoked ones too',
     security: bearerSecurity,
-    querystring: pageQuery,
+    querystring: Type.Object({
+      ...pageQuery.properties,
+      appId: Type.Optional(Type.String({ description: 'Only clients of this app.' })),
+    }),
     response: responses({ 200: pageOf(client) }),
   },
   create: {
@@ -243,24 +246,45 @@ export const resourceMetadataSchema = {
   response: responses({ 200: metadata }),
 }
 
+const grant = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  clientId: Type.String(),
+  clientName: Type.String(),
+  scope: Type.String(),
+  allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
+  createdAt: Type.String(),
+  updatedAt: Type.String(),
+  lastTokenIssuedAt: nullableText,
+})
+const grantOfUser = Type.Object({ ...grant.properties, userId: Type.String(), email: Type.String() })
+
 export const listGrantsSchema = {
   tags,
   summary: 'Programs that the caller lets in',
   security: bearerSecurity,
-  response: responses({
-    200: Type.Array(
-      Type.Object({
-        id: Type.String({ format: 'uuid' }),
-        clientId: Type.String(),
-        clientName: Type.String(),
-        scope: Type.String(),
-        allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
-        createdAt: Type.String(),
-        updatedAt: Type.String(),
-        lastTokenIssuedAt: nullableText,
-      }),
-    ),
-  }),
+  response: responses({ 200: Type.Array(grant) }),
+}
+export const userGrantsSchema = {
+  tags: ['admin'],
+  summary: 'Programs that a user lets in',
+  security: bearerSecurity,
+  params: Type.Object({ id: Type.String() }),
+  response: responses({ 200: Type.Array(grantOfUser) }),
+}
+export const clientGrantsSchema = {
+  tags: ['admin'],
+  summary: 'Users who let an OAuth client in, the latest first',
+  security: bearerSecurity,
+  params: Type.Object({ clientId: Type.String() }),
+  response: responses({ 200: Type.Array(grantOfUser) }),
+}
+export const revokeUserGrantSchema = {
+  tags: ['admin'],
+  summary: 'Let a program of a user in no longer',
+  description: 'Its tokens end on every node within a second.',
+  security: bearerSecurity,
+  params: Type.Object({ id: Type.String(), grantId: Type.String() }),
+  response: responses({ 204: noContent }),
 }
 export const revokeGrantSchema = {
   tags,

@@ -1,6 +1,6 @@
 import type { Notifications } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { defaultAppId } from '../../../http/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { describeProgram, OpaqueTokens, type OpenedProgram } from '../opaque-tokens/index.ts'
@@ -28,6 +28,44 @@ export function createOAuthTokens(
     clock,
     notifications,
   )
+}
+
+/** What a client opens for a user, or for itself, and what keeps it from that. */
+export interface ExaminedClient extends OpenedClientToken {
+  readonly name: string
+  readonly is_revoked: boolean
+  readonly disabled_at: Date | null
+  /** Whether there is a grant in force. */
+  readonly is_granted: boolean
+}
+
+/**
+ * The newest grant in force of a client, as an administrator looks at it.
+ *
+ * @param clientId as clients present it
+ * @param userId null for what the client was given for itself
+ */
+export async function examineClient(
+  database: Queryable,
+  clientId: string,
+  userId: string | null,
+): Promise<ExaminedClient | undefined> {
+  return await database.maybeOne<ExaminedClient>(sql`
+    select '' as hash, ${userId}::uuid as user_id, c.id as client_id, a.id as app_id, c.name,
+      coalesce(g.scope, 'readonly') as scope, coalesce(g.allowed_tables, '{}') as allowed_tables,
+      c.revoked_at is not null as is_revoked, g.id is not null as is_granted, null as expires_at_ms,
+      u.email, u.disabled_at, coalesce(u.email_verified_at is not null and u.id is not null, false) as is_email_verified,
+      coalesce(u.is_anonymous, false) as is_anonymous, a.rate_limit, a.rate_limit_window_seconds
+    from basalt.oauth_clients c
+    join basalt.apps a on a.id = coalesce(c.app_id, ${defaultAppId}::uuid)
+    left join basalt.users u on u.id = ${userId}::uuid
+    left join lateral (
+      select id, scope, allowed_tables from basalt.oauth_grants
+      where client_id = c.id and user_id is not distinct from ${userId}::uuid
+        and revoked_at is null and expires_at > now()
+      order by created_at desc limit 1
+    ) g on true
+    where c.client_id = ${clientId}`)
 }
 
 /** Access tokens in force, by one statement. @param hashes in hexadecimal */

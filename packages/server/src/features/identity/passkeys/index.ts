@@ -1,4 +1,5 @@
 import type { Feature } from '../../../feature.ts'
+import { passkeyAdminRoutes } from './admin-routes.ts'
 import type { PasskeyContext } from './context.ts'
 import { passkeyRoutes } from './routes.ts'
 
@@ -9,5 +10,11 @@ export { beginDiscoverableSignIn, finishSignIn } from './sign-in.ts'
 
 /** Passkeys: to sign in by themselves, or as second factor. */
 export function passkeys(context: PasskeyContext): Feature {
-  return { name: 'passkeys', routes: (app) => passkeyRoutes(app, context) }
+  return {
+    name: 'passkeys',
+    routes(app) {
+      passkeyRoutes(app, context)
+      passkeyAdminRoutes(app, context)
+    },
+  }
 }

@@ -20,7 +20,7 @@ export interface PasskeyObject {
   readonly last_used_at?: string
 }
 
-function describe({
+export function describePasskey({
   credential_id,
   display_name,
   transports,
@@ -42,7 +42,7 @@ export async function describePasskeys(
   { userId }: UserIdentity,
 ): Promise<PasskeyObject[]> {
   requireRelyingParty(context)
-  return (await listPasskeys(context.mfa.accounts.database, userId)).map(describe)
+  return (await listPasskeys(context.mfa.accounts.database, userId)).map(describePasskey)
 }
 
 /** @throws AppError webauthn_disabled, field_required, passkey_not_found */
@@ -57,7 +57,7 @@ export async function rename(
   if (!isBase64url(credentialId, longestCredentialId)) throw passkeyErrors.passkeyNotFound()
   const renamed = await renamePasskey(context.mfa.accounts.database, userId, credentialId, displayName)
   if (renamed === undefined) throw passkeyErrors.passkeyNotFound()
-  return describe(renamed)
+  return describePasskey(renamed)
 }
 
 /**

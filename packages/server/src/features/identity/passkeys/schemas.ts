@@ -123,6 +123,21 @@ export const listSchema = {
   summary: 'The passkeys of the user',
   response: responses({ 200: Type.Object({ credentials: Type.Array(passkey) }) }),
 }
+export const adminListSchema = {
+  ...common,
+  tags: ['admin'],
+  summary: 'The passkeys of a user',
+  params: Type.Object({ id: Type.String() }),
+  response: listSchema.response,
+}
+export const adminRemoveSchema = {
+  ...common,
+  tags: ['admin'],
+  summary: 'Remove a passkey of a user',
+  description: 'With the last one the factor goes, and with the last factor the backup codes.',
+  params: Type.Object({ id: Type.String(), credential_id: Type.String() }),
+  response: responses({ 204: noContent }),
+}
 const params = Type.Object({ credential_id: Type.String() })
 export const renameSchema = {
   ...common,

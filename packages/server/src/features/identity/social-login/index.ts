@@ -7,6 +7,7 @@ import type { Outbound } from '../../../http/outbound.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import type { AccountContext } from '../accounts/index.ts'
+import { identityAdminRoutes } from './admin-identity-routes.ts'
 import { socialLoginAdminRoutes } from './admin-routes.ts'
 import { bindBrowser } from './browser-cookie.ts'
 import { isHttps, type ResumeAuthorization, type SocialLoginContext } from './context.ts'
@@ -92,6 +93,7 @@ export function socialLogin(deps: SocialLoginDeps): SocialLogin {
         void app.register(async (scope) => {
           socialLoginRoutes(scope, context)
           socialLoginAdminRoutes(scope, context)
+          identityAdminRoutes(scope, context)
         })
       },
       drain: () => popups.drain(),

@@ -83,6 +83,10 @@ export class ProviderRegistry {
       display_name: client.provider.title,
       enabled: isEnabled,
       client_id_configured: client.settings.clientId !== '',
+      client_secret_configured: client.settings.clientSecret !== '',
+      store_provider_tokens: client.settings.storesTokens,
+      missing: findMissing(client) ?? null,
+      changed: Object.hasOwn(this.#changes, name),
     }))
   }
 

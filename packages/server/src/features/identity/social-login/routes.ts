@@ -87,7 +87,7 @@ export function socialLoginRoutes(app: HttpServer, context: SocialLoginContext):
   )
 }
 
-function describeIdentity({
+export function describeIdentity({
   provider,
   subject,
   email,

@@ -91,12 +91,35 @@ export const identitiesSchema = {
   }),
 }
 
+export const identitiesOfUserSchema = {
+  ...identitiesSchema,
+  tags: ['admin'],
+  summary: "A user's identities at providers",
+  params: Type.Object({ id: Type.String() }),
+}
+
+export const removeIdentitySchema = {
+  tags: ['admin'],
+  security: bearerSecurity,
+  summary: 'Unlink a provider from a user',
+  description: 'Also the last way to sign in.',
+  params: Type.Object({ id: Type.String(), provider }),
+  response: responses({ 204: noContent }),
+}
+
 const listed = Type.Object({
   name: Type.String(),
   type: Type.String({ description: '`builtin` or `oidc`.' }),
   display_name: Type.String(),
   enabled: Type.Boolean(),
   client_id_configured: Type.Boolean(),
+  client_secret_configured: Type.Boolean(),
+  store_provider_tokens: Type.Boolean(),
+  missing: Type.Union([Type.String(), Type.Null()], {
+    description: 'The first setting that the provider cannot work without.',
+  }),
+  changed: Type.Boolean({ description: 'Whether an administrator has changed what the configuration says.' }),
+  callback_url: Type.String({ description: 'To be registered at the provider.' }),
 })
 
 const admin = { tags: ['admin'], security: bearerSecurity }

@@ -40,6 +40,13 @@ const wordings: Readonly<Record<string, Wording>> = {
     action: { button: 'Sign in' },
     note: `The link works once and only for a short time; do not pass it on. ${lapse}`,
   },
+  'auth.invitation': {
+    subject: 'You are invited to {{.AppName}}',
+    title: 'You are invited',
+    lead: 'An account at {{.AppName}} was made for this address. Choose a password to use it:',
+    action: { button: 'Choose a password' },
+    note: 'The link works once and for seven days. If you did not expect this, you need not do anything.',
+  },
   'auth.mfa_email_enroll': {
     subject: 'Your {{.AppName}} code to turn on email codes',
     title: 'Turn on email codes',

@@ -18,7 +18,7 @@ export const listAuditSchema = {
     api_key_id: text('UUID.'),
     app_id: text('UUID.'),
     operation: text('INSERT, UPDATE or DELETE.'),
-    actor: text('admin, user, open, sql or command line.'),
+    actor: text('admin, user, admin as user, open, sql or command line.'),
     action: text('Such as `webhooks.create` or `rows.update`.'),
     request_id: text('The `X-Request-Id` of a response.'),
     from: instant,

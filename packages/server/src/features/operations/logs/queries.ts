@@ -34,7 +34,7 @@ export async function insertRequests(
   const column = <Value>(read: (request: AnsweredRequest) => Value) => requests.map(read)
   await database.count(sql`
     insert into basalt.requests (happened_at, method, path, operation, status, duration_ms, user_id, api_key_id, app_id,
-      request_size, response_size, address, request_id, node)
+      request_size, response_size, address, request_id, impersonated_by, node)
     select r.*, ${node}
     from unnest(
       ${column(({ at }) => at.toISOString())}::timestamptz[],
@@ -49,7 +49,8 @@ export async function insertRequests(
       ${column(({ bytesIn }) => bytesIn)}::bigint[],
       ${column(({ bytesOut }) => bytesOut)}::bigint[],
       ${column(({ address }) => address ?? null)}::text[],
-      ${column(({ requestId }) => requestId)}::text[]
+      ${column(({ requestId }) => requestId)}::text[],
+      ${column(({ impersonator }) => impersonator ?? null)}::text[]
     ) r`)
 }
 
@@ -195,6 +196,7 @@ export interface RequestRow {
   readonly response_size: number
   readonly address: string | null
   readonly request_id: string
+  readonly impersonated_by: string | null
   readonly node: string
 }
 
@@ -220,7 +222,7 @@ export async function listRequests(
   ]
   return await database.many<RequestRow & Record<string, unknown>>(sql`
     select id::text, happened_at, method, path, operation, status, duration_ms, user_id, api_key_id, app_id,
-      request_size::float8, response_size::float8, address, request_id, node
+      request_size::float8, response_size::float8, address, request_id, impersonated_by, node
     from basalt.requests
     where ${sql.join(conditions, sql` and `)}
     order by happened_at desc, id desc

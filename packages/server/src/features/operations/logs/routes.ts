@@ -107,6 +107,7 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
         response_size: row.response_size,
         ip_address: row.address,
         request_id: row.request_id,
+        impersonated_by: row.impersonated_by,
         node: row.node,
       }))
       return reply.send({ items, count: items.length, ...page })

@@ -101,6 +101,9 @@ export const listRequestsSchema = {
           response_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
           ip_address: nullable,
           request_id: Type.String(),
+          impersonated_by: Type.Union([Type.String(), Type.Null()], {
+            description: 'The administrator who acted as the user.',
+          }),
           node: Type.String(),
         }),
       ),

@@ -31,7 +31,6 @@ export interface ImportDeps {
   readonly database: Pick<Database, 'user' | 'aside'>
   readonly writesOnce: WritesOnce
   readonly changes: ChangeLog
-  readonly isAudited: boolean
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
   readonly limits: ImportLimits
@@ -117,7 +116,7 @@ export function createImporter(deps: ImportDeps): Importer {
         connection,
         caller.scope,
         {
-          origin: deps.isAudited ? caller.origin?.() : undefined,
+          origin: caller.origin?.(),
           settings: { statement_timeout: `${limits.timeoutSeconds}s` },
         },
         async (transaction) => {

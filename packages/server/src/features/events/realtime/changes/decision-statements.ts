@@ -1,6 +1,6 @@
 import type { Policy, Relation } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import { compileBodyTypes, compileBodyValue, type Reader } from '../../../data/collections/index.ts'
+import { type Asker, compileRecords, decidingPolicies, placeColumn } from '../../../data/policies/index.ts'
 import { compileConditions, type Filter } from './filter.ts'
 
 /**
@@ -8,38 +8,9 @@ import { compileConditions, type Filter } from './filter.ts'
  * well as one that has changed again. Rows come in as a JSON array, answers are places in it, from 1.
  */
 
-const given = sql.id('basalt given')
-
-/** Names for what comes in; a policy speaks of the table's columns without the table's name, so they must be others. */
-function nameColumns({ column }: Relation) {
-  const free = (name: string): string => (column.has(name) ? free(`${name}_`) : name)
-  const [row, place, list] = [free('basalt row'), free('basalt place'), free('basalt list')]
-  return { row, place, list, placeColumn: sql.id('basalt given', place) }
-}
-
-/** The rows as rows of the table's own type under the table's own name, which is how policies speak of them. */
-function compileRows(relation: Relation, rows: Sql): Sql {
-  const { schema, name, columns } = relation
-  const { row, place, list } = nameColumns(relation)
-  const values = columns.map((column) => compileBodyValue(column, 'basalt body'))
-  return sql`
-    json_array_elements(${rows}::json) with ordinality as ${given} (${sql.id(row)}, ${sql.id(place)})
-    cross join lateral (
-      select array[row(${sql.join(values)})::${sql.id(schema, name)}] as ${sql.id(list)}
-      from json_to_record(${sql.id('basalt given', row)}) as "basalt body" (${compileBodyTypes(columns)})
-    ) as "basalt rows"
-    cross join lateral unnest(${sql.id('basalt rows', list)}) as ${sql.id(name)}`
-}
-
-/** Whom policies are asked for: callers with a token or requests without one. */
-export type Asker = Exclude<Reader, 'unrestricted'>
-
 /** The policies that decide what they read. */
-function readPolicies({ policies }: Relation, asker: Asker): readonly Policy[] {
-  return policies.filter(
-    ({ command, isForCallers, isForAnonymous }) =>
-      (asker === 'caller' ? isForCallers : isForAnonymous) && (command === 'SELECT' || command === 'ALL'),
-  )
+function readPolicies(relation: Relation, asker: Asker): readonly Policy[] {
+  return decidingPolicies(relation, asker, 'SELECT')
 }
 
 /** Whether rows of other tables decide, too, what they may read of this one. */
@@ -72,8 +43,8 @@ export function compileVisible(relation: Relation, asker: Asker, rows: Sql): Sql
   if (permitting.length === 0) return undefined
   const all = [sql`(${sql.join(permitting, sql` or `)})`, ...conditions(false)]
   return sql`
-    select ${nameColumns(relation).placeColumn}
-    from ${compileRows(relation, rows)}
+    select ${placeColumn(relation)}
+    from ${compileRecords(relation, rows)}
     where ${sql.join(all, sql` and `)}`
 }
 
@@ -90,8 +61,8 @@ export function compilePassing(
 ): Sql {
   const columns = values.map((_, index) => sql.id(`v${index}`))
   return sql`
-    select ${nameColumns(relation).placeColumn} as row, "basalt filters".place as filter
-    from ${compileRows(relation, rows)}
+    select ${placeColumn(relation)} as row, "basalt filters".place as filter
+    from ${compileRecords(relation, rows)}
     join unnest(${sql.join(values.map((list) => sql`${list}::text[]`))}) with ordinality
       as "basalt filters" (${sql.join([...columns, sql`place`])})
       on ${compileConditions(relation, filter, relation.name, 'basalt filters')}`

@@ -1,5 +1,6 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { scanLimit } from '../../outbox/index.ts'
 import { type Batch, readBatch } from './batch.ts'
 import type { Position } from './position.ts'
 
@@ -20,6 +21,14 @@ export interface LogEvent {
   readonly oldKey: readonly string[] | null
 }
 
+const columns = sql`
+  o.transaction_id::text as "transactionId", o.action, o.table_name as "table",
+  o.record::text as record, o.old_record::text as "oldRecord",
+  (select array_agg(k) from json_array_elements_text(o.record_key::json) k) as key,
+  (select array_agg(k) from json_array_elements_text(o.old_record_key::json) k) as "oldKey"`
+
+const size = sql`octet_length(o.record::text) + coalesce(octet_length(o.old_record::text), 0)`
+
 /** A batch ends with the event that fills it. */
 const batchBytes = 1024 * 1024
 
@@ -34,12 +43,8 @@ export function readLog(
   const question = {
     table: sql`basalt.outbox`,
     where: sql`o.table_name = any (${tables})`,
-    columns: sql`
-      o.transaction_id::text as "transactionId", o.action, o.table_name as "table",
-      o.record::text as record, o.old_record::text as "oldRecord",
-      (select array_agg(k) from json_array_elements_text(o.record_key::json) k) as key,
-      (select array_agg(k) from json_array_elements_text(o.old_record_key::json) k) as "oldKey"`,
-    size: sql`octet_length(o.record::text) + coalesce(octet_length(o.old_record::text), 0)`,
+    columns,
+    size,
     limit,
     batchBytes,
   }
@@ -52,4 +57,47 @@ export async function readLogBounds(database: Queryable): Promise<{ pruned: bigi
     select transaction_id::text as pruned, pg_snapshot_xmax(pg_current_snapshot())::text as end
     from basalt.outbox_pruned`)
   return { pruned: BigInt(pruned), end: BigInt(end) }
+}
+
+/** An event of the past, with its time. */
+export interface PastEvent extends LogEvent {
+  readonly happenedAt: Date
+}
+
+export interface Past {
+  /** Ids beyond this one. */
+  readonly after: string
+  readonly tables: readonly string[]
+  readonly from: Date | undefined
+  readonly limit: number
+}
+
+/**
+ * Events of these tables in the order of the log, no more than a batch holds, of {@link scanLimit} rows.
+ *
+ * @returns beyond which id there may be more; undefined at the end of the log
+ */
+export async function readPast(
+  database: Queryable,
+  { after, tables, from, limit }: Past,
+): Promise<{ readonly events: readonly PastEvent[]; readonly next: string | undefined }> {
+  const scanned = sql`select * from basalt.outbox where id > ${after}::bigint order by id limit ${scanLimit}::int`
+  const events = await database.many<PastEvent & Record<string, unknown>>(sql`
+    select o.id::text as id, o.happened_at as "happenedAt", ${columns}
+    from (
+      select o.*, sum(${size}) over (order by o.id rows between unbounded preceding and 1 preceding) as bytes_before
+      from (
+        select o.* from (${scanned}) o
+        where o.table_name = any (${tables})
+          ${from === undefined ? sql.empty : sql`and o.happened_at >= ${from}::timestamptz`}
+        order by o.id limit ${limit}::int
+      ) o
+    ) o
+    where coalesce(o.bytes_before, 0) < ${batchBytes}::int
+    order by o.id`)
+  const last = events.at(-1)
+  if (last !== undefined) return { events, next: last.id }
+  const end = await database.maybeOne<{ id: string }>(sql`
+    select id::text from basalt.outbox where id > ${after}::bigint order by id limit 1 offset ${scanLimit - 1}::int`)
+  return { events, next: end?.id }
 }

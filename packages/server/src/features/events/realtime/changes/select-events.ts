@@ -13,9 +13,9 @@ import {
 import { messageOf } from '../../../../lib/errors.ts'
 import { sliceObject } from '../../../../lib/json-slices.ts'
 import { maySelect, privilegesOf } from '../../../data/collections/index.ts'
+import type { Asker } from '../../../data/policies/index.ts'
 import type { Audience } from './audience.ts'
 import {
-  type Asker,
   columnsOfPolicies,
   compileRestricted,
   compileVisible,

@@ -3,7 +3,8 @@ import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { explaining } from '../../../../../test/explain.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import { claimAttempts, enqueueEvents } from '../queue.ts'
+import { enqueueEvents } from '../enqueue.ts'
+import { claimAttempts } from '../queue.ts'
 
 let app: TestApp
 const dead = '00000000-0000-4000-8000-00000000000d'

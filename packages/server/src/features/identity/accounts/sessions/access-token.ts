@@ -24,6 +24,8 @@ export interface AccessTokenClaims {
   /** Session id; absent from tokens that an operator made. */
   readonly sid?: string
   readonly jti?: string
+  /** Who acts as the user (RFC 8693 §4.1). */
+  readonly act?: { readonly sub: string }
 }
 
 /** Claims of the token for the second factor. */
@@ -134,7 +136,7 @@ function isForUs({ iss, aud }: Readonly<Record<string, unknown>>): boolean {
 
 function judge(claims: Claims): Verdict {
   const { sub, email = '', email_verified = false, sid, aal = 'aal1', amr = [] } = claims
-  const { is_anonymous = false, mfa_pending = false, iat } = claims
+  const { is_anonymous = false, mfa_pending = false, iat, act } = claims
   if (typeof mfa_pending !== 'boolean') return refuse
   if (mfa_pending) return judgePending(claims)
   // Policies compare it with uuid columns, and as text with how Postgres prints those.
@@ -143,6 +145,9 @@ function judge(claims: Claims): Verdict {
   if ((aal !== 'aal1' && aal !== 'aal2') || typeof is_anonymous !== 'boolean') return refuse
   if (typeof email_verified !== 'boolean') return refuse
   if (!Array.isArray(amr) || !amr.every(isText)) return refuse
+  // One who acts for another is known, and can be stopped by ending the session.
+  const impersonator = act === undefined ? undefined : readActor(act)
+  if (act !== undefined && (impersonator === undefined || sid === undefined)) return refuse
   const identity: UserIdentity = {
     kind: 'user',
     ...unattributed,
@@ -153,6 +158,7 @@ function judge(claims: Claims): Verdict {
     amr,
     isAnonymous: is_anonymous,
     issuedAt: typeof iat === 'number' ? iat : undefined,
+    ...(impersonator === undefined ? {} : { impersonator }),
     scope: {
       kind: 'caller',
       userId: sub,
@@ -164,6 +170,12 @@ function judge(claims: Claims): Verdict {
     },
   }
   return { identity }
+}
+
+/** Who acts (RFC 8693 §4.1). */
+function readActor(act: unknown): string | undefined {
+  const sub = typeof act === 'object' && act !== null && 'sub' in act ? act.sub : undefined
+  return isText(sub) && sub !== '' ? sub : undefined
 }
 
 /** A token that opens nothing but the second factor; it has no session. */

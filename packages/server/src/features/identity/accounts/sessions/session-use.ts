@@ -79,6 +79,8 @@ export interface SessionObject {
   readonly last_active_at: string
   /** Whether it is the one of the request. */
   readonly current: boolean
+  /** The administrator who acts as the user in it. */
+  readonly impersonated_by?: string
 }
 
 export async function describeSessions(
@@ -87,13 +89,14 @@ export async function describeSessions(
   currentId: string | undefined,
 ): Promise<SessionObject[]> {
   const sessions = await listSessions(database, userId)
-  return sessions.map(({ id, user_agent, ip_address, created_at, last_active_at }) => ({
+  return sessions.map(({ id, user_agent, ip_address, created_at, last_active_at, impersonated_by }) => ({
     id,
     user_agent,
     ip_address,
     created_at: created_at.toISOString(),
     last_active_at: last_active_at.toISOString(),
     current: id === currentId,
+    ...(impersonated_by === null ? {} : { impersonated_by }),
   }))
 }
 

@@ -228,6 +228,8 @@ export interface SessionRow {
   readonly ip_address: string
   readonly created_at: Date
   readonly last_active_at: Date
+  /** The administrator who acts as the user in it. */
+  readonly impersonated_by: string | null
   readonly [column: string]: unknown
 }
 
@@ -235,7 +237,7 @@ export interface SessionRow {
 export async function listSessions(database: Queryable, userId: string): Promise<SessionRow[]> {
   if (!isUuid(userId)) return []
   return await database.many<SessionRow>(sql`
-    select id, user_agent, ip_address, created_at, last_active_at from basalt.sessions
+    select id, user_agent, ip_address, created_at, last_active_at, impersonated_by from basalt.sessions
     where user_id = ${userId} and expires_at > now()
     order by last_active_at desc, id`)
 }

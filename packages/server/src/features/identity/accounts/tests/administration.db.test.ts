@@ -94,6 +94,9 @@ describe('users', () => {
       ...second,
       disabled: false,
       lastActiveAt: expect.stringMatching(/Z$/),
+      hasPassword: true,
+      factors: [],
+      providers: [],
     })
     expect(JSON.stringify(listed.json)).not.toMatch(/hash|argon2/)
     for (const search of ['ME_100%', first.id, ' find.me_100%@EXAMPLE.com ']) {
@@ -143,6 +146,9 @@ describe('users', () => {
       ...user,
       disabled: false,
       lastActiveAt: expect.any(String),
+      hasPassword: true,
+      factors: [],
+      providers: [],
     })
     const sessions = await call('GET', `users/${user.id}/sessions`)
     expect(sessions.json).toEqual([expect.objectContaining({ ip_address: '127.0.0.1', current: false })])

@@ -48,6 +48,24 @@ function together(count: number, ask: (node: TestApp, index: number) => Promise<
 }
 
 describe('apps › rate limit', () => {
+  test('shows administrators how much of it is used', async () => {
+    const { appId, key } = await limitedKey(5, 3600)
+    const token = await first.adminToken()
+    const look = (id: string) => first.request('GET', `/api/admin/apps/${id}/rate-limit`, { token })
+    const limit = { limit: 5, windowSeconds: 3600 }
+    expect((await look(appId)).json).toEqual({ ...limit, used: 0, remaining: 5 })
+    await together(3, (node) => list(node, key))
+    // Until nodes have reported, permits they hold ahead count as used.
+    await waitFor('permits in use', async () => (await look(appId)).json.used >= 3)
+    const { used, remaining } = (await look(appId)).json
+    expect(used + remaining).toBe(5)
+    expect((await look(defaultAppId)).json).toMatchObject({ limit: 0, used: 0, remaining: null })
+    expect(envelope(await look('7b0b1c1e-0000-4000-8000-000000000000'))).toMatchObject({
+      code: 404,
+      message: 'app not found',
+    })
+  })
+
   test('lets exactly 10 of 40 parallel requests pass over two nodes, a batch counting once', async () => {
     const { key } = await limitedKey(10, 3600)
     const responses = await together(40, (node, index) =>

@@ -1,4 +1,5 @@
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
+import { readUuid } from '../../../../http/filters.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../../http/schemas.ts'
 import type { AppError } from '../../../../lib/errors.ts'
@@ -39,9 +40,11 @@ export class ClientAdministration {
     this.#onRevoke = onRevoke
   }
 
-  async list(request: PageRequest) {
+  /** @throws AppError invalid_list_parameter */
+  async list(request: PageRequest & { readonly appId?: string }) {
     const { page, perPage, offset } = readPage(request)
-    const { clients, total } = await queries.listClients(this.#database, { limit: perPage, offset })
+    const appId = request.appId === undefined ? undefined : readUuid('appId', request.appId)
+    const { clients, total } = await queries.listClients(this.#database, { appId, limit: perPage, offset })
     const items = clients.map(describeClient)
     return { items, page, perPage, totalItems: total, totalPages: Math.ceil(total / perPage) }
   }

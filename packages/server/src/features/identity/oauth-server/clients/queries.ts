@@ -72,15 +72,20 @@ export async function findCountedClient(
 /** The newest first, revoked ones too, and how many there are. */
 export async function listClients(
   database: Queryable,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  {
+    appId,
+    limit,
+    offset,
+  }: { readonly appId: string | undefined; readonly limit: number; readonly offset: number },
 ): Promise<{ readonly clients: readonly CountedClientRow[]; readonly total: number }> {
+  const isOfApp = appId === undefined ? sql`true` : sql`app_id = ${appId}`
   const clients = await database.many<CountedClientRow>(sql`
     with c as materialized (
-      select * from basalt.oauth_clients order by created_at desc, id limit ${limit} offset ${offset}
+      select * from basalt.oauth_clients where ${isOfApp} order by created_at desc, id limit ${limit} offset ${offset}
     )
     select ${counted} from c ${counts} order by c.created_at desc, c.id`)
   const { total } = await database.one<{ total: number }>(
-    sql`select count(*)::int as total from basalt.oauth_clients`,
+    sql`select count(*)::int as total from basalt.oauth_clients where ${isOfApp}`,
   )
   return { clients, total }
 }

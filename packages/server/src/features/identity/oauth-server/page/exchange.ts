@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addressKey } from '../../../../http/client-address.ts'
-import type { PendingIdentity, UserIdentity } from '../../../../http/identity.ts'
+import type { Identity, PendingIdentity, UserIdentity } from '../../../../http/identity.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { endSession, requestMagicLink, requestSmsCode } from '../../accounts/index.ts'
 import { challengeSentCode, challengeTotp, describeFactors } from '../../mfa/index.ts'
@@ -98,7 +98,7 @@ export class Exchange {
     if ('pending' in verdict && verdict.pending !== undefined) {
       return await this.#takeSecond(asked, verdict.pending, step, form)
     }
-    if (!('identity' in verdict) || verdict.identity.kind !== 'user' || step !== 'consent') {
+    if (!('identity' in verdict) || !isPerson(verdict.identity) || step !== 'consent') {
       this.cookie.begin(this.#reply)
       return await this.showSignIn(asked, 'The sign-in has expired. Try again.')
     }
@@ -273,4 +273,9 @@ async function optional<Result>(ask: () => Promise<Result>): Promise<Result | un
     if (error instanceof AppError && error.status < 500) return undefined
     throw error
   }
+}
+
+/** Whether it is the user who has signed in: an administrator who acts as the user lets no program in. */
+function isPerson(identity: Identity): identity is UserIdentity {
+  return identity.kind === 'user' && identity.impersonator === undefined
 }

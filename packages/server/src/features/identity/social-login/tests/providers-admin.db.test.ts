@@ -42,6 +42,11 @@ describe('admin › sign-in providers', () => {
       display_name: 'Google',
       enabled: false,
       client_id_configured: false,
+      client_secret_configured: false,
+      store_provider_tokens: false,
+      missing: 'client_id',
+      changed: false,
+      callback_url: `${accounts.app.url}/api/auth/oauth/google/callback`,
     })
     expect(providers.at(-1)).toMatchObject({ name: 'peer', type: 'oidc', enabled: true })
   })

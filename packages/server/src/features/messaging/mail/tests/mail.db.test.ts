@@ -154,12 +154,13 @@ describe('list', () => {
         builtIn('auth.password_reset'),
         builtIn('auth.email_verification'),
         custom('auth.magic_link', 'In {{.AppName}}', ['AppName', 'ActionURL']),
+        builtIn('auth.invitation'),
         builtIn('auth.mfa_email_enroll'),
         builtIn('auth.mfa_email_challenge'),
         custom('aaa.first', 'Hello {{.Name}}', ['Name'], false),
         custom('shop.order_shipped', 'Hello {{.Name}}', ['Name']),
       ],
-      count: 7,
+      count: 8,
     })
   })
 })

@@ -155,6 +155,7 @@ describe('logs', () => {
           app_id: '00000000-0000-0000-0000-000000000000',
           request_size: expect.any(Number),
           response_size: expect.any(Number),
+          impersonated_by: null,
           ip_address: '127.0.0.1',
           request_id: 'list-of-notes',
           node: expect.stringMatching(/\/\d+$/),

@@ -38,6 +38,7 @@ function answered(changes: Partial<AnsweredRequest> = {}): AnsweredRequest {
     route: '/api/collections/:table',
     operation: 'collections.list',
     status: 200,
+    impersonator: undefined,
     durationMs: 1,
     appId: shop,
     keyId: undefined,

@@ -13,7 +13,7 @@ import { issueMailedToken, type MailPurpose } from './mailed-tokens.ts'
  * attempt of the job makes the same one.
  */
 export interface MailRequest {
-  readonly purpose: MailPurpose
+  readonly purpose: MailKindName
   /** Normalized. */
   readonly email: string
 }
@@ -58,42 +58,59 @@ export async function withVerificationMail<Result>(
 }
 
 /** What mails of one purpose to one address are counted under. */
-export function mailKey(purpose: MailPurpose, email: string): string {
+export function mailKey(purpose: MailKindName, email: string): string {
   return `${purpose} ${email}`
 }
 
+/** What a mail asks its reader to do. */
+export type MailKindName = MailPurpose | 'invitation'
+
 interface MailKind {
+  /** What its token is good for. */
+  readonly purpose: MailPurpose
   readonly template: string
   readonly path: string
   readonly lifetimeSeconds: (context: AccountContext) => number
 }
 
-const kinds: Readonly<Record<MailPurpose, MailKind>> = {
+const kinds: Readonly<Record<MailKindName, MailKind>> = {
   password_reset: {
+    purpose: 'password_reset',
     template: 'auth.password_reset',
     path: '/auth/reset-password',
     lifetimeSeconds: () => hour,
   },
   email_verification: {
+    purpose: 'email_verification',
     template: 'auth.email_verification',
     path: '/auth/verify',
     lifetimeSeconds: () => 24 * hour,
   },
   magic_link: {
+    purpose: 'magic_link',
     template: 'auth.magic_link',
     path: '/auth/magic-link',
     lifetimeSeconds: ({ config }) => config.magic_link_duration,
   },
+  // The account has no password yet: to choose one is to accept.
+  invitation: {
+    purpose: 'password_reset',
+    template: 'auth.invitation',
+    path: '/auth/reset-password',
+    lifetimeSeconds: () => 7 * 24 * hour,
+  },
 }
+
+export const mailKindNames = ['password_reset', 'magic_link', 'email_verification', 'invitation'] as const
 
 export function mailJob(context: AccountContext): JobType<MailRequest> {
   return {
     name: jobName,
     retry: { attempts: 11, delay: 5, delayMax: 900, backoff: 2 },
     timeout: 60,
-    async handle({ purpose, email }, { id }) {
+    async handle({ purpose: kind, email }, { id }) {
       const { database, appName, siteUrl, mail, keys } = context
-      const { template, path, lifetimeSeconds } = kinds[purpose]
+      const { purpose, template, path, lifetimeSeconds } = kinds[kind]
       const token = await database.transaction(async (transaction) => {
         const user = await lockUserByEmail(transaction, email)
         if (!isWanted(purpose, user)) return undefined

@@ -1,36 +1,34 @@
-import { sql } from '../../../database/sql.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
-import { originOf } from '../../../http/request-origin.ts'
-import type { HttpServer } from '../../../http/server.ts'
-import { isUuid } from '../../../lib/uuid.ts'
-import { recordAudit } from '../../operations/audit/index.ts'
-import type { AccountContext } from './context.ts'
-import { accountErrors } from './errors.ts'
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import { originOf, type RequestOrigin } from '../../../../http/request-origin.ts'
+import type { HttpServer } from '../../../../http/server.ts'
+import { codeOf } from '../../../../lib/errors.ts'
+import { isUuid } from '../../../../lib/uuid.ts'
+import { recordAudit } from '../../../operations/audit/index.ts'
+import type { AccountContext } from '../context.ts'
+import { accountErrors } from '../errors.ts'
+import { describeSessions } from '../sessions/session-use.ts'
+import { endSession, endSessionsOf, findSessionOwner } from '../sessions/sessions.ts'
+import { deleteUser, findUserById, lockUser } from '../users.ts'
+import { changeUser } from './change-user.ts'
+import { createUser } from './create-user.ts'
+import { previewDeletion } from './deletion-preview.ts'
+import { findListedUser, listUsers } from './list-users.ts'
+import { mailUser } from './mail-user.ts'
 import * as schemas from './schemas.ts'
-import { describeSessions } from './sessions/session-use.ts'
-import { endSessionsOf } from './sessions/sessions.ts'
-import { deleteUser, describeUser, findUserById, lockUser, type User } from './users.ts'
-
-/** A user as the administrator sees it. */
-interface ListedUser extends User {
-  readonly last_active_at: Date | null
-  readonly total: string
-}
 
 /** The administration of users. */
 export function adminUserRoutes(app: HttpServer, context: AccountContext): void {
   const { database, endedSessions } = context
 
-  async function require(id: string): Promise<User> {
-    const user = await findUserById(database, id)
-    if (user === undefined) throw accountErrors.userNotFound()
-    return user
+  async function require(id: string): Promise<void> {
+    if ((await findUserById(database, id)) === undefined) throw accountErrors.userNotFound()
   }
 
   async function describe(id: string) {
-    const [user] = await queryUsers(context, { id, limit: 1, offset: 0 })
+    const user = await findListedUser(database, id)
     if (user === undefined) throw accountErrors.userNotFound()
-    return describeListed(user)
+    return user
   }
 
   /** Changes the user and ends all sessions, with the audit row, in one transaction. */
@@ -38,7 +36,7 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
     id: string,
     origin: RequestOrigin,
     action: string,
-    change: (transaction: Parameters<typeof endSessionsOf>[0]) => Promise<unknown>,
+    change: (transaction: Queryable) => Promise<unknown>,
   ): Promise<void> {
     await require(id)
     const ended = await database.transaction(async (transaction) => {
@@ -55,17 +53,14 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
   app.get(
     '/api/admin/users',
     { config: { guard: 'admin', operation: 'users.list' }, schema: schemas.listUsersSchema },
+    async (request, reply) => reply.send(await listUsers(database, request.query)),
+  )
+  app.post(
+    '/api/admin/users',
+    { config: { guard: 'admin', operation: 'users.create' }, schema: schemas.createUserSchema },
     async (request, reply) => {
-      const { page = 1, perPage = 20, search } = request.query
-      const found = await queryUsers(context, {
-        limit: perPage,
-        offset: (page - 1) * perPage,
-        ...(search === undefined || search.trim() === '' ? {} : { search: search.trim() }),
-      })
-      const totalItems =
-        found[0] === undefined ? await countUsers(context, search?.trim()) : Number(found[0].total)
-      const totalPages = Math.ceil(totalItems / perPage)
-      return reply.send({ items: found.map(describeListed), page, perPage, totalItems, totalPages })
+      const id = await createUser(context, request.body, originOf(request))
+      return reply.code(201).send(await describe(id))
     },
   )
   app.get(
@@ -73,12 +68,45 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
     { config: { guard: 'admin', operation: 'users.get' }, schema: schemas.getUserSchema },
     async (request, reply) => reply.send(await describe(request.params.id)),
   )
+  app.patch(
+    '/api/admin/users/:id',
+    { config: { guard: 'admin', operation: 'users.update' }, schema: schemas.updateUserSchema },
+    async (request, reply) => {
+      await changeUser(context, request.params.id, request.body, originOf(request))
+      return reply.send(await describe(request.params.id))
+    },
+  )
+  app.post(
+    '/api/admin/users/:id/mail',
+    { config: { guard: 'admin', operation: 'users.sendMail' }, schema: schemas.mailUserSchema },
+    async (request, reply) => {
+      await mailUser(context, request.params.id, request.body.purpose, originOf(request))
+      return reply.code(202).send({ message: 'the mail will be sent' })
+    },
+  )
   app.get(
     '/api/admin/users/:id/sessions',
     { config: { guard: 'admin', operation: 'users.listSessions' }, schema: schemas.userSessionsSchema },
     async (request, reply) => {
       await require(request.params.id)
       return reply.send(await describeSessions(context, request.params.id, undefined))
+    },
+  )
+  app.delete(
+    '/api/admin/users/:id/sessions/:sessionId',
+    { config: { guard: 'admin', operation: 'users.endSession' }, schema: schemas.endUserSessionSchema },
+    async (request, reply) => {
+      const { id, sessionId } = request.params
+      await require(id)
+      if (!isUuid(sessionId)) throw accountErrors.invalidSessionId()
+      await database.transaction(async (transaction) => {
+        const isOfUser = (await findSessionOwner(transaction, sessionId)) === id.toLowerCase()
+        if (!isOfUser || !(await endSession(transaction, sessionId))) throw accountErrors.sessionNotFound()
+        const entry = { action: 'users.end_session', target: id, detail: { sessionId } }
+        await recordAudit(transaction, { actor: 'admin', ...entry, origin: originOf(request) })
+      })
+      endedSessions.add(sessionId)
+      return reply.code(204).send()
     },
   )
   app.delete(
@@ -118,6 +146,14 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
       return reply.send(await describe(id))
     },
   )
+  app.get(
+    '/api/admin/users/:id/deletion',
+    { config: { guard: 'admin', operation: 'users.previewDeletion' }, schema: schemas.deletionSchema },
+    async (request, reply) => {
+      await require(request.params.id)
+      return reply.send(await previewDeletion(database, request.params.id))
+    },
+  )
   app.delete(
     '/api/admin/users/:id',
     { config: { guard: 'admin', operation: 'users.delete' }, schema: schemas.deleteUserSchema },
@@ -127,7 +163,7 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
       const ended = await database.transaction(async (transaction) => {
         await lockUser(transaction, id)
         const sessions = await endSessionsOf(transaction, id)
-        if (!(await deleteUser(transaction, id))) throw accountErrors.userNotFound()
+        if (!(await deleteUnreferenced(transaction, id))) throw accountErrors.userNotFound()
         const origin = originOf(request)
         await recordAudit(transaction, { actor: 'admin', action: 'users.delete', target: id, origin })
         return sessions
@@ -138,38 +174,10 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
   )
 }
 
-interface UserQuery {
-  readonly id?: string
-  readonly search?: string
-  readonly limit: number
-  readonly offset: number
-}
-
-function matches({ id, search }: Pick<UserQuery, 'id' | 'search'>) {
-  if (id !== undefined) return isUuid(id) ? sql`u.id = ${id}` : sql`false`
-  if (search === undefined || search === '') return sql`true`
-  const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
-  return sql`(lower(u.email) like ${pattern} or u.phone like ${pattern} or u.id::text = ${search.toLowerCase()})`
-}
-
-async function queryUsers({ database }: AccountContext, query: UserQuery): Promise<ListedUser[]> {
-  return await database.many<ListedUser>(sql`
-    select u.*, count(*) over () as total,
-      (select max(s.last_active_at) from basalt.sessions s where s.user_id = u.id) as last_active_at
-    from basalt.users u where ${matches(query)}
-    order by u.created_at desc, u.id limit ${query.limit} offset ${query.offset}`)
-}
-
-async function countUsers({ database }: AccountContext, search: string | undefined): Promise<number> {
-  const { total } = await database.one<{ total: string }>(sql`
-    select count(*) as total from basalt.users u where ${matches(search === undefined ? {} : { search })}`)
-  return Number(total)
-}
-
-function describeListed(user: ListedUser) {
-  return {
-    ...describeUser(user),
-    disabled: user.disabled_at !== null,
-    lastActiveAt: user.last_active_at?.toISOString() ?? null,
-  }
+/** @throws AppError user_referenced */
+async function deleteUnreferenced(transaction: Queryable, id: string): Promise<boolean> {
+  return await deleteUser(transaction, id).catch((error) => {
+    if (codeOf(error) !== '23503' && codeOf(error) !== '23001') throw error
+    throw accountErrors.userReferenced(`${error.schema}.${error.table}`)
+  })
 }

@@ -1,0 +1,30 @@
+import { Code } from '../../ui/code.tsx'
+import { KeyValue } from '../../ui/layout.tsx'
+import type { Explanation } from './api.ts'
+
+/** What the transaction of a request begins with. */
+export function Identity({ explanation: { caller, psql } }: { readonly explanation: Explanation }) {
+  const { role, settings, grant } = caller
+  return (
+    <>
+      <KeyValue
+        items={[
+          ['Caller', caller.label],
+          ['Role', <code key="role">{role}</code>],
+          ...Object.entries(settings).map(
+            ([name, value]) =>
+              [name, value === '' ? <em key={name}>empty</em> : <code key={name}>{value}</code>] as const,
+          ),
+          ...(grant === null
+            ? []
+            : ([
+                ['May write', grant.mayWrite ? 'yes' : 'no'],
+                ['Tables', grant.tables === null ? 'all' : grant.tables.join(', ')],
+              ] as const)),
+        ]}
+      />
+      <h3>The same in psql</h3>
+      <Code label="Script for psql">{psql}</Code>
+    </>
+  )
+}

@@ -1,0 +1,20 @@
+import styles from './access.module.css'
+import type { Verdict } from './api.ts'
+
+const symbols = { true: '✓', false: '✗', null: '∅', error: '!', undefined: '–' } as const
+
+interface MarkProps {
+  readonly value: Verdict['value'] | undefined
+  /** The word beside the symbol: the value itself unless given. */
+  readonly label?: string
+}
+
+/** A value as a symbol and a word; the colour only repeats it. */
+export function Mark({ value, label = value === undefined ? 'not asked' : String(value) }: MarkProps) {
+  const name = String(value) as keyof typeof symbols
+  return (
+    <span className={styles.mark} data-value={name}>
+      <span aria-hidden="true">{symbols[name]}</span> {label}
+    </span>
+  )
+}

@@ -1,0 +1,195 @@
+import { useState } from 'react'
+import { Empty } from '../../ui/states.tsx'
+import styles from './access.module.css'
+import type { ExplainedPolicy, ExplainedRow, ExplainRequest, Explanation } from './api.ts'
+import { type Cell, CellPanel } from './cell-panel.tsx'
+import { Mark } from './mark.tsx'
+
+interface Props {
+  readonly request: ExplainRequest
+  readonly explanation: Explanation
+}
+
+/** Rows × policies, one table for each test that PostgreSQL makes. */
+export function Matrix({ request, explanation }: Props) {
+  const [cell, setCell] = useState<Cell | undefined>()
+  const { rows, stages, policies, table, isCut } = explanation
+  if (rows.length === 0) return <Empty>No row matches.</Empty>
+  if (stages.length === 0) {
+    return (
+      <Empty>
+        Row-level security does not apply to <code>{table.collection}</code>: no policy is asked, and every
+        row passes.
+      </Empty>
+    )
+  }
+  const unused = policies.filter((policy) => policy.stages.length === 0)
+  return (
+    <div className={styles.matrices}>
+      <div>
+        {stages.map((stage, index) => {
+          const columns = policies.filter((policy) => policy.stages.some((place) => place.stage === index))
+          return (
+            <section key={stage.name} aria-label={`To ${stage.name}`}>
+              {stages.length > 1 && (
+                <h3 className={styles.stage}>
+                  {index + 1}. To {stage.name}{' '}
+                  <small>
+                    {stage.command} {stage.clause === 'using' ? 'USING' : 'WITH CHECK'}, the row{' '}
+                    {stage.row === 'before' ? 'as it is' : 'as it would be'}
+                  </small>
+                </h3>
+              )}
+              <StageTable
+                caption={`${stage.name}: what each policy says of each row`}
+                {...{ rows, columns, selected: cell?.stage === index ? cell : undefined }}
+                stage={index}
+                isLast={index === stages.length - 1}
+                onOpen={(row, policy) => setCell({ row, policy, stage: index })}
+              />
+            </section>
+          )
+        })}
+        {isCut && <p>Rows were left out: together they are larger than 8 MB.</p>}
+        {unused.length > 0 && (
+          <p className={styles.unused}>
+            Not asked here:{' '}
+            {unused
+              .map(({ name, command, isForCaller, roles }) =>
+                isForCaller
+                  ? `“${name}” (for ${command.toLowerCase()})`
+                  : `“${name}” (for ${roles.join(', ')})`,
+              )
+              .join(', ')}
+          </p>
+        )}
+      </div>
+      {cell !== undefined && (
+        <CellPanel
+          key={`${cell.row.id} ${cell.policy.name} ${cell.stage}`}
+          {...{ request, explanation, cell }}
+          onClose={() => setCell(undefined)}
+        />
+      )}
+    </div>
+  )
+}
+
+interface StageTableProps {
+  readonly caption: string
+  readonly rows: readonly ExplainedRow[]
+  readonly columns: readonly ExplainedPolicy[]
+  readonly stage: number
+  readonly isLast: boolean
+  readonly selected: Cell | undefined
+  readonly onOpen: (row: ExplainedRow, policy: ExplainedPolicy) => void
+}
+
+function StageTable({ caption, rows, columns, stage, isLast, selected, onOpen }: StageTableProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    <section className={styles.scroller} tabIndex={0} aria-label={caption}>
+      <table className={styles.matrix}>
+        <caption className="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Row</th>
+            {columns.map(({ name, permissive }) => (
+              <th key={name} scope="col">
+                {name}
+                <small>{permissive ? 'permissive: one must be true' : 'restrictive: must be true'}</small>
+              </th>
+            ))}
+            <th scope="col">
+              Policies
+              <small>together</small>
+            </th>
+            {isLast && (
+              <th scope="col">
+                Database
+                <small>what it answers</small>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={row.id ?? index}>
+              <th scope="row">
+                <RowName row={row} index={index} />
+              </th>
+              {columns.map((policy) => {
+                const place = policy.stages.find((each) => each.stage === stage)?.place ?? 0
+                const verdict = row.stages[stage]?.verdicts[place]
+                return (
+                  <td key={policy.name}>
+                    <button
+                      type="button"
+                      className={styles.cell}
+                      aria-pressed={selected?.row === row && selected.policy === policy}
+                      aria-label={`${policy.name}, row ${row.id ?? index + 1}: ${verdict === undefined ? 'not asked' : String(verdict.value)}. Show why`}
+                      title={verdict?.message}
+                      onClick={() => onOpen(row, policy)}
+                    >
+                      <Mark value={verdict?.value} />
+                    </button>
+                  </td>
+                )
+              })}
+              <td>
+                {columns.some(({ permissive }) => permissive) ? (
+                  <Mark value={row.stages[stage]?.outcome} label={outcomeLabel(row.stages[stage]?.outcome)} />
+                ) : (
+                  <Mark value={false} label="no permissive policy" />
+                )}
+              </td>
+              {isLast && (
+                <td>
+                  <DatabaseAnswer row={row} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+const outcomeLabel = (outcome: boolean | 'error' | undefined) =>
+  outcome === undefined ? 'not asked' : outcome === 'error' ? 'fails' : outcome ? 'permit' : 'refuse'
+
+function DatabaseAnswer({ row: { actual, answer, agrees } }: { readonly row: ExplainedRow }) {
+  if (answer !== undefined) {
+    const isDone = answer.status < 300
+    return (
+      <span title={answer.message}>
+        <Mark
+          value={isDone}
+          label={`${answer.status}${answer.message === undefined ? '' : ` ${answer.message}`}`}
+        />
+      </span>
+    )
+  }
+  if (actual === undefined) return <Mark value={undefined} label="no key to ask by" />
+  return (
+    <>
+      <Mark value={actual} label={actual ? 'row shown' : 'row not shown'} />
+      {agrees === false && ' (disagrees)'}
+    </>
+  )
+}
+
+/** The key, and the beginning of the first other values. */
+function RowName({ row: { id, shown }, index }: { readonly row: ExplainedRow; readonly index: number }) {
+  const values = Object.entries(shown)
+    .filter(([, value]) => value !== null && value !== id)
+    .slice(0, 3)
+    .map(([name, value]) => `${name}: ${value}`)
+  return (
+    <>
+      {id ?? `new row ${index + 1}`}
+      <small className={styles.values}>{values.join(' · ')}</small>
+    </>
+  )
+}

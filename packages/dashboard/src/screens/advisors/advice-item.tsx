@@ -1,0 +1,105 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useAction } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Code } from '../../ui/code.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Select, TextField } from '../../ui/field.tsx'
+import { Form, Toolbar } from '../../ui/layout.tsx'
+import { Failure } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { type Advice, dismissAdvice, restoreAdvice } from './api.ts'
+
+const again = { invalidates: [['advisors']] }
+
+export function AdviceItem({ advice }: { readonly advice: Advice }) {
+  const { id, object, detail, statement, command, dismissal } = advice
+  const [isDismissing, setDismissing] = useState(false)
+  const restore = useAction(restoreAdvice, again)
+  return (
+    <li>
+      <strong>{object}</strong>
+      {detail !== null && <span>{detail}</span>}
+      {statement !== null && <Code label={`statement for ${object}`}>{statement}</Code>}
+      {command !== null && <Code label={`command for ${object}`}>{command}</Code>}
+      {dismissal !== null && (
+        <span>
+          Dismissed by {dismissal.by} <Time value={dismissal.at} />
+          {dismissal.until !== null && (
+            <>
+              {' '}
+              until <Time value={dismissal.until} />
+            </>
+          )}
+          {dismissal.reason !== null && `: ${dismissal.reason}`}
+        </span>
+      )}
+      <Toolbar label={`Advice about ${object}`}>
+        {statement !== null && (
+          <>
+            <Link href={`/sql?text=${encodeURIComponent(statement)}`}>Open in SQL</Link>
+            <Button size="small" onClick={() => saveMigration(advice.rule, statement)}>
+              Save as migration
+            </Button>
+          </>
+        )}
+        {dismissal === null ? (
+          <Button size="small" onClick={() => setDismissing(true)}>
+            Dismiss…
+          </Button>
+        ) : (
+          <Button size="small" isPending={restore.isPending} onClick={() => restore.run(id)}>
+            Show again
+          </Button>
+        )}
+      </Toolbar>
+      {isDismissing && <DismissDialog advice={advice} onClose={() => setDismissing(false)} />}
+    </li>
+  )
+}
+
+const periods = [
+  { value: '', label: 'For good' },
+  { value: '7', label: 'For a week' },
+  { value: '30', label: 'For 30 days' },
+] as const
+
+function DismissDialog({ advice, onClose }: { readonly advice: Advice; readonly onClose: () => void }) {
+  const [reason, setReason] = useState('')
+  const [days, setDays] = useState<(typeof periods)[number]['value']>('')
+  const action = useAction(dismissAdvice, { ...again, failure: 'view', onDone: onClose })
+  return (
+    <Dialog title={`Dismiss: ${advice.title}`} isOpen onClose={onClose} size="small">
+      <Form
+        onSubmit={() =>
+          action.run({
+            id: advice.id,
+            ...(reason === '' ? {} : { reason }),
+            ...(days === '' ? {} : { until: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
+          })
+        }
+      >
+        <p>{advice.object}</p>
+        <TextField label="Reason" value={reason} onChange={setReason} maxLength={500} />
+        <Select label="How long" value={days} onChange={setDays} choices={periods} />
+        {action.error !== null && <Failure error={action.error} />}
+        <div>
+          <Button type="submit" look="primary" isPending={action.isPending}>
+            Dismiss
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** As a file for the folder `migrations` of a project. */
+function saveMigration(rule: string, statement: string): void {
+  const time = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
+  const address = URL.createObjectURL(new Blob([`${statement}\n`], { type: 'application/sql' }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = `${time}_${rule}.sql`
+  link.click()
+  URL.revokeObjectURL(address)
+}

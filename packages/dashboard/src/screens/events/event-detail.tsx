@@ -1,0 +1,214 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useAction, useApi } from '../../api/queries.ts'
+import { AsCode } from '../../ui/as-code.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Code } from '../../ui/code.tsx'
+import { countOf } from '../../ui/format.ts'
+import { Badge, Notice, Section, Toolbar } from '../../ui/layout.tsx'
+import { SidePanel } from '../../ui/side-panel.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { replayDelivery } from '../webhooks/api.ts'
+import { Outcome, TryDialog } from '../webhooks/trial.tsx'
+import { type EventDetail as Detail, type EventWebhook, getEvent } from './api.ts'
+import styles from './event-detail.module.css'
+
+/** From the write down to each attempt. */
+export function EventDetail({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const query = useApi(['events', 'detail', id], (signal) => getEvent(id, signal), {
+    refetchIntervalMs: 2000,
+  })
+  return (
+    <SidePanel title={`Event ${id}`} size="wide" onClose={onClose}>
+      <Loaded query={query}>{(event) => <Timeline event={event} />}</Loaded>
+    </SidePanel>
+  )
+}
+
+function Timeline({ event }: { readonly event: Detail }) {
+  const { id, action, table, record, previousRecord } = event
+  return (
+    <>
+      <Toolbar label="Event">
+        <AsCode
+          request={{ method: 'GET', path: `/api/admin/events/${id}` }}
+          sql={`select * from basalt.outbox where id = ${id}`}
+        />
+      </Toolbar>
+      {!event.isInLog && (
+        <Notice>The log no longer has this change; its deliveries are kept for longer.</Notice>
+      )}
+      <ol className={styles.line} aria-label="What followed">
+        <li>
+          <h3>
+            {action} <Link href={`/tables/${encodeURIComponent(table)}`}>{table}</Link> {record}
+          </h3>
+          {previousRecord !== null && <p>Its key was {previousRecord}.</p>}
+          <p>
+            <Time value={event.happenedAt} /> <Writer event={event} />
+          </p>
+        </li>
+        {event.isInLog && (
+          <li>
+            <h3>Log of changes</h3>
+            <p>
+              Transaction <code>{event.transactionId}</code>.{' '}
+              {event.consumers.map(({ name, hasTaken }) => (
+                <Badge key={name} tone={hasTaken ? 'ok' : 'warning'}>
+                  {name}: {hasTaken ? 'read' : 'not read yet'}
+                </Badge>
+              ))}
+            </p>
+          </li>
+        )}
+        {event.webhooks.length === 0 && (
+          <li>
+            <h3>Webhooks</h3>
+            <p>No webhook asked for it.</p>
+          </li>
+        )}
+        {event.webhooks.map((webhook) => (
+          <li key={webhook.webhookId}>
+            <Webhook webhook={webhook} />
+          </li>
+        ))}
+        {event.isInLog && (
+          <li>
+            <h3>Streams</h3>
+            <Streams event={event} />
+          </li>
+        )}
+        {event.embeddings.map(({ name, state, error }) => (
+          <li key={name}>
+            <h3>Embedding {name}</h3>
+            <p>
+              <Badge tone={state === 'done' ? 'ok' : state === 'failed' ? 'danger' : 'warning'}>
+                {state}
+              </Badge>{' '}
+              {error}
+            </p>
+          </li>
+        ))}
+      </ol>
+      <Section title="Payload">
+        <Code label="payload">{event.payload}</Code>
+      </Section>
+    </>
+  )
+}
+
+function Writer({ event: { actor, userId, apiKeyId, requestId } }: { readonly event: Detail }) {
+  return (
+    <>
+      {userId === null ? (
+        actor !== null && <>by {actor}</>
+      ) : (
+        <>
+          by <Link href={`/users/${encodeURIComponent(userId)}`}>{userId}</Link>
+        </>
+      )}
+      {apiKeyId !== null && (
+        <>
+          {' '}
+          with the key <code>{apiKeyId}</code>
+        </>
+      )}
+      {requestId !== null && (
+        <>
+          {' '}
+          · <Link href={`/requests?request_id=${encodeURIComponent(requestId)}`}>request</Link> ·{' '}
+          <Link href={`/audit?request_id=${encodeURIComponent(requestId)}`}>audit</Link>
+        </>
+      )}
+    </>
+  )
+}
+
+const tones = { delivered: 'ok', failed: 'danger', pending: 'warning' } as const
+
+function Webhook({ webhook }: { readonly webhook: EventWebhook }) {
+  const { webhookId, url, state, attempts, next } = webhook
+  const [isTrying, setTrying] = useState(false)
+  const replay = useAction(replayDelivery, {
+    invalidates: [['events'], ['webhooks']],
+    done: ({ success }) => (success ? 'Delivered again.' : 'Sent again; the receiver did not accept it.'),
+  })
+  const last = attempts.at(-1)
+  return (
+    <>
+      <h3>
+        Webhook <Link href={`/webhooks/${webhookId}`}>{url}</Link> <Badge tone={tones[state]}>{state}</Badge>
+      </h3>
+      <ol className={styles.attempts} aria-label="Attempts">
+        {attempts.map((attempt) => (
+          <li key={attempt.id}>
+            Attempt {attempt.attempt}: <Outcome attempt={attempt} /> <Time value={attempt.deliveredAt} />
+            {attempt.error !== null && <p>{attempt.error}</p>}
+            {attempt.responseBody !== null && attempt.responseBody !== '' && (
+              <details>
+                <summary>Answer</summary>
+                <Code label="answer">{attempt.responseBody}</Code>
+              </details>
+            )}
+          </li>
+        ))}
+      </ol>
+      {next !== null && <Next next={next} />}
+      {last !== undefined && (
+        <p>
+          <Button
+            size="small"
+            isPending={replay.isPending}
+            onClick={() => replay.run({ webhookId, id: last.id })}
+          >
+            Deliver again
+          </Button>{' '}
+          <Button size="small" onClick={() => setTrying(true)}>
+            To another address…
+          </Button>
+        </p>
+      )}
+      {isTrying && last !== undefined && (
+        <TryDialog webhookId={webhookId} deliveryId={last.id} onClose={() => setTrying(false)} />
+      )}
+    </>
+  )
+}
+
+function Next({ next }: { readonly next: NonNullable<EventWebhook['next']> }) {
+  if (!next.isWebhookEnabled) return <p>Waits: the webhook is disabled.</p>
+  if (next.isInFlight) return <p>An attempt is in flight.</p>
+  if (next.waitsForEarlier) return <p>Waits for an earlier event of the same record.</p>
+  return (
+    <p>
+      Next attempt <Time value={next.dueAt} />.
+    </p>
+  )
+}
+
+function Streams({ event: { streams, table, userId } }: { readonly event: Detail }) {
+  const { isLogged, nodes } = streams
+  const asked = new URLSearchParams({ tables: table, as: userId ?? 'admin' })
+  return (
+    <>
+      <p>
+        {isLogged
+          ? 'Streams of this table were sent it, each if the policies let its user read the row.'
+          : 'No stream listened to this table when it happened.'}{' '}
+        Which stream was sent what is not kept; <Link href={`/realtime/preview?${asked}`}>preview</Link>{' '}
+        decides it again.
+      </p>
+      {nodes.length > 0 && (
+        <ul>
+          {nodes.map(({ node, connections, connectedBefore }) => (
+            <li key={node}>
+              Node <code>{node.slice(0, 8)}</code>: {countOf(connections, 'connection')} now,{' '}
+              {connectedBefore} of them open when it happened
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}

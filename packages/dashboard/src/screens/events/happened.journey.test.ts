@@ -1,0 +1,185 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { alice } from '../../../../server/test/fixtures.ts'
+import { answer, type Receiver, startReceiver } from '../../../../server/test/receiver.ts'
+import { userToken } from '../../../../server/test/test-app.ts'
+import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
+
+const setup = `
+  create table note (id int primary key, owner uuid, body text);
+  alter table note enable row level security;
+  create policy own on note using (owner = (select basalt.user_id()));
+  create index on note (owner);
+  create table plain (id int primary key);
+  create materialized view note_count as select count(*) as notes from note;
+  revoke select on note_count from basalt_authenticated`
+
+journeys('what happened', () => {
+  let dashboard: Dashboard
+  let receiver: Receiver
+  let sql: Dashboard['app']['sql']
+  let write: (id: number, body: string) => Promise<unknown>
+
+  beforeAll(async () => {
+    dashboard = await openDashboard({ setup })
+    receiver = await startReceiver(answer(200, {}, 'thank you'))
+    sql = dashboard.app.sql
+    await sql(`insert into basalt.users (id, email) values ('${alice}', 'alice@example.com')`)
+    const token = userToken({ sub: alice })
+    write = (id, body) =>
+      dashboard.app.request('POST', '/api/collections/note', { token, body: { id, owner: alice, body } })
+  })
+  afterAll(async () => {
+    await receiver?.[Symbol.asyncDispose]()
+    await dashboard?.[Symbol.asyncDispose]()
+  })
+  afterEach(() => dashboard.expectNoProblems())
+
+  test('a webhook is created, and its secret is shown once', async () => {
+    const { page } = dashboard
+    await dashboard.open('/webhooks')
+    await page.getByRole('button', { name: 'New webhook' }).click()
+    await page.getByLabel('URL').fill(receiver.url)
+    await page.getByLabel('Tables').fill('note')
+    await page.getByRole('button', { name: 'Create webhook' }).click()
+    await page.getByText(/^whsec_/).waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('link', { name: receiver.url }).click()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByText('Delivered · 200').waitFor()
+    expect(await sql('select url, tables, secret is not null as is_signed from basalt.webhooks')).toEqual([
+      { url: receiver.url, tables: ['note'], is_signed: true },
+    ])
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('webhooks')
+    receiver.received.length = 0
+  })
+
+  test('a write arrives as an event with its attempt, and is delivered again', async () => {
+    const { page } = dashboard
+    await dashboard.open('/events?follow=true')
+    await write(1, '<img src=x onerror=alert(1)>')
+    await page.getByRole('link', { name: 'create note 1' }).click()
+    const line = page.getByRole('list', { name: 'What followed' })
+    await line.getByText('Attempt 1').waitFor()
+    await line.getByText('Delivered · 200').waitFor()
+    await line.getByRole('link', { name: alice }).waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('events')
+    await line.getByRole('button', { name: 'Deliver again' }).click()
+    await line.getByText('Attempt 2').waitFor()
+    expect(receiver.received).toHaveLength(2)
+    expect(receiver.received[0]?.raw).toEqual(receiver.received[1]?.raw)
+    await line.getByRole('button', { name: 'To another address…' }).click()
+    await page.getByLabel('URL').fill('http://169.254.169.254/')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await page.getByText('url: the address is not one that webhooks may be sent to').waitFor()
+    await page.keyboard.press('Escape')
+    expect(await sql('select attempt, success from basalt.webhook_deliveries order by attempt')).toEqual([
+      { attempt: 1, success: true },
+      { attempt: 2, success: true },
+    ])
+  })
+
+  test('a range of failed deliveries is delivered again', async () => {
+    const { page } = dashboard
+    await sql('update basalt.webhook_deliveries set success = false')
+    receiver.received.length = 0
+    await dashboard.open('/webhooks')
+    await page.getByRole('link', { name: receiver.url }).click()
+    await page.getByRole('button', { name: 'Deliver again…' }).click()
+    await page.getByText('1 event.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Deliver again' }).click()
+    await expect.poll(() => receiver.received.length).toBe(1)
+  })
+
+  test('the statement of an advisor is shown, its advice is dismissed, and gone when it was applied', async () => {
+    const { page } = dashboard
+    await dashboard.open('/advisors?query=public.plain')
+    const statement = 'alter table "public"."plain" enable row level security;'
+    await page.getByText(statement).waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('advisors')
+    await page.getByRole('button', { name: 'Dismiss…' }).click()
+    await page.getByLabel('Reason').fill('everybody may')
+    await page.getByRole('button', { name: 'Dismiss', exact: true }).click()
+    await page.getByText('Nothing to mend.').waitFor()
+    expect(await sql('select object, reason from basalt.advice_dismissals')).toEqual([
+      { object: 'public.plain', reason: 'everybody may' },
+    ])
+    await page.getByLabel('Dismissed').click()
+    await page.getByRole('button', { name: 'Show again' }).click()
+    await page.getByLabel('Dismissed').click()
+    await page.getByText(statement).waitFor()
+    await sql(statement)
+    await page.getByRole('button', { name: 'Look again' }).click()
+    await page.getByText(statement).waitFor({ state: 'detached' })
+  })
+
+  test('a job is added and canceled, a schedule is disabled, a view is registered and refreshed', async () => {
+    const { page } = dashboard
+    await dashboard.open('/jobs')
+    await page.getByRole('button', { name: 'Add a job' }).click()
+    await page.getByLabel('Type').last().fill('event_log_prune')
+    await page.getByLabel('Not before').fill('2200-01-01T00:00')
+    await page.getByRole('button', { name: 'Add job' }).click()
+    await page.getByLabel('State').selectOption('queued')
+    await page.getByRole('link', { name: 'event_log_prune' }).first().click()
+    await dashboard.screenshot('jobs')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await expect
+      .poll(() =>
+        sql(
+          "select state from basalt.jobs where type = 'event_log_prune' and run_at > now() + interval '1 y'",
+        ),
+      )
+      .toEqual([{ state: 'canceled' }])
+    await dashboard.expectAccessible()
+
+    await dashboard.open('/schedules')
+    const [{ name } = { name: '' }] = await sql(
+      'select name from basalt.schedules where enabled order by name',
+    )
+    await page.getByLabel(`${name} enabled`).click()
+    await expect
+      .poll(() => sql(`select enabled from basalt.schedules where name = '${name}'`))
+      .toEqual([{ enabled: false }])
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('schedules')
+
+    await dashboard.open('/matviews')
+    await page.getByRole('button', { name: 'Register a view' }).click()
+    await page.getByRole('textbox', { name: 'View' }).fill('note_count')
+    await page.getByRole('button', { name: 'Register view' }).click()
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText(/note_count refreshed in/).waitFor()
+    await expect
+      .poll(() => sql('select last_refresh_status from basalt.matviews'))
+      .toEqual([{ last_refresh_status: 'success' }])
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('matviews')
+  })
+
+  test('the inspector shows a change to whom the policies let read it, and counts it to others', async () => {
+    const { page } = dashboard
+    await dashboard.open(`/realtime/inspector?tables=note&as=${alice}`)
+    await page.getByRole('button', { name: 'Subscribe' }).click()
+    await page.getByText('Connected', { exact: true }).waitFor()
+    await write(2, 'for her')
+    await page.getByText('"body":"for her"').waitFor()
+    await sql("insert into basalt.users (id) values ('b0b00000-0000-4000-8000-000000000001')")
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('realtime')
+    await page.getByRole('textbox', { name: 'As' }).fill('b0b00000-0000-4000-8000-000000000001')
+    await page.getByRole('button', { name: 'Subscribe' }).click()
+    await page.getByText('Connected', { exact: true }).waitFor()
+    await write(3, 'not for him')
+    await page.getByText('not sent to this subscriber').first().waitFor()
+    expect(await page.getByText('not for him').count()).toBe(0)
+    await page.getByRole('tab', { name: 'Preview of the past' }).click()
+    await page.getByRole('textbox', { name: 'As' }).fill(alice)
+    await page.getByRole('button', { name: 'Preview', exact: true }).click()
+    await page.getByText('"body":"not for him"').waitFor()
+    await dashboard.open('/realtime')
+    await dashboard.expectAccessible()
+  })
+})

@@ -1,0 +1,68 @@
+import { get, patch, post, put, remove, segment } from '../../api/request.ts'
+
+/** Of `GET /api/admin/email/templates`. */
+export interface ListedTemplate {
+  readonly templateKey: string
+  readonly source: 'builtin' | 'custom'
+  readonly subjectTemplate: string
+  readonly enabled: boolean
+  readonly variables: readonly string[]
+  readonly updatedAt?: string
+}
+
+export interface Template extends ListedTemplate {
+  readonly htmlTemplate: string
+}
+
+export interface TemplateSource {
+  readonly subjectTemplate: string
+  readonly htmlTemplate: string
+}
+
+export interface Preview {
+  readonly subject: string
+  readonly html: string
+  readonly text: string
+}
+
+export interface SentMail {
+  readonly id: string
+  readonly user_id: string | null
+  readonly from: string
+  readonly to: string
+  readonly subject: string
+  readonly template_key: string | null
+  readonly status: string
+  readonly error_message: string | null
+  readonly created_at: string
+}
+
+export type Variables = Readonly<Record<string, string>>
+
+const path = 'admin/email/templates'
+const pathOf = (key: string) => `${path}/${segment(key)}`
+
+export const listTemplates = (signal: AbortSignal) => get<{ items: ListedTemplate[] }>(path, {}, { signal })
+export const readTemplate = (key: string, signal: AbortSignal) => get<Template>(pathOf(key), {}, { signal })
+export const saveTemplate = (key: string, source: TemplateSource) =>
+  put<{ warnings?: string[] }>(pathOf(key), source)
+export const setEnabled = (key: string, enabled: boolean) => patch(pathOf(key), { enabled })
+export const deleteTemplate = (key: string) => remove(pathOf(key))
+/** A read, although it has a body: nothing is stored. */
+export const previewTemplate = (
+  key: string,
+  source: TemplateSource,
+  variables: Variables,
+  signal: AbortSignal,
+) => post<Preview>(`${pathOf(key)}/preview`, { ...source, variables }, { signal })
+export const sendTemplate = (templateKey: string, to: string, variables: Variables) =>
+  post('admin/email/send', { templateKey, to, variables })
+
+const pageSize = 50
+
+export async function listSent(cursor: string | undefined, signal: AbortSignal) {
+  const offset = Number(cursor ?? 0)
+  const query = { limit: pageSize, offset }
+  const { items } = await get<{ items: SentMail[] }>('admin/email/sent', query, { signal })
+  return { items, next: items.length === pageSize ? String(offset + pageSize) : undefined }
+}

@@ -1,0 +1,39 @@
+import { useState } from 'react'
+import { useAction } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Form, Section } from '../../ui/layout.tsx'
+import { sendTemplate, type Variables } from './api.ts'
+
+interface SendTestProps {
+  readonly templateKey: string
+  readonly variables: Variables
+}
+
+/** Sends what is stored, with the values of the preview. */
+export function SendTest({ templateKey, variables }: SendTestProps) {
+  const [to, setTo] = useState('')
+  const send = useAction(() => sendTemplate(templateKey, to, variables), {
+    done: `Sent to ${to}.`,
+    failure: 'view',
+  })
+  return (
+    <Section title="Send a test">
+      <Form onSubmit={() => send.run()}>
+        <TextField
+          label="To"
+          hint="The stored template is sent; save first"
+          type="email"
+          value={to}
+          onChange={setTo}
+        />
+        {send.error !== null && <p role="alert">Failed: {send.error.message}</p>}
+        <div>
+          <Button type="submit" disabled={to === ''} isPending={send.isPending}>
+            Send
+          </Button>
+        </div>
+      </Form>
+    </Section>
+  )
+}

@@ -1,0 +1,42 @@
+import { moreOf, usePages } from '../../api/queries.ts'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Badge } from '../../ui/layout.tsx'
+import { LoadedRows } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { listSent, type SentMail as Mail } from './api.ts'
+
+/** Mail that users and programs have sent. */
+export function SentMail() {
+  const mails = usePages(['mail', 'sent'], listSent)
+  return (
+    <LoadedRows list={mails}>
+      {(rows) => (
+        <DataTable
+          caption="Sent mail"
+          rows={rows}
+          rowKey={({ id }) => id}
+          columns={columns}
+          empty="Users and programs have sent no mail. What the server sends by itself is in the jobs."
+          {...moreOf(mails)}
+        />
+      )}
+    </LoadedRows>
+  )
+}
+
+const columns: readonly Column<Mail>[] = [
+  { key: 'to', title: 'To', cell: ({ to }) => to, isCut: true },
+  { key: 'subject', title: 'Subject', cell: ({ subject }) => subject, isCut: true },
+  {
+    key: 'status',
+    title: 'Status',
+    cell: ({ status, error_message }) => (
+      <>
+        <Badge tone={status === 'failed' ? 'danger' : status === 'sent' ? 'ok' : 'neutral'}>{status}</Badge>{' '}
+        {error_message}
+      </>
+    ),
+  },
+  { key: 'template', title: 'Template', cell: ({ template_key }) => template_key ?? '–', isMinor: true },
+  { key: 'at', title: 'At', cell: ({ created_at }) => <Time value={created_at} />, isMinor: true },
+]

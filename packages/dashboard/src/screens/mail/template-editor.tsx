@@ -1,0 +1,161 @@
+import { isBasaltError } from '@basaltdb/client'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useAction, useApi } from '../../api/queries.ts'
+import { usePageTitle } from '../../shell/page-title.ts'
+import { AsCode } from '../../ui/as-code.tsx'
+import { Button } from '../../ui/button.tsx'
+import { CodeEditor } from '../../ui/code-editor.tsx'
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Notice, PageHeader, Section } from '../../ui/layout.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { deleteTemplate, readTemplate, saveTemplate, setEnabled, type Template } from './api.ts'
+import styles from './mail.module.css'
+import { MailPreview } from './mail-preview.tsx'
+import { SendTest } from './send-test.tsx'
+
+/** What is edited of a key without a template. */
+const blankTemplate = (templateKey: string): Template => ({
+  templateKey,
+  source: 'custom',
+  subjectTemplate: '',
+  htmlTemplate: '<p>Hello {{.Name}}</p>\n',
+  enabled: true,
+  variables: [],
+})
+
+export function TemplateEditor({ templateKey }: { readonly templateKey: string }) {
+  const template = useApi(['mail', 'template', templateKey], (signal) =>
+    readTemplate(templateKey, signal).catch((error) => {
+      if (isBasaltError(error, 'template_not_found')) return blankTemplate(templateKey)
+      throw error
+    }),
+  )
+  // What is edited stays as it is when the stored template changes, but for a reset.
+  const [resets, setResets] = useState(0)
+  const showStored = async () => {
+    await template.refetch()
+    setResets((count) => count + 1)
+  }
+  return (
+    <Loaded query={template}>
+      {(found) => <Editor key={resets} template={found} onReset={() => void showStored()} />}
+    </Loaded>
+  )
+}
+
+const placeholder = /\{\{\s*\.([A-Za-z_]\w*)\s*\}\}/g
+
+interface EditorProps {
+  readonly template: Template
+  readonly onReset: () => void
+}
+
+function Editor({ template, onReset }: EditorProps) {
+  const { templateKey: key, source, enabled } = template
+  const [subjectTemplate, setSubject] = useState(template.subjectTemplate)
+  const [htmlTemplate, setHtml] = useState(template.htmlTemplate)
+  const [variables, setVariables] = useState<Readonly<Record<string, string>>>({})
+  const [isResetting, setResetting] = useState(false)
+  usePageTitle(key)
+  const invalidates = [['mail']]
+  const save = useAction(() => saveTemplate(key, { subjectTemplate, htmlTemplate }), {
+    invalidates,
+    done: 'Template saved.',
+    failure: 'view',
+  })
+  const toggle = useAction(() => setEnabled(key, !enabled), { invalidates, done: 'Saved.' })
+  const reset = useAction(() => deleteTemplate(key), {
+    invalidates,
+    done: 'Template deleted.',
+    onDone() {
+      setResetting(false)
+      onReset()
+    },
+    failure: 'view',
+  })
+  const used = [...`${subjectTemplate} ${htmlTemplate}`.matchAll(placeholder)].map(([, name]) => name ?? '')
+  const names = [...new Set([...template.variables, ...used])]
+  const values = Object.fromEntries(names.map((name) => [name, variables[name] ?? sampleOf(name)]))
+  const isStored = template.updatedAt !== undefined
+  return (
+    <>
+      <PageHeader
+        title={key}
+        actions={
+          <>
+            <AsCode
+              request={{
+                method: 'PUT',
+                path: `/api/admin/email/templates/${key}`,
+                body: { subjectTemplate, htmlTemplate },
+              }}
+            />
+            {source === 'custom' && isStored && (
+              <>
+                <Button isPending={toggle.isPending} onClick={() => toggle.run()}>
+                  {enabled ? 'Disable' : 'Enable'}
+                </Button>
+                <Button onClick={() => setResetting(true)}>Reset</Button>
+              </>
+            )}
+            <Button look="primary" isPending={save.isPending} onClick={() => save.run()}>
+              Save
+            </Button>
+          </>
+        }
+      >
+        <Link href="/mail">All templates</Link> ·{' '}
+        {source === 'builtin' ? 'built in, not changed' : 'changed here'}
+      </PageHeader>
+      {save.error !== null && (
+        <Notice tone="danger">
+          <span role="alert">Failed: {save.error.message}</span>
+        </Notice>
+      )}
+      {save.result?.warnings?.map((warning) => (
+        <Notice key={warning} tone="warning">
+          {warning}
+        </Notice>
+      ))}
+      <div className={styles.fields}>
+        <TextField label="Subject" value={subjectTemplate} maxLength={1000} onChange={setSubject} />
+      </div>
+      <Section title="HTML">
+        <CodeEditor label="HTML of the mail" value={htmlTemplate} onChange={setHtml} language="text" />
+      </Section>
+      <Section title="Values of the preview and of a test">
+        {names.length === 0 && <p>The template has no placeholders. They are written {'{{.Name}}'}.</p>}
+        <div className={styles.fields}>
+          {names.map((name) => (
+            <TextField
+              key={name}
+              label={name}
+              value={values[name] ?? ''}
+              onChange={(text) => setVariables({ ...variables, [name]: text })}
+            />
+          ))}
+        </div>
+      </Section>
+      <MailPreview templateKey={key} source={{ subjectTemplate, htmlTemplate }} variables={values} />
+      {(isStored || source === 'builtin') && <SendTest templateKey={key} variables={values} />}
+      {isResetting && (
+        <ConfirmDialog
+          title="Reset the template?"
+          action="Delete the changed template"
+          isPending={reset.isPending}
+          error={reset.error}
+          onConfirm={() => reset.run()}
+          onClose={() => setResetting(false)}
+        >
+          What was changed here is lost. Where there is a built-in template, it is in force again.
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}
+
+function sampleOf(name: string): string {
+  return name === 'ActionURL' ? `${location.origin}/example` : name === 'Code' ? '123456' : name
+}

@@ -1,0 +1,25 @@
+import { Route, Switch } from 'wouter'
+import { AsCode } from '../../ui/as-code.tsx'
+import { PageHeader } from '../../ui/layout.tsx'
+import { ClientDetail } from './client-detail.tsx'
+import { ClientTable } from './client-table.tsx'
+
+export function OAuthClientsScreen() {
+  return (
+    <Switch>
+      <Route path="/oauth-clients">
+        <PageHeader
+          title="OAuth clients"
+          actions={<AsCode request={{ method: 'GET', path: '/api/admin/oauth/clients' }} />}
+        >
+          Programs of others, which users let in.
+        </PageHeader>
+        <ClientTable />
+      </Route>
+      <Route path="/oauth-clients/*">
+        {/* A client id may be an address: everything behind the path is one. */}
+        {(parameters) => <ClientDetail key={parameters['*']} clientId={parameters['*']} />}
+      </Route>
+    </Switch>
+  )
+}

@@ -1,0 +1,81 @@
+import { useState } from 'react'
+import { usePages } from '../../api/queries.ts'
+import { AsCode } from '../../ui/as-code.tsx'
+import { Button } from '../../ui/button.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { countOf } from '../../ui/format.ts'
+import { Badge, Notice, Toolbar } from '../../ui/layout.tsx'
+import { LoadedRows } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { toInstant } from '../webhooks/replay-dialog.tsx'
+import { preview, type Subscriber } from './api.ts'
+import styles from './realtime.module.css'
+import { SubscriberForm } from './subscriber-form.tsx'
+
+/** What a subscriber would have been sent since a time. */
+export function PastPreview() {
+  const [since, setSince] = useState('')
+  const [asked, setAsked] = useState<Subscriber & { readonly since?: string | undefined }>()
+  const list = usePages(
+    ['realtime', 'preview', asked],
+    async (cursor, signal) => {
+      const { since: from, ...subscriber } = asked ?? { as: 'admin', tables: '' }
+      const page = await preview(subscriber, { since: from, cursor }, signal)
+      return { items: [page], next: page.nextCursor }
+    },
+    { enabled: asked !== undefined },
+  )
+  const query = asked && new URLSearchParams({ as: asked.as, tables: asked.tables }).toString()
+  return (
+    <>
+      <SubscriberForm
+        action="Preview"
+        onSubmit={(subscriber) => setAsked({ ...subscriber, since: toInstant(since) })}
+      >
+        <TextField
+          label="Since"
+          type="datetime-local"
+          value={since}
+          onChange={setSince}
+          hint="The whole log unless given."
+        />
+      </SubscriberForm>
+      {asked !== undefined && (
+        <LoadedRows list={list}>
+          {(pages) => {
+            const decided = pages.reduce((sum, page) => sum + page.decided, 0)
+            const items = pages.flatMap((page) => page.items)
+            return (
+              <>
+                <Toolbar label="Preview">
+                  <span role="status">
+                    {countOf(items.length, 'message')} of {countOf(decided, 'change')} in the log
+                  </span>
+                  <AsCode request={{ method: 'GET', path: `/api/admin/realtime/preview?${query}` }} />
+                </Toolbar>
+                {pages.some((page) => page.hasGap) && (
+                  <Notice tone="warning">
+                    Some could not be decided: their policies read rows of other tables that are no longer
+                    there.
+                  </Notice>
+                )}
+                <ol className={styles.messages} aria-label="Messages">
+                  {items.map((item) => (
+                    <li key={item.id}>
+                      <Time value={item.happenedAt} /> <Badge>{item.id}</Badge> <code>{item.data}</code>
+                    </li>
+                  ))}
+                </ol>
+                {list.hasMore && (
+                  <Button onClick={list.loadMore} isPending={list.isLoadingMore}>
+                    Look further
+                  </Button>
+                )}
+              </>
+            )
+          }}
+        </LoadedRows>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,62 @@
+import { type ReactNode, useState } from 'react'
+import { useSearchParams } from 'wouter'
+import { Button } from '../../ui/button.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/layout.tsx'
+import type { Subscriber } from './api.ts'
+import styles from './realtime.module.css'
+
+export const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+/** Who subscribes to what; kept in the address. */
+export function SubscriberForm({
+  action,
+  onSubmit,
+  children,
+}: {
+  readonly action: string
+  readonly onSubmit: (subscriber: Subscriber) => void
+  readonly children?: ReactNode
+}) {
+  const [search, setSearch] = useSearchParams()
+  const [as, setAs] = useState(search.get('as') ?? 'admin')
+  const [tables, setTables] = useState(search.get('tables') ?? '')
+  const [filter, setFilter] = useState(search.get('filter') ?? '')
+  const isSubscriber = as === 'admin' || as === 'anonymous' || uuid.test(as)
+  return (
+    <Form
+      onSubmit={() => {
+        if (!isSubscriber || tables.trim() === '') return
+        const subscriber = { as, tables: tables.trim(), ...(filter === '' ? {} : { filter }) }
+        setSearch(subscriber, { replace: true })
+        onSubmit(subscriber)
+      }}
+    >
+      <div className={styles.fields}>
+        <TextField
+          label="Tables"
+          value={tables}
+          onChange={setTables}
+          isCode
+          required
+          hint="Names separated by commas."
+        />
+        <TextField
+          label="As"
+          value={as}
+          onChange={setAs}
+          isCode
+          hint="admin, anonymous, or the id of a user."
+          error={isSubscriber ? undefined : 'Expected admin, anonymous or the id of a user.'}
+        />
+        <TextField label="Filter" value={filter} onChange={setFilter} isCode hint="Such as state=eq.open" />
+        {children}
+      </div>
+      <div>
+        <Button type="submit" look="primary" disabled={tables.trim() === ''}>
+          {action}
+        </Button>
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,58 @@
+import { readEvents } from '../../api/stream.ts'
+import { preview, type Subscriber } from './api.ts'
+
+export interface WatchedMessage {
+  /** Unique among those shown. */
+  readonly id: string
+  readonly at: string
+  readonly kind: 'change' | 'gap' | 'withheld'
+  readonly data: string
+}
+
+export interface WatchHandlers {
+  readonly connected: () => void
+  readonly received: (message: WatchedMessage) => void
+}
+
+/**
+ * Watches as an administrator by a stream of its own. As somebody else each change is decided about by a preview, as the
+ * administrator has no token of theirs; the stream has the tables logged, and says when there is something to decide.
+ *
+ * @throws what ended it
+ */
+export async function watch(
+  subscriber: Subscriber,
+  signal: AbortSignal,
+  handlers: WatchHandlers,
+): Promise<void> {
+  const { as, tables, filter } = subscriber
+  let place: { since?: string; cursor?: string } = {}
+  const query = { tables, ...(as === 'admin' && filter !== undefined ? { filter } : {}) }
+  for await (const event of readEvents('realtime', { signal, query })) {
+    const at = new Date().toISOString()
+    const id = event.id ?? at
+    if (event.name === 'connected') {
+      place = { since: new Date(Date.now() - 1000).toISOString() }
+      handlers.connected()
+    } else if (event.name === 'gap') {
+      handlers.received({ id, at, kind: 'gap', data: event.data })
+    } else if (event.name === 'close') {
+      throw new Error(event.data)
+    } else if (as === 'admin') {
+      handlers.received({ id, at, kind: 'change', data: event.data })
+    } else {
+      const found = await preview(subscriber, place, signal)
+      if (found.nextCursor !== undefined) place = { cursor: found.nextCursor }
+      for (const item of found.items)
+        handlers.received({ id: item.id, at: item.happenedAt, kind: 'change', data: item.data })
+      const withheld = found.decided - found.items.length
+      if (withheld > 0)
+        handlers.received({
+          id: `withheld ${id}`,
+          at,
+          kind: 'withheld',
+          data: String(withheld),
+        })
+    }
+  }
+}

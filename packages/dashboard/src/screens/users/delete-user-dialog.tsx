@@ -1,0 +1,89 @@
+import { useAction, useApi } from '../../api/queries.ts'
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { countOf, formatBytes, formatNumber } from '../../ui/format.ts'
+import { Notice } from '../../ui/layout.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { type DeletionPreview, deleteUser, previewDeletion, type User } from './api.ts'
+import { nameOf } from './name.ts'
+
+interface DeleteUserDialogProps {
+  readonly user: User
+  readonly onClose: () => void
+  readonly onDeleted: () => void
+}
+
+export function DeleteUserDialog({ user, onClose, onDeleted }: DeleteUserDialogProps) {
+  const preview = useApi(['users', 'deletion', user.id], (signal) => previewDeletion(user.id, signal))
+  const remove = useAction(() => deleteUser(user.id), {
+    invalidates: [['users']],
+    done: 'User deleted.',
+    onDone: onDeleted,
+    failure: 'view',
+  })
+  return (
+    <ConfirmDialog
+      title="Delete user"
+      action="Delete user"
+      name={nameOf(user)}
+      isPending={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.run()}
+      onClose={onClose}
+    >
+      <Loaded query={preview}>{(found) => <Consequences preview={found} />}</Loaded>
+    </ConfirmDialog>
+  )
+}
+
+const effects: Readonly<Record<string, string>> = {
+  cascade: 'deleted',
+  'set null': 'set to null',
+  'set default': 'set to the default',
+  restrict: 'keep the user',
+  'no action': 'keep the user',
+}
+
+/** Beyond it the server does not count. */
+const mostCounted = 10_000
+
+function Consequences({ preview }: { readonly preview: DeletionPreview }) {
+  const { references, further, files, blockedBy } = preview
+  return (
+    <>
+      {blockedBy.length > 0 && (
+        <Notice tone="danger">
+          Rows of {blockedBy.join(', ')} keep the user: remove them first, or change the foreign key.
+        </Notice>
+      )}
+      <p>This cannot be undone. What goes or changes with the user:</p>
+      <DataTable
+        caption="Rows that reference the user"
+        rows={references}
+        rowKey={({ table, columns }) => `${table} ${columns.join()}`}
+        empty="No row references the user."
+        columns={[
+          { key: 'table', title: 'Table', cell: ({ table, columns }) => `${table} (${columns.join(', ')})` },
+          { key: 'rows', title: 'Rows', align: 'end', cell: ({ rows }) => describeCount(rows) },
+          { key: 'effect', title: 'Effect', cell: ({ action }) => effects[action] ?? action },
+        ]}
+      />
+      {files.count > 0 && (
+        <p>
+          {countOf(files.count, 'file')} ({formatBytes(files.bytes)}) are deleted.
+        </p>
+      )}
+      {further.length > 0 && (
+        <p>
+          Rows that reference those change, too:{' '}
+          {further.map(({ table, references: of }) => `${table} (${of})`).join(', ')}.
+        </p>
+      )}
+    </>
+  )
+}
+
+function describeCount(rows: number | null): string {
+  if (rows === null) return 'not counted'
+  return rows > mostCounted ? `more than ${formatNumber(mostCounted)}` : formatNumber(rows)
+}

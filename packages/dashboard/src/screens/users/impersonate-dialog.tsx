@@ -1,0 +1,110 @@
+import { useState } from 'react'
+import { useAction } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Code } from '../../ui/code.tsx'
+import { formatCurl } from '../../ui/curl.ts'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Select, TextArea } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { Notice } from '../../ui/layout.tsx'
+import { Time } from '../../ui/time.tsx'
+import { endImpersonation, impersonate, type StartedImpersonation, type User } from './api.ts'
+import { nameOf } from './name.ts'
+import { TryRequest } from './try-request.tsx'
+
+interface ImpersonateDialogProps {
+  readonly user: User
+  readonly onClose: () => void
+}
+
+/** Asks for the reason, and shows the token once. */
+export function ImpersonateDialog({ user, onClose }: ImpersonateDialogProps) {
+  const [reason, setReason] = useState('')
+  const [aal, setAal] = useState<'aal1' | 'aal2'>('aal1')
+  const start = useAction(() => impersonate(user.id, { reason, aal }), {
+    invalidates: [['impersonations'], ['users', 'sessions', user.id]],
+    failure: 'view',
+  })
+  if (start.result !== undefined) return <ActingAs started={start.result} onClose={onClose} />
+  return (
+    <FormDialog
+      title={`Act as ${nameOf(user)}`}
+      action="Act as this user"
+      isDisabled={reason.trim() === ''}
+      isPending={start.isPending}
+      error={start.error}
+      onSubmit={() => start.run()}
+      onClose={onClose}
+    >
+      <Notice>
+        You get an access token of this user for fifteen minutes. It reads and writes data and files under the
+        policies of the user, never the account. The audit, the request log and every row that you change name
+        you, and the user sees the session.
+      </Notice>
+      <TextArea
+        label="Reason"
+        hint="Required; kept in the audit"
+        maxLength={500}
+        value={reason}
+        onChange={setReason}
+      />
+      <Select
+        label="Assurance level"
+        value={aal}
+        choices={[
+          { value: 'aal1', label: 'aal1: one factor has passed' },
+          { value: 'aal2', label: 'aal2: a second factor has passed' },
+        ]}
+        onChange={setAal}
+      />
+    </FormDialog>
+  )
+}
+
+function ActingAs({
+  started,
+  onClose,
+}: {
+  readonly started: StartedImpersonation
+  readonly onClose: () => void
+}) {
+  const { token, expiresAt, id, user } = started
+  const end = useAction(() => endImpersonation(id), {
+    invalidates: [['impersonations'], ['users', 'sessions', user.id]],
+    done: 'Impersonation ended.',
+    onDone: onClose,
+  })
+  return (
+    <Dialog
+      title={`Acting as ${nameOf(user)}`}
+      isOpen
+      footer={
+        <>
+          <Button look="danger" isPending={end.isPending} onClick={() => end.run()}>
+            End it now
+          </Button>
+          <Button look="primary" onClick={onClose}>
+            Close
+          </Button>
+        </>
+      }
+    >
+      <Notice tone="warning">
+        The token is shown once and works until <Time value={expiresAt} />. The list of users shows it as long
+        as it does.
+      </Notice>
+      <h3>Token</h3>
+      <Code label="Token">{token}</Code>
+      <TryRequest token={token} />
+      <h3>As code</h3>
+      <Code label="Requests as code">{examples(token)}</Code>
+    </Dialog>
+  )
+}
+
+function examples(token: string): string {
+  const requests = ['/api/schema', '/api/collections/TABLE'].map((path) =>
+    formatCurl({ method: 'GET', path }, location.origin),
+  )
+  return [`TOKEN='${token}'`, ...requests].join('\n\n')
+}

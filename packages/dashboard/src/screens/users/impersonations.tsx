@@ -1,0 +1,34 @@
+import { Link } from 'wouter'
+import { useAction, useApi } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Notice } from '../../ui/layout.tsx'
+import { Time } from '../../ui/time.tsx'
+import { endImpersonation, listImpersonations } from './api.ts'
+
+/** Who acts as whom at the moment; nothing when there is no one. */
+export function Impersonations() {
+  const list = useApi(['impersonations'], listImpersonations, { refetchIntervalMs: 30_000 })
+  const end = useAction(endImpersonation, { invalidates: [['impersonations']], done: 'Impersonation ended.' })
+  const items = list.data?.items ?? []
+  if (items.length === 0) return null
+  return (
+    <Notice tone="warning">
+      <p>Administrators act as these users at the moment:</p>
+      <ul>
+        {items.map(({ id, userId, email, reason, impersonatedBy, expiresAt }) => (
+          <li key={id}>
+            <Link href={`/users/${userId}`}>{email || userId}</Link>, by {impersonatedBy}, until{' '}
+            <Time value={expiresAt} />: {reason}{' '}
+            <Button
+              size="small"
+              aria-label={`End impersonation of ${email || userId}`}
+              onClick={() => end.run(id)}
+            >
+              End
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  )
+}

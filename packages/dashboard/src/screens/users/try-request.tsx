@@ -1,0 +1,43 @@
+import { useState } from 'react'
+import { watchedFetch } from '../../api/client.ts'
+import { useAction } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Code } from '../../ui/code.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/layout.tsx'
+
+/** Characters of an answer that are shown. */
+const shownLength = 20_000
+
+/** Sends a request as the user, and shows what the user would get. */
+export function TryRequest({ token }: { readonly token: string }) {
+  const [path, setPath] = useState('/api/collections/')
+  const send = useAction(() => ask(path, token), { failure: 'view' })
+  const isOwn = path.startsWith('/api/')
+  return (
+    <Form onSubmit={() => send.run()}>
+      <TextField
+        label="Try a request as the user (GET)"
+        hint="Such as /api/collections/posts?perPage=5"
+        error={isOwn ? undefined : 'Expected an address that begins with /api/'}
+        value={path}
+        onChange={setPath}
+        isCode
+      />
+      <div>
+        <Button type="submit" disabled={!isOwn} isPending={send.isPending}>
+          Send
+        </Button>
+      </div>
+      {send.error !== null && <p role="alert">Failed: {send.error.message}</p>}
+      {send.result !== undefined && <Code label="Answer">{send.result}</Code>}
+    </Form>
+  )
+}
+
+async function ask(path: string, token: string): Promise<string> {
+  const response = await watchedFetch(path, { headers: { authorization: `Bearer ${token}` } })
+  const text = await response.text()
+  const shown = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text
+  return `${response.status} ${response.statusText}\n\n${shown}`
+}

@@ -1,0 +1,149 @@
+import { useState } from 'react'
+import { useLocation, useSearchParams } from 'wouter'
+import { moreOf, usePages } from '../../api/queries.ts'
+import { AsCode } from '../../ui/as-code.tsx'
+import { Button } from '../../ui/button.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Select } from '../../ui/field.tsx'
+import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { LoadedRows } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { listUsers, type User } from './api.ts'
+import { CreateUserDialog } from './create-user-dialog.tsx'
+import { Impersonations } from './impersonations.tsx'
+import { nameOf } from './name.ts'
+
+/** What the list can be narrowed down to; each is a parameter of the API with one value. */
+const kinds = {
+  '': 'All users',
+  'disabled=true': 'Disabled',
+  'disabled=false': 'Not disabled',
+  'anonymous=true': 'Anonymous',
+  'anonymous=false': 'Not anonymous',
+  'verified=false': 'Email not verified',
+  'verified=true': 'Email verified',
+  'factor=true': 'With a second factor',
+  'factor=false': 'Without a second factor',
+} as const
+type Kind = keyof typeof kinds
+
+export function UserList() {
+  const [parameters, setParameters] = useSearchParams()
+  const [isCreating, setCreating] = useState(false)
+  const [, navigate] = useLocation()
+  const textOf = (name: string) => parameters.get(name) ?? undefined
+  const filters = {
+    search: textOf('search'),
+    disabled: textOf('disabled'),
+    anonymous: textOf('anonymous'),
+    verified: textOf('verified'),
+    factor: textOf('factor'),
+    provider: textOf('provider'),
+  }
+  const users = usePages(['users', filters], (cursor, signal) => listUsers(filters, cursor, signal))
+  const kind = kindOf(parameters)
+  const change = (search: string, next: Kind) => {
+    const chosen = new URLSearchParams(next)
+    if (search !== '') chosen.set('search', search)
+    if (filters.provider !== undefined) chosen.set('provider', filters.provider)
+    setParameters(chosen, { replace: true })
+  }
+  return (
+    <>
+      <PageHeader
+        title="Users"
+        actions={
+          <>
+            <AsCode request={{ method: 'GET', path: `/api/admin/users?${parameters}` }} />
+            <Button look="primary" onClick={() => setCreating(true)}>
+              Create or invite
+            </Button>
+          </>
+        }
+      />
+      <Impersonations />
+      <Toolbar label="Filters">
+        <FilterField
+          label="Search by email, phone, name or id"
+          value={filters.search ?? ''}
+          onChange={(text) => change(text, kind)}
+        />
+        <Select
+          label="Which users"
+          hidesLabel
+          value={kind}
+          choices={Object.entries(kinds).map(([value, label]) => ({
+            // The keys of the object above.
+            value: value as Kind,
+            label,
+          }))}
+          onChange={(next) => change(filters.search ?? '', next)}
+        />
+        {filters.provider !== undefined && (
+          <Button onClick={() => setParameters({}, { replace: true })}>Linked to {filters.provider} ×</Button>
+        )}
+      </Toolbar>
+      <LoadedRows list={users}>
+        {(rows) => (
+          <DataTable
+            caption="Users"
+            rows={rows}
+            rowKey={({ id }) => id}
+            href={({ id }) => `/users/${id}`}
+            columns={columns}
+            empty={parameters.size > 0 ? 'No user matches.' : 'There are no users yet.'}
+            {...moreOf(users)}
+          />
+        )}
+      </LoadedRows>
+      {isCreating && (
+        <CreateUserDialog
+          onClose={() => setCreating(false)}
+          onCreated={({ id }) => navigate(`/users/${id}`)}
+        />
+      )}
+    </>
+  )
+}
+
+const columns: readonly Column<User>[] = [
+  { key: 'name', title: 'User', cell: nameOf, isCut: true },
+  { key: 'state', title: 'State', cell: (user) => <UserState user={user} /> },
+  { key: 'phone', title: 'Phone', cell: ({ phone }) => phone ?? '–', isMinor: true },
+  {
+    key: 'ways',
+    title: 'Signs in with',
+    cell: (user) => waysIn(user).join(', ') || 'links and codes',
+    isMinor: true,
+  },
+  {
+    key: 'active',
+    title: 'Last active',
+    cell: ({ lastActiveAt }) => <Time value={lastActiveAt} />,
+    isMinor: true,
+  },
+  { key: 'created', title: 'Created', cell: ({ createdAt }) => <Time value={createdAt} />, isMinor: true },
+]
+
+export function waysIn({ hasPassword, providers, factors }: User): string[] {
+  return [...(hasPassword ? ['password'] : []), ...providers, ...factors.map((factor) => `+ ${factor}`)]
+}
+
+export function UserState({ user }: { readonly user: User }) {
+  return (
+    <>
+      {user.disabled && <Badge tone="danger">disabled</Badge>} {user.is_anonymous && <Badge>anonymous</Badge>}{' '}
+      {user.email !== '' &&
+        (user.emailVerified ? <Badge tone="ok">verified</Badge> : <Badge tone="warning">unverified</Badge>)}
+    </>
+  )
+}
+
+function kindOf(parameters: URLSearchParams): Kind {
+  for (const kind of Object.keys(kinds)) {
+    const [name = '', value] = kind.split('=')
+    // The keys of the object above.
+    if (name !== '' && parameters.get(name) === value) return kind as Kind
+  }
+  return ''
+}

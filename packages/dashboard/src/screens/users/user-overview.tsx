@@ -1,0 +1,41 @@
+import { useApi } from '../../api/queries.ts'
+import { get } from '../../api/request.ts'
+import { formatBytes } from '../../ui/format.ts'
+import { KeyValue } from '../../ui/layout.tsx'
+import { Time } from '../../ui/time.tsx'
+import type { User } from './api.ts'
+import { UserState, waysIn } from './user-list.tsx'
+
+/** Of `GET /api/admin/users/{id}/storage-quota`. */
+interface StorageUse {
+  readonly usage_bytes: number
+  /** 0: no limit. */
+  readonly quota_bytes: number
+}
+
+export function UserOverview({ user }: { readonly user: User }) {
+  // Without storage there is no such endpoint, and nothing to show.
+  const storage = useApi(['users', 'storage', user.id], (signal) =>
+    get<StorageUse>(`admin/users/${user.id}/storage-quota`, {}, { signal }),
+  )
+  return (
+    <KeyValue
+      items={[
+        ['Id', <code key="id">{user.id}</code>],
+        ['Email', user.email || '–'],
+        ['Phone', user.phone ?? '–'],
+        ['State', <UserState key="state" user={user} />],
+        ['Signs in with', waysIn(user).join(', ') || 'links and codes'],
+        ['Last active', <Time key="active" value={user.lastActiveAt} />],
+        ['Created', <Time key="created" value={user.createdAt} />],
+        ['Changed', <Time key="updated" value={user.updatedAt} />],
+        ...(storage.data === undefined ? [] : [describeStorage(storage.data)]),
+      ]}
+    />
+  )
+}
+
+function describeStorage({ usage_bytes, quota_bytes }: StorageUse): [string, string] {
+  const quota = quota_bytes === 0 ? '' : ` of ${formatBytes(quota_bytes)}`
+  return ['Files', formatBytes(usage_bytes) + quota]
+}

@@ -1,0 +1,57 @@
+import { useId, useState } from 'react'
+import { useApi } from '../../api/queries.ts'
+import { TextField } from '../../ui/field.tsx'
+import { listUsers } from './api.ts'
+import { nameOf } from './name.ts'
+
+interface UserPickerProps {
+  readonly label: string
+  readonly hint: string
+  /** The id; empty as long as the text is not that of one user. */
+  readonly value: string
+  readonly onChange: (id: string) => void
+}
+
+const noFilter = {
+  disabled: undefined,
+  anonymous: undefined,
+  verified: undefined,
+  factor: undefined,
+  provider: undefined,
+}
+
+/** A user by email, phone or id, with suggestions of the browser. */
+export function UserPicker({ label, hint, value, onChange }: UserPickerProps) {
+  const [text, setText] = useState(value)
+  const list = useId()
+  const search = text.trim()
+  const users = useApi(
+    ['users', 'picker', search],
+    async (signal) =>
+      (await listUsers({ ...noFilter, search: search || undefined }, undefined, signal)).items,
+  )
+  const found = users.data ?? []
+  const idOf = (given: string) =>
+    found.find((user) => user.id === given.trim() || nameOf(user) === given.trim())?.id ?? ''
+  return (
+    <>
+      <TextField
+        label={label}
+        hint={value === '' ? hint : `${hint}: ${value}`}
+        list={list}
+        value={text}
+        onChange={(next) => {
+          setText(next)
+          onChange(idOf(next))
+        }}
+        // Suggestions may arrive after the last key.
+        onBlur={() => onChange(idOf(text))}
+      />
+      <datalist id={list}>
+        {found.slice(0, 20).map((user) => (
+          <option key={user.id} value={nameOf(user)} />
+        ))}
+      </datalist>
+    </>
+  )
+}

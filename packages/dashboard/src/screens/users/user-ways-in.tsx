@@ -1,0 +1,180 @@
+import { useState } from 'react'
+import { useAction, useApi } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Section } from '../../ui/layout.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import * as api from './api.ts'
+
+/** Something to be removed, asked about first. */
+interface Removal {
+  readonly title: string
+  readonly consequence: string
+  readonly run: () => Promise<unknown>
+}
+
+export function UserWaysIn({ id }: { readonly id: string }) {
+  const [removal, setRemoval] = useState<Removal>()
+  const factors = useApi(['users', 'factors', id], (signal) => api.listFactors(id, signal))
+  const passkeys = useApi(['users', 'passkeys', id], (signal) => api.listPasskeys(id, signal))
+  const identities = useApi(['users', 'identities', id], (signal) => api.listIdentities(id, signal))
+  const remove = useAction(({ run }: Removal) => run(), {
+    invalidates: [['users']],
+    done: 'Removed.',
+    onDone: () => setRemoval(undefined),
+    failure: 'view',
+  })
+  return (
+    <>
+      <Section title="Second factors">
+        <Loaded query={factors}>
+          {(answer) => (
+            <DataTable
+              caption="Second factors"
+              rows={answer.factors}
+              rowKey={(factor) => factor.id}
+              empty="None. The user signs in with one factor."
+              columns={[
+                { key: 'label', title: 'Factor', cell: ({ label }) => label },
+                {
+                  key: 'remove',
+                  title: 'Actions',
+                  align: 'end',
+                  cell: (factor) => (
+                    <Button
+                      size="small"
+                      aria-label={`Remove ${factor.label}`}
+                      onClick={() =>
+                        setRemoval({
+                          title: `Remove ${factor.label}?`,
+                          consequence:
+                            'The user signs in without it. With the last factor the backup codes go, too.',
+                          run: () => api.removeFactor(id, factor.id),
+                        })
+                      }
+                    >
+                      Remove
+                    </Button>
+                  ),
+                },
+              ]}
+            />
+          )}
+        </Loaded>
+      </Section>
+      <Section title="Passkeys">
+        <Loaded query={passkeys}>
+          {({ credentials }) => (
+            <DataTable
+              caption="Passkeys"
+              rows={credentials}
+              rowKey={(passkey) => passkey.credential_id}
+              empty="None."
+              columns={[
+                { key: 'name', title: 'Name', cell: ({ display_name }) => display_name, isCut: true },
+                { key: 'created', title: 'Added', cell: (passkey) => <Time value={passkey.created_at} /> },
+                { key: 'used', title: 'Last used', cell: (passkey) => <Time value={passkey.last_used_at} /> },
+                {
+                  key: 'remove',
+                  title: 'Actions',
+                  align: 'end',
+                  cell: (passkey) => (
+                    <Button
+                      size="small"
+                      aria-label={`Remove ${passkey.display_name}`}
+                      onClick={() =>
+                        setRemoval({
+                          title: `Remove ${passkey.display_name}?`,
+                          consequence: 'The user can no longer sign in with it.',
+                          run: () => api.removePasskey(id, passkey.credential_id),
+                        })
+                      }
+                    >
+                      Remove
+                    </Button>
+                  ),
+                },
+              ]}
+            />
+          )}
+        </Loaded>
+      </Section>
+      <Section title="Sign-in providers">
+        <Loaded query={identities}>
+          {(rows) => (
+            <DataTable
+              caption="Identities at providers"
+              rows={rows}
+              rowKey={({ provider, subject }) => `${provider} ${subject}`}
+              empty="The user is not linked to a provider."
+              columns={[
+                { key: 'provider', title: 'Provider', cell: ({ provider }) => provider },
+                { key: 'name', title: 'Name', cell: ({ name }) => name ?? '–', isCut: true },
+                { key: 'email', title: 'Email there', cell: ({ email }) => email ?? '–', isCut: true },
+                { key: 'proven', title: 'Signs in', cell: ({ proven }) => (proven ? 'yes' : 'not yet') },
+                {
+                  key: 'last',
+                  title: 'Last sign-in',
+                  cell: ({ lastSignInAt }) => <Time value={lastSignInAt} />,
+                  isMinor: true,
+                },
+                {
+                  key: 'actions',
+                  title: 'Actions',
+                  align: 'end',
+                  cell: ({ provider }) => (
+                    <Menu
+                      label="Actions"
+                      name={`Actions of ${provider}`}
+                      size="small"
+                      items={[
+                        {
+                          label: 'Unlink…',
+                          isDangerous: true,
+                          onSelect: () =>
+                            setRemoval({
+                              title: `Unlink ${provider}?`,
+                              consequence:
+                                'The user can no longer sign in with it, even if it is the last way in.',
+                              run: () => api.unlink(id, provider),
+                            }),
+                        },
+                        {
+                          label: 'Remove kept tokens…',
+                          onSelect: () =>
+                            setRemoval({
+                              title: `Remove the tokens of ${provider}?`,
+                              consequence: 'They are no longer renewed. Signing in goes on working.',
+                              run: () => api.forgetProviderTokens(id, provider),
+                            }),
+                        },
+                      ]}
+                    />
+                  ),
+                },
+              ]}
+            />
+          )}
+        </Loaded>
+      </Section>
+      {removal !== undefined && (
+        <ConfirmDialog
+          title={removal.title}
+          action="Remove"
+          isPending={remove.isPending}
+          error={remove.error}
+          onConfirm={() => remove.run(removal)}
+          onClose={() => {
+            remove.reset()
+            setRemoval(undefined)
+          }}
+        >
+          {removal.consequence}
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}

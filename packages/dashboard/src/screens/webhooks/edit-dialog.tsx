@@ -1,0 +1,110 @@
+import { useState } from 'react'
+import { useAction } from '../../api/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Code } from '../../ui/code.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Checkbox, TextField } from '../../ui/field.tsx'
+import { Form, Notice } from '../../ui/layout.tsx'
+import { Failure } from '../../ui/states.tsx'
+import { createWebhook, updateWebhook, type Webhook, type WebhookInput } from './api.ts'
+
+const actions = ['create', 'update', 'delete']
+
+/** A new webhook, or a change of one. A secret that was made here is shown once. */
+export function EditDialog({
+  webhook,
+  onClose,
+}: {
+  readonly webhook?: Webhook | undefined
+  readonly onClose: () => void
+}) {
+  const [url, setUrl] = useState(webhook?.url ?? '')
+  const [events, setEvents] = useState<readonly string[]>(webhook?.events ?? actions)
+  const [tables, setTables] = useState(webhook?.tables.join(', ') ?? '')
+  const [isSigned, setSigned] = useState(webhook === undefined)
+  const [shown, setShown] = useState<string>()
+  const action = useAction(
+    (input: WebhookInput) =>
+      webhook === undefined ? createWebhook(input) : updateWebhook({ id: webhook.id, ...input }),
+    {
+      invalidates: [['webhooks']],
+      failure: 'view',
+      done: webhook === undefined ? 'Webhook created.' : 'Webhook changed.',
+      onDone: (_, { secret }) => (secret == null ? onClose() : setShown(secret)),
+    },
+  )
+  if (shown !== undefined) {
+    return (
+      <Dialog
+        title="Secret of the webhook"
+        isOpen
+        onClose={onClose}
+        footer={
+          <Button look="primary" onClick={onClose}>
+            Done
+          </Button>
+        }
+      >
+        <Notice tone="warning">Copy it to the receiver now: it is not shown again.</Notice>
+        <Code label="secret">{shown}</Code>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title={webhook === undefined ? 'New webhook' : 'Change webhook'} isOpen onClose={onClose}>
+      <Form
+        onSubmit={() =>
+          action.run({
+            url,
+            events,
+            tables: tables
+              .split(',')
+              .map((name) => name.trim())
+              .filter((name) => name !== ''),
+            ...(isSigned ? { secret: makeSecret() } : {}),
+          })
+        }
+      >
+        <TextField label="URL" type="url" value={url} onChange={setUrl} isCode required />
+        <fieldset>
+          <legend>Actions</legend>
+          {actions.map((name) => (
+            <Checkbox
+              key={name}
+              label={name}
+              checked={events.includes(name)}
+              onChange={(isOn) =>
+                setEvents(actions.filter((each) => (each === name ? isOn : events.includes(each))))
+              }
+            />
+          ))}
+        </fieldset>
+        <TextField
+          label="Tables"
+          value={tables}
+          onChange={setTables}
+          isCode
+          hint="Names separated by commas; empty: all tables."
+        />
+        <Checkbox
+          label={webhook?.hasSecret === true ? 'Replace the secret by a new one' : 'Sign with a new secret'}
+          checked={isSigned}
+          onChange={setSigned}
+          hint="It is shown once, after this step."
+        />
+        {events.length === 0 && <p role="alert">Choose at least one action.</p>}
+        {action.error !== null && <Failure error={action.error} />}
+        <div>
+          <Button type="submit" look="primary" isPending={action.isPending} disabled={events.length === 0}>
+            {webhook === undefined ? 'Create webhook' : 'Change webhook'}
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Of 32 bytes, as Standard Webhooks writes one. */
+function makeSecret(): string {
+  return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`
+}

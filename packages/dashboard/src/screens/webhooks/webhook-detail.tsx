@@ -1,0 +1,226 @@
+import { useState } from 'react'
+import { useLocation, useSearchParams } from 'wouter'
+import { useAction, useApi } from '../../api/queries.ts'
+import { AsCode } from '../../ui/as-code.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Code } from '../../ui/code.tsx'
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Switch } from '../../ui/field.tsx'
+import { KeyValue, Notice, Section, Toolbar } from '../../ui/layout.tsx'
+import { SidePanel } from '../../ui/side-panel.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import {
+  type Delivery,
+  deleteWebhook,
+  listDeliveries,
+  replayDelivery,
+  testWebhook,
+  updateWebhook,
+  type Webhook,
+} from './api.ts'
+import { EditDialog } from './edit-dialog.tsx'
+import { ReplayDialog } from './replay-dialog.tsx'
+import { Outcome, TrialResult, TryDialog } from './trial.tsx'
+
+type Opened = 'edit' | 'delete' | 'replay' | undefined
+
+/** A webhook: what it asks for, and each attempt. */
+export function WebhookDetail({
+  webhook,
+  onClose,
+}: {
+  readonly webhook: Webhook
+  readonly onClose: () => void
+}) {
+  const [opened, setOpened] = useState<Opened>()
+  const [, navigate] = useLocation()
+  const { id, enabled } = webhook
+  const change = useAction(updateWebhook, { invalidates: [['webhooks']] })
+  const test = useAction(testWebhook)
+  const removal = useAction(deleteWebhook, {
+    invalidates: [['webhooks']],
+    done: 'Webhook deleted.',
+    failure: 'view',
+    onDone: () => navigate('/webhooks'),
+  })
+  const close = () => setOpened(undefined)
+  return (
+    <SidePanel title={webhook.url} size="wide" onClose={onClose}>
+      <Toolbar label="Webhook">
+        <Switch
+          label="Enabled"
+          checked={enabled}
+          disabled={change.isPending}
+          onChange={(isOn) => change.run({ id, enabled: isOn })}
+        />
+        <Button onClick={() => test.run(id)} isPending={test.isPending}>
+          Send a test
+        </Button>
+        <Button onClick={() => setOpened('replay')}>Deliver again…</Button>
+        <Button onClick={() => setOpened('edit')}>Change</Button>
+        <Button look="danger" onClick={() => setOpened('delete')}>
+          Delete
+        </Button>
+        <AsCode
+          request={{ method: 'PATCH', path: `/api/webhooks/${id}`, body: { enabled: !enabled } }}
+          sql={`select * from basalt.webhook_deliveries where webhook_id = '${id}' order by delivered_at desc limit 50`}
+        />
+      </Toolbar>
+      {webhook.pausedReason !== null && (
+        <Notice tone="warning">
+          Paused <Time value={webhook.pausedAt} />: {webhook.pausedReason}. What happens meanwhile waits for
+          as long as deliveries are kept.
+        </Notice>
+      )}
+      {test.result !== undefined && <TrialResult trial={test.result} />}
+      <KeyValue
+        items={[
+          ['Actions', webhook.events.join(', ')],
+          ['Tables', webhook.tables.length === 0 ? 'all' : webhook.tables.join(', ')],
+          ['Signed', webhook.hasSecret ? 'with a secret' : 'no'],
+          ['Changed', <Time key="changed" value={webhook.updatedAt} />],
+        ]}
+      />
+      <Deliveries webhookId={id} />
+      {opened === 'edit' && <EditDialog webhook={webhook} onClose={close} />}
+      {opened === 'replay' && <ReplayDialog webhookId={id} onClose={close} />}
+      {opened === 'delete' && (
+        <ConfirmDialog
+          title="Delete the webhook?"
+          action="Delete webhook"
+          isPending={removal.isPending}
+          error={removal.error}
+          onConfirm={() => removal.run(id)}
+          onClose={close}
+        >
+          What is queued for it and the log of its deliveries are deleted, too.
+        </ConfirmDialog>
+      )}
+    </SidePanel>
+  )
+}
+
+function Deliveries({ webhookId }: { readonly webhookId: string }) {
+  const [search, setSearch] = useSearchParams()
+  const isFailedOnly = search.get('failed') === 'true'
+  const page = Math.max(1, Number(search.get('page') ?? 1) || 1)
+  const list = useApi(
+    ['webhooks', webhookId, 'deliveries', isFailedOnly, page],
+    (signal) => listDeliveries({ id: webhookId, isFailedOnly, page }, signal),
+    { refetchIntervalMs: 5_000 },
+  )
+  const [shown, setShown] = useState<string>()
+  const go = (next: number) => setSearch({ ...(isFailedOnly ? { failed: 'true' } : {}), page: String(next) })
+  return (
+    <Section
+      title="Deliveries"
+      actions={
+        <Switch
+          label="Failed only"
+          checked={isFailedOnly}
+          onChange={(isOn) => setSearch(isOn ? { failed: 'true' } : {})}
+        />
+      }
+    >
+      <Loaded query={list}>
+        {({ items, totalPages }) => (
+          <>
+            <DataTable
+              caption="Deliveries"
+              rows={items}
+              rowKey={(delivery) => delivery.id}
+              selectedKey={shown}
+              empty="No deliveries."
+              columns={[
+                { key: 'outcome', title: 'Outcome', cell: (delivery) => <Outcome attempt={delivery} /> },
+                {
+                  key: 'event',
+                  title: 'Event',
+                  cell: ({ eventAction, eventTable }) => `${eventAction} ${eventTable}`,
+                },
+                {
+                  key: 'attempt',
+                  title: 'Attempt',
+                  align: 'end',
+                  isMinor: true,
+                  cell: ({ attempt }) => attempt,
+                },
+                { key: 'time', title: 'Time', cell: ({ deliveredAt }) => <Time value={deliveredAt} /> },
+                {
+                  key: 'show',
+                  title: <span className="visually-hidden">Detail</span>,
+                  align: 'end',
+                  cell: ({ id }) => (
+                    <Button
+                      size="small"
+                      aria-expanded={shown === id}
+                      onClick={() => setShown(shown === id ? undefined : id)}
+                    >
+                      {shown === id ? 'Close' : 'Show'}
+                    </Button>
+                  ),
+                },
+              ]}
+            />
+            {items
+              .filter(({ id }) => id === shown)
+              .map((delivery) => (
+                <DeliveryDetail key={delivery.id} delivery={delivery} />
+              ))}
+            {totalPages > 1 && (
+              <Toolbar label="Pages">
+                <Button disabled={page === 1} onClick={() => go(page - 1)}>
+                  Newer
+                </Button>
+                <span>
+                  Page {page} of {totalPages}
+                </span>
+                <Button disabled={page >= totalPages} onClick={() => go(page + 1)}>
+                  Older
+                </Button>
+              </Toolbar>
+            )}
+          </>
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+function DeliveryDetail({ delivery }: { readonly delivery: Delivery }) {
+  const [isTrying, setTrying] = useState(false)
+  const { id, webhookId, eventId, error, requestBody, responseBody } = delivery
+  const replay = useAction(replayDelivery, {
+    invalidates: [['webhooks'], ['events']],
+    done: ({ success, statusCode }) =>
+      `Delivered again: ${success ? 'accepted' : 'failed'} ${statusCode ?? ''}`.trim(),
+  })
+  return (
+    <Section
+      title="Delivery"
+      actions={
+        <Toolbar label="Delivery">
+          <Button onClick={() => replay.run({ webhookId, id })} isPending={replay.isPending}>
+            Deliver again
+          </Button>
+          <Button onClick={() => setTrying(true)}>To another address…</Button>
+          <AsCode request={{ method: 'POST', path: `/api/webhooks/${webhookId}/deliveries/${id}/replay` }} />
+        </Toolbar>
+      }
+    >
+      <KeyValue
+        items={[
+          ['webhook-id', <code key="id">{eventId}</code>],
+          ['Error', error ?? '–'],
+        ]}
+      />
+      <h3>Request</h3>
+      <Code label="request body">{requestBody}</Code>
+      <h3>Answer</h3>
+      <Code label="answer">{responseBody ?? ''}</Code>
+      {isTrying && <TryDialog webhookId={webhookId} deliveryId={id} onClose={() => setTrying(false)} />}
+    </Section>
+  )
+}

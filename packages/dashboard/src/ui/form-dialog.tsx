@@ -1,0 +1,54 @@
+import { type ReactNode, useId } from 'react'
+import { Button } from './button.tsx'
+import { Dialog, type DialogProps } from './dialog.tsx'
+import { Form } from './layout.tsx'
+
+interface FormDialogProps {
+  readonly title: string
+  /** What the button says: `Create key`. */
+  readonly action: string
+  readonly children: ReactNode
+  readonly size?: NonNullable<DialogProps['size']>
+  readonly isDisabled?: boolean
+  readonly isPending: boolean
+  /** What the server has refused. */
+  readonly error: Error | null
+  readonly onSubmit: () => void
+  readonly onClose: () => void
+}
+
+/** Fields in a dialog and the button that sends them. Rendered while it is open. */
+export function FormDialog({
+  title,
+  action,
+  children,
+  size = 'normal',
+  isDisabled = false,
+  isPending,
+  error,
+  onSubmit,
+  onClose,
+}: FormDialogProps) {
+  const form = useId()
+  return (
+    <Dialog
+      title={title}
+      isOpen
+      size={size}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={form} look="primary" isPending={isPending} disabled={isDisabled}>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <Form id={form} onSubmit={onSubmit}>
+        {children}
+        {error !== null && <p role="alert">Failed: {error.message}</p>}
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,59 @@
+import { Command } from 'commander'
+import { loadCatalog } from '../database/catalog/load.ts'
+import { openDatabase } from '../database/open.ts'
+import { type Advice, listAdvice } from '../features/data/advisors/index.ts'
+import { createIndexer, createIndexing, resolveConfig } from '../features/data/search/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
+import { showControls } from './table.ts'
+
+/** What there is to mend in the database, beside a server or without one; exits 1 when there is an error. */
+export function advisorsCommand(terminal: Terminal): Command {
+  const command = new Command('advisors')
+    .description('print what of the database is open, slow or unhealthy, with the SQL that mends it')
+    .option('--json', 'print a JSON array of objects')
+    .option('--all', 'print what was dismissed, too')
+  return withConfigFlags(command).action(async ({ json, all }: { json?: boolean; all?: boolean }) => {
+    const { config } = loadCommandConfig(terminal, command)
+    const purpose = 'basalt advisors'
+    const database = await openDatabase(config, { purpose, asServer: false, log: () => undefined })
+    const { system } = database
+    try {
+      const now = systemClock.now()
+      const catalog = await system.transaction((transaction) =>
+        loadCatalog(transaction, config.database, now),
+      )
+      const name = await resolveConfig(system, config.api.text_search_config)
+      const indexer = createIndexer(database)
+      const indexing = createIndexing({ database: system, indexer, config: () => name })
+      const found = await listAdvice({
+        database: system,
+        catalog,
+        listSearches: () => indexing.list(catalog),
+      })
+      const shown = all === true ? found : found.filter(({ dismissal }) => dismissal === null)
+      if (json === true) printJson(terminal, shown)
+      else print(terminal, describe(shown))
+      if (found.some(({ severity, dismissal }) => severity === 'error' && dismissal === null))
+        terminal.exitCode = 1
+    } finally {
+      await database.close()
+    }
+  })
+}
+
+function describe(found: readonly Advice[]): string {
+  if (found.length === 0) return 'nothing to mend\n'
+  return found
+    .map(({ severity, object, title, detail, explanation, statement, command, dismissal }) =>
+      [
+        `${severity}  ${showControls(object)}: ${title}${dismissal === null ? '' : ' (dismissed)'}`,
+        `  ${explanation}`,
+        ...(detail === null ? [] : [`  ${showControls(detail)}`]),
+        ...(statement === null ? [] : [`  ${showControls(statement)}`]),
+        ...(command === null ? [] : [`  ${command}`]),
+        '',
+      ].join('\n'),
+    )
+    .join('\n')
+}

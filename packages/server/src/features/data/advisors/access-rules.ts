@@ -1,0 +1,182 @@
+import { functionsOfPublic, openDefiners, unguardedTables } from '../../../database/catalog/advisories.ts'
+import type { Catalog, Column, DatabaseFunction, Policy, Relation } from '../../../database/catalog/model.ts'
+import { type Expression, type Sql, sql } from '../../../database/sql.ts'
+import { callerRole } from '../../../database/user-database.ts'
+import { type Finding, type Rule, write } from './advice.ts'
+import { wrapSessionCalls } from './policy-calls.ts'
+
+const rules = {
+  openToAnyone: {
+    name: 'rls_disabled_public',
+    group: 'access',
+    title: 'Open without a token',
+    explanation:
+      'Requests without a token have a grant on this table, and without row-level security they reach every row of it.',
+  },
+  openToCallers: {
+    name: 'rls_disabled',
+    group: 'access',
+    title: 'Open to every signed-in caller',
+    explanation:
+      'Without row-level security every signed-in caller reads and writes every row that the grants of the table permit.',
+  },
+  withoutPolicy: {
+    name: 'rls_without_policy',
+    group: 'access',
+    title: 'Row-level security without a policy',
+    explanation:
+      'Callers have grants on this table, but no policy gives them a row: their lists are empty and their writes are refused.',
+  },
+  callsPerRow: {
+    name: 'policy_calls_per_row',
+    group: 'access',
+    title: 'A policy asks who is calling for each row',
+    explanation:
+      'Where no index finds the rows, the call is made for each of them. In a subquery PostgreSQL makes it once per statement.',
+  },
+  openDefiner: {
+    name: 'definer_search_path',
+    group: 'access',
+    title: 'A security definer function with a mutable search_path',
+    explanation:
+      'It works with the rights of its owner and finds names by the search path of its caller, who can put an object of their own before the one that is meant.',
+  },
+  functionOfPublic: {
+    name: 'function_of_public',
+    group: 'access',
+    title: 'A function that everyone may call',
+    explanation:
+      'PUBLIC may execute it, as it may every new function, so every signed-in caller may call it. Grant it to those who are meant.',
+  },
+} as const satisfies Record<string, Rule>
+
+/** Who reaches which rows and functions. Pure. */
+export function findAccess(catalog: Catalog): Finding[] {
+  const relations = [...catalog.relations.values()]
+  return [
+    ...unguardedTables(catalog, 'anonymous').map((table) => adviseRls(table, rules.openToAnyone)),
+    ...unguardedTables(catalog, 'callers').map((table) => adviseRls(table, rules.openToCallers)),
+    ...relations.filter(lacksPolicy).map(advisePolicy),
+    ...relations.flatMap((relation) => relation.policies.flatMap((policy) => adviseCalls(relation, policy))),
+    ...openDefiners(catalog).map(adviseSearchPath),
+    ...functionsOfPublic(catalog).map(adviseRevoke),
+  ]
+}
+
+function adviseRls(table: Relation, rule: Rule): Finding {
+  return {
+    rule,
+    severity: 'error',
+    object: nameOf(table),
+    statement: write(sql`alter table ${idOf(table)} enable row level security`),
+  }
+}
+
+function lacksPolicy({ rlsEnabled, policies, callers, isOfExtension }: Relation): boolean {
+  const isGranted = Object.values(callers).some(Boolean)
+  return rlsEnabled && isGranted && !isOfExtension && !policies.some(({ isForCallers }) => isForCallers)
+}
+
+/** Names of columns that usually say whose row it is. */
+const ownerColumns = ['user_id', 'owner_id', 'owner', 'created_by', 'author_id', 'account_id']
+
+function advisePolicy(table: Relation): Finding {
+  const owner = ownerColumns
+    .map((name) => table.column.get(name))
+    .find((column) => column !== undefined && (column.type.base === 'uuid' || column.type.isText))
+  return {
+    rule: rules.withoutPolicy,
+    severity: 'warning',
+    object: nameOf(table),
+    ...(owner === undefined
+      ? {
+          detail:
+            'The statement says that callers are meant to see nothing; write a condition where they are not.',
+        }
+      : { detail: `The statement takes ${owner.name} for the user whose row it is.` }),
+    statement: write(
+      sql.join(
+        [
+          sql`create policy ${sql.id(owner === undefined ? 'no access' : 'own rows')} on ${idOf(table)}`,
+          sql`for all to ${sql.id(callerRole)} using (${owner === undefined ? sql`false` : ownRows(owner)})`,
+        ],
+        sql` `,
+      ),
+    ),
+  }
+}
+
+function ownRows({ name, type }: Column): Sql {
+  return type.base === 'uuid'
+    ? sql`${sql.id(name)} = (select basalt.user_id())`
+    : sql`${sql.id(name)} = (select basalt.user_id())::text`
+}
+
+function adviseCalls(table: Relation, { name, using, check }: Policy): Finding[] {
+  const parts = [
+    { keyword: sql`using`, before: using },
+    { keyword: sql`with check`, before: check },
+  ].flatMap(({ keyword, before }) => {
+    const after = before === undefined ? undefined : wrapSessionCalls(before)
+    // What PostgreSQL has printed, and the names of session functions within it.
+    return after === undefined || after === before
+      ? []
+      : [sql`${keyword} ${sql.expression(after as Expression)}`]
+  })
+  if (parts.length === 0) return []
+  return [
+    {
+      rule: rules.callsPerRow,
+      severity: 'warning',
+      object: `policy "${name}" on ${nameOf(table)}`,
+      ...(using === undefined ? {} : { detail: using }),
+      statement: write(sql`alter policy ${sql.id(name)} on ${idOf(table)} ${sql.join(parts, sql` `)}`),
+    },
+  ]
+}
+
+function adviseSearchPath(called: DatabaseFunction): Finding {
+  return {
+    rule: rules.openDefiner,
+    severity: 'error',
+    object: signatureOf(called),
+    statement: write(
+      sql`alter function ${idOf(called)}(${typesOf(called)}) set search_path = ${sql.id(called.schema)}, pg_temp`,
+    ),
+  }
+}
+
+function adviseRevoke(called: DatabaseFunction): Finding {
+  const target = sql`${idOf(called)}(${typesOf(called)})`
+  return {
+    rule: rules.functionOfPublic,
+    severity: 'warning',
+    object: signatureOf(called),
+    detail:
+      'The statement leaves it to signed-in callers; leave out its second half to close it to them, too.',
+    statement: `${write(sql`revoke execute on function ${target} from public`)} ${write(
+      sql`grant execute on function ${target} to ${sql.id(callerRole)}`,
+    )}`,
+  }
+}
+
+function typesOf({ parameters }: DatabaseFunction): Sql {
+  return sql.join(parameters.map(({ typeName }) => sql.type(typeName)))
+}
+
+function signatureOf(called: DatabaseFunction): string {
+  return `${nameOf(called)}(${called.parameters.map(({ typeName }) => typeName).join(', ')})`
+}
+
+interface Named {
+  readonly schema: string
+  readonly name: string
+}
+
+export function idOf({ schema, name }: Named): Sql {
+  return sql.id(schema, name)
+}
+
+export function nameOf({ schema, name }: Named): string {
+  return `${schema}.${name}`
+}

@@ -1,0 +1,79 @@
+import type { Catalog } from '../../../database/catalog/model.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import type { IndexStatus } from '../search/index.ts'
+import { findAccess } from './access-rules.ts'
+import { type Advice, adviceId, type Finding, type Rule, severities } from './advice.ts'
+import { type DismissalRow, listDismissals } from './dismissals.ts'
+import { findHealth } from './health-rules.ts'
+import { findIndexes } from './index-rules.ts'
+
+const unindexedSearch: Rule = {
+  name: 'search_unindexed',
+  group: 'indexes',
+  title: 'A collection is searched without an index',
+  explanation:
+    'Each search reads the text of every row. The command makes the index without keeping writers from the table.',
+}
+
+export interface AdvisorDeps {
+  readonly database: Queryable
+  readonly catalog: Catalog
+  /** Of the collections that have settings of a search, or its indexes. */
+  readonly listSearches: () => Promise<readonly IndexStatus[]>
+}
+
+/** What there is to mend, the gravest first. The server and the command line use it alike. */
+export async function listAdvice({ database, catalog, listSearches }: AdvisorDeps): Promise<Advice[]> {
+  const found = [
+    ...findAccess(catalog),
+    ...(await findIndexes(catalog, database)),
+    ...(await findHealth(catalog, database)),
+    ...(await listSearches()).flatMap(adviseSearch),
+  ]
+  const dismissals = new Map((await listDismissals(database)).map((row) => [row.advice_id, row]))
+  return found
+    .map((finding) => showAdvice(finding, dismissals.get(adviceId(finding))))
+    .sort(
+      (one, other) =>
+        severities.indexOf(one.severity) - severities.indexOf(other.severity) ||
+        compare(one.rule, other.rule) ||
+        compare(one.object, other.object),
+    )
+}
+
+function adviseSearch({ collection, advice }: IndexStatus): Finding[] {
+  return advice === null
+    ? []
+    : [{ rule: unindexedSearch, severity: 'warning', object: collection, command: advice }]
+}
+
+function compare(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1
+}
+
+function showAdvice(finding: Finding, dismissal: DismissalRow | undefined): Advice {
+  const { rule, severity, object, detail = null, statement = null, command = null } = finding
+  return {
+    id: adviceId(finding),
+    rule: rule.name,
+    group: rule.group,
+    severity,
+    title: rule.title,
+    object,
+    detail,
+    explanation: rule.explanation,
+    statement,
+    command,
+    docs: `/api/docs/guides/advisors#${rule.name}`,
+    dismissal: dismissal === undefined ? null : showDismissal(dismissal),
+  }
+}
+
+export function showDismissal(row: DismissalRow) {
+  return {
+    reason: row.reason,
+    by: row.dismissed_by,
+    at: row.dismissed_at.toISOString(),
+    until: row.dismissed_until?.toISOString() ?? null,
+  }
+}

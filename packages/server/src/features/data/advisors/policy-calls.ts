@@ -1,0 +1,60 @@
+/**
+ * Calls in the expression of a policy that PostgreSQL makes for each row, although their answer is the same for all of
+ * them: functions of the session and `current_setting`. In a subquery without a `from` they are made once.
+ */
+const sessionCall =
+  /(?<![\w."])(?:basalt|auth)\.(?:user_id|user_email|email_verified|aal|is_anonymous|session_id|claims|uid|jwt|role)\(|(?<![\w."])current_setting\(/gi
+
+/** The expression with each such call in a subquery of its own; the same text where there is none. Pure. */
+export function wrapSessionCalls(expression: string): string {
+  const masked = maskTexts(expression)
+  let wrapped = ''
+  let done = 0
+  for (const found of masked.matchAll(sessionCall)) {
+    const { index } = found
+    if (index < done || isInScalarSubquery(masked, index)) continue
+    const end = closingOf(masked, index + found[0].length - 1)
+    wrapped += `${expression.slice(done, index)}(select ${expression.slice(index, end + 1)})`
+    done = end + 1
+  }
+  return wrapped + expression.slice(done)
+}
+
+/** Texts and quoted names as blanks of the same length, so that what they hold is not taken for SQL. */
+export function maskTexts(expression: string): string {
+  return expression.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, (text) => ' '.repeat(text.length))
+}
+
+/** The place of the parenthesis that closes the one at the place. */
+function closingOf(text: string, opening: number): number {
+  let depth = 0
+  for (let place = opening; place < text.length; place += 1) {
+    if (text[place] === '(') depth += 1
+    if (text[place] === ')') depth -= 1
+    if (depth === 0) return place
+  }
+  return text.length - 1
+}
+
+/** Whether a group around the place is a subquery that reads no relation. */
+function isInScalarSubquery(text: string, place: number): boolean {
+  let depth = 0
+  for (let at = place - 1; at >= 0; at -= 1) {
+    if (text[at] === ')') depth += 1
+    if (text[at] !== '(') continue
+    if (depth > 0) depth -= 1
+    else if (isScalarSubquery(text.slice(at + 1, closingOf(text, at)))) return true
+  }
+  return false
+}
+
+function isScalarSubquery(body: string): boolean {
+  if (!/^\s*select\b/i.test(body)) return false
+  let own = body
+  // What stands in parentheses is not its own.
+  for (let before = ''; before !== own; ) {
+    before = own
+    own = own.replace(/\([^()]*\)/g, '')
+  }
+  return !/\bfrom\b/i.test(own)
+}

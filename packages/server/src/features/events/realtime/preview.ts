@@ -1,0 +1,90 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { CallerScope } from '../../../database/user-database.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import { findIdAt } from '../outbox/index.ts'
+import { readPast } from './changes/event.ts'
+import { parseFilter } from './changes/parse-filter.ts'
+import type { EventSelector } from './changes/select-events.ts'
+import { parseTables, type SubscriptionPlanner } from './changes/subscriptions.ts'
+import { realtimeErrors } from './errors.ts'
+
+export interface PreviewRequest {
+  /** `admin`, `anonymous` or the id of a user. */
+  readonly as: string
+  readonly tables: string
+  readonly filter?: string | undefined
+  readonly from: Date | undefined
+  readonly cursor: string | undefined
+  readonly limit: number
+}
+
+export interface Preview {
+  readonly items: readonly {
+    readonly id: string
+    readonly happenedAt: string
+    /** As a stream is sent it. */
+    readonly data: string
+  }[]
+  /** Events of the tables that were decided about. */
+  readonly decided: number
+  /** Whether some could not be decided. */
+  readonly hasGap: boolean
+  readonly nextCursor?: string
+}
+
+export interface PreviewDeps {
+  readonly database: SystemDatabase
+  readonly planner: SubscriptionPlanner
+  readonly selector: EventSelector
+}
+
+/** What a subscriber would have been sent of the log, by the policies and the rows of other tables as they are now. */
+export function createPreview({ database, planner, selector }: PreviewDeps) {
+  /** @throws AppError subscriber_not_found and those of a stream */
+  return async ({ as, tables, filter, from, cursor, limit }: PreviewRequest): Promise<Preview> => {
+    const names = parseTables(tables)
+    if (names.length === 0) throw realtimeErrors.tablesRequired()
+    const scope = await findScope(database, as)
+    const conditions = filter === undefined || filter === '' ? undefined : parseFilter(filter)
+    const subscriptions = await planner.plan(scope, names, conditions)
+    const start = from === undefined ? undefined : await findIdAt(database, from, 'before')
+    const after = cursor ?? (start === undefined ? '0' : String(BigInt(start) - 1n))
+    const { events, next } = await readPast(database, { after, tables: names, from, limit })
+    const audience = { scope, subscriptions }
+    const passing = selector.findPassing(events, [audience])
+    const selection = (await selector.select(events, [audience], passing, undefined)).get(audience)
+    return {
+      items: (selection?.messages ?? []).flatMap(({ index, body }) => {
+        const event = events[index]
+        return event === undefined
+          ? []
+          : [{ id: event.id, happenedAt: event.happenedAt.toISOString(), data: body }]
+      }),
+      decided: events.length,
+      hasGap: selection?.hasGap ?? false,
+      ...(next === undefined ? {} : { nextCursor: next }),
+    }
+  }
+}
+
+/** The claims of a user who has signed in with one factor. */
+async function findScope(database: Queryable, as: string): Promise<CallerScope> {
+  if (as === 'admin') return { kind: 'unrestricted' }
+  if (as === 'anonymous') return { kind: 'anonymous' }
+  const user = isUuid(as)
+    ? await database.maybeOne<{ id: string; email: string; is_verified: boolean; is_anonymous: boolean }>(sql`
+        select id, coalesce(email, '') as email, email_verified_at is not null as is_verified, is_anonymous
+        from basalt.users where id = ${as}::uuid`)
+    : undefined
+  if (user === undefined) throw realtimeErrors.subscriberNotFound()
+  return {
+    kind: 'caller',
+    userId: user.id,
+    email: user.email,
+    isEmailVerified: user.is_verified,
+    aal: 'aal1',
+    isAnonymous: user.is_anonymous,
+    sessionId: '',
+  }
+}

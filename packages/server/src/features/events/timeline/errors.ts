@@ -1,0 +1,11 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const timelineErrorTable = {
+  eventNotFound: {
+    status: 404,
+    message: 'event not found',
+    help: 'Neither the log of changes (`events.retention_hours`) nor that of deliveries (`webhooks.retention_days`) has an event with this id.',
+  },
+} as const
+
+export const timelineErrors = defineErrors(timelineErrorTable)

@@ -1,0 +1,267 @@
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { longestTransaction, scanLimit } from '../outbox/index.ts'
+
+export interface EventFilter {
+  readonly table?: string | undefined
+  /** Values of a composite key are joined by commas. */
+  readonly record?: string | undefined
+  readonly userId?: string | undefined
+  readonly requestId?: string | undefined
+  readonly action?: string | undefined
+  readonly from?: Date | undefined
+  /** Exclusive. */
+  readonly to?: Date | undefined
+}
+
+/** A change, without its record. */
+export interface EventRow {
+  readonly id: string
+  readonly happened_at: Date
+  readonly action: string
+  readonly table_name: string
+  /** Values of the primary key joined by commas; null where there is none. */
+  readonly record: string | null
+  readonly old_record: string | null
+  readonly actor: string
+  readonly user_id: string | null
+  readonly api_key_id: string | null
+  readonly request_id: string | null
+  /** Webhooks, by what became of the event. */
+  readonly delivered: number
+  readonly failed: number
+  readonly pending: number
+}
+
+/** Of one change of a transaction. */
+const keyOf = (column: Sql) =>
+  sql`(select string_agg(k, ',' order by n) from json_array_elements_text(${column}::json) with ordinality as e (k, n))`
+
+/** Actor, user, API key or request. */
+const originOf = (place: number) => sql`(o.origin::json ->> ${sql.integer(place)})`
+
+const eventColumns = sql`o.id::text, o.happened_at, o.action, o.table_name, ${keyOf(sql`o.record_key`)} as record,
+  ${keyOf(sql`o.old_record_key`)} as old_record, coalesce(${originOf(0)}, 'sql') as actor,
+  ${originOf(1)} as user_id, ${originOf(2)} as api_key_id, ${originOf(3)} as request_id`
+
+/** The newest first. @param before an id that is not included @param limit at most so many of {@link scanLimit} rows */
+export async function listEvents(
+  database: Queryable,
+  filter: EventFilter,
+  before: string | undefined,
+  limit: number,
+): Promise<readonly EventRow[]> {
+  return await database.many<EventRow & Record<string, unknown>>(sql`
+    with page as materialized (
+      select o.* from (
+        select * from basalt.outbox where ${before === undefined ? sql`true` : sql`id < ${before}::bigint`}
+        order by id desc limit ${scanLimit}::int
+      ) o
+      where ${conditionsOf(filter)}
+      order by o.id desc limit ${limit}::int
+    )
+    select ${eventColumns}, d.delivered, d.failed, d.pending
+    from page o
+    cross join lateral (
+      select
+        count(*) filter (where not is_pending and is_delivered)::int as delivered,
+        count(*) filter (where not is_pending and not is_delivered)::int as failed,
+        count(*) filter (where is_pending)::int as pending
+      from (
+        select webhook_id, bool_or(success) as is_delivered, bool_or(is_pending) as is_pending
+        from (
+          select webhook_id, success, false as is_pending from basalt.webhook_deliveries where log_id = o.id
+          union all
+          select webhook_id, false, true from basalt.webhook_queue where log_id = o.id
+        ) attempt
+        group by webhook_id
+      ) webhook
+    ) d
+    order by o.id::bigint desc`)
+}
+
+function conditionsOf({ table, record, userId, requestId, action, from, to }: EventFilter): Sql {
+  const conditions = [
+    sql`true`,
+    ...(table === undefined ? [] : [sql`o.table_name = ${table}`]),
+    ...(action === undefined ? [] : [sql`o.action = ${action}`]),
+    ...(userId === undefined ? [] : [sql`${originOf(1)} = ${userId}`]),
+    ...(requestId === undefined ? [] : [sql`${originOf(3)} = ${requestId}`]),
+    ...(from === undefined ? [] : [sql`o.happened_at >= ${from}::timestamptz`]),
+    ...(to === undefined ? [] : [sql`o.happened_at < ${to}::timestamptz`]),
+    // Last, as it is the dearest.
+    ...(record === undefined
+      ? []
+      : [sql`${record} in (${keyOf(sql`o.record_key`)}, ${keyOf(sql`o.old_record_key`)})`]),
+  ]
+  return sql.join(conditions, sql` and `)
+}
+
+/** The last row that one statement looks at; undefined when it reaches the beginning of the log, or of the time asked for. */
+export async function findScanEnd(
+  database: Queryable,
+  before: string | undefined,
+  from: Date | undefined,
+): Promise<{ readonly id: string; readonly happened_at: Date } | undefined> {
+  const start = before === undefined ? sql`true` : sql`id < ${before}::bigint`
+  return await database.maybeOne<{ id: string; happened_at: Date }>(sql`
+    select e.id::text, e.happened_at
+    from (
+      select id, happened_at from basalt.outbox where ${start} order by id desc limit 1 offset ${scanLimit - 1}::int
+    ) e
+    where ${from === undefined ? sql`true` : sql`e.happened_at >= ${from}::timestamptz - ${longestTransaction}`}`)
+}
+
+/** When the oldest event of the log happened; null while it is empty. */
+export async function findKeptSince(database: Queryable): Promise<Date | null> {
+  const row = await database.maybeOne<{ happened_at: Date }>(
+    sql`select happened_at from basalt.outbox order by id limit 1`,
+  )
+  return row?.happened_at ?? null
+}
+
+export interface EventDetailRow extends Omit<EventRow, 'delivered' | 'failed' | 'pending'> {
+  /** What receivers are sent. */
+  readonly payload: string
+  readonly transaction_id: string
+  readonly record_key: string | null
+}
+
+export async function findEvent(
+  database: Queryable,
+  id: string,
+  payload: Sql,
+): Promise<EventDetailRow | undefined> {
+  return await database.maybeOne<EventDetailRow & Record<string, unknown>>(sql`
+    select ${eventColumns}, ${payload} as payload, o.transaction_id::text, o.record_key
+    from basalt.outbox o
+    where o.id = ${id}::bigint`)
+}
+
+export interface AttemptRow {
+  readonly id: string
+  readonly webhook_id: string
+  readonly event_id: string
+  readonly event_action: string
+  readonly event_table: string
+  readonly url: string
+  readonly success: boolean
+  readonly status_code: number | null
+  readonly attempt: number
+  readonly duration_ms: number
+  readonly error: string | null
+  readonly request_body: string
+  readonly response_body: string | null
+  readonly delivered_at: Date
+}
+
+/** Attempts that one answer shows. */
+export const mostAttempts = 200
+
+/** The newest of them, in their order. @param replyLimit characters of an answer that are shown */
+export async function listAttempts(
+  database: Queryable,
+  logId: string,
+  replyLimit: number,
+): Promise<readonly AttemptRow[]> {
+  return await database.many<AttemptRow & Record<string, unknown>>(sql`
+    select * from (
+      select d.id, d.webhook_id, d.event_id, d.event_action, d.event_table, w.url, d.success, d.status_code, d.attempt,
+        d.duration_ms, d.error, d.request_body, left(d.response_body, ${replyLimit}::int) as response_body, d.delivered_at
+      from basalt.webhook_deliveries d
+      join basalt.webhooks w on w.id = d.webhook_id
+      where d.log_id = ${logId}::bigint
+      order by d.delivered_at desc, d.id
+      limit ${mostAttempts}::int
+    ) a
+    order by a.delivered_at, a.id`)
+}
+
+export interface PendingRow {
+  readonly webhook_id: string
+  readonly event_id: string
+  readonly url: string
+  readonly enabled: boolean
+  readonly attempts: number
+  readonly due_at: Date
+  readonly is_in_flight: boolean
+  /** Whether an earlier event of the record has to be delivered first. */
+  readonly is_waiting: boolean
+}
+
+export async function listPending(database: Queryable, logId: string): Promise<readonly PendingRow[]> {
+  return await database.many<PendingRow & Record<string, unknown>>(sql`
+    select q.webhook_id, q.event_id, w.url, w.enabled, q.attempts, q.due_at,
+      coalesce(q.leased_until > now(), false) as is_in_flight,
+      q.after_id is not null or q.after_old_id is not null as is_waiting
+    from basalt.webhook_queue q
+    join basalt.webhooks w on w.id = q.webhook_id
+    where q.log_id = ${logId}::bigint
+    order by q.id
+    limit ${mostAttempts}::int`)
+}
+
+export interface StreamRow {
+  readonly node: string
+  /** Connections that subscribe to the table now. */
+  readonly connections: number
+  /** Of those, how many were open when it happened. */
+  readonly connected_before: number
+}
+
+export async function listStreams(
+  database: Queryable,
+  table: string,
+  happenedAt: Date,
+): Promise<readonly StreamRow[]> {
+  return await database.many<StreamRow & Record<string, unknown>>(sql`
+    select c.node, count(*)::int as connections,
+      count(*) filter (where c.connected_at <= ${happenedAt}::timestamptz)::int as connected_before
+    from basalt.realtime_connections c
+    join basalt.realtime_nodes n on n.id = c.node and n.seen_at > now() - interval '10 seconds'
+    where ${table} = any (c.tables)
+    group by c.node
+    order by c.node`)
+}
+
+/** Whether streams that listen to the table were sure to be sent the transaction. */
+export async function isLoggedForStreams(
+  database: Queryable,
+  table: string,
+  transactionId: string,
+): Promise<boolean> {
+  const row = await database.maybeOne(sql`
+    select from basalt.realtime_tables where table_name = ${table} and logged_since <= ${transactionId}::xid8`)
+  return row !== undefined
+}
+
+export interface EmbeddingStateRow {
+  readonly name: string
+  readonly state: 'pending' | 'failed' | 'done'
+  readonly error: string | null
+}
+
+/** Vectors that follow the text of the record, as they stand now. */
+export async function listEmbeddingStates(
+  database: Queryable,
+  table: string,
+  recordKey: string,
+): Promise<readonly EmbeddingStateRow[]> {
+  return await database.many<EmbeddingStateRow & Record<string, unknown>>(sql`
+    select e.name, q.error,
+      case when q.embedding is null then 'done' when q.error is null then 'pending' else 'failed' end as state
+    from basalt.embeddings e
+    left join basalt.embedding_queue q on q.embedding = e.name and q.record_hash = md5(${recordKey})::uuid
+    where e.table_name = ${table}
+    order by e.name`)
+}
+
+/** Consumers of the log, and whether they have taken the transaction. */
+export async function listConsumers(
+  database: Queryable,
+  transactionId: string,
+): Promise<readonly { readonly consumer: string; readonly has_taken: boolean }[]> {
+  return await database.many(sql`
+    select consumer, pg_visible_in_snapshot(${transactionId}::xid8, passed) as has_taken
+    from basalt.event_cursors order by consumer`)
+}

@@ -1,0 +1,440 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { alice } from '../../../../../test/fixtures.ts'
+import { answer, type Receiver } from '../../../../../test/receiver.ts'
+import { envelope, userToken } from '../../../../../test/test-app.ts'
+import { createWebhooksApp, hurryRetries, type WebhooksApp } from '../../../../../test/webhooks.ts'
+
+let hooks: WebhooksApp
+let sql: WebhooksApp['app']['sql']
+let send: WebhooksApp['send']
+let receiver: Receiver
+let webhook: { readonly id: string }
+const caller = userToken({ sub: alice })
+
+beforeAll(async () => {
+  hooks = await createWebhooksApp({
+    setup: `
+      create table item (id int primary key, name text);
+      create table pair (room text, number int, primary key (room, number));
+      create table mine (id int primary key, owner uuid, note text);
+      alter table mine enable row level security;
+      create policy own on mine using (owner = basalt.user_id())`,
+  })
+  sql = hooks.app.sql
+  send = hooks.send
+  receiver = await hooks.receiver()
+  webhook = await hooks.webhook({ url: receiver.url })
+})
+afterAll(() => hooks[Symbol.asyncDispose]())
+beforeEach(async () => {
+  await hooks.settle()
+  receiver.received.length = 0
+  receiver.respond = answer(200, {}, 'thank you')
+  await sql(`
+    delete from item; delete from pair; delete from basalt.webhook_deliveries; delete from basalt.outbox;
+    delete from basalt.audit; update basalt.webhooks set enabled = true, paused_at = null, failing_since = null`)
+})
+
+async function create(id: number, name = `item ${id}`): Promise<string> {
+  const response = await hooks.app.request('POST', '/api/collections/item', {
+    token: caller,
+    body: { id, name },
+  })
+  expect(response.status).toBe(201)
+  return response.headers.get('x-request-id') ?? ''
+}
+
+const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+const number = expect.stringMatching(/^\d+$/)
+const keys = (response: { json: { items: { record: string | null }[] } }) =>
+  response.json.items.map(({ record }) => record)
+
+describe('the event timeline', () => {
+  test('leads from a write to the attempt of the webhook', async () => {
+    const requestId = await create(1)
+    await hooks.settle()
+    const list = await send('GET', `admin/events?request_id=${requestId}`)
+    const shown = {
+      id: number,
+      happenedAt: instant,
+      action: 'create',
+      table: 'item',
+      record: '1',
+      previousRecord: null,
+      actor: 'user',
+      userId: alice,
+      apiKeyId: null,
+      requestId,
+    }
+    expect([list.status, list.json]).toEqual([
+      200,
+      {
+        items: [{ ...shown, deliveries: { delivered: 1, failed: 0, pending: 0 } }],
+        searchedTo: null,
+        keptSince: instant,
+      },
+    ])
+    const [{ id }] = list.json.items
+    const detail = await send('GET', `admin/events/${id}`)
+    expect([detail.status, detail.json]).toEqual([
+      200,
+      {
+        ...shown,
+        id,
+        isInLog: true,
+        transactionId: number,
+        payload: '{"action":"create","table":"item","record":{"id":1,"name":"item 1"}}',
+        consumers: [{ name: 'webhooks', hasTaken: true }],
+        webhooks: [
+          {
+            webhookId: webhook.id,
+            url: receiver.url,
+            eventId: receiver.received[0]?.headers['webhook-id'],
+            state: 'delivered',
+            attempts: [
+              {
+                id: uuid,
+                attempt: 1,
+                success: true,
+                statusCode: 200,
+                durationMs: expect.any(Number),
+                error: null,
+                responseBody: 'thank you',
+                deliveredAt: instant,
+              },
+            ],
+            next: null,
+          },
+        ],
+        streams: { isLogged: false, nodes: [] },
+        embeddings: [],
+      },
+    ])
+    expect(receiver.received[0]?.raw.toString()).toBe(detail.json.payload)
+  })
+
+  test('shows a failed attempt and the next one, whatever wrote', async () => {
+    receiver.respond = answer(503)
+    await sql(
+      "insert into basalt.outbox (action, table_name, record_key, record) values ('create', 'item', '[7]', '{}')",
+    )
+    await expect
+      .poll(async () => (await send('GET', 'admin/events')).json.items[0]?.deliveries, { timeout: 20_000 })
+      .toEqual({ delivered: 0, failed: 0, pending: 1 })
+    const { items } = (await send('GET', 'admin/events')).json
+    expect(items[0]).toMatchObject({ actor: 'sql', userId: null, requestId: null, record: '7' })
+    await expect
+      .poll(
+        async () => (await send('GET', `admin/events/${items[0].id}`)).json.webhooks[0]?.attempts.length,
+        {
+          timeout: 20_000,
+        },
+      )
+      .toBe(1)
+    const [shown] = (await send('GET', `admin/events/${items[0].id}`)).json.webhooks
+    expect(shown).toMatchObject({
+      state: 'pending',
+      attempts: [{ success: false, statusCode: 503, error: 'the receiver answered 503' }],
+      next: {
+        dueAt: instant,
+        attempts: 1,
+        isInFlight: false,
+        waitsForEarlier: false,
+        isWebhookEnabled: true,
+      },
+    })
+    receiver.respond = answer(204)
+    await hurryRetries(sql)
+  })
+
+  test('is filtered by table, record, user, action and time, and paged', async () => {
+    await create(1)
+    await send('POST', 'collections/pair', { room: 'north', number: 2 })
+    await send('PATCH', 'collections/item/1', { id: 3 })
+    await hooks.app.request('DELETE', '/api/collections/item/3', { token: caller })
+    const find = async (query: string) => keys(await send('GET', `admin/events?${query}`))
+    expect(await find('')).toEqual(['3', '3', 'north,2', '1'])
+    expect(await find('table=pair')).toEqual(['north,2'])
+    expect(await find('record=north,2')).toEqual(['north,2'])
+    expect(await find('record=1')).toEqual(['3', '1'])
+    expect(await find(`user_id=${alice}`)).toEqual(['3', '1'])
+    expect(await find('action=delete')).toEqual(['3'])
+    expect(await find('until=2020-01-01')).toEqual([])
+    expect(await find('since=2020-01-01')).toEqual(['3', '3', 'north,2', '1'])
+    expect(await find('since=2200-01-01')).toEqual([])
+    const first = await send('GET', 'admin/events?limit=3')
+    expect(keys(first)).toEqual(['3', '3', 'north,2'])
+    const rest = await send('GET', `admin/events?limit=3&cursor=${first.json.nextCursor}`)
+    expect([keys(rest), rest.json.nextCursor]).toEqual([['1'], undefined])
+    const [changed] = (await send('GET', 'admin/events?record=1&action=update')).json.items
+    expect(changed).toMatchObject({ record: '3', previousRecord: '1', actor: 'admin', userId: null })
+  })
+
+  test('looks at a part of a long log at a time', async () => {
+    await sql(`
+      insert into basalt.outbox (transaction_id, action, table_name, record_key, record, happened_at)
+      -- Of long ago, so that no consumer takes them.
+      select '3', 'create', case when n = 1 then 'pair' else 'quiet' end, '[1]', '{}', now() - make_interval(secs => 61000 - n)
+      from generate_series(1, 60000) n`)
+    const first = await send('GET', 'admin/events?table=pair')
+    expect(first.json).toEqual({
+      items: [],
+      nextCursor: number,
+      searchedTo: instant,
+      keptSince: instant,
+    })
+    const second = await send('GET', `admin/events?table=pair&cursor=${first.json.nextCursor}`)
+    expect([keys(second), second.json.nextCursor]).toEqual([['1'], undefined])
+    // A time is found without reading what came after it.
+    const until = new Date(Date.now() - 60_500_000).toISOString()
+    expect(keys(await send('GET', `admin/events?table=pair&until=${until}`))).toEqual(['1'])
+    await sql('delete from basalt.outbox')
+    await hooks.settle()
+  })
+
+  test('knows from its deliveries an event that the log no longer holds', async () => {
+    await create(1)
+    await hooks.settle()
+    const [{ id }] = (await send('GET', 'admin/events')).json.items
+    await sql('delete from basalt.outbox')
+    expect((await send('GET', 'admin/events')).json).toEqual({ items: [], searchedTo: null, keptSince: null })
+    expect((await send('GET', `admin/events/${id}`)).json).toMatchObject({
+      id,
+      isInLog: false,
+      happenedAt: null,
+      action: 'create',
+      table: 'item',
+      payload: '{"action":"create","table":"item","record":{"id":1,"name":"item 1"}}',
+      webhooks: [{ state: 'delivered', attempts: [{ success: true }] }],
+    })
+  })
+
+  test.each([
+    ['user_id=x', 'invalid user_id filter; must be a UUID'],
+    ['action=drop', 'invalid action filter; must be one of: create, update, delete'],
+    ['since=yesterday', 'invalid since filter; expected RFC3339 or YYYY-MM-DD'],
+    ['limit=0', 'invalid limit'],
+    ['cursor=x', 'invalid cursor; expected the nextCursor of a page'],
+  ])('with %s is refused', async (query, message) => {
+    expect(envelope(await send('GET', `admin/events?${query}`))).toMatchObject({ code: 400, message })
+  })
+
+  test.each(['x', '999999999999', '-1', alice])('has no event %s', async (id) => {
+    expect(envelope(await send('GET', `admin/events/${id}`))).toEqual({
+      code: 404,
+      message: 'event not found',
+      error: 'event_not_found',
+    })
+  })
+})
+
+describe('a replay', () => {
+  const replay = (body: object = {}) => send('POST', `webhooks/${webhook.id}/replays`, body)
+  const delivered = () => receiver.received.map(({ json }) => json.record.id)
+
+  /** Failed events, as four attempts would leave them. */
+  async function fail(...ids: readonly number[]): Promise<void> {
+    for (const id of ids) await create(id)
+    await hooks.settle()
+    await sql(`update basalt.webhook_deliveries set success = false where event_action = 'create'`)
+    receiver.received.length = 0
+  }
+
+  test('of failed events queues each once, in their order, under the id it had', async () => {
+    await fail(1, 2, 3)
+    await create(4)
+    await hooks.settle()
+    const ids = await sql(`select event_id from basalt.webhook_deliveries where not success order by log_id`)
+    receiver.received.length = 0
+    expect((await replay({ dryRun: true })).json).toEqual({ queued: 3, hasMore: false })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => replay()))
+    expect(answers.map(({ json }) => json.queued).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 3])
+    await hooks.settle()
+    expect(delivered().sort()).toEqual([1, 2, 3])
+    expect(receiver.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(
+      ids.map(({ event_id }) => event_id).sort(),
+    )
+    // What has succeeded since is no longer among them.
+    expect((await replay()).json).toEqual({ queued: 0, hasMore: false })
+    const audited = await sql(`select detail from basalt.audit where action = 'webhooks.replay_range'`)
+    expect(audited).toHaveLength(11)
+    expect(
+      audited
+        .map(({ detail }) => detail.queued)
+        .sort()
+        .at(-1),
+    ).toBe(3)
+  })
+
+  test('keeps the order of a record', async () => {
+    await create(1)
+    for (const name of ['a', 'b', 'c']) await send('PATCH', 'collections/item/1', { name })
+    await hooks.settle()
+    receiver.received.length = 0
+    expect((await replay({ which: 'delivered' })).json).toEqual({ queued: 4, hasMore: false })
+    await hooks.settle()
+    expect(receiver.received.map(({ json }) => json.record.name)).toEqual(['item 1', 'a', 'b', 'c'])
+  })
+
+  test('of missed events sends what happened while the webhook did not ask for it', async () => {
+    await sql('update basalt.webhooks set enabled = false')
+    await sql(`insert into basalt.outbox (action, table_name, record_key, record)
+      select 'create', 'item', json_build_array(n)::text, json_build_object('id', n) from generate_series(1, 3) n`)
+    await hooks.settle()
+    expect(envelope(await replay({ which: 'missed' }))).toEqual({
+      code: 409,
+      message: 'the webhook is disabled',
+      error: 'webhook_disabled',
+    })
+    expect((await replay({ which: 'missed', dryRun: true })).json.queued).toBe(3)
+    expect((await replay({ which: 'missed', since: '2020-01-01', dryRun: true })).json.queued).toBe(3)
+    expect((await replay({ which: 'missed', since: '2200-01-01', dryRun: true })).json.queued).toBe(0)
+    // Nodes learn of it before the answer, as later writes are to be logged.
+    await send('PATCH', `webhooks/${webhook.id}`, { enabled: true })
+    expect((await replay({ which: 'missed', limit: 2 })).json).toEqual({ queued: 2, hasMore: true })
+    expect((await replay({ which: 'missed' })).json).toEqual({ queued: 1, hasMore: false })
+    expect((await replay({ which: 'missed' })).json).toEqual({ queued: 0, hasMore: false })
+    await hooks.settle()
+    expect(delivered().sort()).toEqual([1, 2, 3])
+  })
+
+  test('leaves out what has succeeded after the time that it is asked for', async () => {
+    await fail(1)
+    await sql(`update basalt.webhook_deliveries set delivered_at = '2026-01-02T00:00:00Z'`)
+    const until = { until: '2026-01-02' }
+    expect((await replay(until)).json.queued).toBe(1)
+    await hooks.settle()
+    expect(delivered()).toEqual([1])
+    expect((await replay(until)).json.queued).toBe(0)
+  })
+
+  test('is bounded by time', async () => {
+    await fail(1, 2)
+    await sql(
+      `update basalt.webhook_deliveries set delivered_at = '2026-01-02T00:00:00Z' where request_body ~ 'item 1'`,
+    )
+    expect((await replay({ until: '2026-01-02', dryRun: true })).json.queued).toBe(1)
+    expect((await replay({ since: '2026-01-03', dryRun: true })).json.queued).toBe(1)
+  })
+
+  test.each([
+    [{ which: 'some' }, 'invalid which; must be one of: failed, delivered, missed'],
+    [{ since: 'x' }, 'invalid since filter; expected RFC3339 or YYYY-MM-DD'],
+    [{ limit: 0 }, 'invalid limit'],
+  ])('with %j is refused', async (body, message) => {
+    expect(envelope(await replay(body))).toMatchObject({ code: 400, message })
+  })
+
+  test('of an unknown webhook is not found', async () => {
+    for (const id of ['x', randomUUID()]) {
+      const response = await send('POST', `webhooks/${id}/replays`, {})
+      expect(envelope(response)).toMatchObject({ code: 404, message: 'webhook not found' })
+    }
+  })
+})
+
+describe('a delivery to another address', () => {
+  async function tryDelivery(body: object): ReturnType<typeof send> {
+    await create(1)
+    await hooks.settle()
+    const [{ id } = { id: '' }] = await sql('select id from basalt.webhook_deliveries')
+    return await send('POST', `webhooks/${webhook.id}/deliveries/${id}/try`, body)
+  }
+
+  test('is sent once, signed by the secret that is given, and leaves the log as it is', async () => {
+    const other = await hooks.receiver(answer(201, {}, 'tried'))
+    const response = await tryDelivery({ url: other.url, secret: 'trial' })
+    expect([response.status, response.json]).toEqual([
+      200,
+      { success: true, statusCode: 201, durationMs: expect.any(Number), responseBody: 'tried' },
+    ])
+    expect(other.received).toHaveLength(1)
+    expect(other.received[0]?.json).toEqual(receiver.received[0]?.json)
+    expect(other.received[0]?.headers['webhook-id']).toBe(receiver.received[0]?.headers['webhook-id'])
+    expect(other.received[0]?.headers['x-basalt-signature']).toMatch(/^[0-9a-f]{64}$/)
+    expect(await sql('select from basalt.webhook_deliveries')).toHaveLength(1)
+    expect(
+      await sql(`select target, detail ->> 'url' as url from basalt.audit where action = 'webhooks.try'`),
+    ).toEqual([{ target: webhook.id, url: other.url }])
+  })
+
+  test('is not signed without a secret', async () => {
+    const other = await hooks.receiver()
+    await tryDelivery({ url: other.url })
+    expect(other.received[0]?.headers['x-basalt-signature']).toBeUndefined()
+  })
+
+  test.each([
+    [{}, 'url is required'],
+    [{ url: 'ftp://x' }, 'url must be an absolute http or https URL'],
+    [{ url: 'http://169.254.169.254/latest' }, 'url: the address is not one that webhooks may be sent to'],
+    [{ url: 'https://shop.example', secret: 'whsec_@' }, 'secret: expected base64 after whsec_'],
+  ])('%j is refused', async (body, message) => {
+    expect(envelope(await tryDelivery(body))).toMatchObject({ code: 400, message })
+  })
+
+  test('needs a delivery', async () => {
+    const response = await send('POST', `webhooks/${webhook.id}/deliveries/x/try`, { url: receiver.url })
+    expect(envelope(response)).toMatchObject({ code: 404, message: 'delivery not found' })
+  })
+})
+
+describe('a preview of what a subscriber would have been sent', () => {
+  const preview = (query: string) => send('GET', `admin/realtime/preview?${query}`)
+  const data = (response: { json: { items: { data: string }[] } }) =>
+    response.json.items.map((item) => JSON.parse(item.data))
+
+  beforeAll(async () => {
+    await sql(
+      `insert into basalt.users (id, email) values ('${alice}', 'alice@example.com') on conflict do nothing`,
+    )
+  })
+
+  test('is decided by the policies, as the user, a request without a token or the administrator', async () => {
+    for (const [id, owner] of [
+      [1, alice],
+      [2, randomUUID()],
+    ] as const)
+      await send('POST', 'collections/mine', { id, owner, note: `note ${id}` })
+    await send('DELETE', 'collections/mine/1')
+    const own = { action: 'create', table: 'mine', record: { id: 1, owner: alice, note: 'note 1' } }
+    const response = await preview(`tables=mine&as=${alice}`)
+    expect(response.status).toBe(200)
+    expect(data(response)).toEqual([own, { action: 'delete', table: 'mine', record: { id: '1' } }])
+    expect(response.json).toEqual({
+      items: [
+        { id: number, happenedAt: instant, data: expect.any(String) },
+        { id: number, happenedAt: instant, data: expect.any(String) },
+      ],
+      decided: 3,
+      hasGap: false,
+      nextCursor: number,
+    })
+    expect((await preview(`tables=mine&as=${alice}&cursor=${response.json.nextCursor}`)).json).toEqual({
+      items: [],
+      decided: 0,
+      hasGap: false,
+    })
+    expect(data(await preview('tables=mine'))).toHaveLength(3)
+    expect(data(await preview('tables=mine&filter=note=eq.note 2'.replaceAll(' ', '%20')))).toHaveLength(1)
+    expect(data(await preview('tables=mine&since=2200-01-01'))).toEqual([])
+    expect(data(await preview(`tables=mine&as=${alice}&limit=1`))).toEqual([own])
+    expect(envelope(await preview('tables=mine&as=anonymous'))).toMatchObject({
+      code: 400,
+      message: 'unknown table: mine',
+    })
+    await sql('delete from mine')
+  })
+
+  test.each([
+    ['tables=mine&as=x', 404, 'subscriber not found'],
+    [`tables=mine&as=${'b0b00000-0000-4000-8000-000000000009'}`, 404, 'subscriber not found'],
+    ['tables=mine&limit=x', 400, 'invalid limit'],
+    ['tables=mine&cursor=x', 400, 'invalid cursor; expected the nextCursor of a page'],
+    ['tables=mine&since=x', 400, 'invalid since filter; expected RFC3339 or YYYY-MM-DD'],
+  ])('with %s is refused', async (query, code, message) => {
+    expect(envelope(await preview(query))).toMatchObject({ code, message })
+  })
+})

@@ -1,0 +1,215 @@
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { findIdAt } from '../outbox/index.ts'
+
+/**
+ * Puts each event into the queue of every webhook that wants it, under one id of its own, and notes which earlier rows
+ * it has to wait for. Called by one transaction at a time, which has locked the cursor of the log.
+ *
+ * @param ids of `basalt.outbox`, in order
+ */
+export async function enqueueEvents(ids: readonly string[], transaction: Queryable): Promise<void> {
+  await transaction.count(
+    enqueue({
+      // Materialized, so that an event has the same id wherever it goes.
+      before: sql`event as materialized (select id, gen_random_uuid() as event_id from unnest(${ids}::bigint[]) id)`,
+      fresh: sql`
+        select w.webhook_id, event.id as log_id, event.event_id,
+          md5(e.table_name || ' ' || e.record_key)::uuid as record_key,
+          md5(e.table_name || ' ' || e.old_record_key)::uuid as old_record_key
+        from event
+        cross join lateral (${byId(sql`action, table_name, record_key, old_record_key`)}) e
+        cross join lateral (
+          select w.id as webhook_id, w.created_at from basalt.webhooks w
+          where w.enabled and e.action = any (w.events) and (w.tables = '{}' or e.table_name = any (w.tables))
+          order by w.created_at, w.id
+        ) w
+        order by event.id, w.created_at, w.webhook_id`,
+      content: contentOfLog,
+    }),
+  )
+}
+
+/** What is to be delivered once more. */
+export interface Replay {
+  readonly webhookId: string
+  /** `failed`: no attempt has succeeded; `delivered`: whatever was tried; `missed`: in the log, and never tried. */
+  readonly which: 'failed' | 'delivered' | 'missed'
+  readonly from: Date | undefined
+  /** Exclusive. */
+  readonly to: Date | undefined
+  readonly limit: number
+  /** Whether the events are only counted. */
+  readonly isDryRun: boolean
+}
+
+/**
+ * Puts events of a webhook into its queue again, the oldest first; what is in the queue already is left out. The caller
+ * has locked the webhook, so that two replays do not queue the same.
+ *
+ * @returns how many
+ */
+export async function enqueueAgain(transaction: Queryable, replay: Replay): Promise<number> {
+  const { which, from, isDryRun } = replay
+  const source =
+    which === 'missed'
+      ? missedEvents(replay, from && (await findIdAt(transaction, from, 'before')))
+      : triedEvents(replay)
+  const content = which === 'missed' ? contentOfLog : contentOfDelivery
+  if (!isDryRun)
+    return await transaction.count(
+      enqueue({ before: sql`event as materialized (${source})`, fresh, content }),
+    )
+  const { count } = await transaction.one<{ count: number }>(
+    sql`select count(*)::int as count from (${source}) s`,
+  )
+  return count
+}
+
+const fresh = sql`select * from event order by log_id, event_id`
+
+/** Of the log of deliveries: each event once, as it was sent. */
+function triedEvents({ webhookId, which, from, to, limit }: Replay): Sql {
+  const isFailed = sql`
+    and not exists (
+      select from basalt.webhook_deliveries s
+      where s.log_id = d.log_id and s.webhook_id = d.webhook_id and s.success
+    )`
+  return sql`
+    select ${webhookId}::uuid as webhook_id, d.log_id, d.event_id,
+      -- Of one event all rows have the same.
+      (array_agg(d.record_key))[1] as record_key, (array_agg(d.old_record_key))[1] as old_record_key,
+      (array_agg(d.id))[1] as delivery_id
+    from basalt.webhook_deliveries d
+    where d.webhook_id = ${webhookId}::uuid ${within(sql`d.delivered_at`, from, to)}
+      and not exists (
+        select from basalt.webhook_queue q where q.log_id = d.log_id and q.webhook_id = d.webhook_id
+      )
+      ${which === 'failed' ? isFailed : sql.empty}
+    group by d.event_id, d.log_id
+    order by d.log_id, d.event_id
+    limit ${limit}::int`
+}
+
+/**
+ * Of the log of changes: what the webhook asks for and was never queued for it. Other webhooks' ids of an event are kept.
+ *
+ * @param first the id that the range begins at
+ */
+function missedEvents({ webhookId, from, to, limit }: Replay, first: string | undefined): Sql {
+  return sql`
+    select ${webhookId}::uuid as webhook_id, o.id as log_id,
+      coalesce(
+        (select d.event_id from basalt.webhook_deliveries d where d.log_id = o.id limit 1),
+        (select q.event_id from basalt.webhook_queue q where q.log_id = o.id limit 1),
+        gen_random_uuid()
+      ) as event_id,
+      md5(o.table_name || ' ' || o.record_key)::uuid as record_key,
+      md5(o.table_name || ' ' || o.old_record_key)::uuid as old_record_key
+    from basalt.outbox o
+    join basalt.webhooks w on w.id = ${webhookId}::uuid
+    join basalt.event_cursors c on c.consumer = 'webhooks'
+    where o.action = any (w.events) and (w.tables = '{}' or o.table_name = any (w.tables))
+      ${first === undefined ? sql.empty : sql`and o.id >= ${first}::bigint`}
+      ${within(sql`o.happened_at`, from, to)}
+      -- What the relay has yet to take is not missed.
+      and pg_visible_in_snapshot(o.transaction_id, c.passed)
+      and not exists (
+        select from basalt.webhook_deliveries d where d.log_id = o.id and d.webhook_id = ${webhookId}::uuid
+      )
+      and not exists (select from basalt.webhook_queue q where q.log_id = o.id and q.webhook_id = ${webhookId}::uuid)
+    order by o.id
+    limit ${limit}::int`
+}
+
+function within(column: Sql, from: Date | undefined, to: Date | undefined): Sql {
+  return sql`
+    ${from === undefined ? sql.empty : sql`and ${column} >= ${from}::timestamptz`}
+    ${to === undefined ? sql.empty : sql`and ${column} < ${to}::timestamptz`}`
+}
+
+interface Enqueued {
+  /** Common table expressions that `fresh` reads. */
+  readonly before: Sql
+  /** What enters, in order: `webhook_id`, `log_id`, `event_id`, `record_key`, `old_record_key`. */
+  readonly fresh: Sql
+  /** Of a row `f` of them: `action`, `table_name`, `body`. */
+  readonly content: Sql
+}
+
+/** What enters the queue waits for the latest row before it that is about the same record of the same webhook. */
+function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
+  return sql`
+    with ${before},
+    fresh as materialized (
+      select nextval('basalt.webhook_queue_id_seq') as id, e.* from (${entering}) e
+    ),
+    -- Of each row the records it is about, with the row of this batch before it.
+    touched as materialized (
+      select id, webhook_id, key, lag(id) over (partition by webhook_id, key order by id) as before_id
+      from (
+        select id, webhook_id, record_key as key from fresh where record_key is not null
+        union all
+        select id, webhook_id, old_record_key from fresh where old_record_key is not null
+      ) t
+    ),
+    -- The first of the batch follows what the queue holds already.
+    found as materialized (
+      select t.webhook_id, t.key, greatest(
+        (
+          select q.id from basalt.webhook_queue q
+          where q.webhook_id = t.webhook_id and q.record_key = t.key order by q.id desc limit 1
+        ),
+        (
+          select q.id from basalt.webhook_queue q
+          where q.webhook_id = t.webhook_id and q.old_record_key = t.key order by q.id desc limit 1
+        )
+      ) as id
+      from touched t
+      where t.before_id is null
+    ),
+    -- One that is being removed is waited for and then left out. One that stays is not removed before this transaction
+    -- ends, so that its removal sees what follows it. In one order, so that two transactions do not wait for each other.
+    held as materialized (
+      select id from basalt.webhook_queue where id = any (array(select id from found where id is not null))
+      order by id
+      for key share
+    ),
+    linked as materialized (
+      select t.id, t.key, coalesce(t.before_id, held.id) as before_id
+      from touched t
+      left join found on t.before_id is null and found.webhook_id = t.webhook_id and found.key = t.key
+      left join held on held.id = found.id
+    )
+    insert into basalt.webhook_queue (id, webhook_id, event_id, event_action, event_table, log_id, record_key,
+      old_record_key, after_id, after_old_id, body)
+    overriding system value
+    select f.id, f.webhook_id, f.event_id, e.action, e.table_name, f.log_id, f.record_key, f.old_record_key,
+      a.before_id, o.before_id, e.body
+    from fresh f
+    left join linked a on a.id = f.id and a.key = f.record_key
+    left join linked o on o.id = f.id and o.key = f.old_record_key
+    cross join lateral (${content}) e
+    order by f.id`
+}
+
+/** What receivers are sent of a row of the log. @param row its alias */
+export function payloadOfLog(row: string): Sql {
+  const [action, table, record, oldRecord] = ['action', 'table_name', 'record', 'old_record'].map((name) =>
+    sql.id(row, name),
+  )
+  return sql`'{"action":"' || ${action} || '","table":' || to_json(${table}) || ',"record":' || ${record}
+    || coalesce(',"oldRecord":' || ${oldRecord}, '') || '}'`
+}
+
+const contentOfLog = byId(sql`action, table_name, ${payloadOfLog('outbox')} as body`, sql`f.log_id`)
+
+const contentOfDelivery = sql`
+  select d.event_action as action, d.event_table as table_name, d.request_body as body
+  from basalt.webhook_deliveries d
+  where d.id = f.delivery_id`
+
+/** One row of the log: a limit keeps the planner from reading all of it for a join. */
+function byId(columns: Sql, id = sql`event.id`): Sql {
+  return sql`select ${columns} from basalt.outbox where id = ${id} limit 1`
+}

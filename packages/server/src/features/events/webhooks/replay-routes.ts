@@ -1,0 +1,34 @@
+import { readChoice, readLimit, readTimeRange } from '../../../http/filters.ts'
+import { originOf } from '../../../http/request-origin.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import * as schemas from './replay-schemas.ts'
+import { mostReplayed, type WebhookReplays } from './replays.ts'
+
+const path = '/api/webhooks/:id'
+
+/** Deliveries once more: a range of them, or one to another receiver. */
+export function webhookReplayRoutes(app: HttpServer, replays: WebhookReplays): void {
+  app.post(
+    `${path}/replays`,
+    { config: { guard: 'admin', operation: 'webhooks.replayRange' }, schema: schemas.replayRangeSchema },
+    async (request, reply) => {
+      const { which = 'failed', since, until, limit, dryRun = false } = request.body
+      const range = {
+        which: readChoice('which', which, schemas.replayChoices),
+        ...readTimeRange({ from: since, to: until }, ['since', 'until']),
+        limit: readLimit(limit === undefined ? undefined : String(limit), 1000, mostReplayed),
+        isDryRun: dryRun,
+      }
+      return reply.send(await replays.replayRange(request.params.id, range, originOf(request)))
+    },
+  )
+
+  app.post(
+    `${path}/deliveries/:deliveryId/try`,
+    { config: { guard: 'admin', operation: 'webhooks.try' }, schema: schemas.tryDeliverySchema },
+    async (request, reply) => {
+      const { id, deliveryId } = request.params
+      return reply.send(await replays.try(id, deliveryId, request.body, originOf(request)))
+    },
+  )
+}

@@ -1,0 +1,152 @@
+import type { Policy, Relation } from '../../../database/catalog/model.ts'
+import { type Expression, sql } from '../../../database/sql.ts'
+import { clauseOf } from '../../data/policies/index.ts'
+import type { ExaminedCaller } from './callers.ts'
+import { readCandidates } from './candidates.ts'
+import { type Look, toQuery } from './context.ts'
+import { accessErrors } from './errors.ts'
+import { stopping } from './gate.ts'
+import { gatesOfTable } from './gates.ts'
+import { evaluate, type GivenRows } from './matrix.ts'
+import { readExpression } from './read-expression.ts'
+import type { CompareRequest } from './schemas.ts'
+import { combine, planStages, type Stage, type Value } from './stages.ts'
+
+export interface ComparedCaller {
+  readonly label: string
+  /** What stops the caller before any policy, if something does. */
+  readonly stopped: string | undefined
+  /** Rows that only the changed policy permits. */
+  readonly shown: readonly (string | null)[]
+  /** Rows that it permits no longer. */
+  readonly hidden: readonly (string | null)[]
+  /** How many it permits as before, and how many neither did. */
+  readonly kept: number
+  readonly absent: number
+  /** Of rows that could not be decided. */
+  readonly errors: readonly string[]
+}
+
+export interface Comparison {
+  readonly policy: string
+  readonly rows: number
+  readonly callers: readonly ComparedCaller[]
+}
+
+const defaultRows = 50
+
+/** @param look runs the work in a rehearsal of the caller @throws AppError policy_not_found, invalid_expression */
+export async function compare(
+  request: CompareRequest,
+  callers: readonly ExaminedCaller[],
+  look: <Result>(caller: ExaminedCaller, work: (look: Look) => Promise<Result>) => Promise<Result>,
+): Promise<Comparison> {
+  const using =
+    request.policy.using === undefined
+      ? undefined
+      : await readExpression(request.policy.using, 'policy.using')
+  const compared: ComparedCaller[] = []
+  let rows = 0
+  for (const caller of callers) {
+    await look(caller, async (each) => {
+      const found = await compareFor(each, request, using)
+      rows = Math.max(rows, found.rows)
+      compared.push(found.compared)
+    })
+  }
+  return { policy: request.policy.name, rows, callers: compared }
+}
+
+async function compareFor(
+  { context, rehearsal, catalog, relation, caller }: Look,
+  { policy, action = 'select', ids, filter, limit = defaultRows }: CompareRequest,
+  using: Expression | undefined,
+): Promise<{ rows: number; compared: ComparedCaller }> {
+  if (!relation.rlsEnabled) {
+    throw accessErrors.invalidExplanation(`table: row-level security of ${relation.collection} is off`)
+  }
+  const stopped = stopping([...caller.gates, ...gatesOfTable(catalog, caller, relation, action)])?.sentence
+  const edited = edit(relation, policy, using)
+  const plan = context.planRows(catalog, relation, toQuery(filter))
+  const { rows } = await readCandidates(rehearsal, relation, { ids, plan, limit })
+  const given: GivenRows = { kind: 'stored', texts: rows.map(({ stored }) => stored) }
+  const known = new Map<string, Promise<Value[]>>()
+  const valuesOf = (expression: Expression | undefined) => {
+    if (expression === undefined) return Promise.resolve(rows.map((): Value => true))
+    const running =
+      known.get(expression) ??
+      evaluate(rehearsal, relation, given, sql.expression(expression)).then((verdicts) => {
+        for (const { message } of verdicts) if (message !== undefined) errors.add(message)
+        return verdicts.map(({ value }) => value)
+      })
+    known.set(expression, running)
+    return running
+  }
+  const errors = new Set<string>()
+  const outcomesOf = async (stages: readonly Stage[]) => {
+    const permitted = rows.map((): boolean | 'error' => stopped === undefined)
+    for (const stage of stages.filter(({ row }) => row === 'before')) {
+      const values: Value[][] = []
+      for (const each of stage.policies) values.push(await valuesOf(clauseOf(each, stage.clause)))
+      for (const index of rows.keys()) {
+        const outcome = combine(
+          stage.policies,
+          values.map((list) => list[index] ?? null),
+        )
+        if (permitted[index] !== false && outcome !== true) permitted[index] = outcome
+      }
+    }
+    return permitted
+  }
+  const before = await outcomesOf(planStages(relation, caller.scope.kind, action))
+  const after = await outcomesOf(planStages(edited, caller.scope.kind, action))
+  const idsWhere = (test: (index: number) => boolean) =>
+    rows.flatMap(({ id }, index) => (test(index) ? [id ?? null] : []))
+  return {
+    rows: rows.length,
+    compared: {
+      label: caller.label,
+      stopped,
+      shown: idsWhere((index) => before[index] !== true && after[index] === true),
+      hidden: idsWhere((index) => before[index] === true && after[index] === false),
+      kept: idsWhere((index) => before[index] === true && after[index] === true).length,
+      absent: idsWhere((index) => before[index] === false && after[index] === false).length,
+      errors: [...errors],
+    },
+  }
+}
+
+/** The relation as it would be with the change. @throws AppError policy_not_found, invalid_explanation */
+function edit(
+  relation: Relation,
+  { name, command, permissive, drop = false }: CompareRequest['policy'],
+  using: Expression | undefined,
+): Relation {
+  const found = relation.policies.find((policy) => policy.name === name)
+  const others = relation.policies.filter((policy) => policy !== found)
+  if (drop) {
+    if (found === undefined) throw accessErrors.policyNotFound(name, relation.collection)
+    return { ...relation, policies: others }
+  }
+  if (using === undefined) throw accessErrors.invalidExplanation('policy.using: expected an expression')
+  const fresh: Policy = {
+    name,
+    command: 'SELECT',
+    permissive: true,
+    roles: ['public'],
+    isForCallers: true,
+    isForAnonymous: true,
+    using: undefined,
+    check: undefined,
+    readsRelations: true,
+    columns: undefined,
+  }
+  const base = found ?? fresh
+  const edited = {
+    ...base,
+    command: command ?? base.command,
+    permissive: permissive ?? base.permissive,
+    using,
+  }
+  return { ...relation, policies: [...others, edited] }
+}

@@ -1,0 +1,180 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import { describeContext } from '../../../database/user-database.ts'
+import { clauseOf } from '../../data/policies/index.ts'
+import type { ExaminedCaller } from './callers.ts'
+import { findVisible } from './candidates.ts'
+import type { Look } from './context.ts'
+import { type ExplainedRow, explainRow, outcomesOf, withoutBody } from './explained-row.ts'
+import { evaluateParts, type ValuedPart } from './expression-parts.ts'
+import { type Gate, stopping } from './gate.ts'
+import { gatesOfTable } from './gates.ts'
+import { evaluateStage } from './matrix.ts'
+import { explainPlans, type Plans } from './plans.ts'
+import { type ProductionRun, runRequest } from './production.ts'
+import { describeReads, type PolicyRead } from './reads.ts'
+import { reproduce } from './reproduce.ts'
+import type { ExplainRequest } from './schemas.ts'
+import { nearness } from './sentences.ts'
+import { type Action, planStages, type Stage, type Verdict } from './stages.ts'
+import { findSubjects, rowOf, type Subject } from './subjects.ts'
+
+export interface Explanation {
+  readonly caller: { readonly label: string; readonly [field: string]: unknown }
+  readonly table: object
+  readonly action: Action
+  readonly gates: readonly Gate[]
+  readonly stages: readonly Omit<Stage, 'policies'>[]
+  readonly policies: readonly object[]
+  readonly reads: readonly PolicyRead[]
+  readonly rows: readonly ExplainedRow[]
+  /** Whether rows were left out because together they are too large. */
+  readonly isCut: boolean
+  readonly answer: string
+  readonly statement: object | undefined
+  readonly plans: Plans | undefined
+  readonly psql: string
+  /** What is not undone. */
+  readonly remains: readonly string[]
+}
+
+export async function explain(look: Look, request: ExplainRequest): Promise<Explanation> {
+  const { context, rehearsal, catalog, relation, caller } = look
+  const { action = 'select', plan = 'none' } = request
+  const gates = [...caller.gates, ...gatesOfTable(catalog, caller, relation, action)]
+  const stages = planStages(relation, caller.scope.kind, action)
+  const subjects = await findSubjects(look, request)
+  const candidates = subjects.rows.flatMap(({ candidate }) => candidate ?? [])
+  const sights = action === 'select' ? await findVisible(rehearsal, relation, candidates) : []
+  const runs: ProductionRun[] = []
+  for (const { send } of subjects.requests) {
+    runs.push(await runRequest({ open: context.openCollections, rehearsal }, caller.scope, send))
+  }
+  const verdicts = await evaluateStages(look, stages, subjects.rows)
+  const rows: ExplainedRow[] = []
+  let closest: Closest
+  for (const [index, subject] of subjects.rows.entries()) {
+    const ofRow = verdicts.map((byRow) => byRow[index])
+    const failing = stages[outcomesOf({ stages, verdicts: ofRow }).indexOf(false)]
+    // Of the first row that is refused: others are looked at one by one.
+    const isFirst = closest === undefined && failing !== undefined
+    if (isFirst) closest = await findClosest(look, failing, subject)
+    rows.push(
+      explainRow({
+        ...{ label: caller.label, action, gates, stages, subject, verdicts: ofRow },
+        sight: sights[index],
+        outcome: action === 'select' ? undefined : runs[index]?.outcome,
+        closest: isFirst ? closest : undefined,
+      }),
+    )
+  }
+  const [run] = runs
+  const { role, settings } = describeContext(caller.scope)
+  return {
+    caller: { label: caller.label, kind: caller.as.kind, role, settings, grant: describeGrant(caller) },
+    table: describeTable(relation),
+    action,
+    gates,
+    stages: stages.map(({ name, command, clause, row }) => ({ name, command, clause, row })),
+    policies: describePolicies(relation, caller, stages),
+    reads: await describeReads(rehearsal, relation, policiesOf(stages)),
+    rows,
+    isCut: subjects.isCut,
+    answer: answerOf(look, rows, gates, stages),
+    statement: run && { ...run.statement, outcome: withoutBody(run.outcome) },
+    plans:
+      plan === 'none' || run?.statement === undefined
+        ? undefined
+        : await explainPlans(rehearsal, run.statement, plan === 'analyze'),
+    psql: reproduce(caller.scope, run?.statement),
+    remains: action === 'select' ? [] : ['numbers that sequences have given'],
+  }
+}
+
+/** By stage and row; undefined where there is no row to ask about. */
+async function evaluateStages(
+  { rehearsal, relation }: Look,
+  stages: readonly Stage[],
+  subjects: readonly Subject[],
+): Promise<(readonly Verdict[] | undefined)[][]> {
+  const byStage: (readonly Verdict[] | undefined)[][] = []
+  for (const stage of stages) {
+    const given = subjects.map((subject) => rowOf(stage, subject))
+    const texts = given.flatMap((row) => (row?.kind === 'stored' ? row.texts : []))
+    const records = given.flatMap((row) => (row?.kind === 'records' ? row.records : []))
+    const rows =
+      stage.row === 'before' ? ({ kind: 'stored', texts } as const) : ({ kind: 'records', records } as const)
+    const verdicts = await evaluateStage(rehearsal, relation, stage, rows)
+    byStage.push(given.map((row) => (row === undefined ? undefined : verdicts.shift())))
+  }
+  return byStage
+}
+
+type Closest = { readonly policy: string; readonly part: ValuedPart } | undefined
+
+/** Policies that are taken apart for a sentence. */
+const comparedPolicies = 5
+
+/** The permissive policy of which most is true. */
+async function findClosest({ rehearsal, relation }: Look, stage: Stage, subject: Subject): Promise<Closest> {
+  const row = rowOf(stage, subject)
+  if (row === undefined) return undefined
+  let best: { policy: string; part: ValuedPart; score: number } | undefined
+  for (const policy of stage.policies.filter(({ permissive }) => permissive).slice(0, comparedPolicies)) {
+    const clause = clauseOf(policy, stage.clause)
+    if (clause === undefined) continue
+    const part = await evaluateParts(rehearsal, relation, row, clause)
+    const score = nearness(part)
+    if (best === undefined || score > best.score) best = { policy: policy.name, part, score }
+  }
+  return best
+}
+
+function policiesOf(stages: readonly Stage[]) {
+  return [...new Set(stages.flatMap(({ policies }) => policies))]
+}
+
+export function describeTable({ collection, schema, name, kind, rlsEnabled, primaryKey }: Relation) {
+  return { collection, schema, name, kind, rlsEnabled, primaryKey: primaryKey.map((column) => column.name) }
+}
+
+function describeGrant({ scope }: ExaminedCaller) {
+  if (scope.kind !== 'caller' || scope.grant === undefined) return null
+  const { mayWrite, tables } = scope.grant
+  return { mayWrite, tables: tables === undefined ? null : [...tables] }
+}
+
+/** All policies of the table, and in which stages they take part. */
+function describePolicies(relation: Relation, { scope }: ExaminedCaller, stages: readonly Stage[]) {
+  return relation.policies.map((policy) => ({
+    name: policy.name,
+    command: policy.command,
+    permissive: policy.permissive,
+    roles: policy.roles,
+    using: policy.using ?? null,
+    check: policy.check ?? null,
+    isForCaller: scope.kind === 'caller' ? policy.isForCallers : policy.isForAnonymous,
+    /** Index of each stage, with its place there. */
+    stages: stages.flatMap(({ policies }, stage) =>
+      policies.includes(policy) ? [{ stage, place: policies.indexOf(policy) }] : [],
+    ),
+  }))
+}
+
+/** The first row that is refused, or else the first one. */
+function answerOf(
+  { caller, relation }: Look,
+  rows: readonly ExplainedRow[],
+  gates: readonly Gate[],
+  stages: readonly Stage[],
+): string {
+  const denied = rows.find(({ allowed, actual }) => allowed !== true || actual === false)
+  if (denied !== undefined) return denied.sentence
+  const { collection } = relation
+  const stopped = stopping(gates)
+  if (stopped !== undefined) {
+    return `${caller.label} is stopped before the policies of ${collection}: ${stopped.sentence}`
+  }
+  const [row] = rows
+  if (row !== undefined) return row.sentence
+  return `no row of ${collection} matches; ${policiesOf(stages).length} policies apply to ${caller.label}`
+}

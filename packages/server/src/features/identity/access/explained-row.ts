@@ -1,0 +1,123 @@
+import type { Sight } from './candidates.ts'
+import type { ValuedPart } from './expression-parts.ts'
+import { type Gate, stopping } from './gate.ts'
+import type { Outcome } from './production.ts'
+import { describeRow } from './sentences.ts'
+import { type Action, combine, combineStages, type Stage, type Verdict } from './stages.ts'
+import type { Subject } from './subjects.ts'
+
+export interface ExplainedRow {
+  readonly id: string | undefined
+  readonly shown: Readonly<Record<string, string | null>>
+  /** By stage: what its policies come to, and each of them. Undefined where there is no row to ask about. */
+  readonly stages: readonly {
+    readonly outcome: boolean | 'error' | undefined
+    readonly verdicts: readonly Verdict[]
+  }[]
+  /** What the policies come to; undefined where some could not be asked. */
+  readonly allowed: boolean | 'error' | undefined
+  /** What the database answered: undefined where it could not be asked. */
+  readonly actual: boolean | undefined
+  /** Of a row that the database could not be asked about, or a write: what it answered. */
+  readonly answer: Omit<Outcome, 'body'> | undefined
+  /** Whether both say the same; undefined where one of them does not say. */
+  readonly agrees: boolean | undefined
+  readonly sentence: string
+}
+
+/** What was found out about a row. */
+export interface Findings {
+  readonly label: string
+  readonly action: Action
+  readonly gates: readonly Gate[]
+  readonly stages: readonly Stage[]
+  readonly subject: Subject
+  /** By stage; undefined where there is no row to ask about. */
+  readonly verdicts: readonly (readonly Verdict[] | undefined)[]
+  /** Of a select: whether the database shows the row. */
+  readonly sight: Sight
+  /** Of a write: what the data API answered. */
+  readonly outcome: Outcome | undefined
+  readonly closest: { readonly policy: string; readonly part: ValuedPart } | undefined
+}
+
+/** What the policies of each stage come to. */
+export function outcomesOf({ stages, verdicts }: Pick<Findings, 'stages' | 'verdicts'>) {
+  return stages.map((stage, place) => {
+    const values = verdicts[place]?.map(({ value }) => value)
+    return values && combine(stage.policies, values)
+  })
+}
+
+/** Pure. */
+export function explainRow(findings: Findings): ExplainedRow {
+  const { label, action, gates, stages, subject, verdicts, sight, outcome, closest } = findings
+  const { candidate, after } = subject
+  const outcomes = outcomesOf(findings)
+  const allowed = combineStages(outcomes)
+  const actual = action === 'select' ? (typeof sight === 'boolean' ? sight : undefined) : happened(outcome)
+  const isDecided = stopping(gates) === undefined && typeof allowed === 'boolean' && actual !== undefined
+  return {
+    id: candidate?.id,
+    shown: candidate?.shown ?? shownOf(after),
+    stages: outcomes.map((each, place) => ({ outcome: each, verdicts: verdicts[place] ?? [] })),
+    allowed,
+    actual,
+    answer: action === 'select' ? describeSight(sight) : withoutBody(outcome),
+    agrees: isDecided ? allowed === actual : undefined,
+    sentence: describeRow({
+      ...{ label, action, gates, stages, outcomes, closest, actual },
+      id: candidate?.id,
+      verdicts: verdicts.map((values) => values ?? []),
+      fault: action === 'select' ? undefined : faultOf(after, outcome),
+    }),
+  }
+}
+
+function describeSight(sight: Sight): ExplainedRow['answer'] {
+  if (sight === undefined || typeof sight === 'boolean') return undefined
+  return { status: 500, error: sight.sqlState, message: sight.message }
+}
+
+const refusals = new Set([401, 403, 404])
+
+/** Undefined where something else than the policies refused the write. */
+function happened(outcome: Outcome | undefined): boolean | undefined {
+  if (outcome === undefined) return undefined
+  if (outcome.status < 300) return true
+  return refusals.has(outcome.status) ? false : undefined
+}
+
+/** What refuses a write besides the policies. */
+function faultOf(after: Subject['after'], outcome: Outcome | undefined): string | undefined {
+  const fault =
+    after !== undefined && 'fault' in after ? `${after.fault.status} ${after.fault.message}` : undefined
+  const refusal =
+    outcome === undefined || outcome.status < 300 ? undefined : `${outcome.status} ${outcome.message}`
+  if (fault === undefined || refusal === undefined || fault === refusal) return fault ?? refusal
+  return `${refusal}; without policies: ${fault}`
+}
+
+export function withoutBody(outcome: Outcome | undefined): Omit<Outcome, 'body'> | undefined {
+  if (outcome === undefined) return undefined
+  const { body: _, ...rest } = outcome
+  return rest
+}
+
+/** Columns and characters of a row to be added. */
+const [shownColumns, shownLength] = [20, 200]
+
+function shownOf(after: Subject['after']): Readonly<Record<string, string | null>> {
+  if (after === undefined || !('record' in after)) return {}
+  // As the data API answers records.
+  const record = JSON.parse(after.record) as Readonly<Record<string, unknown>>
+  return Object.fromEntries(
+    Object.entries(record)
+      .slice(0, shownColumns)
+      .map(([name, value]) => [name, value === null ? null : textOf(value).slice(0, shownLength)]),
+  )
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,55 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import { type Expression, type Sql, sql } from '../../../database/sql.ts'
+import { evaluateTexts, type GivenRows, type Text, toVerdict } from './matrix.ts'
+import { flatten, type Part, splitExpression } from './parts.ts'
+import type { Rehearsal } from './rehearsal.ts'
+import type { Verdict } from './stages.ts'
+
+/** A part of an expression with what it is for a row. */
+export interface ValuedPart extends Verdict {
+  readonly text: string
+  readonly operator: Part['operator']
+  readonly terms: readonly ValuedPart[]
+  /** Of a comparison: what it compares, cut where it is long. */
+  readonly sides: readonly ({ readonly expression: string } & Text)[]
+}
+
+/** Characters of a compared value that are shown. */
+const shownLength = 200
+
+/** @param rows of which the first is looked at */
+export async function evaluateParts(
+  rehearsal: Rehearsal,
+  relation: Relation,
+  rows: GivenRows,
+  expression: Expression,
+): Promise<ValuedPart> {
+  const whole = splitExpression(expression)
+  const parts = flatten(whole)
+  const values = await evaluateTexts(rehearsal, relation, rows, [
+    ...parts.map(({ text }) => sql`(${piece(text)})::boolean`),
+    ...parts.flatMap(({ sides }) =>
+      sides.map((side) => sql`left((${piece(side)})::text, ${sql.integer(shownLength)})`),
+    ),
+  ])
+  const none: Text = { message: 'not evaluated', sqlState: '' }
+  const first = values.map(([value]) => value ?? none)
+  let next = 0
+  let nextSide = parts.length
+  const build = (part: Part): ValuedPart => {
+    const verdict = toVerdict(first[next] ?? none)
+    next += 1
+    const sides = part.sides.map((side) => {
+      const value = first[nextSide] ?? none
+      nextSide += 1
+      return { expression: side, ...value }
+    })
+    return { text: part.text, operator: part.operator, ...verdict, sides, terms: part.terms.map(build) }
+  }
+  return build(whole)
+}
+
+/** A piece of what PostgreSQL printed, cut at its own parentheses. */
+function piece(text: string): Sql {
+  return sql.expression(text as Expression)
+}

@@ -1,0 +1,146 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import type { Call } from '../../../database/message.ts'
+import { StatementFailed } from '../../../database/message.ts'
+import { type Expression, type Sql, sql } from '../../../database/sql.ts'
+import { clauseOf, compileRecords, compileStoredRows, placeColumn } from '../../data/policies/index.ts'
+import { type Rehearsal, TimeIsUp, toCall } from './rehearsal.ts'
+import type { Stage, Value, Verdict } from './stages.ts'
+
+/** Rows that policies are asked about. */
+export type GivenRows =
+  /** As PostgreSQL writes them. */
+  | { readonly kind: 'stored'; readonly texts: readonly string[] }
+  /** As the API answers them: those that a write would make. */
+  | { readonly kind: 'records'; readonly records: readonly string[] }
+
+export function countRows(rows: GivenRows): number {
+  return rows.kind === 'stored' ? rows.texts.length : rows.records.length
+}
+
+function compileGiven(relation: Relation, rows: GivenRows): Sql {
+  return rows.kind === 'stored'
+    ? compileStoredRows(relation, sql`${rows.texts}`)
+    : compileRecords(relation, sql`${`[${rows.records.join(',')}]`}`)
+}
+
+function pick(rows: GivenRows, index: number): GivenRows {
+  return rows.kind === 'stored'
+    ? { kind: 'stored', texts: rows.texts.slice(index, index + 1) }
+    : { kind: 'records', records: rows.records.slice(index, index + 1) }
+}
+
+/** The values of an expression over the rows, in their order. */
+function compileValues(relation: Relation, rows: GivenRows, expressions: readonly Sql[]): Call {
+  return toCall(sql`
+    select ${sql.join(expressions)}
+    from ${compileGiven(relation, rows)}
+    order by ${placeColumn(relation)}`)
+}
+
+/**
+ * What the expression is for each row, as the caller. An error concerns only the row that it is raised on: where some row
+ * raises one, each is evaluated by itself.
+ */
+export async function evaluate(
+  rehearsal: Rehearsal,
+  relation: Relation,
+  rows: GivenRows,
+  expression: Sql,
+): Promise<Verdict[]> {
+  const [values] = await evaluateTexts(rehearsal, relation, rows, [sql`(${expression})::boolean`])
+  return (values ?? []).map(toVerdict)
+}
+
+/** The same for several expressions of any type: lists of texts, one for each of them. */
+export async function evaluateTexts(
+  rehearsal: Rehearsal,
+  relation: Relation,
+  rows: GivenRows,
+  expressions: readonly Sql[],
+): Promise<Text[][]> {
+  const count = countRows(rows)
+  if (expressions.length === 0) return []
+  if (count === 0) return expressions.map(() => [])
+  try {
+    const [answer] = await rehearsal.attempt([compileValues(relation, rows, expressions)])
+    return expressions.map((_, index) => (answer?.rows ?? []).map((row) => ({ text: row[index] ?? null })))
+  } catch (error) {
+    const failure = describeFailure(error)
+    if (count === 1 && expressions.length === 1) return [[failure]]
+    // What has run into the time limit would do so again for every part of it.
+    if (failure.sqlState === '57014')
+      return expressions.map(() => Array.from({ length: count }, () => failure))
+    return count === 1
+      ? await byExpression(rehearsal, relation, rows, expressions)
+      : await byRow(rehearsal, relation, rows, expressions)
+  }
+}
+
+async function byExpression(
+  rehearsal: Rehearsal,
+  relation: Relation,
+  rows: GivenRows,
+  expressions: readonly Sql[],
+): Promise<Text[][]> {
+  const values: Text[][] = []
+  for (const expression of expressions) {
+    values.push(...(await evaluateTexts(rehearsal, relation, rows, [expression])))
+  }
+  return values
+}
+
+async function byRow(
+  rehearsal: Rehearsal,
+  relation: Relation,
+  rows: GivenRows,
+  expressions: readonly Sql[],
+): Promise<Text[][]> {
+  const values: Text[][] = expressions.map(() => [])
+  for (let index = 0; index < countRows(rows); index += 1) {
+    const found = await evaluateTexts(rehearsal, relation, pick(rows, index), expressions)
+    for (const [place, list] of found.entries()) values[place]?.push(...list)
+  }
+  return values
+}
+
+/** The value of an expression as text, or why it has none. */
+export type Text =
+  | { readonly text: string | null }
+  | { readonly text?: undefined; readonly message: string; readonly sqlState: string }
+
+export function toVerdict(value: Text): Verdict {
+  if (value.text === undefined) return { value: 'error', message: value.message, sqlState: value.sqlState }
+  const read: Value = value.text === null ? null : value.text === 't'
+  return { value: read }
+}
+
+/** @throws what is neither the fault of an expression nor its time */
+export function describeFailure(error: unknown): { readonly message: string; readonly sqlState: string } {
+  if (error instanceof TimeIsUp) {
+    return { message: 'not evaluated: the time for this explanation is over', sqlState: '57014' }
+  }
+  if (!(error instanceof StatementFailed)) throw error
+  return { message: error.error.message, sqlState: error.error.code ?? 'XX000' }
+}
+
+/** What a stage says of each row: verdicts in the order of its policies. */
+export async function evaluateStage(
+  rehearsal: Rehearsal,
+  relation: Relation,
+  stage: Stage,
+  rows: GivenRows,
+): Promise<Verdict[][]> {
+  const byPolicy: Verdict[][] = []
+  for (const policy of stage.policies) {
+    const clause: Expression | undefined = clauseOf(policy, stage.clause)
+    const always: Verdict = { value: true }
+    byPolicy.push(
+      clause === undefined
+        ? Array.from({ length: countRows(rows) }, () => always)
+        : await evaluate(rehearsal, relation, rows, sql.expression(clause)),
+    )
+  }
+  return Array.from({ length: countRows(rows) }, (_, row) =>
+    byPolicy.map((verdicts) => verdicts[row] ?? { value: 'error', message: 'not evaluated' }),
+  )
+}

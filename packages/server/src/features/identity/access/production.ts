@@ -1,0 +1,74 @@
+import type { UserDatabase } from '../../../database/user-database.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { CollectionService } from '../../data/collections/index.ts'
+import type { ExaminedCaller } from './callers.ts'
+import { describeFailure } from './matrix.ts'
+import { type Rehearsal, TimeIsUp } from './rehearsal.ts'
+
+/** Opens the collections on another way to the database. */
+export type OpenCollections = (database: Pick<UserDatabase, 'run' | 'begin'>) => CollectionService
+
+/** A statement as it was sent. */
+export interface SentStatement {
+  readonly text: string
+  readonly values: readonly (string | null)[]
+}
+
+/** What the API would have answered. */
+export interface Outcome {
+  readonly status: number
+  /** Of a refusal. */
+  readonly error?: string
+  readonly message?: string
+  readonly data?: Readonly<Record<string, unknown>>
+  /** JSON text of the answer, if there is one. */
+  readonly body?: string
+}
+
+export interface ProductionRun {
+  readonly outcome: Outcome
+  /** The first statement that was sent: none when the request was refused before that. */
+  readonly statement: SentStatement | undefined
+}
+
+/** A request to the collections, as the route makes it of what a client sends. */
+export type CollectionRequest = (
+  collections: CollectionService,
+  caller: Parameters<CollectionService['list']>[0],
+) => Promise<string | undefined>
+
+/** Sends the request through the data API itself, in the rehearsal: whatever it does is undone. */
+export async function runRequest(
+  { open, rehearsal }: { readonly open: OpenCollections; readonly rehearsal: Rehearsal },
+  scope: ExaminedCaller['scope'] | { readonly kind: 'unrestricted' },
+  request: CollectionRequest,
+): Promise<ProductionRun> {
+  let statement: SentStatement | undefined
+  const collections = open({
+    run(_scope, steps) {
+      const [step] = steps
+      statement ??= step && { text: step.statement.text, values: step.values }
+      return rehearsal.record(steps, scope.kind === 'unrestricted')
+    },
+    begin: () => Promise.reject(new Error('a rehearsal has no exports')),
+  })
+  // Errors carry the text of PostgreSQL: an administrator reads them.
+  const caller = { scope, isAdministrator: true, isAbandoned: () => false }
+  try {
+    const body = await request(collections, caller)
+    return { outcome: { status: 200, ...(body === undefined ? {} : { body }) }, statement }
+  } catch (error) {
+    return { outcome: describeError(error), statement }
+  } finally {
+    await collections.stop()
+  }
+}
+
+function describeError(error: unknown): Outcome {
+  if (error instanceof AppError) {
+    const { status, kind, message, extras } = error
+    return { status, error: kind, message, ...(extras.data === undefined ? {} : { data: extras.data }) }
+  }
+  const { message, sqlState } = describeFailure(error)
+  return { status: error instanceof TimeIsUp ? 504 : 500, error: sqlState, message }
+}

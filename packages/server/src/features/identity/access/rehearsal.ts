@@ -1,0 +1,118 @@
+import { arrayLiteral } from '../../../database/array-literal.ts'
+import { type Answer, type Call, StatementFailed, statement } from '../../../database/message.ts'
+import type { Database } from '../../../database/open.ts'
+import { render, type Sql } from '../../../database/sql.ts'
+import {
+  type CallerScope,
+  ServerStepFailed,
+  type Step,
+  type UserTransaction,
+} from '../../../database/user-database.ts'
+
+/**
+ * A transaction of the caller that is never committed. Each attempt in it is undone by itself, so that a failure leaves
+ * nothing behind for the next one; all of them see the same state of the database.
+ */
+export interface Rehearsal {
+  /**
+   * Runs the steps as the caller unless they say otherwise, with the constraints that wait for the commit, and undoes them.
+   *
+   * @throws StatementFailed, with its index among the steps; TimeIsUp
+   */
+  attempt(steps: readonly Step[], timeoutMs?: number): Promise<readonly Answer[]>
+  /** The same for one statement as the login role, which policies do not apply to. */
+  attemptAsLogin(step: Call): Promise<Answer>
+  /** Statements that the data path asks for, which are kept as it sent them. */
+  record(steps: readonly Step[], asLogin?: boolean): Promise<readonly Answer[]>
+}
+
+/** An explanation holds a connection: the rest of one that takes longer is not evaluated. */
+const budgetMs = 20_000
+/** Longest statement, unless it is a rehearsed request. */
+export const evaluationMs = 3000
+/** A write waits for the rows of others as long as this. */
+const lockMs = 1000
+
+/** The time of the explanation is over. */
+export class TimeIsUp extends Error {}
+
+class Undone extends Error {}
+
+const call = (text: string): Call => ({ statement: statement(text), values: [] })
+const mark = call('savepoint rehearsed')
+const undo = call('rollback to savepoint rehearsed')
+const checkConstraints = call('set constraints all immediate')
+const setTimeout = statement("select set_config('statement_timeout', $1, true)")
+const bypassPolicies: Step = { ...call("select set_config('row_security', 'off', true)"), asLogin: true }
+
+/** @param signal cancels what runs */
+export async function rehearse<Result>(
+  { user, aside }: Pick<Database, 'user' | 'aside'>,
+  scope: CallerScope,
+  signal: AbortSignal,
+  work: (rehearsal: Rehearsal) => Promise<Result>,
+): Promise<Result> {
+  const connection = await aside.open()
+  const cancel = () => void aside.cancel(connection)
+  signal.addEventListener('abort', cancel, { once: true })
+  let outcome: { readonly result: Result } | undefined
+  try {
+    const settings = { lock_timeout: String(lockMs), statement_timeout: String(evaluationMs) }
+    await user.transaction(connection, scope, { settings, isSnapshot: true }, async (transaction) => {
+      outcome = { result: await work(rehearsalIn(transaction)) }
+      throw new Undone()
+    })
+  } catch (error) {
+    if (!(error instanceof Undone)) throw error
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    await connection.close()
+  }
+  if (outcome === undefined) throw new Error('a rehearsal ended without its outcome')
+  return outcome.result
+}
+
+function rehearsalIn(transaction: UserTransaction): Rehearsal {
+  const endsAt = performance.now() + budgetMs
+
+  async function attempt(steps: readonly Step[], timeoutMs = evaluationMs): Promise<readonly Answer[]> {
+    const leftMs = Math.round(Math.min(timeoutMs, endsAt - performance.now()))
+    if (leftMs <= 0) throw new TimeIsUp()
+    const before: Step[] = [mark, { statement: setTimeout, values: [String(leftMs)] }]
+    try {
+      const answers = await transaction.run([...before, ...steps, checkConstraints, undo])
+      return answers.slice(before.length, before.length + steps.length)
+    } catch (error) {
+      const failure = error instanceof ServerStepFailed ? error.failure : error
+      if (!(failure instanceof StatementFailed)) throw error
+      await transaction.run([undo])
+      throw new StatementFailed(failure.error, Math.max(0, failure.index - before.length))
+    }
+  }
+
+  const asLogin = (steps: readonly Step[]) => [
+    bypassPolicies,
+    ...steps.map((step) => ({ ...step, asLogin: true })),
+  ]
+  return {
+    attempt,
+    async attemptAsLogin(step) {
+      const [, answer] = await attempt(asLogin([step]))
+      return answer ?? { rows: [], count: 0 }
+    },
+    async record(steps, isLogin = false) {
+      if (!isLogin) return await attempt(steps, budgetMs)
+      return (await attempt(asLogin(steps), budgetMs)).slice(1)
+    },
+  }
+}
+
+/** A statement of our own, whose values are texts. */
+export function toCall(fragment: Sql): Call {
+  const { text, values } = render(fragment)
+  // Fragments of these features bind nothing but texts, lists of them and null.
+  return {
+    statement: statement(text),
+    values: values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : (value as string | null))),
+  }
+}

@@ -1,0 +1,67 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import type { Candidate } from './candidates.ts'
+import { accessErrors } from './errors.ts'
+import type { CollectionRequest } from './production.ts'
+import type { ExplainRequest } from './schemas.ts'
+
+/** A request to the data API about one row; of reads one for all rows. */
+export interface RowRequest {
+  readonly send: CollectionRequest
+  /** Whether it answers a row that it would make. */
+  readonly makesRow: boolean
+}
+
+/** What a client would send. @param query the filter as a query string @throws AppError invalid_explanation */
+export function makeRequests(
+  { collection, primaryKey }: Relation,
+  { action = 'select', ids, values, limit = 20 }: ExplainRequest,
+  query: string,
+  candidates: readonly Candidate[],
+): RowRequest[] {
+  if (action === 'select') {
+    const [only] = ids ?? []
+    const page = `${query === '' ? '' : `${query}&`}perPage=${limit}&skipTotal=true`
+    return [
+      {
+        makesRow: false,
+        send: async (collections, caller) =>
+          ids?.length === 1 && only !== undefined
+            ? await collections.get(caller, collection, pathOf(only, primaryKey.length), '')
+            : (await collections.list(caller, collection, page)).body,
+      },
+    ]
+  }
+  if (action === 'insert') {
+    if (values === undefined) throw accessErrors.invalidExplanation('values: expected the record to add')
+    return [values].flat().map((record) => ({
+      makesRow: true,
+      send: async (collections, caller) =>
+        (await collections.create(caller, collection, JSON.stringify(record), '')).record,
+    }))
+  }
+  if (action === 'update' && (values === undefined || Array.isArray(values))) {
+    throw accessErrors.invalidExplanation('values: expected an object with what changes')
+  }
+  return candidates.map(({ id }) => {
+    if (id === undefined) throw accessErrors.invalidExplanation('table: expected one with a primary key')
+    const path = pathOf(id, primaryKey.length)
+    return action === 'update'
+      ? {
+          makesRow: true,
+          send: (collections, caller) =>
+            collections.update(caller, collection, path, JSON.stringify(values), ''),
+        }
+      : {
+          makesRow: false,
+          send: async (collections, caller) => {
+            await collections.delete(caller, collection, path, '')
+            return undefined
+          },
+        }
+  })
+}
+
+/** The values of a composite key are encoded already. */
+function pathOf(id: string, columns: number): string {
+  return columns === 1 ? encodeURIComponent(id) : id
+}

@@ -1,0 +1,173 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import { sql } from '../../../database/sql.ts'
+import { codeOf, OperatorError } from '../../../lib/errors.ts'
+import { compileComparison, parseBodyId } from '../../data/collections/index.ts'
+import { grantOf } from './callers.ts'
+import { type CaseUser, renderCaseFile } from './case-file.ts'
+import { CaseRowCollector } from './case-rows.ts'
+import type { Look } from './context.ts'
+import { accessErrors } from './errors.ts'
+import { type Explanation, explain } from './explain.ts'
+import type { ExplainedRow } from './explained-row.ts'
+import { stopping } from './gate.ts'
+import type { SaveRequest } from './schemas.ts'
+
+export interface SavedCase {
+  readonly name: string
+  readonly content: string
+  /** Where it was written. */
+  readonly path: string | null
+}
+
+/** Rows of one file: it says one thing. */
+const caseLimit = 10
+
+/** @throws AppError case_not_possible, case_file_exists */
+export async function saveCase(look: Look, request: SaveRequest): Promise<SavedCase> {
+  const { rehearsal, catalog, relation, caller } = look
+  const { limit = 1, expect = 'present' } = request
+  const explanation = await explain(look, {
+    ...request,
+    limit: Math.min(limit, caseLimit),
+    plan: 'none',
+  })
+  if (explanation.rows.length === 0) {
+    throw accessErrors.caseNotPossible('a case needs a row; no row matches')
+  }
+  const collector = new CaseRowCollector(rehearsal, catalog)
+  await collectRows(look, request, explanation, collector)
+  const { statements, users: others, missing } = collector.collected
+  const actor = describeActor(look)
+  const referred = [...others].filter((id) => id !== actor.users.caller?.id)
+  const users: Record<string, CaseUser> = { ...actor.users }
+  for (const [index, id] of referred.entries()) users[`user${index + 1}`] = { id }
+  const content = renderCaseFile({
+    comment: [
+      `Made of an explanation: ${caller.label}, ${explanation.action} on ${relation.collection}.`,
+      ...[...missing].map((table) => `Rows of ${table} are needed, too, and have to be added by hand.`),
+    ],
+    setup: statements,
+    users,
+    keys: actor.keys,
+    cases: explanation.rows.map((row, index) => ({
+      name: nameOf(explanation, relation, row, index, isRefused(row, explanation, expect)),
+      as: actor.name,
+      ...actor.aal,
+      ...describeAct(relation, request, row, index),
+      ...(isRefused(row, explanation, expect) ? { refused: true } : {}),
+    })),
+  })
+  const name = `${request.name}.toml`
+  return { name, content, path: request.save === true ? write(look, name, content) : null }
+}
+
+async function collectRows(
+  { relation, caller }: Look,
+  { action = 'select', values }: SaveRequest,
+  { rows, reads }: Explanation,
+  collector: CaseRowCollector,
+): Promise<void> {
+  const subjects: ReadonlyMap<string, string | null>[] = []
+  for (const { id } of rows) {
+    if (id === undefined) continue
+    const key = parseBodyId(relation, id)
+    const same = relation.primaryKey.map(({ name, type }, index) =>
+      compileComparison(type, sql.id('case', name), '=', sql`${key[index] ?? ''}`),
+    )
+    subjects.push(...(await collector.add(relation, sql.join(same, sql` and `), 1)))
+  }
+  if (action === 'insert' || action === 'update') {
+    for (const record of [values ?? []].flat()) {
+      const texts = Object.entries(record).map(([name, value]): [string, string | null] => [
+        name,
+        value === null || value === undefined
+          ? null
+          : typeof value === 'string'
+            ? value
+            : JSON.stringify(value),
+      ])
+      const given = new Map(texts)
+      await collector.addReferences(relation, given)
+      subjects.push(given)
+    }
+  }
+  for (const read of reads) await collector.addRead(read, caller, relation, subjects)
+}
+
+interface Actor {
+  readonly name: string
+  readonly aal: { readonly aal?: 'aal2' }
+  readonly users: Readonly<Record<string, CaseUser>>
+  readonly keys: Parameters<typeof renderCaseFile>[0]['keys']
+}
+
+/** @throws AppError case_not_possible */
+function describeActor({ caller }: Look): Actor {
+  const { scope } = caller
+  if (scope.kind === 'anonymous') return { name: 'anonymous', aal: {}, users: {}, keys: {} }
+  if (scope.userId === '') {
+    throw accessErrors.caseNotPossible('a client that acts for itself has no user to make a case with')
+  }
+  const { userId: id, email, isEmailVerified, isAnonymous, aal } = scope
+  const user = {
+    id,
+    ...(email === '' ? {} : { email }),
+    ...(isEmailVerified ? { email_verified: true } : {}),
+    ...(isAnonymous ? { is_anonymous: true } : {}),
+  }
+  const grant = grantOf(caller)
+  if (grant === undefined) {
+    return { name: 'caller', aal: aal === 'aal2' ? { aal } : {}, users: { caller: user }, keys: {} }
+  }
+  return {
+    name: 'program',
+    aal: {},
+    users: { caller: user },
+    keys: { program: { user: 'caller', ...grant } },
+  }
+}
+
+function isRefused(
+  { allowed, actual }: ExplainedRow,
+  { gates }: Explanation,
+  expect: NonNullable<SaveRequest['expect']>,
+): boolean {
+  if (expect !== 'present') return expect === 'refused'
+  return stopping(gates) !== undefined || !(actual ?? allowed === true)
+}
+
+function nameOf(
+  { action, caller }: Explanation,
+  { collection }: Relation,
+  { id }: ExplainedRow,
+  index: number,
+  refused: boolean,
+): string {
+  const verb = { select: 'read', insert: 'add', update: 'change', delete: 'delete' }[action]
+  const row = id === undefined ? `row ${index + 1}` : `row ${id}`
+  return `${caller.label} may ${refused ? 'not ' : ''}${verb} ${row} of ${collection}`
+}
+
+/** @throws AppError case_not_possible */
+function describeAct(
+  { collection }: Relation,
+  { action = 'select', values }: SaveRequest,
+  { id }: ExplainedRow,
+  index: number,
+): Readonly<Record<string, unknown>> {
+  if (action === 'insert') return { create: collection, values: [values ?? {}].flat()[index] ?? {} }
+  if (id === undefined)
+    throw accessErrors.caseNotPossible('a case names its row by the primary key; the table has none')
+  if (action === 'update') return { update: collection, id, values: values ?? {} }
+  return action === 'select' ? { get: collection, id } : { delete: collection, id }
+}
+
+function write({ context }: Look, name: string, content: string): string {
+  try {
+    return context.writeCases(name, content)
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    if (codeOf(error.cause) === 'EEXIST') throw accessErrors.caseFileExists(name)
+    throw accessErrors.caseNotPossible(error.message)
+  }
+}

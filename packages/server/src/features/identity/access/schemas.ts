@@ -1,0 +1,179 @@
+import { type Static, Type } from 'typebox'
+import { bearerSecurity, responses } from '../../../http/schemas.ts'
+
+const tags = ['access']
+const security = bearerSecurity
+const closed = { additionalProperties: false }
+
+/** Through whose eyes. Which fields a kind takes is checked by hand, for the message. */
+const as = Type.Object(
+  {
+    kind: Type.Enum(['user', 'key', 'client', 'anonymous', 'claims'], {
+      description:
+        '`user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`.',
+    }),
+    id: Type.Optional(Type.String({ maxLength: 100 })),
+    email: Type.Optional(Type.String({ maxLength: 1024 })),
+    aal: Type.Optional(Type.Enum(['aal1', 'aal2'], { description: 'aal1 unless given.' })),
+    sessionId: Type.Optional(Type.String({ maxLength: 100 })),
+    clientId: Type.Optional(Type.String({ maxLength: 2048 })),
+    userId: Type.Optional(Type.String({ maxLength: 100 })),
+    scope: Type.Optional(
+      Type.Enum(['*', 'readonly', 'readwrite'], { description: 'Of a client: as granted unless given.' }),
+    ),
+    tables: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 1000 })),
+    emailVerified: Type.Optional(Type.Boolean()),
+    isAnonymous: Type.Optional(Type.Boolean()),
+  },
+  closed,
+)
+export type As = Static<typeof as>
+
+const record = Type.Object({}, { additionalProperties: true })
+const rowsOf = {
+  table: Type.String({ minLength: 1, maxLength: 200, description: 'A collection.' }),
+  ids: Type.Optional(
+    Type.Array(Type.String({ maxLength: 2000 }), {
+      maxItems: 50,
+      description: 'Rows by their primary keys, as in the path of a record.',
+    }),
+  ),
+  filter: Type.Optional(
+    Type.String({
+      maxLength: 10_000,
+      description: 'Rows by a filter, as lists take it. Without ids and filter: the first ones.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 50, description: 'Rows at most; 20 unless given.' }),
+  ),
+}
+
+const explained = Type.Object(
+  {
+    as,
+    ...rowsOf,
+    action: Type.Optional(
+      Type.Enum(['select', 'insert', 'update', 'delete'], { description: 'select unless given.' }),
+    ),
+    values: Type.Optional(
+      Type.Union([record, Type.Array(record, { maxItems: 10 })], {
+        description: 'Of insert: a record or several. Of update: what changes.',
+      }),
+    ),
+    plan: Type.Optional(
+      Type.Enum(['none', 'plan', 'analyze'], {
+        description: 'Whether to answer the plan of the statement; `analyze` runs it. none unless given.',
+      }),
+    ),
+  },
+  closed,
+)
+export type ExplainRequest = Static<typeof explained>
+
+const any = Type.Object({}, { additionalProperties: true })
+
+export const explainSchema = {
+  tags,
+  security,
+  summary: 'Explain why a caller may do something with rows, or may not',
+  description:
+    'What stands before the policies, what each policy says of each row, what they come to, and what the data API itself would answer. Writes go through the data API and are undone; numbers that sequences have given stay given.',
+  body: explained,
+  response: responses({ 200: any }),
+}
+
+const partsBody = Type.Object(
+  {
+    ...explained.properties,
+    policy: Type.String({ minLength: 1, maxLength: 200 }),
+    stage: Type.Integer({
+      minimum: 0,
+      maximum: 3,
+      description: 'Index among the stages of the explanation.',
+    }),
+  },
+  closed,
+)
+export type PartsRequest = Static<typeof partsBody>
+
+export const partsSchema = {
+  tags,
+  security,
+  summary: 'Take the expression of a policy apart for one row',
+  description:
+    'Of the first of the rows: the value of each part that AND, OR and NOT join, and of what comparisons compare.',
+  body: partsBody,
+  response: responses({ 200: any }),
+}
+
+const comparedBody = Type.Object(
+  {
+    ...rowsOf,
+    action: Type.Optional(Type.Enum(['select', 'update', 'delete'], { description: 'select unless given.' })),
+    as: Type.Optional(
+      Type.Array(as, {
+        minItems: 1,
+        maxItems: 20,
+        description: 'Unless given: some users, and a request without a token.',
+      }),
+    ),
+    policy: Type.Object(
+      {
+        name: Type.String({ minLength: 1, maxLength: 63 }),
+        /** Of a policy that does not exist yet. */
+        command: Type.Optional(Type.Enum(['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE'])),
+        permissive: Type.Optional(Type.Boolean()),
+        using: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000 })),
+        drop: Type.Optional(Type.Boolean()),
+      },
+      closed,
+    ),
+  },
+  closed,
+)
+export type CompareRequest = Static<typeof comparedBody>
+
+export const compareSchema = {
+  tags,
+  security,
+  summary: 'Compare what callers may read before and after a change of a policy',
+  description:
+    'The changed expression is evaluated over rows; no definition is changed, and no table is locked.',
+  body: comparedBody,
+  response: responses({ 200: any }),
+}
+
+const savedBody = Type.Object(
+  {
+    ...explained.properties,
+    name: Type.String({
+      pattern: '^[a-z0-9][a-z0-9_-]{0,79}$',
+      description: 'Of the file, without `.toml`: letters in lower case, digits, `-` and `_`.',
+    }),
+    expect: Type.Optional(
+      Type.Enum(['present', 'allowed', 'refused'], {
+        description: 'What the case expects: what is so at present unless given.',
+      }),
+    ),
+    save: Type.Optional(
+      Type.Boolean({ description: 'Whether to write the file into the folder `project.policies`.' }),
+    ),
+  },
+  closed,
+)
+export type SaveRequest = Static<typeof savedBody>
+
+export const saveSchema = {
+  tags,
+  security,
+  summary: 'Make a case for `basalt policy test` of an explanation',
+  body: savedBody,
+  response: responses({
+    200: Type.Object({
+      name: Type.String(),
+      content: Type.String({ description: 'TOML.' }),
+      path: Type.Union([Type.String(), Type.Null()], { description: 'Where it was written.' }),
+    }),
+  }),
+}

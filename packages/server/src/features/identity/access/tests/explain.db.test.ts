@@ -1,0 +1,330 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createApiKey } from '../../../../../test/api-keys.ts'
+import { createClient } from '../../../../../test/oauth.ts'
+import { envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { defaultAppId } from '../../../../http/identity.ts'
+import { ada, anonymous, asAda, asBen, ask, ben, createProjectApp, matrixOf, stopsOf } from './projects.ts'
+
+const more = `
+create table open_note (id int primary key, body text);
+insert into open_note values (1, 'x');
+create view project_name as select id, name from project;
+create schema hidden;
+create table hidden.secret (id int primary key);
+alter table hidden.secret enable row level security;
+create table withheld (id int primary key, secret text);
+alter table withheld enable row level security;
+create policy everything on withheld using (true);
+revoke all on withheld from basalt_authenticated;
+create table pair (a int, b text, primary key (a, b));
+alter table pair enable row level security;
+create policy of_a on pair using (a = 1);
+insert into pair values (1, 'x,y'), (2, 'z');
+`
+
+let app: TestApp
+const explain = (body: object) => ask(app, 'explain', body)
+
+beforeAll(async () => {
+  app = await createProjectApp(more)
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+describe('access › explain', () => {
+  test('says what each policy says of each row, and what the database answers', async () => {
+    const answer = await explain({ as: asAda, table: 'project' })
+    expect(answer.status).toBe(200)
+    expect(answer.json.policies.map(({ name }: { name: string }) => name)).toEqual([
+      'members read',
+      'nothing hidden',
+      'owners',
+    ])
+    expect(matrixOf(answer)).toEqual({
+      1: 'true true null → true, true',
+      2: 'false true true → true, true',
+      3: 'false true null → false, false',
+      4: 'true false true → false, false',
+      5: 'null true null → false, false',
+    })
+    expect(answer.json.rows.map(({ sentence }: { sentence: string }) => sentence)).toEqual([
+      'ada@example.com sees row 1: "members read" permits it',
+      'ada@example.com sees row 2: "owners" permits it',
+      'ada@example.com does not see row 3: no policy for select permits it; the closest is "members read": team_id IN ( SELECT member.team_id FROM member WHERE (member.user_id = basalt.user_id())) is false',
+      'ada@example.com does not see row 4: the restrictive policy "nothing hidden" is false',
+      'ada@example.com does not see row 5: no policy for select permits it',
+    ])
+    expect(answer.json.answer).toBe(answer.json.rows[2].sentence)
+    expect(answer.json.reads.map(({ sentence }: { sentence: string }) => sentence)).toEqual([
+      '"members read" reads member, of which this caller sees 1 row',
+    ])
+    expect(answer.json.caller).toEqual({
+      label: 'ada@example.com',
+      kind: 'user',
+      role: 'basalt_authenticated',
+      settings: {
+        'basalt.user_id': ada,
+        'basalt.user_email': 'ada@example.com',
+        'basalt.email_verified': 'true',
+        'basalt.aal': 'aal1',
+        'basalt.is_anonymous': 'false',
+        'basalt.session_id': '',
+      },
+      grant: null,
+    })
+  })
+
+  test('answers the statement that production sends, with its plans and a script for psql', async () => {
+    const answer = await explain({ as: asAda, table: 'project', filter: "name='own'", plan: 'analyze' })
+    const { statement, plans, psql } = answer.json
+    expect(statement.text).toContain('from "public"."project"')
+    expect(statement.values).toEqual(['own'])
+    expect(statement.outcome).toEqual({ status: 200 })
+    expect(plans.withPolicies.plan.Plan['Actual Rows']).toBe(1)
+    expect(JSON.stringify(plans.withPolicies)).toContain('current_setting')
+    expect(JSON.stringify(plans.withoutPolicies)).not.toContain('current_setting')
+    expect(psql).toMatch(/^begin;\nselect set_config\('role', 'basalt_authenticated', true\)/)
+    expect(psql).toContain("= 'own'")
+    expect(psql).not.toContain('$1')
+    const rows = await app.sql(psql.replaceAll(/^(begin|rollback);$/gm, '').split(';\n')[0] ?? '')
+    expect(rows).toHaveLength(1)
+  })
+
+  test('finds rows by their keys, also by composite ones, and sends the read of one', async () => {
+    const one = await explain({ as: asAda, table: 'project', ids: ['3'] })
+    expect(matrixOf(one)).toEqual({ 3: 'false true null → false, false' })
+    expect(one.json.statement.outcome).toEqual({
+      status: 404,
+      error: 'record_not_found',
+      message: 'record not found',
+    })
+    const pair = await explain({ as: asAda, table: 'pair', ids: ['1,x%2Cy', '2,z'] })
+    expect(matrixOf(pair)).toEqual({ '1,x%2Cy': 'true → true, true', '2,z': 'false → false, false' })
+    const none = await explain({ as: asAda, table: 'project', ids: ['77'] })
+    expect(none.json.answer).toBe('no row of project matches; 3 policies apply to ada@example.com')
+  })
+
+  test('runs an insert through the data API and undoes it', async () => {
+    const answer = await explain({
+      as: asAda,
+      table: 'project',
+      action: 'insert',
+      values: [{ name: 'mine', owner_id: ada }, { name: 'forbidden', owner_id: ada }, { name: '' }],
+    })
+    expect(answer.json.stages.map(({ name }: { name: string }) => name)).toEqual([
+      'add the row',
+      'read the new row',
+    ])
+    expect(answer.json.rows.map(({ sentence }: { sentence: string }) => sentence)).toEqual([
+      'ada@example.com adds the row: "owners" permits it',
+      'ada@example.com does not add the row: no policy for insert (to add the row) permits it; the closest is "owners": name <> \'forbidden\'::text is false',
+      'ada@example.com does not add the row: 403 insufficient permissions; without policies: 400 check constraint violation',
+    ])
+    expect(answer.json.rows.map(({ allowed, actual, agrees }: never) => [allowed, actual, agrees])).toEqual([
+      [true, true, true],
+      [false, false, true],
+      [undefined, false, undefined],
+    ])
+    expect(answer.json.rows[0].shown).toMatchObject({ name: 'mine', owner_id: ada, archived: 'false' })
+    expect(answer.json.remains).toEqual(['numbers that sequences have given'])
+    expect(await app.sql('select count(*)::int as n from project')).toEqual([{ n: 5 }])
+    expect(await app.sql('select count(*)::int as n from basalt.outbox')).toEqual([{ n: 0 }])
+  })
+
+  test('asks about the row before an update and after it', async () => {
+    const answer = await explain({
+      as: asAda,
+      table: 'project',
+      action: 'update',
+      ids: ['1', '2', '4'],
+      values: { name: 'forbidden' },
+    })
+    expect(answer.json.stages.map(({ name }: { name: string }) => name)).toEqual([
+      'read the row',
+      'change the row',
+      'store the changed row',
+      'read the changed row',
+    ])
+    expect(matrixOf(answer)).toEqual({
+      1: 'true true null | null | false | true true null → false, false',
+      2: 'false true true | true | false | false true true → false, false',
+      4: 'true false true | true | false | true true true → false, false',
+    })
+    expect(answer.json.rows.map(({ answer: { status } }: { answer: { status: number } }) => status)).toEqual([
+      404, 403, 404,
+    ])
+    expect(await app.sql(`select count(*)::int as n from project where name = 'forbidden'`)).toEqual([
+      { n: 0 },
+    ])
+  })
+
+  test('asks whether a row may be deleted, and leaves it', async () => {
+    const answer = await explain({ as: asAda, table: 'project', action: 'delete', ids: ['1', '2'] })
+    expect(matrixOf(answer)).toEqual({
+      1: 'true true null | null → false, false',
+      2: 'false true true | true → true, true',
+    })
+    expect(answer.json.rows[1].sentence).toBe('ada@example.com deletes row 2: "owners" permits it')
+    expect(await app.sql('select count(*)::int as n from project')).toEqual([{ n: 5 }])
+  })
+
+  test('looks as claims, with a session and a second factor', async () => {
+    const sessionId = '00000000-0000-4000-8000-0000000000ff'
+    const as = { kind: 'claims', userId: ada.toUpperCase(), email: 'x@example.com', aal: 'aal2', sessionId }
+    const answer = await explain({ as, table: 'project', ids: ['2'] })
+    expect(answer.json.caller.settings).toMatchObject({
+      'basalt.user_id': ada,
+      'basalt.user_email': 'x@example.com',
+      'basalt.email_verified': 'false',
+      'basalt.aal': 'aal2',
+      'basalt.session_id': sessionId,
+    })
+    expect(matrixOf(answer)).toEqual({ 2: 'false true true → true, true' })
+  })
+
+  test('says that row-level security is off, and of a view that it has no policies', async () => {
+    const open = await explain({ as: asBen, table: 'open_note' })
+    expect(open.json.answer).toBe('ben@example.com sees row 1: row-level security is off')
+    const view = await explain({ as: asBen, table: 'project_name' })
+    expect(view.status).toBe(200)
+    expect(view.json.gates.at(-1).sentence).toContain('a view has no policies of its own')
+    const write = await explain({ as: asBen, table: 'project_name', action: 'insert', values: {} })
+    expect(stopsOf(write)).toEqual(['exposed: 405 write operations not allowed on view'])
+  })
+})
+
+describe('access › gates', () => {
+  test('say that a request without a token has no grant', async () => {
+    const answer = await explain({ as: anonymous, table: 'project', ids: ['1'] })
+    expect(stopsOf(answer)).toEqual([
+      'exposed: 401 missing or invalid authorization header',
+      'grant: basalt_anonymous, the role of a request without a token, lacks a privilege: grant select on public.project to basalt_anonymous',
+    ])
+    expect(answer.json.rows[0].agrees).toBeUndefined()
+  })
+
+  test('say that the role lacks a privilege, and what the policies would say', async () => {
+    const answer = await explain({ as: asAda, table: 'withheld', action: 'insert', values: { id: 1 } })
+    expect(stopsOf(answer)).toEqual([
+      'grant: basalt_authenticated, the role of ada@example.com, lacks a privilege: grant select, insert on public.withheld to basalt_authenticated',
+    ])
+    expect(matrixOf(answer)).toEqual({ new: 'true | true → true, false' })
+  })
+
+  test('say that a schema is not exposed', async () => {
+    const answer = await explain({ as: asAda, table: 'hidden.secret' })
+    expect(answer.json.answer).toBe(
+      'ada@example.com is stopped before the policies of hidden.secret: 404 collection not found: hidden.secret; the schema hidden is not one of database.schemas',
+    )
+  })
+
+  test('say what a key may not touch', async () => {
+    const { apiKey } = await createApiKey(app, { userId: ada, scope: 'readonly', allowedTables: ['team'] })
+    const as = { kind: 'key', id: apiKey.id }
+    const answer = await explain({ as, table: 'project', action: 'delete', ids: ['2'] })
+    expect(stopsOf(answer)).toEqual([
+      'scope: 403 api key scope does not permit write operations',
+      'tables of the grant: 403 api key does not have access to table: project',
+    ])
+    expect(answer.json.caller.label).toBe('API key "key" of ada@example.com')
+    expect(answer.json.caller.grant).toEqual({ mayWrite: false, tables: ['team'] })
+    await app.request('DELETE', `/api/admin/api-keys/${apiKey.id}`, { token: await app.adminToken() })
+    expect(stopsOf(await explain({ as, table: 'team' }))).toEqual(['key: the key is revoked'])
+  })
+
+  test('say that a client has no grant', async () => {
+    const { clientId } = await createClient(app, { appId: defaultAppId })
+    const as = { kind: 'client', clientId, id: ada }
+    const answer = await explain({ as, table: 'project', ids: ['2'] })
+    expect(stopsOf(answer)).toEqual(['consent: the client has no grant in force: it has no token to present'])
+    expect(answer.json.caller.label).toBe('OAuth client "Client" for ada@example.com')
+    const wide = await explain({ as: { ...as, scope: '*', tables: ['team'] }, table: 'project' })
+    expect(wide.json.caller.grant).toEqual({ mayWrite: true, tables: ['team'] })
+  })
+
+  test('say that an account is disabled', async () => {
+    await app.sql(`update basalt.users set disabled_at = now() where id = '${ben}'`)
+    const answer = await explain({ as: asBen, table: 'project' })
+    await app.sql(`update basalt.users set disabled_at = null where id = '${ben}'`)
+    expect(stopsOf(answer)).toEqual(['account: the account of ben@example.com is disabled'])
+  })
+})
+
+describe('access › requests', () => {
+  const refused: readonly [string, object, number, string][] = [
+    [
+      'a user without id and email',
+      { as: { kind: 'user' }, table: 'project' },
+      400,
+      'as: expected id or email of the user',
+    ],
+    ['an unknown user', { as: { kind: 'user', id: 'x' }, table: 'project' }, 404, 'user not found'],
+    ['an unknown key', { as: { kind: 'key', id: ada }, table: 'project' }, 404, 'API key not found'],
+    [
+      'an unknown client',
+      { as: { kind: 'client', clientId: 'x' }, table: 'project' },
+      404,
+      'OAuth client not found',
+    ],
+    [
+      'claims without a user',
+      { as: { kind: 'claims' }, table: 'project' },
+      400,
+      'as.userId: expected a UUID',
+    ],
+    [
+      'claims that no token carries',
+      { as: { kind: 'claims', userId: 'x' }, table: 'project' },
+      400,
+      'as: expected claims that an access token can carry',
+    ],
+    ['an unknown table', { as: anonymous, table: 'nothing' }, 404, 'collection not found: nothing'],
+    [
+      'an insert without values',
+      { as: asAda, table: 'project', action: 'insert' },
+      400,
+      'values: expected the record to add',
+    ],
+    [
+      'an update with a list',
+      { as: asAda, table: 'project', action: 'update', values: [] },
+      400,
+      'values: expected an object with what changes',
+    ],
+    ['a wrong key', { as: asAda, table: 'pair', ids: ['1'] }, 400, 'invalid primary key: expected 2 values'],
+  ]
+  test.each(refused)('with %s are refused', async (_, body, status, message) => {
+    const answer = await explain(body)
+    expect(envelope(answer)).toMatchObject({ code: status, message })
+  })
+
+  test('with an unknown kind or field are refused', async () => {
+    for (const body of [
+      { as: { kind: 'admin' }, table: 'project' },
+      { as: anonymous, table: 'project', rows: 1 },
+    ]) {
+      expect((await explain(body)).status).toBe(400)
+    }
+    expect((await explain({ as: asAda, table: 'project', filter: 'name=' })).json.error).toBe(
+      'invalid_filter',
+    )
+  })
+
+  test('are for administrators, and leave a trace without values', async () => {
+    for (const endpoint of ['explain', 'parts', 'compare', 'cases']) {
+      const token = userToken({ sub: ada })
+      const answer = await app.request('POST', `/api/admin/access/${endpoint}`, { token, body: {} })
+      expect(envelope(answer)).toMatchObject({ error: 'admin_required' })
+    }
+    await explain({ as: asAda, table: 'project', filter: "name='own'" })
+    const [row] = await app.sql(
+      `select actor, action, target, detail from basalt.audit where action like 'access.%' order by id desc limit 1`,
+    )
+    expect(row).toEqual({
+      actor: 'admin',
+      action: 'access.explain',
+      target: 'project',
+      detail: { as: [`user ${ada}`], action: 'select' },
+    })
+    expect(app.log.join('\n')).not.toContain('of blue')
+  })
+})

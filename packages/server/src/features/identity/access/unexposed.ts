@@ -1,0 +1,47 @@
+import { sql } from '../../../database/sql.ts'
+import { describeContext } from '../../../database/user-database.ts'
+import type { ExaminedCaller } from './callers.ts'
+import type { AccessContext } from './context.ts'
+import type { Explanation } from './explain.ts'
+import { gate } from './gate.ts'
+import { reproduce } from './reproduce.ts'
+import type { ExplainRequest } from './schemas.ts'
+
+/** What becomes of a table that exists and is not in the API; undefined of every other name. */
+export async function explainUnexposed(
+  { database, catalog }: Pick<AccessContext, 'database' | 'catalog'>,
+  caller: ExaminedCaller,
+  { table, action = 'select' }: ExplainRequest,
+): Promise<Explanation | undefined> {
+  if (catalog.current.relations.has(table)) return undefined
+  const [schema = '', name = ''] = table.includes('.') ? splitName(table) : ['public', table]
+  if (catalog.current.schemas.includes(schema)) return undefined
+  const found = await database.system.maybeOne<{ kind: string; is_protected: boolean }>(sql`
+    select c.relkind::text as kind, c.relrowsecurity as is_protected
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${schema} and c.relname = ${name} and c.relkind in ('r', 'p', 'v', 'm', 'f')`)
+  if (found === undefined) return undefined
+  const { role, settings } = describeContext(caller.scope)
+  const sentence = `404 collection not found: ${table}; the schema ${schema} is not one of database.schemas`
+  return {
+    caller: { label: caller.label, kind: caller.as.kind, role, settings, grant: null },
+    table: { collection: table, schema, name, kind: 'table', rlsEnabled: found.is_protected, primaryKey: [] },
+    action,
+    gates: [...caller.gates, gate('exposed', false, sentence)],
+    stages: [],
+    policies: [],
+    reads: [],
+    rows: [],
+    isCut: false,
+    answer: `${caller.label} is stopped before the policies of ${table}: ${sentence}`,
+    statement: undefined,
+    plans: undefined,
+    psql: reproduce(caller.scope, undefined),
+    remains: [],
+  }
+}
+
+function splitName(table: string): [string, string] {
+  const dot = table.indexOf('.')
+  return [table.slice(0, dot), table.slice(dot + 1)]
+}

@@ -1,0 +1,40 @@
+import { adminOf } from '../../../../http/authentication.ts'
+import { originOf } from '../../../../http/request-origin.ts'
+import type { HttpServer } from '../../../../http/server.ts'
+import type { AccountContext } from '../context.ts'
+import { accountErrors } from '../errors.ts'
+import { endImpersonation, impersonate, listImpersonations } from './impersonation.ts'
+import { findListedUser } from './list-users.ts'
+import * as schemas from './schemas.ts'
+
+/** Administrators who act as users. */
+export function impersonationRoutes(app: HttpServer, context: AccountContext): void {
+  app.post(
+    '/api/admin/users/:id/impersonate',
+    { config: { guard: 'admin', operation: 'users.impersonate' }, schema: schemas.impersonateSchema },
+    async (request, reply) => {
+      const { id } = request.params
+      const by = { origin: originOf(request), administratorSession: adminOf(request).sessionId }
+      const impersonation = await impersonate(context, id, request.body, by)
+      const user = await findListedUser(context.database, id)
+      if (user === undefined) throw accountErrors.userNotFound()
+      return reply.code(201).send({ ...impersonation, user })
+    },
+  )
+  app.get(
+    '/api/admin/impersonations',
+    {
+      config: { guard: 'admin', operation: 'impersonations.list' },
+      schema: schemas.listImpersonationsSchema,
+    },
+    async (_request, reply) => reply.send({ items: await listImpersonations(context) }),
+  )
+  app.delete(
+    '/api/admin/impersonations/:id',
+    { config: { guard: 'admin', operation: 'impersonations.end' }, schema: schemas.endImpersonationSchema },
+    async (request, reply) => {
+      await endImpersonation(context, request.params.id, originOf(request))
+      return reply.code(204).send()
+    },
+  )
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { sql } from '../../../../database/sql.ts'
+import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import { isUuid } from '../../../../lib/uuid.ts'
+import { recordAudit } from '../../../operations/audit/index.ts'
+import type { AccountContext } from '../context.ts'
+import { requireText } from '../credentials.ts'
+import { accountErrors } from '../errors.ts'
+import { signAccessToken } from '../sessions/access-token.ts'
+import { lockUser } from '../users.ts'
+
+/** Long enough to look into a complaint, short enough to be forgotten about. */
+const lifetimeSeconds = 15 * 60
+const actor = 'admin'
+const mostListed = 1000
+
+export interface ImpersonationRequest {
+  readonly reason?: string | undefined
+  readonly aal?: 'aal1' | 'aal2' | undefined
+}
+
+/**
+ * Starts a session in which an administrator acts as the user: without a refresh token, and marked in its row and in its
+ * access token.
+ *
+ * @throws AppError field_required, invalid_request, user_not_found, user_disabled
+ */
+export async function impersonate(
+  context: AccountContext,
+  userId: string,
+  { reason: givenReason, aal = 'aal1' }: ImpersonationRequest,
+  { origin, administratorSession }: { readonly origin: RequestOrigin; readonly administratorSession: string },
+) {
+  const { database, clock, keys } = context
+  const reason = requireText(givenReason?.replaceAll('\0', '').trim(), 'reason')
+  const expiresAt = new Date((Math.floor(clock.now().getTime() / 1000) + lifetimeSeconds) * 1000)
+  const { user, id } = await database.transaction(async (transaction) => {
+    const found = await lockUser(transaction, userId)
+    if (found === undefined) throw accountErrors.userNotFound()
+    if (found.disabled_at !== null) throw accountErrors.userDisabled()
+    const session = await transaction.one<{ id: string }>(sql`
+      insert into basalt.sessions (user_id, aal, amr, user_agent, ip_address, expires_at, tokens_expire_at,
+        impersonated_by, impersonation_reason)
+      values (${userId}, ${aal}, array['impersonation'], 'impersonation', ${origin.address},
+        now() + make_interval(secs => ${lifetimeSeconds}::int), ${expiresAt.toISOString()}::timestamptz,
+        ${actor}, ${reason})
+      returning id`)
+    const detail = {
+      reason,
+      aal,
+      sessionId: session.id,
+      expiresAt: expiresAt.toISOString(),
+      administratorSession,
+    }
+    await recordAudit(transaction, { actor, action: 'users.impersonate', target: userId, detail, origin })
+    return { user: found, id: session.id }
+  })
+  const claims = {
+    sub: user.id,
+    email: user.email ?? '',
+    email_verified: user.email_verified_at !== null,
+    sid: id,
+    aal,
+    amr: ['impersonation'],
+    is_anonymous: user.is_anonymous,
+    act: { sub: actor },
+    jti: randomBytes(16).toString('hex'),
+  }
+  const token = signAccessToken(claims, lifetimeSeconds, { secret: keys.access, clock })
+  return { id, token, expiresAt: expiresAt.toISOString() }
+}
+
+interface ImpersonationRow {
+  readonly id: string
+  readonly user_id: string
+  readonly email: string | null
+  readonly impersonated_by: string
+  readonly impersonation_reason: string
+  readonly aal: 'aal1' | 'aal2'
+  readonly created_at: Date
+  readonly expires_at: Date
+  readonly [column: string]: unknown
+}
+
+/** Those in force, the newest first. */
+export async function listImpersonations({ database }: AccountContext) {
+  const rows = await database.many<ImpersonationRow>(sql`
+    select s.id, s.user_id, u.email, s.impersonated_by, s.impersonation_reason, s.aal, s.created_at, s.expires_at
+    from basalt.sessions s join basalt.users u on u.id = s.user_id
+    where s.impersonated_by is not null and s.expires_at > now()
+    order by s.created_at desc, s.id limit ${mostListed}`)
+  return rows.map((row) => ({
+    id: row.id,
+    userId: row.user_id,
+    email: row.email ?? '',
+    impersonatedBy: row.impersonated_by,
+    reason: row.impersonation_reason,
+    aal: row.aal,
+    createdAt: row.created_at.toISOString(),
+    expiresAt: row.expires_at.toISOString(),
+  }))
+}
+
+/** @throws AppError impersonation_not_found */
+export async function endImpersonation(
+  { database, endedSessions }: AccountContext,
+  id: string,
+  origin: RequestOrigin,
+): Promise<void> {
+  if (!isUuid(id)) throw accountErrors.impersonationNotFound()
+  await database.transaction(async (transaction) => {
+    const ended = await transaction.maybeOne<{ user_id: string }>(sql`
+      delete from basalt.sessions where id = ${id} and impersonated_by is not null and expires_at > now()
+      returning user_id`)
+    if (ended === undefined) throw accountErrors.impersonationNotFound()
+    const detail = { sessionId: id }
+    const target = ended.user_id
+    await recordAudit(transaction, { actor, action: 'users.end_impersonation', target, detail, origin })
+  })
+  endedSessions.add(id)
+}

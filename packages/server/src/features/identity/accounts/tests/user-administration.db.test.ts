@@ -1,0 +1,499 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AccountsApp, goodPassword, newEmail } from '../../../../../test/accounts.ts'
+import { createApiKey } from '../../../../../test/api-keys.ts'
+import { tokenIn } from '../../../../../test/inbox.ts'
+import { createMfaApp, totpUser } from '../../../../../test/second-factors.ts'
+import { envelope, type TestApp } from '../../../../../test/test-app.ts'
+
+const absent = '7b0b1c1e-0000-4000-8000-000000000000'
+
+let accounts: AccountsApp
+let app: TestApp
+let other: TestApp
+let admin: string
+beforeAll(async () => {
+  accounts = await createMfaApp({
+    config: { 'auth.oauth_provider.enabled': 'true', 'storage.enabled': 'true' },
+    setup: `
+      create table invoice (id int primary key, owner uuid references basalt.users);
+      create table post (id int primary key, author uuid references basalt.users on delete cascade,
+        editor uuid references basalt.users on delete set null);
+      create table comment (id int primary key, post int references post on delete cascade);
+      create table reaction (comment int references comment on delete set null);
+      create table visit (user_id uuid references basalt.users on delete cascade) partition by list (user_id);
+      create table visit_rest partition of visit default;`,
+  })
+  app = accounts.app
+  other = await accounts.secondNode()
+  admin = await app.adminToken()
+})
+afterAll(async () => {
+  await other[Symbol.asyncDispose]()
+  await accounts[Symbol.asyncDispose]()
+})
+
+const call = (method: string, path: string, body?: unknown, node = app) =>
+  node.request(method, `/api/admin/${path}`, { token: admin, body })
+const problem = async (method: string, path: string, body?: unknown) => {
+  const { code, message } = envelope(await call(method, path, body))
+  return [code, message]
+}
+const audit = (action: string) =>
+  app.sql('select target, detail from basalt.audit where action = $1 order by id desc limit 1', [action])
+const ids = (items: readonly { readonly id: string }[]) => items.map(({ id }) => id)
+const lasting = { timeout: 15_000 }
+
+/** An identity at a provider, as a sign-in leaves it. */
+const link = (userId: string, provider: string, name = 'Ada') =>
+  app.sql(
+    `insert into basalt.social_identities (provider, subject, user_id, email, name, is_proven, tokens_renewable)
+     values ($1, gen_random_uuid()::text, $2, 'ada@example.com', $3, true, false)`,
+    [provider, userId, name],
+  )
+
+describe('users › list', () => {
+  test('narrows down by each filter, and by the name at a provider', async () => {
+    const plain = (await accounts.register()).user
+    const factor = (await totpUser(accounts)).user
+    const linked = (await accounts.register()).user
+    await link(linked.id, 'github', 'Zoë O’Hara')
+    await app.sql('update basalt.users set email_verified_at = now() where id = $1', [linked.id])
+    await call('POST', `users/${plain.id}/disable`)
+    const anonymous = (await accounts.post('anonymous')).json.user
+    const among = async (query: string) => {
+      const everyone = [plain, factor, linked, anonymous].map(({ id }: { id: string }) => id)
+      const { items } = (await call('GET', `users?perPage=100&${query}`)).json
+      return everyone.filter((id) => ids(items).includes(id))
+    }
+    expect(await among('disabled=true')).toEqual([plain.id])
+    expect(await among('disabled=false')).toEqual([factor.id, linked.id, anonymous.id])
+    expect(await among('anonymous=true')).toEqual([anonymous.id])
+    expect(await among('verified=true')).toEqual([linked.id])
+    expect(await among('factor=true')).toEqual([factor.id])
+    expect(await among('factor=false&verified=false&anonymous=false')).toEqual([plain.id])
+    expect(await among('provider=github')).toEqual([linked.id])
+    expect(await among(`search=${encodeURIComponent('ZOË O’h')}`)).toEqual([linked.id])
+    expect((await call('GET', `users/${linked.id}`)).json).toMatchObject({
+      hasPassword: true,
+      factors: [],
+      providers: ['github'],
+    })
+    expect((await call('GET', `users/${factor.id}`)).json).toMatchObject({ factors: ['totp'], providers: [] })
+    expect((await call('GET', `users/${anonymous.id}`)).json).toMatchObject({ hasPassword: false })
+  })
+
+  test('goes on by cursor over users of one instant, and counts nothing', async () => {
+    await app.sql(`insert into basalt.users (email, created_at)
+      select 'page' || n || '@cursor.example', '2026-01-02 03:04:05.678901+00' from generate_series(1, 5) n`)
+    const first = (await call('GET', 'users?search=cursor.example&perPage=2&skipTotal=true')).json
+    expect([first.totalItems, first.totalPages, first.page]).toEqual([-1, -1, 1])
+    const seen = ids(first.items)
+    for (let { nextCursor } = first; nextCursor !== undefined; ) {
+      const page = (await call('GET', `users?search=cursor.example&perPage=2&cursor=${nextCursor}`)).json
+      expect(page.totalItems).toBe(-1)
+      seen.push(...ids(page.items))
+      nextCursor = page.nextCursor
+    }
+    expect(new Set(seen).size).toBe(5)
+    expect(seen).toHaveLength(5)
+    const counted = (await call('GET', 'users?search=cursor.example&perPage=2')).json
+    expect([counted.totalItems, counted.totalPages]).toEqual([5, 3])
+  })
+
+  test.each([
+    ['cursor=x', 'invalid cursor; expected nextCursor of the page before'],
+    [`cursor=99999999999999999_${absent}`, 'invalid cursor; expected nextCursor of the page before'],
+    ['disabled=yes', 'invalid disabled; must be one of: true, false'],
+    ['factor=', 'invalid factor; must be one of: true, false'],
+    ['skipTotal=1', 'invalid skipTotal; must be one of: true, false'],
+  ])('refuses %s', async (query, message) => {
+    expect(await problem('GET', `users?${query}`)).toEqual([400, message])
+  })
+})
+
+describe('users › create', () => {
+  test('with a password, an address that counts as verified, and a phone', async () => {
+    const email = newEmail()
+    const body = { email, password: goodPassword, emailVerified: true, phone: '+1 202 555 0143' }
+    const made = await call('POST', 'users', body)
+    expect(made.status).toBe(201)
+    expect(made.json).toEqual({
+      id: expect.any(String),
+      email,
+      emailVerified: true,
+      phone: '+12025550143',
+      is_anonymous: false,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+      disabled: false,
+      lastActiveAt: null,
+      hasPassword: true,
+      factors: [],
+      providers: [],
+    })
+    expect((await accounts.post('login', { email, password: goodPassword })).status).toBe(200)
+    const detail = { email, phone: '+12025550143', emailVerified: true, invited: false }
+    expect(await audit('users.create')).toEqual([{ target: made.json.id, detail }])
+    const taken = { email: newEmail(), phone: '+12025550143' }
+    expect(await problem('POST', 'users', taken)).toEqual([409, 'phone already registered'])
+  })
+
+  test('by an invitation, whose link chooses the password and proves the address', async () => {
+    const email = newEmail()
+    const made = await call('POST', 'users', { email, invite: true })
+    expect(made.json).toMatchObject({ email, emailVerified: false, hasPassword: false })
+    const mail = await accounts.inbox.take(email)
+    expect(mail.subject).toMatch(/^You are invited to /)
+    expect(mail.text).toContain('/auth/reset-password?token=')
+    const token = tokenIn(mail)
+    expect((await accounts.post('password-reset/confirm', { token, password: goodPassword })).status).toBe(
+      200,
+    )
+    expect((await accounts.post('login', { email, password: goodPassword })).json.user.emailVerified).toBe(
+      true,
+    )
+    expect((await accounts.post('password-reset/confirm', { token, password: goodPassword })).status).toBe(
+      400,
+    )
+  })
+
+  test('ten at once on two nodes make one user', async () => {
+    const email = newEmail()
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => call('POST', 'users', { email }, index % 2 ? other : app)),
+    )
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(409)])
+    expect(await problem('POST', 'users', { email })).toEqual([409, 'email already registered'])
+  })
+
+  test.each([
+    [{}, 'email or phone is required'],
+    [{ invite: true, phone: '+12025550144' }, 'email is required to invite'],
+    [
+      { email: 'a@example.com', invite: true, password: goodPassword },
+      'password cannot be set together with an invitation',
+    ],
+    [
+      { email: 'a@example.com', invite: true, phone: '+12025550144' },
+      'phone cannot be set together with an invitation',
+    ],
+    [{ phone: '+12025550144', emailVerified: true }, 'emailVerified: expected an email and no invitation'],
+    [{ email: '<script>@x' }, 'invalid email format'],
+    [{ email: '' }, 'email is required'],
+    [{ phone: '12' }, 'invalid phone number'],
+    [{ email: 'a@example.com', password: 'short' }, 'password must be at least 8 characters'],
+  ])('refuses %j', async (body, message) => {
+    expect(await problem('POST', 'users', body)).toEqual([400, message])
+  })
+})
+
+describe('users › change', () => {
+  test('moves the address: links to the one before are void, sessions end on every node', async () => {
+    const { user, token, refreshToken } = await accounts.register()
+    await accounts.post('password-reset', { email: user.email })
+    const mailed = await accounts.inbox.take(user.email)
+    const email = newEmail()
+    const changed = await call('PATCH', `users/${user.id}`, { email, phone: '+12025550145' })
+    expect(changed.json).toMatchObject({ email, emailVerified: false, phone: '+12025550145' })
+    await expect
+      .poll(async () => (await other.request('GET', '/api/auth/me', { token })).status, lasting)
+      .toBe(401)
+    expect((await accounts.post('refresh', { refreshToken })).status).toBe(401)
+    const reset = { token: tokenIn(mailed), password: goodPassword }
+    expect((await accounts.post('password-reset/confirm', reset)).status).toBe(400)
+    expect((await accounts.post('login', { email, password: goodPassword })).status).toBe(200)
+    const detail = { email, emailVerified: false, phone: '+12025550145' }
+    expect(await audit('users.update')).toEqual([{ target: user.id, detail }])
+  })
+
+  test('sets and takes back the verification, and removes the phone', async () => {
+    const { user, token } = await accounts.register()
+    const path = `users/${user.id}`
+    const verified = await call('PATCH', path, { emailVerified: true, phone: '+12025550146' })
+    expect(verified.json).toMatchObject({ emailVerified: true, phone: '+12025550146' })
+    expect((await app.request('GET', '/api/auth/me', { token })).json.emailVerified).toBe(true)
+    const removed = await call('PATCH', path, { phone: null })
+    expect(removed.json).toMatchObject({ emailVerified: true })
+    expect(removed.json.phone).toBeUndefined()
+    expect((await call('PATCH', path, { emailVerified: false })).json.emailVerified).toBe(false)
+    await expect
+      .poll(async () => (await app.request('GET', '/api/auth/me', { token })).status, lasting)
+      .toBe(401)
+  })
+
+  test('gives an anonymous user an address', async () => {
+    const { user } = (await accounts.post('anonymous')).json
+    expect(await problem('PATCH', `users/${user.id}`, { emailVerified: true })).toEqual([
+      409,
+      'user has no email address',
+    ])
+    const email = newEmail()
+    const changed = await call('PATCH', `users/${user.id}`, { email, emailVerified: true })
+    expect(changed.json).toMatchObject({ id: user.id, email, emailVerified: true, is_anonymous: false })
+  })
+
+  test('refuses what others have and what is none', async () => {
+    const first = (await accounts.register()).user
+    const second = (await accounts.register()).user
+    await call('PATCH', `users/${first.id}`, { phone: '+12025550147' })
+    const refused = (body: object) => problem('PATCH', `users/${second.id}`, body)
+    expect(await refused({ email: first.email })).toEqual([409, 'email already registered'])
+    expect(await refused({ phone: '+12025550147' })).toEqual([409, 'phone already registered'])
+    expect(await refused({ phone: 'x' })).toEqual([400, 'invalid phone number'])
+    expect(await refused({ email: 'x' })).toEqual([400, 'invalid email format'])
+  })
+})
+
+describe('users › mail', () => {
+  test.each([
+    ['password_reset', '/auth/reset-password?token='],
+    ['magic_link', '/auth/magic-link?token='],
+    ['email_verification', '/auth/verify?token='],
+    ['invitation', '/auth/reset-password?token='],
+  ])('sends %s', async (purpose, address) => {
+    const { email, id } = (await call('POST', 'users', { email: newEmail() })).json
+    const sent = await call('POST', `users/${id}/mail`, { purpose })
+    expect([sent.status, sent.json]).toEqual([202, { message: 'the mail will be sent' }])
+    expect((await accounts.inbox.take(email)).text).toContain(address)
+    expect(await audit('users.send_mail')).toEqual([{ target: id, detail: { purpose } }])
+  })
+
+  test('refuses what cannot be sent', async () => {
+    const { user } = await accounts.register()
+    const path = `users/${user.id}`
+    const refused = (purpose?: string) => problem('POST', `${path}/mail`, { purpose })
+    expect(await refused()).toEqual([400, 'purpose is required'])
+    expect(await refused('spam')).toEqual([
+      400,
+      'purpose: expected one of password_reset, magic_link, email_verification, invitation',
+    ])
+    await call('PATCH', path, { emailVerified: true })
+    expect(await refused('email_verification')).toEqual([409, 'email is already verified'])
+    await call('POST', `${path}/disable`)
+    expect(await refused('password_reset')).toEqual([409, 'user is disabled'])
+    const anonymous = (await accounts.post('anonymous')).json.user
+    expect(await problem('POST', `users/${anonymous.id}/mail`, { purpose: 'magic_link' })).toEqual([
+      409,
+      'user has no email address',
+    ])
+    const limited = (await accounts.register()).user
+    for (let mail = 0; mail < 10; mail += 1) {
+      expect((await call('POST', `users/${limited.id}/mail`, { purpose: 'magic_link' })).status).toBe(202)
+    }
+    expect(await problem('POST', `users/${limited.id}/mail`, { purpose: 'magic_link' })).toEqual([
+      429,
+      'too many requests',
+    ])
+  })
+})
+
+describe('users › sessions and ways in', () => {
+  test('one session ends, the others stay', async () => {
+    const { user, token } = await accounts.register()
+    const second = (await accounts.post('login', { email: user.email, password: goodPassword })).json
+    const [{ id: sessionId }] = (await call('GET', `users/${user.id}/sessions`)).json
+    expect((await call('DELETE', `users/${user.id}/sessions/${sessionId}`)).status).toBe(204)
+    const statusOf = async (bearer: string) =>
+      (await other.request('GET', '/api/auth/me', { token: bearer })).status
+    await expect
+      .poll(async () => [await statusOf(token), await statusOf(second.token)].toSorted(), lasting)
+      .toEqual([200, 401])
+    expect(await audit('users.end_session')).toEqual([{ target: user.id, detail: { sessionId } }])
+    const again = (id: string, session: string) => problem('DELETE', `users/${id}/sessions/${session}`)
+    expect(await again(user.id, sessionId)).toEqual([404, 'session not found'])
+    expect(await again(user.id, 'x')).toEqual([400, 'invalid session id format'])
+    const stranger = await accounts.register()
+    const [theirs] = (await call('GET', `users/${stranger.user.id}/sessions`)).json
+    expect(await again(user.id, theirs.id)).toEqual([404, 'session not found'])
+  })
+
+  test('one factor is removed, and the backup codes with the last', async () => {
+    const { user, factorId } = await totpUser(accounts)
+    await app.sql(`insert into basalt.mfa_backup_codes (user_id, code_hash) values ($1, '\\x00')`, [user.id])
+    expect((await call('DELETE', `users/${user.id}/factors/${factorId}`)).status).toBe(204)
+    expect(await app.sql('select 1 from basalt.mfa_backup_codes where user_id = $1', [user.id])).toEqual([])
+    expect(await audit('users.remove_factor')).toEqual([{ target: user.id, detail: { factorId } }])
+    for (const id of [factorId, 'x']) {
+      expect(await problem('DELETE', `users/${user.id}/factors/${id}`)).toEqual([404, 'factor not found'])
+    }
+  })
+
+  test('passkeys are listed and removed, the last with its factor', async () => {
+    const { user } = await accounts.register()
+    await app.sql(
+      `insert into basalt.mfa_factors (user_id, method, confirmed_at) values ($1, 'webauthn', now())`,
+      [user.id],
+    )
+    for (const name of ['first', 'second']) {
+      await app.sql(
+        `insert into basalt.passkeys (user_id, credential_id, public_key, sign_count, display_name, is_backup_eligible,
+          is_backed_up, is_user_verified, aaguid) values ($1, $2, '\\x00', 0, $2, false, false, true, '')`,
+        [user.id, `${name}-${user.id}`],
+      )
+    }
+    const path = `users/${user.id}/passkeys`
+    const listed = (await call('GET', path)).json.credentials
+    expect(listed.map((each: { display_name: string }) => each.display_name.split('-')[0])).toEqual([
+      'first',
+      'second',
+    ])
+    expect((await call('DELETE', `${path}/first-${user.id}`)).status).toBe(204)
+    expect((await call('GET', `users/${user.id}`)).json.factors).toEqual(['webauthn'])
+    expect((await call('DELETE', `${path}/second-${user.id}`)).status).toBe(204)
+    expect((await call('GET', `users/${user.id}`)).json.factors).toEqual([])
+    expect(await problem('DELETE', `${path}/second-${user.id}`)).toEqual([404, 'passkey not found'])
+    expect(await audit('users.remove_passkey')).toMatchObject([{ target: user.id }])
+  })
+
+  test('identities are listed and unlinked', async () => {
+    const { user } = await accounts.register()
+    await link(user.id, 'google', '<img src=x onerror=alert(1)>')
+    const path = `users/${user.id}/identities`
+    expect((await call('GET', path)).json).toEqual([
+      {
+        provider: 'google',
+        subject: expect.any(String),
+        email: 'ada@example.com',
+        name: '<img src=x onerror=alert(1)>',
+        proven: true,
+        createdAt: expect.any(String),
+        lastSignInAt: null,
+      },
+    ])
+    expect((await call('DELETE', `${path}/google`)).status).toBe(204)
+    expect((await call('GET', path)).json).toEqual([])
+    expect(await problem('DELETE', `${path}/google`)).toEqual([404, expect.stringContaining('identity')])
+    expect(await audit('users.remove_identity')).toEqual([
+      { target: user.id, detail: { provider: 'google' } },
+    ])
+  })
+
+  test('API keys are listed by user and by app', async () => {
+    const { user } = await accounts.register()
+    const { apiKey } = await createApiKey(app, { userId: user.id })
+    const listed = (await call('GET', `api-keys?userId=${user.id}`)).json
+    expect([listed.totalItems, ids(listed.items)]).toEqual([1, [apiKey.id]])
+    expect((await call('GET', `api-keys?appId=${absent}`)).json).toMatchObject({ items: [], totalItems: 0 })
+    expect(await problem('GET', 'api-keys?userId=x')).toEqual([400, 'invalid userId; must be a UUID'])
+  })
+
+  test('grants are listed by user and by client, and revoked', async () => {
+    const { user } = await accounts.register()
+    const appId = '00000000-0000-0000-0000-000000000000'
+    const body = { appId, name: 'Client', redirectUris: ['https://x.example/'], scopes: ['*'] }
+    const { client } = (await call('POST', 'oauth/clients', body)).json
+    await app.sql(
+      `insert into basalt.oauth_consents (user_id, client_id, scope) values ($1, $2, 'readonly')`,
+      [user.id, client.id],
+    )
+    const listed = (await call('GET', `users/${user.id}/grants`)).json
+    expect(listed).toEqual([
+      {
+        id: expect.any(String),
+        clientId: client.clientId,
+        clientName: 'Client',
+        scope: 'readonly',
+        allowedTables: [],
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+        lastTokenIssuedAt: null,
+        userId: user.id,
+        email: user.email,
+      },
+    ])
+    expect((await call('GET', `oauth/clients/${client.clientId}/grants`)).json).toEqual(listed)
+    expect(ids((await call('GET', `oauth/clients?appId=${appId}`)).json.items)).toEqual([client.id])
+    const path = `users/${user.id}/grants/${listed[0].id}`
+    expect((await call('DELETE', path)).status).toBe(204)
+    expect(await problem('DELETE', path)).toEqual([404, 'grant not found'])
+    expect(await problem('DELETE', `users/${user.id}/grants/x`)).toEqual([400, 'invalid grant id format'])
+    expect(await problem('GET', 'oauth/clients/none/grants')).toEqual([404, 'oauth client not found'])
+    const detail = { grantId: listed[0].id }
+    expect(await audit('users.revoke_grant')).toEqual([{ target: user.id, detail }])
+  })
+})
+
+describe('users › deletion', () => {
+  test('is previewed: rows by foreign key with their action, what follows them, and what blocks it', async () => {
+    const email = newEmail()
+    const user = (await call('POST', 'users', { email, password: goodPassword })).json
+    await accounts.post('login', { email, password: goodPassword })
+    await createApiKey(app, { userId: user.id })
+    await app.sql(
+      `with owner as (select $1::uuid as id), one as (insert into invoice select 1, id from owner),
+        two as (insert into visit select id from owner)
+       insert into post select n, id, id from owner, generate_series(1, 3) n`,
+      [user.id],
+    )
+    const preview = await call('GET', `users/${user.id}/deletion`)
+    expect(preview.status).toBe(200)
+    expect(preview.json).toEqual({
+      references: [
+        { table: 'public.invoice', columns: ['owner'], action: 'no action', rows: 1 },
+        { table: 'public.post', columns: ['author'], action: 'cascade', rows: 3 },
+        { table: 'public.post', columns: ['editor'], action: 'set null', rows: 3 },
+        { table: 'public.visit', columns: ['user_id'], action: 'cascade', rows: 1 },
+        { table: 'basalt.api_keys', columns: ['user_id'], action: 'cascade', rows: 1 },
+        { table: 'basalt.sessions', columns: ['user_id'], action: 'cascade', rows: 1 },
+      ],
+      further: [
+        { table: 'public.comment', references: 'public.post', action: 'cascade' },
+        { table: 'public.reaction', references: 'public.comment', action: 'set null' },
+      ],
+      files: { count: 0, bytes: 0 },
+      blockedBy: ['public.invoice'],
+    })
+    expect(await problem('DELETE', `users/${user.id}`)).toEqual([
+      409,
+      'user is referenced by rows of public.invoice',
+    ])
+    expect((await call('GET', `users/${user.id}/sessions`)).json).toHaveLength(1)
+    await app.sql('delete from invoice')
+    expect((await call('DELETE', `users/${user.id}`)).status).toBe(204)
+    expect(await app.sql('select 1 from post')).toEqual([])
+  })
+
+  test('is previewed without a count where counting takes too long', async () => {
+    const { user } = await accounts.register()
+    await app.sql(`create table archive (owner uuid references basalt.users on delete cascade)`)
+    const lock = accounts.app.sql(`do $$ begin
+      lock table archive in access exclusive mode; perform pg_sleep(2.5); end $$`)
+    await expect
+      .poll(async () => {
+        const held = `select 1 from pg_locks where relation = 'archive'::regclass and mode = 'AccessExclusiveLock'`
+        return (await app.sql(held)).length
+      }, lasting)
+      .toBe(1)
+    const { references } = (await call('GET', `users/${user.id}/deletion`)).json
+    await lock
+    await app.sql('drop table archive')
+    expect(references[0]).toEqual({
+      table: 'public.archive',
+      columns: ['owner'],
+      action: 'cascade',
+      rows: null,
+    })
+  })
+})
+
+test.each([
+  ['PATCH', '', {}],
+  ['POST', '/mail', { purpose: 'invitation' }],
+  ['GET', '/deletion', undefined],
+  ['DELETE', `/sessions/${absent}`, undefined],
+  ['DELETE', `/factors/${absent}`, undefined],
+  ['GET', '/passkeys', undefined],
+  ['DELETE', '/passkeys/x', undefined],
+  ['GET', '/identities', undefined],
+  ['DELETE', '/identities/google', undefined],
+  ['GET', '/grants', undefined],
+  ['DELETE', `/grants/${absent}`, undefined],
+  ['POST', '/impersonate', { reason: 'x' }],
+])('users › %s %s of an id that no user has is 404', async (method, suffix, body) => {
+  for (const id of [absent, 'x', "x' or true --"]) {
+    expect(await problem(method, `users/${encodeURIComponent(id)}${suffix}`, body)).toEqual([
+      404,
+      'user not found',
+    ])
+  }
+})
