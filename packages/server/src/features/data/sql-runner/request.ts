@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { CallerScope } from '../../../database/user-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { sqlRunnerErrors } from './errors.ts'
-import { maxQueryLength } from './script.ts'
 
 export type RunMode = 'read' | 'write'
 /** One transaction for all statements, or each by itself, as `vacuum` needs it. */
@@ -45,6 +44,8 @@ export interface RunBody {
   readonly timeoutSeconds?: number
 }
 
+/** A text of this length is split within milliseconds. */
+const maxQueryLength = 1_000_000
 const most = { rows: 10_000, seconds: 600, parameters: 100 }
 
 /** @throws AppError invalid_sql_request */

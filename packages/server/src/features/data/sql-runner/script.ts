@@ -2,8 +2,6 @@ import { type SqlStatement, splitStatements } from '../../../lib/sql-statements.
 import { sqlRunnerErrors } from './errors.ts'
 import type { RunMode, RunTransaction } from './request.ts'
 
-/** A text of this length is split within milliseconds. */
-export const maxQueryLength = 1_000_000
 const maxStatements = 1000
 
 const beginsOrEnds = new Set(['begin', 'start', 'commit', 'end', 'abort', 'rollback'])
