@@ -42,6 +42,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         { name: 'storage', description: 'Files and their copies in a content delivery network.' },
         { name: 'sites', description: 'Static sites and their deploys.' },
         { name: 'schema', description: 'What the database holds.' },
+        { name: 'SQL', description: 'Statements that administrators run.' },
         { name: 'structure', description: 'Tables and policies, changed by migrations.' },
         { name: 'admin', description: 'The administrator.' },
         { name: 'usage', description: 'What apps use, and what they may.' },

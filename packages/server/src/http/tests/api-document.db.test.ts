@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]())
 
 /** Pages and the document itself; everything else belongs into it. */
-const undocumented = /^\/($|_sites$|favicon|api\/docs|api\/openapi\.json|admin\/sign-in|o?auth\/)/
+const undocumented = /^\/($|_sites$|favicon|api\/docs|api\/openapi\.json|admin($|\/)|o?auth\/)/
 
 describe('GET /api/openapi.json', () => {
   test('is an OpenAPI 3.1 document of this server', async () => {

@@ -141,7 +141,7 @@ export const accountErrorTable = {
     message: (problem: string) => problem,
     help: 'A user has an email or a phone. With `invite` only the email is given: its owner chooses the password.',
   },
-  invalidPhone: {
+  invalidUserPhone: {
     status: 400,
     message: 'invalid phone number',
     help: 'A phone number is in international form and exists in the numbering plan of its country: `+14155550132`.',

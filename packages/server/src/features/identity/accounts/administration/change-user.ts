@@ -22,7 +22,7 @@ export interface UserChange {
  * before; tokens that say what is no longer true end with their sessions. An anonymous user with an address or a phone is
  * one with credentials.
  *
- * @throws AppError field_required, invalid_email, invalid_phone, user_without_email, user_not_found, email_taken, phone_taken
+ * @throws AppError field_required, invalid_email, invalid_user_phone, user_without_email, user_not_found, email_taken, phone_taken
  */
 export async function changeUser(
   context: AccountContext,

@@ -20,7 +20,7 @@ export interface NewUserInput {
  * Makes a user with what it signs in with, or invites the owner of an address to choose a password.
  *
  * @returns the id
- * @throws AppError invalid_new_user, invalid_email, invalid_phone, password_too_short, …, email_taken, phone_taken,
+ * @throws AppError invalid_new_user, invalid_email, invalid_user_phone, password_too_short, …, email_taken, phone_taken,
  *   too_many_requests
  */
 export async function createUser(
@@ -78,9 +78,9 @@ export async function createUser(
   return id
 }
 
-/** E.164. @throws AppError invalid_phone */
+/** E.164. @throws AppError invalid_user_phone */
 export function requirePhone({ config }: Pick<AccountContext, 'config'>, text: string): string {
   const phone = parsePhone(text.trim(), parseTestNumbers(config.sms_test_phone_numbers))
-  if (phone === undefined) throw accountErrors.invalidPhone()
+  if (phone === undefined) throw accountErrors.invalidUserPhone()
   return phone.number
 }
