@@ -177,6 +177,16 @@ export class Connection {
     return Array.isArray(results) ? results : [results]
   }
 
+  /**
+   * Runs one statement by the extended query protocol, which refuses a second one: where a text is split depends on
+   * settings that the text itself can change (PostgreSQL, standard_conforming_strings).
+   */
+  async statement(text: string): Promise<void> {
+    // Its types leave the mode out.
+    const config: pg.QueryConfig & { queryMode: 'extended' } = { text, queryMode: 'extended' }
+    await this.#reportLoss(() => this.#client.query(config))
+  }
+
   /** Runs a command that answers by the copy protocol; the stream has its messages. */
   copyOut(command: string): CopyOut {
     return this.#client.query(new CopyOut(command))

@@ -24,7 +24,7 @@ export class ScriptFailure extends Error {
 /** @throws ScriptFailure, ConnectionLost */
 export async function runStatement(connection: Connection, statement: SqlStatement): Promise<void> {
   try {
-    await connection.script(statement.text)
+    await connection.statement(statement.text)
   } catch (error) {
     throw error instanceof pg.DatabaseError ? new ScriptFailure(error, statement) : error
   }

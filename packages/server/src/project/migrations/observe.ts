@@ -29,20 +29,26 @@ export interface TakenLock {
   readonly at: number
 }
 
-/** Runs the statements in the transaction of the connection, and looks at its locks after each. */
+/**
+ * Runs the statements in the transaction of the connection, and looks at its locks after each.
+ *
+ * @param before is called before each
+ */
 export async function runAndWatchLocks(
   connection: Connection,
   statements: readonly SqlStatement[],
-  before: RelationFiles,
+  files: RelationFiles,
+  before?: () => Promise<void>,
 ): Promise<TakenLock[]> {
   const queryable = queryableOn(connection)
   const taken = new Map<string, TakenLock>()
   for (const statement of statements) {
+    await before?.()
     const at = performance.now()
     await runStatement(connection, statement)
     for (const { relation, mode } of await listLocks(queryable)) {
       const known = taken.get(relation)
-      if (!before.has(relation) || (known !== undefined && strength(known.mode) >= strength(mode))) continue
+      if (!files.has(relation) || (known !== undefined && strength(known.mode) >= strength(mode))) continue
       taken.set(relation, { relation, mode, line: statement.line, at })
     }
   }

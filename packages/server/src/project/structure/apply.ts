@@ -2,6 +2,7 @@ import type { Connection } from '../../database/connection.ts'
 import type { Database } from '../../database/open.ts'
 import { ScriptFailure } from '../../database/script-failure.ts'
 import { inTransaction, type Queryable, queryableOn } from '../../database/system-database.ts'
+import { cutText } from '../../lib/cut-text.ts'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 import { runAndRecord } from '../migrations/apply.ts'
 import { type MigrationSettings, pauseOrFail } from '../migrations/attempts.ts'
@@ -201,6 +202,6 @@ function toStructureError(error: unknown): unknown {
 export function refuseStatement(failure: ScriptFailure, more: Readonly<Record<string, string>> = {}) {
   const { line, message, code } = failure
   return structureErrors
-    .statementRefused(String(line), message)
+    .statementRefused(String(line), cutText(message))
     .with({ data: { line, ...(code === undefined ? {} : { sqlstate: code }), ...more }, cause: failure })
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import pg from 'pg'
 import type { Connection } from '../../database/connection.ts'
 import { ScriptFailure } from '../../database/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import { inTransaction, type Queryable } from '../../database/system-database.ts'
+import { cutText } from '../../lib/cut-text.ts'
 import { setTimeouts } from '../migrations/attempts.ts'
 import type { MigrationFile } from '../migrations/files.ts'
 import {
@@ -15,6 +17,7 @@ import {
 } from '../migrations/observe.ts'
 import { type AccessChange, compareAccess, readAccess } from '../schema/access.ts'
 import { compareSchemas, readSchema, type SchemaChange, type SchemaObject } from '../schema/objects.ts'
+import { structureErrors } from './errors.ts'
 import { type Weight, weigh } from './weight.ts'
 
 /** What a script does, as seen in a transaction that was undone. */
@@ -44,7 +47,7 @@ export interface StructureRehearsal {
 
 /**
  * A rehearsal holds the locks of the change in the database that is served: it waits for none of them longer than a
- * request would notice, and holds them for a second at most.
+ * request would notice, and begins no statement once they have taken a second together.
  */
 const limits = { lock_timeout_ms: 100, lock_attempts: 1, statement_timeout_ms: 1000 }
 
@@ -69,16 +72,21 @@ export async function rehearseHere(
       if (large.length > 0) throw new Undone({ version, observed: undefined, reason: 'large', large })
       const access = await readAccess(transaction)
       const files = await listFiles(transaction)
-      await setTimeouts(transaction, limits, 'transaction')
-      const taken = await runAndWatchLocks(connection, statements, files)
+      const beganAt = performance.now()
+      const taken = await runAndWatchLocks(connection, statements, files, async () => {
+        if (performance.now() - beganAt > limits.statement_timeout_ms) {
+          throw new Undone({ version, observed: undefined, reason: 'slow', large })
+        }
+        // Anew for each: the script may have set others.
+        await setTimeouts(transaction, limits, 'transaction')
+      })
       const endedAt = performance.now()
-      await transaction.count(sql`reset role`)
-      await setTimeouts(transaction, { ...limits, statement_timeout_ms: lookTimeoutMs }, 'transaction')
+      const after = await look(transaction)
       const observed = {
         locks: taken.map((lock) => describeLock(lock, endedAt)),
-        rewritten: findRewritten(files, await listFiles(transaction)),
-        changes: compareSchemas(objects, await readSchema(transaction)),
-        access: compareAccess(access, await readAccess(transaction)),
+        rewritten: findRewritten(files, after.files),
+        changes: compareSchemas(objects, after.objects),
+        access: compareAccess(access, after.access),
       }
       throw new Undone({ version, observed, large })
     })
@@ -89,6 +97,25 @@ export async function rehearseHere(
     return { version, observed: undefined, reason, large: [] }
   }
   throw new Error('a rehearsal was not undone')
+}
+
+/** The result of the script. @throws AppError where it has removed what the server itself works with */
+async function look(transaction: Queryable) {
+  try {
+    await transaction.count(sql`reset role`)
+    await setTimeouts(transaction, { ...limits, statement_timeout_ms: lookTimeoutMs }, 'transaction')
+    return {
+      files: await listFiles(transaction),
+      objects: await readSchema(transaction),
+      access: await readAccess(transaction),
+    }
+  } catch (error) {
+    // 57014: its time is over.
+    if (!(error instanceof pg.DatabaseError) || error.code === '57014') throw error
+    throw structureErrors
+      .migrationRefused(`sql: the database does not work after it: ${cutText(error.message)}`)
+      .with({ cause: error })
+  }
 }
 
 /** lock_not_available, deadlock_detected, query_canceled. */

@@ -51,7 +51,7 @@ const reasons: Readonly<Record<NonNullable<StructureRehearsal['reason']>, string
   large:
     'not tried beforehand: its locks would be held for as long as the rows are worked on; try it on a copy by basalt migrate check',
   'in use': 'not tried beforehand: a relation of it is in use, and its lock was not obtained within 100 ms',
-  slow: 'not tried to its end: a statement takes longer than a second, and holds its locks for as long',
+  slow: 'not tried to its end: it takes longer than a second, and holds its locks for as long',
 }
 
 function isOfCallers({ role }: AccessChange): boolean {

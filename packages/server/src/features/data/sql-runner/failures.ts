@@ -1,4 +1,5 @@
 import { databaseErrorOf, translateDatabaseFailure } from '../../../database/errors.ts'
+import { cutText } from '../../../lib/cut-text.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { SqlStatement } from '../../../lib/sql-statements.ts'
 import { sqlRunnerErrors } from './errors.ts'
@@ -30,7 +31,7 @@ export function describeSqlFailure(failure: unknown, place: FailurePlace): AppEr
     return translated
   }
   const { code = '', detail, where, schema, table, column, constraint } = error
-  return sqlRunnerErrors.sqlFailed(error.message).with({
+  return sqlRunnerErrors.sqlFailed(cutText(error.message)).with({
     data: {
       sqlState: code,
       statement: place.index,
@@ -69,5 +70,7 @@ function hintOf(
 }
 
 function present(members: Readonly<Record<string, string | undefined>>): object {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [[name, cutText(value)]])),
+  )
 }

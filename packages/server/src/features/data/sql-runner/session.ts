@@ -6,6 +6,7 @@ import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
 import { queryableOn } from '../../../database/system-database.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
+import { cutText } from '../../../lib/cut-text.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { codeOf } from '../../../lib/errors.ts'
 import { sqlRunnerErrors } from './errors.ts'
@@ -65,7 +66,12 @@ export class SqlSession {
 
   onNotice(listener: (notice: Notice & { readonly message: string }) => void): void {
     this.connection.onNotice((message, { severity, detail, hint }) =>
-      listener({ severity, message, detail, hint }),
+      listener({
+        severity,
+        message: cutText(message),
+        detail: detail && cutText(detail),
+        hint: hint && cutText(hint),
+      }),
     )
   }
 

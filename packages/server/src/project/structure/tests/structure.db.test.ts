@@ -310,6 +310,29 @@ describe('structure › plan', () => {
     expect(await exists('open_todo')).toBe(true)
   })
 
+  test('refuses a script that hides statements behind a setting, and does nothing of it', async () => {
+    const hidden = `set standard_conforming_strings = off; select 'x\\''; commit; create table escaped (a int); --'`
+    for (const answer of [await plan({ sql: hidden }), await apply({ sql: hidden, name: 'hidden' })]) {
+      expect([answer.status, answer.json.message]).toEqual([
+        400,
+        'line 1: cannot insert multiple commands into a prepared statement',
+      ])
+    }
+    expect(await exists('escaped')).toBe(false)
+  })
+
+  test('refuses a script that removes what the server works with', async () => {
+    const answer = await plan({ sql: 'drop schema basalt cascade' })
+    expect([answer.status, envelope(answer)]).toEqual([
+      400,
+      {
+        code: 400,
+        error: 'migration_refused',
+        message: 'sql: the database does not work after it: schema "basalt" does not exist',
+      },
+    ])
+  })
+
   test('refuses what PostgreSQL refuses, with its words and the line', async () => {
     const refused = await plan({ sql: 'create table a (id int);\n\ninsert into a\nvalues (nope);' })
     expect(envelope(refused)).toEqual({
@@ -370,8 +393,12 @@ describe('structure › plan', () => {
     expect(messages(await planChange({ kind: 'rename_table', name: 'todo', to: 'task' }))).toEqual([
       'not rehearsed: not tried beforehand: a relation of it is in use, and its lock was not obtained within 100 ms',
     ])
+    const unlimited = 'set statement_timeout = 0; select pg_sleep(2)'
+    expect(messages(await plan({ sql: unlimited }))).toEqual([
+      `not rehearsed: not tried to its end: it takes longer than a second, and holds its locks for as long`,
+    ])
     expect(messages(await plan({ sql: 'select pg_sleep(2)' }))).toEqual([
-      'not rehearsed: not tried to its end: a statement takes longer than a second, and holds its locks for as long',
+      'not rehearsed: not tried to its end: it takes longer than a second, and holds its locks for as long',
     ])
   })
 

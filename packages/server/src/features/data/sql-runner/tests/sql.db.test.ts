@@ -260,6 +260,15 @@ describe('sql › run', () => {
     })
   })
 
+  test('cuts what a notice or an error quotes, in the history too', async () => {
+    const long = `${'x'.repeat(8000)}… (100000 characters)`
+    const noticed = await run("do $$ begin raise notice '%', repeat('x', 100000); end $$")
+    expect(noticed.json.notices.map(({ message }: { message: string }) => message)).toEqual([long])
+    const refused = await run("do $$ begin raise '%', repeat('x', 100000); end $$")
+    expect([refused.status, refused.text.length < 10_000]).toEqual([400, true])
+    expect((await ask('GET', '/runs?limit=1')).json.items[0].error).toBe(long)
+  })
+
   test('refuses COPY FROM STDIN, which has no input', async () => {
     expect(await failure('copy note from stdin', { mode: 'write' })).toEqual([
       400,
