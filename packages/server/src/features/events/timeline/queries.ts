@@ -89,7 +89,7 @@ function conditionsOf({ table, record, userId, requestId, action, from, to }: Ev
     ...(requestId === undefined ? [] : [sql`${originOf(3)} = ${requestId}`]),
     ...(from === undefined ? [] : [sql`o.happened_at >= ${from}::timestamptz`]),
     ...(to === undefined ? [] : [sql`o.happened_at < ${to}::timestamptz`]),
-    // Last, as it is the dearest.
+    // Last, as it costs most.
     ...(record === undefined
       ? []
       : [sql`${record} in (${keyOf(sql`o.record_key`)}, ${keyOf(sql`o.old_record_key`)})`]),

@@ -164,7 +164,7 @@ const cases: readonly (readonly [
 ]
 
 describe('advisors', () => {
-  test.each(cases)('%s: %s is gone after its statement', async (rule, object, setup, statement, severity) => {
+  test.each(cases)('%s: %s is resolved by its statement', async (rule, object, setup, statement, severity) => {
     await app.sql(setup)
     // Statistics else arrive when the session that made them has been idle for ten seconds.
     await app.sql('select pg_stat_force_next_flush()')
