@@ -18,8 +18,8 @@ export function Matrix({ request, explanation }: Props) {
   if (stages.length === 0) {
     return (
       <Empty>
-        Row-level security does not apply to <code>{table.collection}</code>: no policy is evaluated, and every
-        row passes.
+        Row-level security does not apply to <code>{table.collection}</code>: no policy is evaluated, and
+        every row passes.
       </Empty>
     )
   }
