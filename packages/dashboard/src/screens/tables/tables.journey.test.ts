@@ -256,7 +256,7 @@ journeys('tables', () => {
     await open('/tables/author')
     await page.getByRole('button', { name: 'Rows', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Import' }).click()
-    await page.getByLabel('File').setInputFiles({
+    await page.getByLabel('File', { exact: true }).setInputFiles({
       name: 'people.csv',
       mimeType: 'text/csv',
       buffer: Buffer.from('Name,Ignored\nCleo,x\n"D, E",y\n'),
