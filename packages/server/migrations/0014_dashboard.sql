@@ -10,7 +10,7 @@ create table basalt.sql_runs (
   statements int not null,
   row_count bigint,
   duration_ms int,
-  -- The session of a run in flight; null behind a pooler, which reports another's.
+  -- The session of a run in flight; null with a pooler, which reports another's.
   backend_pid int,
   backend_start timestamptz,
   started_at timestamptz not null default clock_timestamp()

@@ -1,3 +1,5 @@
+import { quoteName, quoteText } from '../ui/sql.ts'
+
 /** Cells as text for other programs, and back. Pure. */
 
 export type Cells = readonly (readonly (string | null)[])[]
@@ -48,15 +50,6 @@ export function formatInsert(table: string, columns: readonly CopiedColumn[], ce
     (row) => `  (${row.map((cell) => (cell === null ? 'null' : quoteText(cell))).join(', ')})`,
   )
   return `insert into ${table} (${names}) values\n${rows.join(',\n')};`
-}
-
-/** An identifier of SQL, in quotes. */
-export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`
-
-/** A constant of SQL, whatever `standard_conforming_strings` says. */
-export function quoteText(text: string): string {
-  const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`
-  return text.includes('\\') ? `E${quoted}` : quoted
 }
 
 export const isNumeric = (type: string) =>

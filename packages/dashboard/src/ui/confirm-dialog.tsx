@@ -2,6 +2,7 @@ import { type ReactNode, useId, useState } from 'react'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { TextField } from './field.tsx'
+import { Failure } from './states.tsx'
 
 export interface ConfirmDialogProps {
   readonly title: string
@@ -64,7 +65,7 @@ export function ConfirmDialog({
         {name !== undefined && (
           <TextField label={`Type ${name} to confirm`} value={typed} onChange={setTyped} isCode />
         )}
-        {error != null && <p role="alert">Failed: {error.message}</p>}
+        {error != null && <Failure error={error} />}
       </form>
     </Dialog>
   )

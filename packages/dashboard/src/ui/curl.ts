@@ -8,15 +8,15 @@ export interface RequestExample {
 
 export function formatCurl({ method, path, body }: RequestExample, origin: string): string {
   const lines = [
-    `curl ${method === 'GET' ? '' : `-X ${method} `}${quote(origin + path)}`,
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${quoteForShell(origin + path)}`,
     `  -H "Authorization: Bearer $TOKEN"`,
   ]
   if (body !== undefined)
-    lines.push(`  -H 'Content-Type: application/json'`, `  -d ${quote(JSON.stringify(body))}`)
+    lines.push(`  -H 'Content-Type: application/json'`, `  -d ${quoteForShell(JSON.stringify(body))}`)
   return lines.join(' \\\n')
 }
 
 /** For a POSIX shell (POSIX.1-2024, 2.2.2 Single-Quotes). */
-function quote(text: string): string {
+export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -2,6 +2,7 @@ import { type ReactNode, useId } from 'react'
 import { Button } from './button.tsx'
 import { Dialog, type DialogProps } from './dialog.tsx'
 import { Form } from './layout.tsx'
+import { Failure } from './states.tsx'
 
 interface FormDialogProps {
   readonly title: string
@@ -47,7 +48,7 @@ export function FormDialog({
     >
       <Form id={form} onSubmit={onSubmit}>
         {children}
-        {error !== null && <p role="alert">Failed: {error.message}</p>}
+        {error !== null && <Failure error={error} />}
       </Form>
     </Dialog>
   )

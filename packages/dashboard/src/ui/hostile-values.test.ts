@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { previewKind } from '../screens/storage/preview-kind.ts'
 import { formatCurl } from './curl.ts'
 import { safeAddress } from './safe-address.ts'
-import { literal } from './sql.ts'
+import { quoteText } from './sql.ts'
 
 describe('dashboard › hostile values', () => {
   it.each([
@@ -40,7 +40,7 @@ describe('dashboard › hostile values', () => {
   })
 
   it('do not leave the quotes of SQL', () => {
-    expect(literal("'; drop table note; --")).toBe("'''; drop table note; --'")
+    expect(quoteText("'; drop table note; --")).toBe("'''; drop table note; --'")
   })
 
   it.each([

@@ -1,2 +1,8 @@
-/** A text as a constant of SQL (PostgreSQL manual, "String Constants"). */
-export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
+/** An identifier of SQL, in quotes. */
+export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`
+
+/** A constant of SQL, whatever `standard_conforming_strings` says (PostgreSQL manual, "String Constants"). */
+export function quoteText(text: string): string {
+  const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`
+  return text.includes('\\') ? `E${quoted}` : quoted
+}

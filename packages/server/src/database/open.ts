@@ -56,7 +56,7 @@ export interface Database {
   readonly user: UserDatabase
   /** Opens a connection to listen on; undefined behind a pooler without `database.listen_url`. */
   readonly openListener: (() => Promise<Connection>) | undefined
-  /** Connections beside the pools, for work that takes longer than a request may. Whoever opens one closes it. */
+  /** Connections beside the pools, for work that takes longer than a request may. The caller that opens one closes it. */
   readonly aside: {
     /** @throws ConnectionLost when the database is unavailable */
     open(): Promise<Connection>

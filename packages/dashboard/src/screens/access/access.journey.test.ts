@@ -33,15 +33,17 @@ insert into project (id, team_id, owner_id, name) values
 
 journeys('access', () => {
   let dashboard: Dashboard
+  let scratch: string
   let folder: string
 
   beforeAll(async () => {
-    folder = join(makeScratchDirectory('access-journey-'), 'policies')
+    scratch = makeScratchDirectory('access-journey-')
+    folder = join(scratch, 'policies')
     dashboard = await openDashboard({ setup, config: { 'project.policies': folder } })
   })
   afterAll(async () => {
     await dashboard?.[Symbol.asyncDispose]()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(scratch, { recursive: true, force: true })
   })
   afterEach(() => dashboard.expectNoProblems())
 

@@ -10,7 +10,7 @@ interface MarkProps {
 }
 
 /** A value as a symbol and a word; the colour only repeats it. */
-export function Mark({ value, label = value === undefined ? 'not asked' : String(value) }: MarkProps) {
+export function Mark({ value, label = value === undefined ? 'not evaluated' : String(value) }: MarkProps) {
   const name = String(value) as keyof typeof symbols
   return (
     <span className={styles.mark} data-value={name}>

@@ -18,8 +18,8 @@ export function Matrix({ request, explanation }: Props) {
   if (stages.length === 0) {
     return (
       <Empty>
-        Row-level security does not apply to <code>{table.collection}</code>: no policy is asked, and every
-        row passes.
+        Row-level security does not apply to <code>{table.collection}</code>: no policy is evaluated, and
+        every row passes.
       </Empty>
     )
   }
@@ -53,7 +53,7 @@ export function Matrix({ request, explanation }: Props) {
         {isCut && <p>Rows were left out: together they are larger than 8 MB.</p>}
         {unused.length > 0 && (
           <p className={styles.unused}>
-            Not asked here:{' '}
+            Not evaluated here:{' '}
             {unused
               .map(({ name, command, isForCaller, roles }) =>
                 isForCaller
@@ -127,7 +127,7 @@ function StageTable({ caption, rows, columns, stage, isLast, selected, onOpen }:
                       type="button"
                       className={styles.cell}
                       aria-pressed={selected?.row === row && selected.policy === policy}
-                      aria-label={`${policy.name}, row ${row.id ?? index + 1}: ${verdict === undefined ? 'not asked' : String(verdict.value)}. Show why`}
+                      aria-label={`${policy.name}, row ${row.id ?? index + 1}: ${verdict === undefined ? 'not evaluated' : String(verdict.value)}. Show why`}
                       title={verdict?.message}
                       onClick={() => onOpen(row, policy)}
                     >
@@ -157,7 +157,7 @@ function StageTable({ caption, rows, columns, stage, isLast, selected, onOpen }:
 }
 
 const outcomeLabel = (outcome: boolean | 'error' | undefined) =>
-  outcome === undefined ? 'not asked' : outcome === 'error' ? 'fails' : outcome ? 'permit' : 'refuse'
+  outcome === undefined ? 'not evaluated' : outcome === 'error' ? 'fails' : outcome ? 'permit' : 'refuse'
 
 function DatabaseAnswer({ row: { actual, answer, agrees } }: { readonly row: ExplainedRow }) {
   if (answer !== undefined) {

@@ -3,6 +3,7 @@ import { useAction } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
+import { download } from '../../ui/download.ts'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Failure } from '../../ui/states.tsx'
 import styles from './access.module.css'
@@ -100,20 +101,11 @@ function Saved({ saved: { name, content, path } }: { readonly saved: SavedCase }
             Saved as <code>{path}</code>. <code>basalt policy test</code> runs it.
           </>
         )}{' '}
-        <Button size="small" onClick={() => download(name, content)}>
+        <Button size="small" onClick={() => download(name, 'application/toml', content)}>
           Download
         </Button>
       </p>
       <Code label={name}>{content}</Code>
     </>
   )
-}
-
-function download(name: string, content: string): void {
-  const address = URL.createObjectURL(new Blob([content], { type: 'application/toml' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(address)
 }

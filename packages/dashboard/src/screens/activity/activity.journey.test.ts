@@ -24,7 +24,7 @@ journeys('logs, requests, audit, usage and statements', () => {
     })
     expect(status).toBe(201)
     const id = headers.get('x-request-id') ?? ''
-    // Written behind the answer.
+    // Written after the answer.
     const isKept = () => dashboard.app.sql('select from basalt.requests where request_id = $1', [id])
     await expect.poll(isKept, { timeout: 30_000 }).toHaveLength(1)
     return id

@@ -4,6 +4,7 @@ import { useAction } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { download } from '../../ui/download.ts'
 import { Select, TextField } from '../../ui/field.tsx'
 import { Form, Toolbar } from '../../ui/layout.tsx'
 import { Failure } from '../../ui/states.tsx'
@@ -96,10 +97,5 @@ function DismissDialog({ advice, onClose }: { readonly advice: Advice; readonly 
 /** As a file for the folder `migrations` of a project. */
 function saveMigration(rule: string, statement: string): void {
   const time = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
-  const address = URL.createObjectURL(new Blob([`${statement}\n`], { type: 'application/sql' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = `${time}_${rule}.sql`
-  link.click()
-  URL.revokeObjectURL(address)
+  download(`${time}_${rule}.sql`, 'application/sql', `${statement}\n`)
 }

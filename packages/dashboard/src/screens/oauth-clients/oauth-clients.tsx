@@ -17,7 +17,7 @@ export function OAuthClientsScreen() {
         <ClientTable />
       </Route>
       <Route path="/oauth-clients/*">
-        {/* A client id may be an address: everything behind the path is one. */}
+        {/* A client id may be an address: everything after the path is one. */}
         {(parameters) => <ClientDetail key={parameters['*']} clientId={parameters['*']} />}
       </Route>
     </Switch>

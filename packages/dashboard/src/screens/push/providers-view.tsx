@@ -1,11 +1,11 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { useAction, useApi } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { TextArea } from '../../ui/field.tsx'
-import { Badge, Form } from '../../ui/layout.tsx'
-import { Failure, Loaded } from '../../ui/states.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { Badge } from '../../ui/layout.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { listProviders, type Provider, resetCredentials, setCredentials } from './api.ts'
 
 const titles: Readonly<Record<string, string>> = {
@@ -93,7 +93,6 @@ export function ProvidersView() {
 
 function CredentialsForm({ provider, onClose }: { readonly provider: string; readonly onClose: () => void }) {
   const [text, setText] = useState('')
-  const form = useId()
   const credentials = readJson(text)
   const action = useAction(setCredentials, {
     invalidates: [['push', 'providers']],
@@ -102,39 +101,26 @@ function CredentialsForm({ provider, onClose }: { readonly provider: string; rea
     onDone: onClose,
   })
   return (
-    <Dialog
+    <FormDialog
       title={`Credentials of ${titles[provider] ?? provider}`}
-      isOpen
+      action="Set credentials"
+      isDisabled={credentials === undefined}
+      isPending={action.isPending}
+      error={action.error}
+      onSubmit={() => action.run({ provider, credentials })}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            form={form}
-            look="primary"
-            isPending={action.isPending}
-            disabled={credentials === undefined}
-          >
-            Set credentials
-          </Button>
-        </>
-      }
     >
-      <Form id={form} onSubmit={() => action.run({ provider, credentials })}>
-        <TextArea
-          label="Credentials, as JSON"
-          value={text}
-          onChange={setText}
-          rows={10}
-          isCode
-          hint={hints[provider]}
-          error={text !== '' && credentials === undefined ? 'This is not a JSON object.' : undefined}
-        />
-        <p>They are encrypted, in force on every node, and never shown again.</p>
-        {action.error !== null && <Failure error={action.error} />}
-      </Form>
-    </Dialog>
+      <TextArea
+        label="Credentials, as JSON"
+        value={text}
+        onChange={setText}
+        rows={10}
+        isCode
+        hint={hints[provider]}
+        error={text !== '' && credentials === undefined ? 'This is not a JSON object.' : undefined}
+      />
+      <p>They are encrypted, in force on every node, and never shown again.</p>
+    </FormDialog>
   )
 }
 

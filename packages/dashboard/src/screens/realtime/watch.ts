@@ -15,7 +15,7 @@ export interface WatchHandlers {
 }
 
 /**
- * Watches as an administrator by a stream of its own. As somebody else each change is decided about by a preview, as the
+ * Watches as an administrator by a stream of its own. As another caller each change is decided about by a preview, as the
  * administrator has no token of theirs; the stream has the tables logged, and says when there is something to decide.
  *
  * @throws what ended it

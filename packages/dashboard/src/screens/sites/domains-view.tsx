@@ -1,4 +1,4 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
@@ -6,11 +6,11 @@ import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/code.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
-import { Badge, Form, PageHeader, type Tone } from '../../ui/layout.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { Badge, PageHeader, type Tone } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { Failure, Loaded } from '../../ui/states.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { createDomain, type Domain, deleteDomain, listDomains, verifyDomain } from './api.ts'
 
@@ -143,7 +143,6 @@ function NewDomain({ onClose }: { readonly onClose: () => void }) {
   const [hostname, setHostname] = useState('')
   const [environment, setEnvironment] = useState('')
   const [redirect, setRedirect] = useState<(typeof redirects)[number]['value']>('')
-  const form = useId()
   const action = useAction(createDomain, {
     invalidates: [['domains']],
     done: 'Domain registered. Publish its record next.',
@@ -153,42 +152,29 @@ function NewDomain({ onClose }: { readonly onClose: () => void }) {
   const send = () =>
     action.run({ hostname, environment: environment || undefined, redirectMode: redirect || undefined })
   return (
-    <Dialog
+    <FormDialog
       title="New domain"
-      isOpen
+      action="Register domain"
+      isDisabled={hostname === ''}
+      isPending={action.isPending}
+      error={action.error}
+      onSubmit={send}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            form={form}
-            look="primary"
-            isPending={action.isPending}
-            disabled={hostname === ''}
-          >
-            Register domain
-          </Button>
-        </>
-      }
     >
-      <Form id={form} onSubmit={send}>
-        <TextField label="Host name" value={hostname} onChange={setHostname} isCode hint="www.example.com" />
-        <TextField
-          label="Environment"
-          value={environment}
-          onChange={setEnvironment}
-          isCode
-          hint="A label of yours; production unless given."
-        />
-        <Select
-          label="Redirect from the address below the parent domain"
-          value={redirect}
-          choices={redirects}
-          onChange={setRedirect}
-        />
-        {action.error !== null && <Failure error={action.error} />}
-      </Form>
-    </Dialog>
+      <TextField label="Host name" value={hostname} onChange={setHostname} isCode hint="www.example.com" />
+      <TextField
+        label="Environment"
+        value={environment}
+        onChange={setEnvironment}
+        isCode
+        hint="A label of yours; production unless given."
+      />
+      <Select
+        label="Redirect from the address below the parent domain"
+        value={redirect}
+        choices={redirects}
+        onChange={setRedirect}
+      />
+    </FormDialog>
   )
 }

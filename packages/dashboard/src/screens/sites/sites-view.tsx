@@ -1,14 +1,14 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { moreOf, useAction, usePages } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, TextField } from '../../ui/field.tsx'
-import { Badge, Form, PageHeader } from '../../ui/layout.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { SafeLink } from '../../ui/safe-link.tsx'
-import { Failure, LoadedRows } from '../../ui/states.tsx'
+import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { createSite, listSites } from './api.ts'
 
@@ -73,7 +73,6 @@ function NewSite({ onClose }: { readonly onClose: () => void }) {
   const [slug, setSlug] = useState('')
   const [spaMode, setSpaMode] = useState(false)
   const [, navigate] = useLocation()
-  const form = useId()
   const action = useAction(createSite, {
     invalidates: [['sites', 'list']],
     done: 'Site created.',
@@ -81,42 +80,29 @@ function NewSite({ onClose }: { readonly onClose: () => void }) {
     onDone: (site) => navigate(`/sites/${site.id}`),
   })
   return (
-    <Dialog
+    <FormDialog
       title="New site"
-      isOpen
+      action="Create site"
+      isDisabled={name === ''}
+      isPending={action.isPending}
+      error={action.error}
+      onSubmit={() => action.run({ name, slug: slug === '' ? undefined : slug, spaMode })}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            form={form}
-            look="primary"
-            isPending={action.isPending}
-            disabled={name === ''}
-          >
-            Create site
-          </Button>
-        </>
-      }
     >
-      <Form id={form} onSubmit={() => action.run({ name, slug: slug === '' ? undefined : slug, spaMode })}>
-        <TextField label="Name" value={name} onChange={setName} required />
-        <TextField
-          label="Slug"
-          value={slug}
-          onChange={setSlug}
-          isCode
-          hint="The host name begins with it: shop.example.com. Empty: made from the name."
-        />
-        <Checkbox
-          label="Single page"
-          hint="A navigation to a missing path is answered with index.html."
-          checked={spaMode}
-          onChange={setSpaMode}
-        />
-        {action.error !== null && <Failure error={action.error} />}
-      </Form>
-    </Dialog>
+      <TextField label="Name" value={name} onChange={setName} required />
+      <TextField
+        label="Slug"
+        value={slug}
+        onChange={setSlug}
+        isCode
+        hint="The host name begins with it: shop.example.com. Empty: made from the name."
+      />
+      <Checkbox
+        label="Single page"
+        hint="A navigation to a missing path is answered with index.html."
+        checked={spaMode}
+        onChange={setSpaMode}
+      />
+    </FormDialog>
   )
 }

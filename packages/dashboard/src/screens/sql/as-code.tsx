@@ -1,4 +1,5 @@
 import { AsCode } from '../../ui/as-code.tsx'
+import { quoteForShell } from '../../ui/curl.ts'
 import type { RunBody } from './api.ts'
 
 /** The run as a request, in psql, by the client and on the command line. */
@@ -12,9 +13,4 @@ export function CodeOf({ body }: { readonly body: RunBody }) {
       command={`basalt sql ${quoteForShell(query)}\npsql "$DATABASE_URL" -c ${quoteForShell(query)}`}
     />
   )
-}
-
-/** POSIX.1-2024, 2.2.2 Single-Quotes. */
-function quoteForShell(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -120,7 +120,7 @@ function partOf(state: EditorState): TextPart {
   if (!empty) return { text: state.sliceDoc(from, to), start: from }
   const tree = ensureSyntaxTree(state, state.doc.length, parseMs)
   const statements = tree?.topNode.getChildren('Statement') ?? []
-  // Behind its semicolon the cursor is still at the statement before it, on the line of that.
+  // After its semicolon the cursor is still at the statement before it, on the line of that.
   const found =
     statements.find((node) => node.from <= head && head <= node.to) ??
     statements.findLast((node) => node.to <= head) ??

@@ -61,11 +61,3 @@ function uniqueNames(columns: readonly ResultColumn[]): string[] {
     return count === 1 ? name : `${name} ${count}`
   })
 }
-
-export function download(name: string, type: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type }))
-  const link = Object.assign(document.createElement('a'), { href: address, download: name })
-  link.click()
-  // The download has begun by then.
-  setTimeout(() => URL.revokeObjectURL(address), 10_000)
-}

@@ -34,6 +34,16 @@ export const changeBucket = ({ name, ...settings }: BucketSettings & { readonly 
 export const deleteBucket = (name: string) =>
   remove(`storage/buckets/${segment(name)}`, undefined, { query: { force: true } })
 
+/** Of `POST /api/admin/storage/cdn/purge`. */
+interface Purge {
+  readonly operation: 'purge_urls' | 'purge_all'
+  readonly submitted: number
+  readonly provider: string
+}
+
+export const purgeCopies = (input: { readonly urls: readonly string[] } | { readonly purge_all: true }) =>
+  post<Purge>('admin/storage/cdn/purge', input)
+
 const storage = files(client)
 export const bucketOf = (name: string) => storage.bucket(name)
 

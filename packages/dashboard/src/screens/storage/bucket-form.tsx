@@ -1,10 +1,7 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { useAction } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, TextField } from '../../ui/field.tsx'
-import { Form } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { type Bucket, changeBucket, createBucket } from './api.ts'
 
 const megabyte = 1_000_000
@@ -17,7 +14,6 @@ export function BucketForm({ bucket, onClose }: { readonly bucket?: Bucket; read
     bucket?.maxFileSize === undefined ? '' : String(bucket.maxFileSize / megabyte),
   )
   const [types, setTypes] = useState(bucket?.allowedTypes?.join(', ') ?? '')
-  const form = useId()
   const action = useAction(bucket === undefined ? createBucket : changeBucket, {
     invalidates: [['storage', 'buckets']],
     done: bucket === undefined ? `Bucket ${name} created.` : `Bucket ${name} changed.`,
@@ -31,69 +27,53 @@ export function BucketForm({ bucket, onClose }: { readonly bucket?: Bucket; read
     .map((type) => type.trim())
     .filter(Boolean)
   return (
-    <Dialog
+    <FormDialog
       title={bucket === undefined ? 'New bucket' : `Settings of ${bucket.name}`}
-      isOpen
-      onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            form={form}
-            look="primary"
-            isPending={action.isPending}
-            disabled={!isSizeUsable || name === ''}
-          >
-            {bucket === undefined ? 'Create bucket' : 'Save'}
-          </Button>
-        </>
+      action={bucket === undefined ? 'Create bucket' : 'Save'}
+      isDisabled={!isSizeUsable || name === ''}
+      isPending={action.isPending}
+      error={action.error}
+      onSubmit={() =>
+        action.run({
+          name,
+          public: isPublic,
+          maxFileSize: size,
+          allowedTypes: allowedTypes.length === 0 ? null : allowedTypes,
+        })
       }
+      onClose={onClose}
     >
-      <Form
-        id={form}
-        onSubmit={() =>
-          action.run({
-            name,
-            public: isPublic,
-            maxFileSize: size,
-            allowedTypes: allowedTypes.length === 0 ? null : allowedTypes,
-          })
-        }
-      >
-        {bucket === undefined && (
-          <TextField
-            label="Name"
-            value={name}
-            onChange={setName}
-            isCode
-            required
-            hint="Part of addresses. Lower-case letters, digits and hyphens; it cannot be changed."
-          />
-        )}
-        <Checkbox
-          label="Everybody can read its objects"
-          hint="Without a token, whatever policies say. Writing is by policies in any case."
-          checked={isPublic}
-          onChange={setPublic}
-        />
+      {bucket === undefined && (
         <TextField
-          label="Largest file, in MB"
-          inputMode="decimal"
-          value={megabytes}
-          onChange={setMegabytes}
-          hint="Empty: the limit of the server."
-          error={isSizeUsable ? undefined : 'A number above 0, or nothing.'}
-        />
-        <TextField
-          label="Types"
-          value={types}
-          onChange={setTypes}
+          label="Name"
+          value={name}
+          onChange={setName}
           isCode
-          hint="Separated by commas: image/*, application/pdf. Empty: any."
+          required
+          hint="Part of addresses. Lower-case letters, digits and hyphens; it cannot be changed."
         />
-        {action.error !== null && <Failure error={action.error} />}
-      </Form>
-    </Dialog>
+      )}
+      <Checkbox
+        label="Everybody can read its objects"
+        hint="Without a token, whatever policies say. Writing is by policies in any case."
+        checked={isPublic}
+        onChange={setPublic}
+      />
+      <TextField
+        label="Largest file, in MB"
+        inputMode="decimal"
+        value={megabytes}
+        onChange={setMegabytes}
+        hint="Empty: the limit of the server."
+        error={isSizeUsable ? undefined : 'A number above 0, or nothing.'}
+      />
+      <TextField
+        label="Types"
+        value={types}
+        onChange={setTypes}
+        isCode
+        hint="Separated by commas: image/*, application/pdf. Empty: any."
+      />
+    </FormDialog>
   )
 }

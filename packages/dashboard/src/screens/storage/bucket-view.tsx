@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { formatBytes } from '../../ui/format.ts'
 import { FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
-import { literal } from '../../ui/sql.ts'
+import { quoteText } from '../../ui/sql.ts'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listObjects } from './api.ts'
@@ -54,7 +54,7 @@ export function BucketView({ bucket }: { readonly bucket: string }) {
                 path: `/api/storage/${encodeURIComponent(bucket)}?${new URLSearchParams({ prefix, delimiter: '/' })}`,
               }}
               client={`import { files } from '@basaltdb/client/files'\n\nawait files(client).bucket(${JSON.stringify(bucket)}).list({ prefix: ${JSON.stringify(prefix)}, delimiter: '/' })`}
-              sql={`select name, size, content_type\nfrom basalt.objects\nwhere bucket = ${literal(bucket)} and starts_with(name, ${literal(prefix)})\norder by name`}
+              sql={`select name, size, content_type\nfrom basalt.objects\nwhere bucket = ${quoteText(bucket)} and starts_with(name, ${quoteText(prefix)})\norder by name`}
             />
             <Button onClick={() => setShowsPolicies(true)}>Policies</Button>
             <Button look="primary" onClick={() => picker.current?.click()}>

@@ -12,9 +12,10 @@ import { Time } from '../../ui/time.tsx'
 import { type Bucket, deleteBucket, listBuckets } from './api.ts'
 import { BucketForm } from './bucket-form.tsx'
 import { PolicyForm } from './policy-form.tsx'
+import { PurgeForm } from './purge-form.tsx'
 
 type Dialog =
-  | { readonly kind: 'create' }
+  | { readonly kind: 'create' | 'purge' }
   | { readonly kind: 'change' | 'delete' | 'policies'; bucket: Bucket }
 
 export function BucketsView() {
@@ -28,6 +29,7 @@ export function BucketsView() {
         actions={
           <>
             <AsCode request={{ method: 'GET', path: '/api/storage/buckets' }} />
+            <Button onClick={() => setDialog({ kind: 'purge' })}>Purge CDN</Button>
             <Button look="primary" onClick={() => setDialog({ kind: 'create' })}>
               New bucket
             </Button>
@@ -91,6 +93,7 @@ export function BucketsView() {
         )}
       </Loaded>
       {dialog?.kind === 'create' && <BucketForm onClose={close} />}
+      {dialog?.kind === 'purge' && <PurgeForm onClose={close} />}
       {dialog?.kind === 'change' && <BucketForm bucket={dialog.bucket} onClose={close} />}
       {dialog?.kind === 'policies' && <PolicyForm bucket={dialog.bucket.name} onClose={close} />}
       {dialog?.kind === 'delete' && <DeleteBucket bucket={dialog.bucket} onClose={close} />}

@@ -1,10 +1,7 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { useAction, useApi } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
-import { Form } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { bucketOf, listBuckets } from './api.ts'
 
 interface PlaceFormProps {
@@ -20,7 +17,6 @@ export function PlaceForm({ bucket, name, verb, onClose, onDone }: PlaceFormProp
   const [toBucket, setToBucket] = useState(bucket)
   const [toName, setToName] = useState(name)
   const buckets = useApi(['storage', 'buckets'], listBuckets)
-  const form = useId()
   const action = useAction(() => bucketOf(bucket)[verb](name, toName, { bucket: toBucket }), {
     invalidates: [['storage', 'objects']],
     done: verb === 'move' ? 'Object moved.' : 'Object copied.',
@@ -29,38 +25,25 @@ export function PlaceForm({ bucket, name, verb, onClose, onDone }: PlaceFormProp
   })
   const verbTitle = verb === 'move' ? 'Move' : 'Copy'
   return (
-    <Dialog
+    <FormDialog
       title={`${verbTitle} object`}
-      isOpen
+      action={verbTitle}
+      isDisabled={toName === '' || (toName === name && toBucket === bucket)}
+      isPending={action.isPending}
+      error={action.error}
+      onSubmit={() => action.run()}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            form={form}
-            look="primary"
-            isPending={action.isPending}
-            disabled={toName === '' || (toName === name && toBucket === bucket)}
-          >
-            {verbTitle}
-          </Button>
-        </>
-      }
     >
-      <Form id={form} onSubmit={() => action.run()}>
-        <TextField label="Name" value={toName} onChange={setToName} isCode />
-        <Select
-          label="Bucket"
-          value={toBucket}
-          choices={(buckets.data ?? [{ name: bucket }]).map((each) => ({
-            value: each.name,
-            label: each.name,
-          }))}
-          onChange={setToBucket}
-        />
-        {action.error !== null && <Failure error={action.error} />}
-      </Form>
-    </Dialog>
+      <TextField label="Name" value={toName} onChange={setToName} isCode />
+      <Select
+        label="Bucket"
+        value={toBucket}
+        choices={(buckets.data ?? [{ name: bucket }]).map((each) => ({
+          value: each.name,
+          label: each.name,
+        }))}
+        onChange={setToBucket}
+      />
+    </FormDialog>
   )
 }

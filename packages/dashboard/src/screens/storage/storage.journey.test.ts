@@ -36,6 +36,22 @@ journeys('dashboard › storage', () => {
     ])
   })
 
+  test('copies of a content delivery network are purged', async () => {
+    const { app, page } = dashboard
+    await dashboard.open('/storage')
+    await page.getByRole('button', { name: 'Purge CDN' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Addresses').fill('photos/a.jpg')
+    await dialog.getByRole('button', { name: 'Purge', exact: true }).click()
+    await dialog.getByText('urls must contain absolute public URLs').waitFor()
+    await dialog.getByLabel('Addresses').fill('https://cdn.example/a.jpg https://cdn.example/b.jpg')
+    await dialog.getByRole('button', { name: 'Purge', exact: true }).click()
+    await page.getByText('there is nothing to purge').waitFor()
+    expect(await app.sql("select detail from basalt.audit where action = 'cdn.purge_urls'")).toMatchObject([
+      { detail: { provider: 'nop', submitted: 2 } },
+    ])
+  })
+
   test('files are uploaded in parts, and one above the limit says so', async () => {
     const { page } = dashboard
     await dashboard.open('/storage/photos')

@@ -1,14 +1,8 @@
-import {
-  type Cells,
-  formatCsv,
-  formatInsert,
-  formatJson,
-  formatTabs,
-  quoteName,
-} from '../../grid/clipboard.ts'
+import { type Cells, formatCsv, formatInsert, formatJson, formatTabs } from '../../grid/clipboard.ts'
 import type { GridColumn } from '../../grid/model.ts'
 import { copyText } from '../../ui/code.tsx'
 import { Menu } from '../../ui/menu.tsx'
+import { quoteName } from '../../ui/sql.ts'
 
 interface CopyMenuProps {
   readonly table: { readonly schema: string; readonly name: string }

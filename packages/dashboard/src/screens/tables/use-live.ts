@@ -44,7 +44,7 @@ export function useLive(
       const changed = changedKeys(before, now)
       const isSameRows = idsOf(before) === idsOf(now)
       if (changed.size === 0 && isSameRows) return
-      // Rows that come or go move the pages behind them, too.
+      // Rows that come or go move the pages after them, too.
       if (!isSameRows) await queries.invalidateQueries({ queryKey })
       else {
         queries.setQueryData<typeof data>(queryKey, (current) =>

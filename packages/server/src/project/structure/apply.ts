@@ -39,7 +39,7 @@ export interface AppliedScript {
   readonly content: string
 }
 
-/** Somebody waits for the answer: fewer attempts than a deployment has. */
+/** The client waits for the answer: fewer attempts than a deployment has. */
 const mostAttempts = 3
 
 /**

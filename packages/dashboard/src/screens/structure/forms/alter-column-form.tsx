@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Checkbox, TextField } from '../../../ui/field.tsx'
 import { Notice } from '../../../ui/layout.tsx'
+import { quoteName } from '../../../ui/sql.ts'
 import type { Change, Column, Relation } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
 import { FormDialog } from './form-dialog.tsx'
@@ -87,8 +88,4 @@ export function AlterColumnForm({ relation, column, onClose }: AlterColumnFormPr
       <TextField label="Comment" value={comment} onChange={setComment} />
     </FormDialog>
   )
-}
-
-function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }

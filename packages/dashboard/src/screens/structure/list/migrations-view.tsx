@@ -1,18 +1,20 @@
 import { useAction, useApi } from '../../../api/queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
+import { download } from '../../../ui/download.ts'
 import { countOf } from '../../../ui/format.ts'
 import { Notice } from '../../../ui/layout.tsx'
 import { Loaded } from '../../../ui/states.tsx'
 import { Time } from '../../../ui/time.tsx'
 import { ActionsTitle } from '../actions-title.tsx'
 import { readMigration, readMigrations } from '../api.ts'
-import { download } from '../review/download.ts'
 
 /** What has made the structure, the newest first. */
 export function MigrationsView() {
   const migrations = useApi(['structure', 'migrations'], readMigrations)
-  const save = useAction(readMigration, { onDone: ({ name, content }) => download(name, content) })
+  const save = useAction(readMigration, {
+    onDone: ({ name, content }) => download(name, 'application/sql', content),
+  })
   return (
     <Loaded query={migrations}>
       {({ folder, applied, pending, obstacles, drift }) => (

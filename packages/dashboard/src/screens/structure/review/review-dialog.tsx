@@ -5,11 +5,11 @@ import { AsCode } from '../../../ui/as-code.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { CodeEditor } from '../../../ui/code-editor.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
+import { download } from '../../../ui/download.ts'
 import { TextField } from '../../../ui/field.tsx'
 import { Failure, Spinner } from '../../../ui/states.tsx'
 import { showToast } from '../../../ui/toasts.ts'
 import { type Applied, applyScript, planChange } from '../api.ts'
-import { download } from './download.ts'
 import type { ReviewRequest } from './review-context.ts'
 import { WarningList } from './warning-list.tsx'
 
@@ -113,7 +113,7 @@ function announce({ name, path, content }: Applied): void {
   if (path === null) {
     showToast(`Applied, and kept in the database as ${name}.`, 'done', {
       label: 'Download',
-      run: () => download(name, content),
+      run: () => download(name, 'application/sql', content),
     })
   } else showToast(`Applied, and written to ${path}.`)
 }

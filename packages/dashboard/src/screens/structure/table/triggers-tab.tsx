@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
+import { quoteName } from '../../../ui/sql.ts'
 import { ActionsTitle } from '../actions-title.tsx'
 import type { Relation } from '../api.ts'
 import { SqlForm } from '../forms/sql-form.tsx'
@@ -83,8 +84,4 @@ export function TriggersTab({ relation: { schema, name, triggers } }: { readonly
       )}
     </>
   )
-}
-
-function quoteName(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
 }

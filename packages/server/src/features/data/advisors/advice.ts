@@ -25,7 +25,7 @@ export interface Finding {
   readonly object: string
   /** What was found, where the object alone does not say it. */
   readonly detail?: string
-  /** SQL after which the finding is gone. */
+  /** SQL that resolves the finding. */
   readonly statement?: string
   /** A command instead, where no statement does it. */
   readonly command?: string

@@ -17,7 +17,7 @@ const advice = Type.Object({
   object: Type.String(),
   detail: nullable(),
   explanation: Type.String(),
-  statement: nullable('SQL after which the advice is gone.'),
+  statement: nullable('SQL that resolves the advice.'),
   command: nullable('A command instead.'),
   docs: Type.String({ description: 'A page that the server serves.' }),
   dismissal: Type.Union([

@@ -1,6 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { findIdAt } from '../outbox/index.ts'
 import { payloadOfLog } from '../webhooks/index.ts'
+import * as destinations from './destinations.ts'
 import { timelineErrors } from './errors.ts'
 import * as queries from './queries.ts'
 
@@ -40,8 +41,8 @@ export function createTimeline(database: SystemDatabase) {
     async get(id: string) {
       const [event, attempts, pending] = await Promise.all([
         queries.findEvent(database, id, payloadOfLog('o')),
-        queries.listAttempts(database, id, replyLimit),
-        queries.listPending(database, id),
+        destinations.listAttempts(database, id, replyLimit),
+        destinations.listPending(database, id),
       ])
       const webhooks = showWebhooks(attempts, pending)
       if (event !== undefined) return { ...(await describe(event)), webhooks }
@@ -55,10 +56,10 @@ export function createTimeline(database: SystemDatabase) {
   async function describe(event: queries.EventDetailRow) {
     const { table_name: table, record_key: key, transaction_id: transaction } = event
     const [nodes, isLogged, embeddings, consumers] = await Promise.all([
-      queries.listStreams(database, table, event.happened_at),
-      queries.isLoggedForStreams(database, table, transaction),
-      key === null ? [] : queries.listEmbeddingStates(database, table, key),
-      queries.listConsumers(database, transaction),
+      destinations.listStreams(database, table, event.happened_at),
+      destinations.isLoggedForStreams(database, table, transaction),
+      key === null ? [] : destinations.listEmbeddingStates(database, table, key),
+      destinations.listConsumers(database, transaction),
     ])
     return {
       ...showEvent(event),
@@ -103,7 +104,7 @@ function showEvent(
 }
 
 /** What deliveries know of an event that is no longer in the log. */
-function showDelivered(id: string, delivery: queries.AttemptRow) {
+function showDelivered(id: string, delivery: destinations.AttemptRow) {
   return {
     id,
     happenedAt: null,
@@ -124,7 +125,10 @@ function showDelivered(id: string, delivery: queries.AttemptRow) {
   }
 }
 
-function showWebhooks(attempts: readonly queries.AttemptRow[], pending: readonly queries.PendingRow[]) {
+function showWebhooks(
+  attempts: readonly destinations.AttemptRow[],
+  pending: readonly destinations.PendingRow[],
+) {
   const ids = new Set([...attempts, ...pending].map(({ webhook_id }) => webhook_id))
   return [...ids].map((id) => {
     const made = attempts.filter(({ webhook_id }) => webhook_id === id)
@@ -150,7 +154,7 @@ function showWebhooks(attempts: readonly queries.AttemptRow[], pending: readonly
   })
 }
 
-function showAttempt(row: queries.AttemptRow) {
+function showAttempt(row: destinations.AttemptRow) {
   return {
     id: row.id,
     attempt: row.attempt,

@@ -42,7 +42,7 @@ function describeSecurity({ kind, rlsEnabled }: Relation): string {
     return `a ${kind.replace('_', ' ')} has no policies`
   return rlsEnabled
     ? 'row-level security is on: policies decide about each row'
-    : 'row-level security is off: policies are not asked, and every row passes'
+    : 'row-level security is off: policies are not evaluated, and every row passes'
 }
 
 function check(name: string, sentence: string, require: () => unknown): Gate {

@@ -89,7 +89,7 @@ const members = {
   create_index: {
     index: Type.Optional(text),
     method: Type.Optional(Type.Enum(['btree', 'hash', 'gin', 'gist', 'spgist', 'brin'])),
-    /** Names of columns, or expressions in parentheses; with `desc` or a class of operators behind. */
+    /** Names of columns, or expressions in parentheses; with `desc` or an operator class after it. */
     keys: Type.Array(sqlText, { minItems: 1, maxItems: 32 }),
     include: Type.Optional(Type.Array(text, { maxItems: 32 })),
     where: Type.Optional(sqlText),

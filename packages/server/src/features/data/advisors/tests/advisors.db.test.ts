@@ -164,16 +164,19 @@ const cases: readonly (readonly [
 ]
 
 describe('advisors', () => {
-  test.each(cases)('%s: %s is gone after its statement', async (rule, object, setup, statement, severity) => {
-    await app.sql(setup)
-    // Statistics else arrive when the session that made them has been idle for ten seconds.
-    await app.sql('select pg_stat_force_next_flush()')
-    await waitFor(`advice of ${rule}`, async () => (await find(rule, object)) !== undefined)
-    const advice = await find(rule, object)
-    expect(advice).toMatchObject({ severity, statement, command: null, dismissal: null })
-    for (const each of statement.split(/(?<=;) /)) await app.sql(each)
-    await waitFor(`${rule} to be mended`, async () => (await find(rule, object)) === undefined)
-  })
+  test.each(cases)(
+    '%s: %s is resolved by its statement',
+    async (rule, object, setup, statement, severity) => {
+      await app.sql(setup)
+      // Statistics else arrive when the session that made them has been idle for ten seconds.
+      await app.sql('select pg_stat_force_next_flush()')
+      await waitFor(`advice of ${rule}`, async () => (await find(rule, object)) !== undefined)
+      const advice = await find(rule, object)
+      expect(advice).toMatchObject({ severity, statement, command: null, dismissal: null })
+      for (const each of statement.split(/(?<=;) /)) await app.sql(each)
+      await waitFor(`${rule} to be mended`, async () => (await find(rule, object)) === undefined)
+    },
+  )
 
   test('say nothing of indexes that are needed', async () => {
     await app.sql(`

@@ -192,7 +192,7 @@ export function offsetOf(place: Place): number {
   return place.kind === 'after' ? Number(place.cursor[0]?.value ?? 0) : 0
 }
 
-/** Where the rows behind so many begin. */
+/** Where the rows after so many begin. */
 export function offsetCursor(offset: number): Cursor {
   return [{ key: offsetKey, value: String(offset) }]
 }

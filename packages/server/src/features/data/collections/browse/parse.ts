@@ -27,7 +27,7 @@ export interface BrowseQuery extends RowsQuery {
 }
 
 export interface CountQuery extends RowsQuery {
-  /** Counting ends behind it; undefined: never. */
+  /** Counting ends after it; undefined: never. */
   readonly most: number | undefined
   readonly as: string | undefined
 }

@@ -93,7 +93,7 @@ export const countRows = {
   params,
   querystring: Type.Object({
     ...rowsQuery,
-    most: Type.Optional(Type.Integer({ description: 'Counting ends behind it; all unless given.' })),
+    most: Type.Optional(Type.Integer({ description: 'Counting ends after it; all unless given.' })),
   }),
   response: responses({
     200: Type.Object({

@@ -58,10 +58,12 @@ create policy "the ""policy""" on strange using ("a ""b""" is not null and (body
 `
 
 let app: TestApp
+let scratch: string
 let folder: string
 
 beforeAll(async () => {
-  folder = join(makeScratchDirectory('access-'), 'policies')
+  scratch = makeScratchDirectory('access-')
+  folder = join(scratch, 'policies')
   app = await createProjectApp(more, { 'project.policies': folder })
   await app.sql(
     `insert into strange values (1, $1, 'x AND y', '{"x": [null]}', 7), (2, null, null, null, null)`,
@@ -70,7 +72,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await app[Symbol.asyncDispose]()
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(scratch, { recursive: true, force: true })
 })
 
 const explain = (body: object) => ask(app, 'explain', body)

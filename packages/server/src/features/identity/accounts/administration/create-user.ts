@@ -35,7 +35,7 @@ export async function createUser(
   }
   if (invite && input.email === undefined) throw accountErrors.invalidNewUser('email is required to invite')
   for (const name of ['password', 'phone'] as const) {
-    // Whoever accepts the invitation owns the address; what was set before them could be of someone else.
+    // The person who accepts the invitation owns the address; what was set before could be another's.
     if (invite && input[name] !== undefined) {
       throw accountErrors.invalidNewUser(`${name} cannot be set together with an invitation`)
     }
