@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction } from '../../api/queries.ts'
+import { migrationLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CodeEditor } from '../../ui/code-editor.tsx'
@@ -86,7 +87,9 @@ export function PolicyTrial({ request, explanation: { policies, table, caller } 
           request={{ method: 'POST', path: '/api/admin/access/compare', body: asked }}
           sql={statement}
         />
-        <Link href={`/structure?sql=${encodeURIComponent(statement)}`}>Make it a migration in Structure</Link>
+        <Link href={migrationLink(statement, `Change ${policy.name} of ${table.collection}`)}>
+          Make it a migration in Structure
+        </Link>
       </div>
       {trial.error !== null && <Failure error={trial.error} />}
       {trial.result !== undefined && <Changes comparison={trial.result} />}
