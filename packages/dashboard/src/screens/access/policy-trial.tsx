@@ -44,6 +44,10 @@ export function PolicyTrial({ request, explanation: { policies, table, caller } 
     policy,
   }
   const statement = policyStatement(table.collection, policy, chosen !== undefined)
+  const title =
+    chosen === undefined
+      ? `Add ${policy.name} to ${table.collection}`
+      : `Change ${policy.name} of ${table.collection}`
   return (
     <>
       <div className={styles.question}>
@@ -87,9 +91,7 @@ export function PolicyTrial({ request, explanation: { policies, table, caller } 
           request={{ method: 'POST', path: '/api/admin/access/compare', body: asked }}
           sql={statement}
         />
-        <Link href={migrationLink(statement, `Change ${policy.name} of ${table.collection}`)}>
-          Make it a migration in Structure
-        </Link>
+        <Link href={migrationLink(statement, title)}>Make it a migration in Structure</Link>
       </div>
       {trial.error !== null && <Failure error={trial.error} />}
       {trial.result !== undefined && <Changes comparison={trial.result} />}
