@@ -47,7 +47,8 @@ journeys('dashboard › the path of the guide', () => {
     await form.getByLabel('shared', { exact: true }).selectOption('true')
     await form.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
-    await page.getByText('1 change written.').last().waitFor()
+    await page.getByText('1 change written.').waitFor()
+    await page.getByRole('button', { name: 'Dismiss' }).last().click()
   }
 
   test('a table is made and protected, a user misses a row, the policy is mended and tested, an event arrives', async () => {
