@@ -33,6 +33,7 @@ export function examplePath(url: string): string {
   return url
     .replace(/:table/g, 'note')
     .replace('/guides/:name', '/guides/collections')
+    .replace('/guides/images/:name', '/guides/images/dashboard-rows.webp')
     .replace(/:\w+/g, '1')
     .replace(/\*$/, '1')
 }

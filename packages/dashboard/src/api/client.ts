@@ -16,7 +16,7 @@ export const watchedFetch: typeof fetch = async (input, init) => {
     if (init?.signal?.aborted !== true) noteDisconnected()
     throw error
   }
-  if (isOfProxy(response)) noteDisconnected()
+  if (await isOfProxy(response)) noteDisconnected()
   else noteConnected()
   // With a token of its own a request says nothing about the session.
   if (response.status === 401 && !headers.has('authorization')) noteEndedSession()

@@ -25,12 +25,25 @@ async function reconnect(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
     pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)
     const isAnswered = await fetch('/health', { cache: 'no-store' }).then(
-      (response) => !isOfProxy(response),
+      async (response) => !(await isOfProxy(response)),
       () => false,
     )
     if (isAnswered) noteConnected()
   }
 }
 
-/** Answered by what stands before a server that is not running. */
-export const isOfProxy = ({ status }: { readonly status: number }) => status === 502 || status === 504
+/** Answered by what stands before a server that is not running. What the server itself answers has its envelope of errors. */
+export async function isOfProxy(response: Response): Promise<boolean> {
+  if (response.status !== 502 && response.status !== 504) return false
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined)
+  const isEnvelope =
+    typeof body === 'object' &&
+    body !== null &&
+    'error' in body &&
+    'code' in body &&
+    body.code === response.status
+  return !isEnvelope
+}

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { useApi } from '../api/queries.ts'
 import { get } from '../api/request.ts'
 import { useStore } from '../api/store.ts'
+import { rowsLink, userLink } from '../links.ts'
 import { screens } from '../screens.ts'
 import { screenActions } from './actions.ts'
 import { best } from './match.ts'
@@ -62,7 +63,7 @@ export function useCommands(typed: string): readonly Command[] {
             id: `table-${collection}`,
             title: collection,
             kind: 'Table',
-            path: `/tables/${encodeURIComponent(collection)}`,
+            path: rowsLink(collection),
           }),
         )
       : []),
@@ -71,7 +72,7 @@ export function useCommands(typed: string): readonly Command[] {
         id: `user-${id}`,
         title: email || id,
         kind: 'User',
-        path: `/users/${id}`,
+        path: userLink(id),
       }),
     ),
   ]

@@ -59,7 +59,7 @@ journeys('dashboard › session', () => {
     expect(page.url()).toBe(`${app.url}/admin/`)
     expect(await page.evaluate(() => document.cookie)).not.toContain('basalt-admin')
     expect(await page.title()).toBe('Home · Basalt')
-    await page.getByText('1 table without row-level security.').waitFor()
+    await page.getByText('Open to every signed-in caller').waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('home')
   })

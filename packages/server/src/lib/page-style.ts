@@ -23,6 +23,7 @@ ul, ol { padding-left: 1.4rem; }
 .soft { color: var(--soft); }
 .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
 a { color: var(--accent); }
+img { max-width: 100%; height: auto; }
 code, pre, .code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .9em; }
 :not(pre) > code { background: var(--panel); border-radius: .25rem; padding: .1em .3em; }
 pre { font-size: .85rem; line-height: 1.5; padding: .85rem 1rem; border: 1px solid var(--line); border-radius: .5rem;

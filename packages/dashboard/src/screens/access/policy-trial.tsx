@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction } from '../../api/queries.ts'
+import { migrationLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CodeEditor } from '../../ui/code-editor.tsx'
@@ -43,6 +44,10 @@ export function PolicyTrial({ request, explanation: { policies, table, caller } 
     policy,
   }
   const statement = policyStatement(table.collection, policy, chosen !== undefined)
+  const title =
+    chosen === undefined
+      ? `Add ${policy.name} to ${table.collection}`
+      : `Change ${policy.name} of ${table.collection}`
   return (
     <>
       <div className={styles.question}>
@@ -86,7 +91,7 @@ export function PolicyTrial({ request, explanation: { policies, table, caller } 
           request={{ method: 'POST', path: '/api/admin/access/compare', body: asked }}
           sql={statement}
         />
-        <Link href={`/structure?sql=${encodeURIComponent(statement)}`}>Make it a migration in Structure</Link>
+        <Link href={migrationLink(statement, title)}>Make it a migration in Structure</Link>
       </div>
       {trial.error !== null && <Failure error={trial.error} />}
       {trial.result !== undefined && <Changes comparison={trial.result} />}

@@ -1,21 +1,28 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { requestLink, rowsLink, userLink } from '../../links.ts'
 
 /** What belongs together by the id of a request. */
 export function RequestLink({ id }: { readonly id: string | null }) {
-  return id === null ? '–' : <Link href={`/requests/${encodeURIComponent(id)}`}>{shorten(id)}</Link>
+  return id === null ? '–' : <Link href={requestLink(id)}>{shorten(id)}</Link>
 }
 
 export function UserLink({ id, children }: { readonly id: string | null; readonly children?: ReactNode }) {
-  return id === null ? '–' : <Link href={`/users/${encodeURIComponent(id)}`}>{children ?? shorten(id)}</Link>
+  return id === null ? '–' : <Link href={userLink(id)}>{children ?? shorten(id)}</Link>
 }
 
 export function RowLink({ table, id }: { readonly table: string; readonly id: string | null }) {
-  const href = `/tables/${encodeURIComponent(table)}`
   return (
     <>
-      <Link href={href}>{table}</Link>
-      {id !== null && <code> {id}</code>}
+      <Link href={rowsLink(table)}>{table}</Link>
+      {id !== null && (
+        <>
+          {' '}
+          <Link href={rowsLink(table, { row: id })}>
+            <code>{id}</code>
+          </Link>
+        </>
+      )}
     </>
   )
 }

@@ -1,4 +1,4 @@
-/** The path of a request with its query, for `AsCode`. */
+/** A path with those parameters that have a value: of a request, for `AsCode`, and of a screen. */
 export function queryPath(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`

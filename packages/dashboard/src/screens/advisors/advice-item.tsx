@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction } from '../../api/queries.ts'
+import { sqlLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -38,7 +39,7 @@ export function AdviceItem({ advice }: { readonly advice: Advice }) {
       <Toolbar label={`Advice about ${object}`}>
         {statement !== null && (
           <>
-            <Link href={`/sql?text=${encodeURIComponent(statement)}`}>Open in SQL</Link>
+            <Link href={sqlLink(statement)}>Open in SQL</Link>
             <Button size="small" onClick={() => saveMigration(advice.rule, statement)}>
               Save as migration
             </Button>

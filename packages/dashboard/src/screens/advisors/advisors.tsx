@@ -9,8 +9,7 @@ import { Empty, Loaded } from '../../ui/states.tsx'
 import { AdviceItem } from './advice-item.tsx'
 import styles from './advisors.module.css'
 import { type Advice, listAdvice, severities } from './api.ts'
-
-export const tones = { error: 'danger', warning: 'warning', info: 'neutral' } as const
+import { tones } from './tones.ts'
 
 export function AdvisorsScreen() {
   const [search, setSearch] = useSearchParams()

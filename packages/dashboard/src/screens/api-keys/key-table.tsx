@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { moreOf, useAction, usePages } from '../../api/queries.ts'
+import { userLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
@@ -121,7 +122,7 @@ const columns: readonly Column<ApiKey>[] = [
   {
     key: 'user',
     title: 'Acts as',
-    cell: ({ userId }) => <Link href={`/users/${userId}`}>{userId.slice(0, 8)}…</Link>,
+    cell: ({ userId }) => <Link href={userLink(userId)}>{userId.slice(0, 8)}…</Link>,
     isMinor: true,
   },
   { key: 'used', title: 'Last used', cell: ({ lastUsedAt }) => <Time value={lastUsedAt} />, isMinor: true },

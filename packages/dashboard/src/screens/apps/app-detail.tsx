@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
+import { requestsLink, usageLink, userLink } from '../../links.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -46,8 +47,8 @@ function LoadedApp({ app }: { readonly app: App }) {
           </>
         }
       >
-        <Link href="/apps">All apps</Link> · <Link href={`/usage?app=${id}`}>Usage</Link> ·{' '}
-        <Link href={`/requests?app_id=${id}`}>Requests</Link>
+        <Link href="/apps">All apps</Link> · <Link href={usageLink({ app: id })}>Usage</Link> ·{' '}
+        <Link href={requestsLink({ app_id: id })}>Requests</Link>
       </PageHeader>
       <KeyValue
         items={[
@@ -58,7 +59,7 @@ function LoadedApp({ app }: { readonly app: App }) {
             ownerUserId === null ? (
               '–'
             ) : (
-              <Link key="owner" href={`/users/${ownerUserId}`}>
+              <Link key="owner" href={userLink(ownerUserId)}>
                 {ownerUserId}
               </Link>
             ),

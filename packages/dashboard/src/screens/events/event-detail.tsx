@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
+import { auditLink, previewLink, requestLink, rowsLink, userLink, webhookLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
@@ -42,7 +43,7 @@ function Timeline({ event }: { readonly event: Detail }) {
       <ol className={styles.line} aria-label="What followed">
         <li>
           <h3>
-            {action} <Link href={`/tables/${encodeURIComponent(table)}`}>{table}</Link> {record}
+            {action} <Link href={rowsLink(table)}>{table}</Link> {record}
           </h3>
           {previousRecord !== null && <p>Its key was {previousRecord}.</p>}
           <p>
@@ -105,7 +106,7 @@ function Writer({ event: { actor, userId, apiKeyId, requestId } }: { readonly ev
         actor !== null && <>by {actor}</>
       ) : (
         <>
-          by <Link href={`/users/${encodeURIComponent(userId)}`}>{userId}</Link>
+          by <Link href={userLink(userId)}>{userId}</Link>
         </>
       )}
       {apiKeyId !== null && (
@@ -117,8 +118,8 @@ function Writer({ event: { actor, userId, apiKeyId, requestId } }: { readonly ev
       {requestId !== null && (
         <>
           {' '}
-          · <Link href={`/requests/${encodeURIComponent(requestId)}`}>request</Link> ·{' '}
-          <Link href={`/audit?request_id=${encodeURIComponent(requestId)}`}>audit</Link>
+          · <Link href={requestLink(requestId)}>request</Link> ·{' '}
+          <Link href={auditLink({ request_id: requestId })}>audit</Link>
         </>
       )}
     </>
@@ -138,7 +139,7 @@ function Webhook({ webhook }: { readonly webhook: EventWebhook }) {
   return (
     <>
       <h3>
-        Webhook <Link href={`/webhooks/${webhookId}`}>{url}</Link> <Badge tone={tones[state]}>{state}</Badge>
+        Webhook <Link href={webhookLink(webhookId)}>{url}</Link> <Badge tone={tones[state]}>{state}</Badge>
       </h3>
       <ol className={styles.attempts} aria-label="Attempts">
         {attempts.map((attempt) => (
@@ -189,15 +190,14 @@ function Next({ next }: { readonly next: NonNullable<EventWebhook['next']> }) {
 
 function Streams({ event: { streams, table, userId } }: { readonly event: Detail }) {
   const { isLogged, nodes } = streams
-  const asked = new URLSearchParams({ tables: table, as: userId ?? 'admin' })
   return (
     <>
       <p>
         {isLogged
           ? 'Streams of this table were sent it, each if the policies let its user read the row.'
           : 'No stream listened to this table when it happened.'}{' '}
-        Which stream was sent what is not kept; <Link href={`/realtime/preview?${asked}`}>preview</Link>{' '}
-        decides it again.
+        Which stream was sent what is not kept;{' '}
+        <Link href={previewLink({ tables: table, as: userId ?? 'admin' })}>preview</Link> decides it again.
       </p>
       {nodes.length > 0 && (
         <ul>

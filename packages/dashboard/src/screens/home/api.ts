@@ -18,13 +18,8 @@ export interface ServerInfo {
 export const readServer = (signal: AbortSignal) => get<ServerInfo>('admin/server', {}, { signal })
 
 /** Of `GET /api/admin/tables`. */
-export interface TableSummary {
+interface TableSummary {
   readonly collection: string
-  readonly kind: string
-  readonly estimatedRows: number | null
-  readonly rlsEnabled: boolean
-  readonly policies: number
-  readonly isReadable: boolean
 }
 
 export const listTables = (signal: AbortSignal) =>

@@ -6,7 +6,8 @@ import { countOf, formatBytes, formatDuration, formatNumber } from '../../ui/for
 import { KeyValue, Notice, PageHeader, Section } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
-import { countJobs, countRequests, listTables, readServer, type TableSummary } from './api.ts'
+import { countJobs, countRequests, listTables, readServer } from './api.ts'
+import { Warnings } from './warnings.tsx'
 
 /** What this server is, and what asks for attention. */
 export function HomeScreen() {
@@ -45,9 +46,18 @@ export function HomeScreen() {
       </Loaded>
       <Section title="Tables">
         <Loaded query={tables}>
-          {({ items }) => (items.length === 0 ? <FirstSteps /> : <TablesSummary tables={items} />)}
+          {({ items }) =>
+            items.length === 0 ? (
+              <FirstSteps />
+            ) : (
+              <p>
+                <Link href="/tables">{countOf(items.length, 'table or view', 'tables and views')}</Link>
+              </p>
+            )
+          }
         </Loaded>
       </Section>
+      <Warnings />
       <Activity />
     </>
   )
@@ -73,47 +83,6 @@ const firstTable = `create table note (
 );
 alter table note enable row level security;
 create policy own on note using (owner = basalt.user_id());`
-
-function TablesSummary({ tables }: { readonly tables: readonly TableSummary[] }) {
-  const isTable = ({ kind }: TableSummary) => kind === 'table' || kind === 'partitioned_table'
-  const open = tables.filter((table) => isTable(table) && !table.rlsEnabled && table.isReadable)
-  const closed = tables.filter((table) => isTable(table) && table.rlsEnabled && table.policies === 0)
-  return (
-    <>
-      {open.length > 0 && (
-        <Notice tone="warning">
-          <strong>{countOf(open.length, 'table')} without row-level security.</strong> Every signed-in user
-          can read all of their rows: <TableLinks tables={open} />
-        </Notice>
-      )}
-      {closed.length > 0 && (
-        <Notice>
-          {countOf(closed.length, 'table')} with row-level security and no policy, so that no user sees a row:{' '}
-          <TableLinks tables={closed} />
-        </Notice>
-      )}
-      <p>
-        <Link href="/tables">{countOf(tables.length, 'table or view', 'tables and views')}</Link>
-      </p>
-    </>
-  )
-}
-
-const mostLinks = 12
-
-function TableLinks({ tables }: { readonly tables: readonly TableSummary[] }) {
-  return (
-    <>
-      {tables.slice(0, mostLinks).map(({ collection }, index) => (
-        <span key={collection}>
-          {index > 0 && ', '}
-          <Link href={`/structure/${encodeURIComponent(collection)}`}>{collection}</Link>
-        </span>
-      ))}
-      {tables.length > mostLinks && <> and {formatNumber(tables.length - mostLinks)} more</>}
-    </>
-  )
-}
 
 function Activity() {
   const requests = useApi(['usage', 'last-day'], countRequests)

@@ -1,5 +1,6 @@
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
+import { scheduleLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
@@ -57,7 +58,7 @@ function Content({ job }: { readonly job: Job }) {
             job.scheduleId === undefined ? (
               '–'
             ) : (
-              <Link key="schedule" href={`/schedules/${job.scheduleId}`}>
+              <Link key="schedule" href={scheduleLink(job.scheduleId)}>
                 {job.scheduleId}
               </Link>
             ),

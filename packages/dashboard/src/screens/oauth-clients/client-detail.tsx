@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
+import { appLink, userLink } from '../../links.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -74,7 +75,7 @@ function LoadedClient({ client }: { readonly client: OAuthClient }) {
             client.appId === null ? (
               '–'
             ) : (
-              <Link key="app" href={`/apps/${client.appId}`}>
+              <Link key="app" href={appLink(client.appId)}>
                 {client.appId}
               </Link>
             ),
@@ -147,7 +148,7 @@ function GrantTable({ clientId }: { readonly clientId: string }) {
             {
               key: 'user',
               title: 'User',
-              cell: ({ userId, email }) => <Link href={`/users/${userId}`}>{email || userId}</Link>,
+              cell: ({ userId, email }) => <Link href={userLink(userId)}>{email || userId}</Link>,
               isCut: true,
             },
             { key: 'scope', title: 'Scope', cell: ({ scope }) => scope },

@@ -1,6 +1,7 @@
 import { useId, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { moreOf, useAction, usePages } from '../../api/queries.ts'
+import { userLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -62,7 +63,7 @@ export function DevicesView() {
               {
                 key: 'user',
                 title: 'User',
-                cell: ({ user_id }) => <Link href={`/users/${user_id}`}>{user_id}</Link>,
+                cell: ({ user_id }) => <Link href={userLink(user_id)}>{user_id}</Link>,
               },
               {
                 key: 'topics',

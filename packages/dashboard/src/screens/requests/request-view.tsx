@@ -1,5 +1,6 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { appLink, auditLink, eventsLink, logsLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { formatBytes, formatDuration } from '../../ui/format.ts'
@@ -51,10 +52,7 @@ export function RequestView({ id }: { readonly id: string }) {
           )
         }
       </Loaded>
-      <Section
-        title="Log"
-        actions={<Link href={`/logs?requestId=${encodeURIComponent(id)}`}>In the log</Link>}
-      >
+      <Section title="Log" actions={<Link href={logsLink({ requestId: id })}>In the log</Link>}>
         <Loaded query={logs}>
           {({ items }) => (
             <DataTable
@@ -80,17 +78,14 @@ export function RequestView({ id }: { readonly id: string }) {
           )}
         </Loaded>
       </Section>
-      <Section
-        title="What it changed"
-        actions={<Link href={`/events?request_id=${encodeURIComponent(id)}`}>Events</Link>}
-      >
+      <Section title="What it changed" actions={<Link href={eventsLink({ request_id: id })}>Events</Link>}>
         <Loaded query={audit}>
           {({ items }) => (
             <DataTable
               caption="Audit entries of this request"
               rows={items}
               rowKey={(entry) => entry.id}
-              href={(entry) => `/audit?request_id=${encodeURIComponent(id)}&entry=${entry.id}`}
+              href={(entry) => auditLink({ request_id: id, entry: entry.id })}
               empty="Nothing in the audit log. Rows are there for tables that are audited."
               columns={[
                 { key: 'action', title: 'Action', cell: (entry) => entry.action },
@@ -140,7 +135,7 @@ function RequestFacts({ request }: { readonly request: AnsweredRequest }) {
             request.app_id === nullUuid ? (
               '–'
             ) : (
-              <Link key="app" href={`/apps/${request.app_id}`}>
+              <Link key="app" href={appLink(request.app_id)}>
                 {request.app_id}
               </Link>
             ),

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useAction } from '../../api/queries.ts'
+import { jobsLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
@@ -50,7 +51,7 @@ export function ScheduleDetail({
         items={[
           [
             'Adds a job of the type',
-            <Link key="type" href={`/jobs?type=${encodeURIComponent(jobType)}`}>
+            <Link key="type" href={jobsLink({ type: jobType })}>
               {jobType}
             </Link>,
           ],

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction } from '../../api/queries.ts'
+import { linkedUsersLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { Checkbox, TextField } from '../../ui/field.tsx'
@@ -98,7 +99,7 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
         </Notice>
       )}
       <p>
-        <Link href={`/users?provider=${encodeURIComponent(name)}`}>Users who are linked to it</Link>
+        <Link href={linkedUsersLink(name)}>Users who are linked to it</Link>
       </p>
     </SidePanel>
   )

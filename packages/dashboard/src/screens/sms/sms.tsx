@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { moreOf, useAction, useApi, usePages } from '../../api/queries.ts'
+import { userLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
@@ -101,7 +102,7 @@ const columns: readonly Column<TextMessage>[] = [
     key: 'user',
     title: 'Sent by',
     cell: ({ user_id }) =>
-      user_id === null ? 'the server' : <Link href={`/users/${user_id}`}>{user_id.slice(0, 8)}…</Link>,
+      user_id === null ? 'the server' : <Link href={userLink(user_id)}>{user_id.slice(0, 8)}…</Link>,
     isMinor: true,
   },
   { key: 'at', title: 'At', cell: ({ created_at }) => <Time value={created_at} />, isMinor: true },

@@ -2,6 +2,7 @@ import { isBasaltError } from '@basaltdb/client'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { rowsLink, sqlLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
@@ -86,7 +87,7 @@ export function StatementsScreen() {
                     caption="Tables that are often scanned"
                     rows={suggestions}
                     rowKey={({ table }) => table}
-                    href={({ table }) => `/tables/${encodeURIComponent(table)}`}
+                    href={({ table }) => rowsLink(table)}
                     columns={[
                       { key: 'table', title: 'Table', cell: ({ table }) => table },
                       {
@@ -143,8 +144,8 @@ function StatementPanel({
         ]}
       />
       <p>
-        <Link href={`/sql?text=${encodeURIComponent(explain)}`}>Explain in SQL</Link>: the plan without
-        values, which do not leave the server.
+        <Link href={sqlLink(explain)}>Explain in SQL</Link>: the plan without values, which do not leave the
+        server.
       </p>
       <Code label="statement">{query}</Code>
     </SidePanel>

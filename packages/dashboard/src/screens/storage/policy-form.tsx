@@ -1,6 +1,7 @@
 import { useId, useState } from 'react'
 import { Link } from 'wouter'
 import { useAction } from '../../api/queries.ts'
+import { sqlLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Select } from '../../ui/field.tsx'
@@ -8,6 +9,12 @@ import { countOf } from '../../ui/format.ts'
 import { Form } from '../../ui/layout.tsx'
 import { Failure } from '../../ui/states.tsx'
 import { applyTemplate, type PolicyTemplate, policyTemplates } from './api.ts'
+
+const objectPolicies = `select policyname, cmd, roles, qual, with_check
+from pg_policies
+where schemaname = 'basalt' and tablename = 'objects'
+order by policyname;
+`
 
 /** Policies on the objects of a bucket, from a template. */
 export function PolicyForm({ bucket, onClose }: { readonly bucket: string; readonly onClose: () => void }) {
@@ -36,8 +43,7 @@ export function PolicyForm({ bucket, onClose }: { readonly bucket: string; reado
         <Select label="Template" value={template} choices={policyTemplates} onChange={setTemplate} />
         <p>
           Creates policies on <code>basalt.objects</code> for this bucket, and replaces those that the same
-          template has created. All of them: <Link href="/structure/basalt.objects">policies of objects</Link>
-          .
+          template has created. All of them: <Link href={sqlLink(objectPolicies)}>policies of objects</Link>.
         </p>
         {action.error !== null && <Failure error={action.error} />}
       </Form>

@@ -1,5 +1,6 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { accessLink, auditLink, rowsLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { formatBytes, formatNumber } from '../../ui/format.ts'
 import { KeyValue, Section } from '../../ui/layout.tsx'
@@ -29,8 +30,6 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
     const page = await readRows(info.table, { id: rowId, as }, signal)
     return page.rows[0] ?? null
   })
-  const table = encodeURIComponent(info.table)
-  const record = encodeURIComponent(rowId)
   return (
     <SidePanel title={`${info.table} ${rowId}`} onClose={onClose} size="normal">
       <Loaded query={row}>
@@ -40,9 +39,9 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
           ) : (
             <>
               <p>
-                <Link href={`/audit?table=${table}&record=${record}`}>History</Link>
+                <Link href={auditLink({ table: info.table, record_id: rowId })}>History</Link>
                 {' · '}
-                <Link href={`/access?table=${table}&id=${record}`}>Who can see it?</Link>
+                <Link href={accessLink({ table: info.table, id: rowId })}>Who can see it?</Link>
                 {onDuplicate !== undefined && (
                   <Button look="plain" size="small" onClick={() => onDuplicate(loaded)}>
                     Duplicate
@@ -132,10 +131,9 @@ function Related({
     { enabled: leads },
   )
   if (!leads) return <>–</>
-  const address = `/tables/${encodeURIComponent(relation.table)}?${new URLSearchParams({ filter })}`
   return (
     <>
-      <Link href={address}>{relation.table}</Link>{' '}
+      <Link href={rowsLink(relation.table, { filter })}>{relation.table}</Link>{' '}
       {count.data !== undefined && `(${formatNumber(count.data.count)}${count.data.isBounded ? '+' : ''})`}
       {count.error !== null && ` (${count.error.message})`}
     </>

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { structureLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Switch } from '../../ui/field.tsx'
@@ -78,7 +79,7 @@ export function TableHeading(props: TableHeadingProps) {
             { label: 'View as a user…', onSelect: () => setDialog('as') },
           ]}
         />
-        <Link href={`/structure/${encodeURIComponent(info.table)}`}>Structure</Link>
+        <Link href={structureLink(info.table)}>Structure</Link>
         <AsCode {...codeOf(info, view)} />
       </header>
       {dialog === 'columns' && (

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { rowsLink } from '../../links.ts'
 import { formatNumber } from '../../ui/format.ts'
 import { FilterField } from '../../ui/layout.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
@@ -51,7 +52,7 @@ function TableLink({ item, isCurrent }: { readonly item: TableSummary; readonly 
   const { collection, kind, estimatedRows } = item
   return (
     <li>
-      <Link href={`/tables/${encodeURIComponent(collection)}`} aria-current={isCurrent ? 'page' : undefined}>
+      <Link href={rowsLink(collection)} aria-current={isCurrent ? 'page' : undefined}>
         <span className={styles.name}>{nameOf(collection)}</span>
         <span className={styles.rows}>
           {kind === 'table' || kind === 'partitioned_table' ? '' : kind.replace('_', ' ')}

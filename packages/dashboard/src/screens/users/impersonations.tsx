@@ -1,5 +1,6 @@
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
+import { userLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { Notice } from '../../ui/layout.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -17,7 +18,7 @@ export function Impersonations() {
       <ul>
         {items.map(({ id, userId, email, reason, impersonatedBy, expiresAt }) => (
           <li key={id}>
-            <Link href={`/users/${userId}`}>{email || userId}</Link>, by {impersonatedBy}, until{' '}
+            <Link href={userLink(userId)}>{email || userId}</Link>, by {impersonatedBy}, until{' '}
             <Time value={expiresAt} />: {reason}{' '}
             <Button
               size="small"

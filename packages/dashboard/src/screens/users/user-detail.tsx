@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
+import { accessLink, auditLink, requestsLink } from '../../links.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -84,9 +85,9 @@ function LoadedUser({ user }: { readonly user: User }) {
         }
       >
         <Link href="/users">All users</Link> ·{' '}
-        <Link href={`/access?as=user:${id}`}>Why can’t they see it?</Link> ·{' '}
-        <Link href={`/requests?user_id=${id}`}>Requests</Link> ·{' '}
-        <Link href={`/audit?user_id=${id}`}>Audit</Link>
+        <Link href={accessLink({ user: id })}>Why can’t they see it?</Link> ·{' '}
+        <Link href={requestsLink({ user_id: id })}>Requests</Link> ·{' '}
+        <Link href={auditLink({ user_id: id })}>Audit</Link>
       </PageHeader>
       <Tabs
         label="User"

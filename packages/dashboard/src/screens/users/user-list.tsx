@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { moreOf, usePages } from '../../api/queries.ts'
+import { userLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
@@ -89,7 +90,7 @@ export function UserList() {
             caption="Users"
             rows={rows}
             rowKey={({ id }) => id}
-            href={({ id }) => `/users/${id}`}
+            href={({ id }) => userLink(id)}
             columns={columns}
             empty={parameters.size > 0 ? 'No user matches.' : 'There are no users yet.'}
             {...moreOf(users)}
@@ -97,10 +98,7 @@ export function UserList() {
         )}
       </LoadedRows>
       {isCreating && (
-        <CreateUserDialog
-          onClose={() => setCreating(false)}
-          onCreated={({ id }) => navigate(`/users/${id}`)}
-        />
+        <CreateUserDialog onClose={() => setCreating(false)} onCreated={({ id }) => navigate(userLink(id))} />
       )}
     </>
   )

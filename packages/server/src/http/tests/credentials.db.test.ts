@@ -46,6 +46,7 @@ const rows = {
     '/api/docs/errors': 'GET',
     '/api/docs/guides': 'GET',
     '/api/docs/guides/:name': 'GET',
+    '/api/docs/guides/images/:name': 'GET',
     '/api/realtime/ws': 'GET',
     '/api/sites/tls-check': 'GET',
     '/api/webhooks/billing': 'POST',

@@ -52,6 +52,7 @@ const publicRoutes = new Set([
   'GET /api/docs/errors',
   'GET /api/docs/guides',
   'GET /api/docs/guides/:name',
+  'GET /api/docs/guides/images/:name',
   'GET /api/docs/assets/api-page.css',
   'GET /api/docs/assets/swagger-ui-bundle.js',
   'GET /api/docs/assets/swagger-ui.css',

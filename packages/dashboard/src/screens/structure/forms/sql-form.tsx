@@ -45,7 +45,7 @@ create trigger set_updated_at before update on TABLE
 } as const
 
 interface SqlFormProps {
-  readonly template: keyof typeof templates
+  readonly template?: keyof typeof templates
   /** Of a trigger: the table, as SQL names it. */
   readonly table?: string
   /** Instead of the template: what is there. */
@@ -54,7 +54,7 @@ interface SqlFormProps {
 }
 
 /** For what a form could not hold. */
-export function SqlForm({ template, table, existing, onClose }: SqlFormProps) {
+export function SqlForm({ template = 'view', table, existing, onClose }: SqlFormProps) {
   const review = useReview()
   const start = existing ?? templates[template]
   const [name, setName] = useState<string>(start.title)

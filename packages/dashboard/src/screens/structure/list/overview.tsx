@@ -4,15 +4,17 @@ import { Button } from '../../../ui/button.tsx'
 import { PageHeader } from '../../../ui/layout.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { newTableAddress } from '../addresses.ts'
+import { SqlForm } from '../forms/sql-form.tsx'
 import { FunctionsView } from './functions-view.tsx'
 import { MigrationsView } from './migrations-view.tsx'
 import { RelationsView } from './relations-view.tsx'
 import { TypesView } from './types-view.tsx'
 
-/** Everything beside the rows, by kind. */
+/** Everything beside the rows, by kind; with `?sql=` and `?title=` from another screen a change to review. */
 export function StructureOverview() {
   const [search, setSearch] = useSearchParams()
   const [, navigate] = useLocation()
+  const sql = search.get('sql')
   return (
     <>
       <PageHeader
@@ -43,6 +45,12 @@ export function StructureOverview() {
           { value: 'migrations', label: 'Migrations', content: <MigrationsView /> },
         ]}
       />
+      {sql !== null && (
+        <SqlForm
+          existing={{ title: search.get('title') ?? 'Change by SQL', sql }}
+          onClose={() => setSearch({}, { replace: true })}
+        />
+      )}
     </>
   )
 }

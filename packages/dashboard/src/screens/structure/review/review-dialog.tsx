@@ -29,7 +29,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
   const plan = useApi(['structure plan', review, source], () => planChange(source), { keepsPrevious: false })
   const apply = useAction(applyScript, {
     failure: 'view',
-    invalidates: [['structure'], ['schema'], ['tables']],
+    invalidates: [['structure'], ['schema'], ['tables'], ['access'], ['advisors']],
     onDone(applied) {
       onClose()
       announce(applied)

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { accessLink } from '../../../links.ts'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Notice, Section, Toolbar } from '../../../ui/layout.tsx'
@@ -37,7 +38,7 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
         )}
         <Button onClick={() => setOpen('template')}>Use a template</Button>
         <Button onClick={() => setOpen('new')}>Create a policy</Button>
-        <Link href={`/access?table=${encodeURIComponent(collection)}`}>Who sees what?</Link>
+        <Link href={accessLink({ table: collection })}>Who sees what?</Link>
       </Toolbar>
       <DataTable
         caption="Policies"

@@ -17,9 +17,11 @@ const folders = ['../../../../docs/guides/', '../../../../../../docs/guides/'].m
   fileURLToPath(new URL(folder, import.meta.url)),
 )
 
+const openFolder = () => folders.find((candidate) => existsSync(candidate))
+
 /** The guides that came with this version, and the configuration reference as the code has it. */
 export function readGuides(): readonly Guide[] {
-  const folder = folders.find((candidate) => existsSync(candidate))
+  const folder = openFolder()
   const files = folder === undefined ? [] : readdirSync(folder).filter((file) => file.endsWith('.md'))
   const guides = files.sort().map((file) => ({
     name: file.slice(0, -'.md'.length),
@@ -29,6 +31,13 @@ export function readGuides(): readonly Guide[] {
     ...guide,
     title: /^# (.+)$/m.exec(guide.markdown)?.[1] ?? guide.name,
   }))
+}
+
+/** The files of the pictures that guides show, by their names. */
+export function listPictures(): ReadonlyMap<string, string> {
+  const folder = `${openFolder() ?? ''}images/`
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.webp')) : []
+  return new Map(names.map((name) => [name, `${folder}${name}`]))
 }
 
 export function createGuideList(guides: readonly Guide[]): Page {

@@ -11,7 +11,14 @@ import type { Page } from '../../../lib/page.ts'
 import { type ApiDocument, createApiDocuments, entityTag, matchesTag } from './api-document.ts'
 import { apiPageAssets, apiPagePath, apiPageStyle, createApiPage } from './api-page.ts'
 import { createErrorReference, type ReferencedError } from './error-reference.ts'
-import { createGuideList, createGuidePage, type Guide, guidesPath, readGuides } from './guides.ts'
+import {
+  createGuideList,
+  createGuidePage,
+  type Guide,
+  guidesPath,
+  listPictures,
+  readGuides,
+} from './guides.ts'
 
 export type { ReferencedError } from './error-reference.ts'
 
@@ -29,6 +36,7 @@ export function reference(deps: ReferenceDeps): Feature {
       documentRoute(app, deps)
       apiPageRoutes(app)
       guideRoutes(app)
+      pictureRoute(app)
       pageRoute(app, '/api/docs/errors', 'reference.errors', () => createErrorReference(deps.errors))
     },
   }
@@ -111,6 +119,21 @@ function guideRoutes(app: HttpServer): void {
       const page = rendered.get(guide.name) ?? createGuidePage(guide, guides)
       rendered.set(guide.name, page)
       return sendPage(reply, page)
+    },
+  )
+}
+
+/** Named in guides as `images/NAME`, which is so in the repository, too. */
+function pictureRoute(app: HttpServer): void {
+  let pictures: ReadonlyMap<string, string> | undefined
+  app.get<{ Params: { name: string } }>(
+    `${guidesPath}/images/:name`,
+    { config: { guard: 'public', operation: 'reference.picture' }, schema: { hide: true } },
+    (request, reply) => {
+      pictures ??= listPictures()
+      const file = pictures.get(request.params.name)
+      if (file === undefined) return reply.callNotFound()
+      return reply.type('image/webp').header('cache-control', 'max-age=3600').send(createReadStream(file))
     },
   )
 }

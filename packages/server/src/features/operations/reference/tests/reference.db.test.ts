@@ -175,7 +175,25 @@ describe('GET /api/docs/guides', () => {
     expect(policyOf(response)['script-src']).toBe("'none'")
   })
 
-  test.each(['nothing', '..%2f..%2fREADME', 'collections.md'])('%s is 404 in the envelope', async (name) => {
+  test('shows the pictures of a guide, each small and described', async () => {
+    const { text } = await app.request('GET', '/api/docs/guides/dashboard')
+    const pictures = [...text.matchAll(/<img src="([^"]+)" alt="([^"]+)"/g)]
+    expect(pictures.length).toBeGreaterThanOrEqual(5)
+    for (const [, source = ''] of pictures) {
+      const answer = await fetch(`${app.url}/api/docs/guides/${source}`)
+      expect([source, answer.status, answer.headers.get('content-type')]).toEqual([source, 200, 'image/webp'])
+      const bytes = Buffer.from(await answer.arrayBuffer())
+      expect([bytes.toString('latin1', 8, 12), bytes.length < 80_000]).toEqual(['WEBP', true])
+    }
+  })
+
+  test.each([
+    'nothing',
+    '..%2f..%2fREADME',
+    'collections.md',
+    'images/nothing.webp',
+    'images/..%2fdashboard.md',
+  ])('%s is 404 in the envelope', async (name) => {
     const response = await app.request('GET', `/api/docs/guides/${name}`)
     expect([response.status, response.json.error]).toEqual([404, 'route_not_found'])
   })

@@ -1,0 +1,58 @@
+import { queryPath } from './screens/activity/query-path.ts'
+import type { AuditFilter } from './screens/audit/api.ts'
+import type { EventFilter } from './screens/events/api.ts'
+import type { RequestFilter } from './screens/requests/api.ts'
+import { tableAddress } from './screens/structure/addresses.ts'
+
+// Addresses by which one screen leads to another, below `/admin`. The names of parameters are those that the target reads.
+
+const below = (screen: string, id: string) => `${screen}/${encodeURIComponent(id)}`
+
+/** @param collection `posts`, or `schema.table` outside of the schema `public` */
+export const rowsLink = (
+  collection: string,
+  view: { readonly filter?: string; readonly row?: string } = {},
+) => queryPath(below('/tables', collection), view)
+
+export const structureLink = (collection: string) => tableAddress(splitCollection(collection))
+
+/** Opens the editor of a migration with this SQL. */
+export const migrationLink = (sql: string, title: string) => queryPath('/structure', { sql, title })
+
+export const sqlLink = (text: string) => queryPath('/sql', { text })
+
+/** Which rows of which table, for which user. */
+export const accessLink = ({
+  table,
+  id,
+  user,
+}: {
+  readonly table?: string
+  readonly id?: string
+  readonly user?: string
+}) => queryPath('/access', { as: user === undefined ? undefined : `user:${user}`, table, id })
+
+export const userLink = (id: string) => below('/users', id)
+export const linkedUsersLink = (provider: string) => queryPath('/users', { provider })
+export const appLink = (id: string) => below('/apps', id)
+
+export const requestLink = (id: string) => below('/requests', id)
+export const requestsLink = (filter: RequestFilter) => queryPath('/requests', filter)
+export const logsLink = (filter: { readonly requestId: string }) => queryPath('/logs', filter)
+export const auditLink = (filter: AuditFilter & { readonly entry?: string }) => queryPath('/audit', filter)
+export const eventsLink = (filter: EventFilter) => queryPath('/events', filter)
+export const webhookLink = (id: string) => below('/webhooks', id)
+export const previewLink = (subscriber: { readonly tables: string; readonly as: string }) =>
+  queryPath('/realtime/preview', subscriber)
+export const usageLink = (filter: { readonly app: string }) => queryPath('/usage', filter)
+export const advisorsLink = (filter: { readonly severity?: string; readonly query?: string }) =>
+  queryPath('/advisors', filter)
+export const jobsLink = (filter: { readonly type?: string; readonly state?: string } = {}) =>
+  queryPath('/jobs', filter)
+export const scheduleLink = (id: string) => below('/schedules', id)
+
+function splitCollection(collection: string): { schema: string; name: string } {
+  const dot = collection.indexOf('.')
+  if (dot === -1) return { schema: 'public', name: collection }
+  return { schema: collection.slice(0, dot), name: collection.slice(dot + 1) }
+}

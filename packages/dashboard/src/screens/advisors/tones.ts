@@ -1,0 +1,1 @@
+export const tones = { error: 'danger', warning: 'warning', info: 'neutral' } as const

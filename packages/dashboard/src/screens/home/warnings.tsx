@@ -1,0 +1,55 @@
+import { Link } from 'wouter'
+import { useApi } from '../../api/queries.ts'
+import { advisorsLink } from '../../links.ts'
+import { countOf, formatNumber } from '../../ui/format.ts'
+import { Badge, Section } from '../../ui/layout.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { type Advice, listAdvice } from '../advisors/api.ts'
+import { tones } from '../advisors/tones.ts'
+
+const mostRules = 6
+const mostObjects = 5
+
+/** What the advisors found, without what was dismissed: errors first, one line for each kind. */
+export function Warnings() {
+  const advice = useApi(['advisors'], listAdvice)
+  return (
+    <Section title="Asks for attention" actions={<Link href="/advisors">All advisors</Link>}>
+      <Loaded query={advice}>
+        {({ items }) => {
+          // They come with the errors first.
+          const open = items.filter(({ severity, dismissal }) => dismissal === null && severity !== 'info')
+          const groups = [...Map.groupBy(open, ({ rule }) => rule).values()]
+          if (groups.length === 0) return <p>The advisors have found no error and no warning.</p>
+          return (
+            <>
+              <ul>
+                {groups.slice(0, mostRules).map((group) => (
+                  <Rule key={group[0]?.rule} group={group} />
+                ))}
+              </ul>
+              {groups.length > mostRules && (
+                <p>
+                  and {countOf(groups.length - mostRules, 'other kind of advice', 'other kinds of advice')}.
+                </p>
+              )}
+            </>
+          )
+        }}
+      </Loaded>
+    </Section>
+  )
+}
+
+function Rule({ group }: { readonly group: readonly Advice[] }) {
+  const [first] = group
+  if (first === undefined) return null
+  const objects = group.slice(0, mostObjects).map(({ object }) => object)
+  return (
+    <li>
+      <Badge tone={tones[first.severity]}>{first.severity}</Badge>{' '}
+      <Link href={advisorsLink({ query: first.rule })}>{first.title}</Link>: {objects.join(', ')}
+      {group.length > mostObjects && <> and {formatNumber(group.length - mostObjects)} more</>}
+    </li>
+  )
+}
