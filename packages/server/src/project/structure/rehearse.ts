@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import pg from 'pg'
 import type { Connection } from '../../database/connection.ts'
+import { databaseErrorOf } from '../../database/errors.ts'
 import { ScriptFailure } from '../../database/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import { inTransaction, type Queryable } from '../../database/system-database.ts'
@@ -111,9 +111,10 @@ async function look(transaction: Queryable) {
     }
   } catch (error) {
     // 57014: its time is over.
-    if (!(error instanceof pg.DatabaseError) || error.code === '57014') throw error
+    const refusal = databaseErrorOf(error)
+    if (refusal === undefined || refusal.code === '57014') throw error
     throw structureErrors
-      .migrationRefused(`sql: the database does not work after it: ${cutText(error.message)}`)
+      .migrationRefused(`sql: the database does not work after it: ${cutText(refusal.message)}`)
       .with({ cause: error })
   }
 }
