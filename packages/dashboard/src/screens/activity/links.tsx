@@ -11,19 +11,13 @@ export function UserLink({ id, children }: { readonly id: string | null; readonl
   return id === null ? '–' : <Link href={userLink(id)}>{children ?? shorten(id)}</Link>
 }
 
+/** A row, or the table where the row is not known. */
 export function RowLink({ table, id }: { readonly table: string; readonly id: string | null }) {
+  if (id === null) return <Link href={rowsLink(table)}>{table}</Link>
   return (
-    <>
-      <Link href={rowsLink(table)}>{table}</Link>
-      {id !== null && (
-        <>
-          {' '}
-          <Link href={rowsLink(table, { row: id })}>
-            <code>{id}</code>
-          </Link>
-        </>
-      )}
-    </>
+    <Link href={rowsLink(table, { row: id })}>
+      {table} <code>{id}</code>
+    </Link>
   )
 }
 

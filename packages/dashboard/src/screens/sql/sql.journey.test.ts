@@ -147,9 +147,9 @@ journeys('SQL screen', () => {
     await write("select 'still here' as text")
     await app.sql('delete from basalt.admin_sessions')
     const headers = { 'x-basalt-dashboard': '1' }
-    const statusOfSession = async () =>
-      (await context.request.get('/api/admin/session', { headers })).status()
-    await expect.poll(statusOfSession).toBe(401)
+    // Other routes may believe the token for a second more than that of the session.
+    const statusOfTables = async () => (await context.request.get('/api/admin/tables', { headers })).status()
+    await expect.poll(statusOfTables).toBe(401)
     await button('Run').click()
     await page.getByLabel('Password').fill(testAdminPassword)
     await page.keyboard.press('Enter')
