@@ -38,7 +38,7 @@ export function structureRoutes(app: HttpServer, structure: StructureService): v
   app.post(
     `${path}/plan`,
     { config: { guard: 'admin', operation: 'structure.plan' }, schema: schemas.planSchema },
-    async (request, reply) => reply.send(await structure.plan(request.body)),
+    async (request, reply) => reply.send(await structure.plan(request.body, originOf(request))),
   )
 
   app.post(

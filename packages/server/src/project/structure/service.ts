@@ -1,6 +1,7 @@
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
 import type { Database } from '../../database/open.ts'
 import { ScriptFailure } from '../../database/script-failure.ts'
+import { redactStatement } from '../../features/data/sql-runner/index.ts'
 import { recordAudit } from '../../features/operations/audit/index.ts'
 import { createSlots } from '../../features/operations/throttle/index.ts'
 import type { RequestOrigin } from '../../http/request-origin.ts'
@@ -61,7 +62,10 @@ export interface StructureService {
   get(schema: string, name: string): Promise<RelationDetail & { readonly definition: string }>
   objects(): Promise<StructureObjects>
   /** @throws AppError invalid_structure_change, statement_refused, migration_refused */
-  plan(input: { readonly change?: unknown; readonly sql?: string }): Promise<StructurePlan>
+  plan(
+    input: { readonly change?: unknown; readonly sql?: string },
+    origin: RequestOrigin,
+  ): Promise<StructurePlan>
   /** @throws AppError of a script that is refused, or of what is in its way */
   apply(
     input: { readonly sql: string; readonly name: string; readonly version?: string | undefined },
@@ -110,12 +114,18 @@ export function createStructureService(deps: StructureDeps): StructureService {
 
     objects: () => readObjects(system, served),
 
-    async plan({ change, sql }) {
+    async plan({ change, sql }, origin) {
       if ((change === undefined) === (sql === undefined)) {
         throw structureErrors.invalidStructureChange('body', 'expected either change or sql')
       }
       const text = sql ?? compileChange(parseChange(change))
-      const rehearsal = await rehearse(parse(text), text)
+      const file = parse(text)
+      // It is undone, but what a function of the database does elsewhere is not.
+      if (sql !== undefined) {
+        const detail = { query: redactStatement(sql).slice(0, 4000).toWellFormed() }
+        await recordAudit(system, { actor: 'admin', action: 'structure.plan', detail, origin })
+      }
+      const rehearsal = await rehearse(file, text)
       const { version, observed } = rehearsal
       return {
         sql: text,

@@ -7,6 +7,7 @@ import { createSqlRunner } from './runner.ts'
 import { createSavedQueries } from './saved-queries.ts'
 
 export { sqlRunnerErrorTable } from './errors.ts'
+export { redactStatement } from './redact.ts'
 
 export interface SqlRunnerFeatureDeps {
   readonly database: Pick<Database, 'aside' | 'user' | 'system' | 'engine'>

@@ -321,6 +321,18 @@ describe('structure › plan', () => {
     expect(await exists('escaped')).toBe(false)
   })
 
+  test('writes an audit entry of SQL of the caller, without its passwords', async () => {
+    await app.sql("delete from basalt.audit where action = 'structure.plan'")
+    await plan({ sql: "select 1; alter role basalt_authenticated password 'swordfish'" })
+    await plan({ change: { kind: 'drop_table', schema: 'public', name: 'nothing' } })
+    expect(await app.sql("select actor, detail from basalt.audit where action = 'structure.plan'")).toEqual([
+      {
+        actor: 'admin',
+        detail: { query: "select 1; alter role basalt_authenticated password '[redacted]'" },
+      },
+    ])
+  })
+
   test('refuses a script that removes what the server works with', async () => {
     const answer = await plan({ sql: 'drop schema basalt cascade' })
     expect([answer.status, envelope(answer)]).toEqual([

@@ -111,7 +111,7 @@ async function heartbeatFailures(): Promise<number> {
 }
 
 test('realtime › a client that does not authenticate in time is disconnected', async () => {
-  await using node = await startNode({ authenticationMs: 100 })
+  await using node = await startNode({ authenticationMs: 1000 })
   await using silent = await openWebSocket(node.url)
   await using wrong = await openWebSocket(node.url)
   await using known = await openWebSocket(node.url)
@@ -134,7 +134,7 @@ test('realtime › a client that does not answer a ping is disconnected, and cou
 })
 
 test('realtime › a client without subscriptions is disconnected', async () => {
-  await using node = await startNode({ idleMs: 200 })
+  await using node = await startNode({ idleMs: 1000 })
   await using idle = await openWebSocket(node.url, { token: 'alice' })
   await using onTable = await openWebSocket(node.url, { token: 'alice' })
   await using onChannel = await openWebSocket(node.url, { token: 'alice' })
