@@ -48,7 +48,7 @@ describe('the statements of a script', () => {
     const script = '-- first\n\nCREATE Table a ();\n/* two\nlines */ select 1;'
     expect(splitStatements(script)).toEqual([
       { text: 'CREATE Table a ()', start: 10, line: 3, words: ['create', 'table', 'a'], parameters: 0 },
-      { text: 'select 1', start: 52, line: 5, words: ['select'], parameters: 0 },
+      { text: 'select 1', start: 45, line: 5, words: ['select'], parameters: 0 },
     ])
   })
 

@@ -349,11 +349,12 @@ describe('built-in templates', () => {
     Code: '123456',
   }
 
-  test('have the keys and variables of the interface', () => {
+  test('have their keys and variables', () => {
     expect(Array.from(builtInTemplates, ([key, { variables }]) => [key, variables])).toEqual([
       ['auth.password_reset', ['AppName', 'ActionURL']],
       ['auth.email_verification', ['AppName', 'ActionURL']],
       ['auth.magic_link', ['AppName', 'ActionURL']],
+      ['auth.invitation', ['AppName', 'ActionURL']],
       ['auth.mfa_email_enroll', ['AppName', 'Code']],
       ['auth.mfa_email_challenge', ['AppName', 'Code']],
     ])
