@@ -68,7 +68,10 @@ async function connectToSocket(dataDirectory: string): Promise<pg.Client> {
 }
 
 async function isWaiting(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query(`select from pg_locks where locktype = 'advisory' and not granted`)
+  // Tests beside this one wait for locks in their databases.
+  const { rows } = await client.query(`
+    select from pg_locks l join pg_database d on d.oid = l.database
+    where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`)
   return rows.length > 0
 }
 
