@@ -91,7 +91,7 @@ journeys('dashboard › the path of the guide', () => {
     }
     const [ada = ''] = users
 
-    // A webhook that is told of every change.
+    // A webhook that receives every change.
     await go('Webhooks')
     await page.getByRole('button', { name: 'New webhook' }).click()
     await page.getByLabel('URL').fill(receiver.url)
