@@ -1,3 +1,4 @@
+import { isNumeric as isNumericType, toJson } from '../../grid/clipboard.ts'
 import type { ResultColumn, StatementResult } from './api.ts'
 
 type Result = Pick<StatementResult, 'columns' | 'rows'>
@@ -24,34 +25,14 @@ export function formatJson({ columns, rows }: Result): string {
   const names = uniqueNames(columns)
   const objects = rows.map(
     (row) =>
-      `  {${row.map((value, index) => `${JSON.stringify(names[index])}: ${jsonOf(value, columns[index]?.type ?? '')}`).join(', ')}}`,
+      `  {${row.map((value, index) => `${JSON.stringify(names[index])}: ${toJson(value, columns[index]?.type ?? '')}`).join(', ')}}`,
   )
   return `[\n${objects.join(',\n')}\n]\n`
 }
 
-const numbers = new Set(['smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision', 'oid'])
-
-export const isNumeric = ({ type }: ResultColumn) => numbers.has(type)
-
-function jsonOf(value: string | null, type: string): string {
-  if (value === null) return 'null'
-  if (type === 'boolean') return String(value === 't')
-  if (numbers.has(type) && isNumber(value)) return value
-  if ((type === 'json' || type === 'jsonb') && isJson(value)) return value
-  return JSON.stringify(value)
-}
+export const isNumeric = ({ type }: ResultColumn) => isNumericType(type)
 
 const isNumber = (text: string) => /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)
-
-/** A value that was cut is none. */
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
 
 function uniqueNames(columns: readonly ResultColumn[]): string[] {
   const seen = new Map<string, number>()
