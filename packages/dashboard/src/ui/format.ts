@@ -24,6 +24,13 @@ export function formatDuration(milliseconds: number): string {
   return `${(seconds / 86_400).toFixed(1)} d`
 }
 
+/** Of statements and parts of plans, which often take less than a millisecond. */
+export function formatShortDuration(milliseconds: number): string {
+  return milliseconds < 100
+    ? `${milliseconds.toFixed(milliseconds < 1 ? 3 : 1)} ms`
+    : formatDuration(milliseconds)
+}
+
 export function formatInstant(text: string | number | Date): string {
   const instant = new Date(text)
   return Number.isNaN(instant.valueOf()) ? String(text) : instants.format(instant)

@@ -1,4 +1,4 @@
-import { countOf, formatDuration, formatNumber } from '../../ui/format.ts'
+import { countOf, formatNumber, formatShortDuration } from '../../ui/format.ts'
 import { Badge } from '../../ui/layout.tsx'
 import { Empty } from '../../ui/states.tsx'
 import type { Explained } from './api.ts'
@@ -39,8 +39,8 @@ function Node({ node }: { readonly node: PlanNode }) {
           {actualRows === undefined
             ? `${countOf(Math.round(estimatedRows), 'row')} estimated`
             : `${countOf(actualRows, 'row')}, ${formatNumber(Math.round(estimatedRows))} estimated`}
-          {ownMs === undefined ? ` · cost ${formatNumber(cost)}` : ` · ${formatMs(ownMs)} itself`} · {percent}{' '}
-          %
+          {ownMs === undefined ? ` · cost ${formatNumber(cost)}` : ` · ${formatShortDuration(ownMs)} itself`}{' '}
+          · {percent} %
         </p>
         <meter className={styles.share} min={0} max={100} value={percent} aria-label={`Share of ${title}`} />
         {details.length > 0 && (
@@ -73,5 +73,3 @@ function Node({ node }: { readonly node: PlanNode }) {
     </li>
   )
 }
-
-const formatMs = (ms: number) => (ms < 10 ? `${ms.toFixed(2)} ms` : formatDuration(ms))

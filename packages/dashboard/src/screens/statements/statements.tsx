@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
-import { countOf, formatDuration, formatNumber } from '../../ui/format.ts'
+import { countOf, formatNumber, formatShortDuration } from '../../ui/format.ts'
 import { KeyValue, Notice, PageHeader, Section, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { Loaded } from '../../ui/states.tsx'
@@ -76,8 +76,8 @@ export function StatementsScreen() {
                     ),
                   },
                   numeric('Calls', ({ calls }) => formatNumber(calls)),
-                  numeric('Mean', ({ mean_time_ms: ms }) => formatMs(ms)),
-                  numeric('Total', ({ total_time_ms: ms }) => formatMs(ms)),
+                  numeric('Mean', ({ mean_time_ms: ms }) => formatShortDuration(ms)),
+                  numeric('Total', ({ total_time_ms: ms }) => formatShortDuration(ms)),
                   numeric('Rows', ({ rows }) => formatNumber(rows)),
                 ]}
               />
@@ -138,7 +138,7 @@ function StatementPanel({
       <KeyValue
         items={[
           ['Calls', countOf(calls, 'call')],
-          ['Time', `${formatMs(mean)} each, ${formatMs(total)} in total`],
+          ['Time', `${formatShortDuration(mean)} each, ${formatShortDuration(total)} in total`],
           ['Rows', `${formatNumber(calls === 0 ? 0 : rows / calls)} each`],
           ['Pages from memory', hits === null ? '–' : `${(hits * 100).toFixed(1)} %`],
         ]}
@@ -170,9 +170,4 @@ function Unavailable() {
 
 function firstLine(query: string): string {
   return query.replaceAll(/\s+/g, ' ').trim().slice(0, 160)
-}
-
-/** Statements are often quicker than a millisecond. */
-function formatMs(ms: number): string {
-  return ms < 100 ? `${ms.toFixed(ms < 1 ? 3 : 1)} ms` : formatDuration(ms)
 }
