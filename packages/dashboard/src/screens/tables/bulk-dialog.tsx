@@ -78,6 +78,9 @@ export function BulkDialog({ info, kind, filter, onDone, onClose }: BulkDialogPr
             {counted.count > undoable && (
               <Notice tone="warning">This cannot be undone: only {countOf(undoable, 'change')} can.</Notice>
             )}
+            {kind === 'delete' && counted.count <= undoable && (
+              <p>Undo does not bring back rows of other tables that a foreign key deletes with these.</p>
+            )}
           </>
         )}
       </Loaded>
