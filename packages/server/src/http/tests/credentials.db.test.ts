@@ -246,6 +246,7 @@ const rows = {
     '/api/admin/realtime/connections/:id/disconnect': 'POST',
     '/api/admin/realtime/preview': 'GET',
     '/api/admin/realtime/stats': 'GET',
+    '/api/admin/realtime/stream': 'GET',
     '/api/admin/realtime/subscriptions': 'GET',
     '/api/admin/schedules': 'GET POST',
     '/api/admin/schedules/:id': 'PUT DELETE',
