@@ -7,6 +7,7 @@ import { headerHeight, pinnedOffsets, rowHeight } from './layout.ts'
 import type { EditRequest, GridCell, GridColumn, GridSort, Place, RowState, Selection } from './model.ts'
 import { GridRow, type RowAction } from './row.tsx'
 import { clampPlace, isTyped, moveSelection, type Range, rangeOf, selectCell } from './selection.ts'
+import { useAnchor } from './use-anchor.ts'
 
 export interface GridProps extends HeaderActions {
   /** For screen readers. */
@@ -33,6 +34,8 @@ export interface GridProps extends HeaderActions {
   readonly onTickAll?: (() => void) | undefined
   readonly onOpenRow?: ((row: number) => void) | undefined
   readonly onReachEnd?: (() => void) | undefined
+  /** Rows from the first to the last are in the document. */
+  readonly onView?: ((first: number, last: number) => void) | undefined
   /** Asked for by Enter, F2, a double press or by typing. */
   readonly onEdit?: ((request: EditRequest) => void) | undefined
   /** The cell being edited, and what edits it. */
@@ -53,7 +56,7 @@ const reachRows = 40
  */
 export function Grid(props: GridProps) {
   const { label, columns, rowCount, totalRows, selection, onSelect, version, ticked, editing } = props
-  const { onReachEnd, firstNumber = 1 } = props
+  const { onReachEnd, onView, firstNumber = 1 } = props
   const id = useId()
   const scroller = useRef<HTMLDivElement>(null)
   const pinned = pinnedOffsets(columns)
@@ -82,10 +85,13 @@ export function Grid(props: GridProps) {
   useEffect(() => across.measure(), [across, widths, pinnedCount])
 
   const shownRows = rows.getVirtualItems()
+  const firstShown = shownRows[0]?.index ?? 0
   const lastShown = shownRows.at(-1)?.index ?? 0
   useEffect(() => {
     if (lastShown >= rowCount - reachRows) onReachEnd?.()
   }, [lastShown, rowCount, onReachEnd])
+  useEffect(() => onView?.(firstShown, lastShown), [firstShown, lastShown, onView])
+  useAnchor({ scroller, rowCount, rowKey: props.rowKey, selection, onSelect })
 
   const extent = {
     rows: rowCount,

@@ -49,6 +49,8 @@ export interface TableInfo {
   readonly relations: readonly RelationInfo[]
   /** Columns that an index sorts. */
   readonly sorted: readonly string[]
+  /** Whether streams are sent what plain SQL changes, too. */
+  readonly isCaptured: boolean
 }
 
 export interface TableRow {

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { cellsOf, Grid } from '../../grid/grid.tsx'
 import type { Selection } from '../../grid/model.ts'
 import { rangeOf } from '../../grid/selection.ts'
@@ -52,8 +52,16 @@ export function TableView({ info }: { readonly info: TableInfo }) {
   })
   useNewColumns(info, rows.columns)
   const { changes, setChanges } = edits
-  const marked = useLive(info.table, request, isLive, () => selection.focus.row)
   const columns = useMemo(() => gridColumns(info, view), [info, view])
+  const [isEditing, setEditing] = useState(false)
+  const live = useLive({
+    info,
+    request,
+    isOn: isLive,
+    isHeld: isEditing || edits.isApplying || rows.isFetching,
+    created: changes.created.length,
+  })
+  const { marked } = live
   const model = useMemo(
     () => createModel(rows.columns ?? [], rows.rows ?? [], changes, marked),
     [rows.columns, rows.rows, changes, marked],
@@ -92,6 +100,8 @@ export function TableView({ info }: { readonly info: TableInfo }) {
     return { columns: columns.slice(range.left, range.right + 1), cells }
   }
   const { opened } = editing
+  // A cell that is edited is known by its place.
+  useEffect(() => setEditing(opened !== undefined), [opened])
   return (
     <>
       <TableHeading
@@ -99,7 +109,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
         view={view}
         columns={columns.map(({ key }) => key)}
         isWritable={isWritable}
-        isLive={isLive}
+        live={isLive ? live.state : undefined}
         onLive={setLive}
         onView={changeView}
         onNew={() => setAdded({})}
@@ -157,6 +167,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
               changeView({ row: shown.id }, { replace: false })
           }}
           onReachEnd={rows.loadNext}
+          onView={live.onView}
           onEdit={editing.open}
           editing={opened?.isInline === true ? opened : undefined}
           editor={
