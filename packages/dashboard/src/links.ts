@@ -49,6 +49,7 @@ export const advisorsLink = (filter: { readonly severity?: string; readonly quer
   queryPath('/advisors', filter)
 export const jobsLink = (filter: { readonly type?: string; readonly state?: string } = {}) =>
   queryPath('/jobs', filter)
+export const jobLink = (id: string) => below('/jobs', id)
 export const scheduleLink = (id: string) => below('/schedules', id)
 
 function splitCollection(collection: string): { schema: string; name: string } {
