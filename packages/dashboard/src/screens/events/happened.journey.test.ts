@@ -87,6 +87,18 @@ journeys('what happened', () => {
     ])
   })
 
+  test('a range of failed deliveries is delivered again', async () => {
+    const { page } = dashboard
+    await sql('update basalt.webhook_deliveries set success = false')
+    receiver.received.length = 0
+    await dashboard.open('/webhooks')
+    await page.getByRole('link', { name: receiver.url }).click()
+    await page.getByRole('button', { name: 'Deliver again…' }).click()
+    await page.getByText('1 event.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Deliver again' }).click()
+    await expect.poll(() => receiver.received.length).toBe(1)
+  })
+
   test('an event shows which streams were sent it and which jobs it added', async () => {
     const { app, page } = dashboard
     const open = (user: string) =>
@@ -106,18 +118,6 @@ journeys('what happened', () => {
     await page.getByRole('complementary').getByText('job_retention').first().waitFor()
     const [job] = await sql("select id from basalt.jobs where type = 'job_retention'")
     expect(new URL(page.url()).pathname).toBe(`/admin/jobs/${job?.id}`)
-  })
-
-  test('a range of failed deliveries is delivered again', async () => {
-    const { page } = dashboard
-    await sql('update basalt.webhook_deliveries set success = false')
-    receiver.received.length = 0
-    await dashboard.open('/webhooks')
-    await page.getByRole('link', { name: receiver.url }).click()
-    await page.getByRole('button', { name: 'Deliver again…' }).click()
-    await page.getByText('1 event.').waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Deliver again' }).click()
-    await expect.poll(() => receiver.received.length).toBe(1)
   })
 
   test('the statement of an advisor is shown, its advice is dismissed, and gone when it was applied', async () => {
