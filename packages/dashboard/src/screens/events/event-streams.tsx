@@ -43,8 +43,7 @@ function Sent({ sent: { node, sent, withheld, receivers } }: { readonly sent: Se
   return (
     <li>
       Node <code>{node.slice(0, 8)}</code>: sent to {countOf(sent, 'stream')}
-      {withheld > 0 && <>, not to {withheld} by their policies or filters</>}
-      {receivers.length > 0 && ': '}
+      {receivers.length > 0 && ' of '}
       {receivers.map(({ connection, caller, userId }, index) => (
         <span key={connection}>
           {index > 0 && ', '}
@@ -52,6 +51,7 @@ function Sent({ sent: { node, sent, withheld, receivers } }: { readonly sent: Se
         </span>
       ))}
       {others > 0 && receivers.length > 0 && <> and {others} more</>}
+      {withheld > 0 && <>; withheld from {withheld} by their policies or filters</>}
     </li>
   )
 }

@@ -110,7 +110,9 @@ journeys('what happened', () => {
     await dashboard.open('/events?record=9')
     await page.getByRole('link', { name: 'create note 9' }).click()
     const nodes = page.getByRole('list', { name: 'Nodes' })
-    await nodes.getByText(/sent to 1 stream, not to 1 by their policies or filters/).waitFor()
+    await nodes
+      .getByText(`sent to 1 stream of ${alice}; withheld from 1 by their policies or filters`)
+      .waitFor()
     await nodes.getByRole('link', { name: alice }).waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('event-streams')
