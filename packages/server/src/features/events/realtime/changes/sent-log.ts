@@ -52,6 +52,7 @@ export class SentLog {
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> = Promise.resolve()
   #isFailing = false
+  #isStopped = false
   /** Events that were not recorded, since the start. */
   dropped = 0
 
@@ -66,14 +67,15 @@ export class SentLog {
 
   /** Writes what is pending. */
   async stop(): Promise<void> {
-    clearTimeout(this.#timer)
+    this.#isStopped = true
     await this.#writing
     await this.#write()
+    clearTimeout(this.#timer)
   }
 
   #add(entries: readonly Entry[]): void {
     const [first, last] = [entries[0], entries.at(-1)]
-    if (first === undefined || last === undefined) return
+    if (first === undefined || last === undefined || this.#isStopped) return
     const page = this.#extend(BigInt(first.id), BigInt(last.id))
     for (const { id, sent, withheld, receivers } of entries) {
       const known = page.entries.get(id)
