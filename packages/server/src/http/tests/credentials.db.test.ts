@@ -228,6 +228,7 @@ const rows = {
     '/api/admin/matviews/:id': 'GET PUT DELETE',
     '/api/admin/matviews/:id/refresh': 'POST',
     '/api/admin/search': 'GET',
+    '/api/admin/search/:table': 'GET',
     '/api/admin/search/:table/disable': 'POST',
     '/api/admin/search/:table/enable': 'POST',
     '/api/admin/oauth/clients': 'GET POST',
