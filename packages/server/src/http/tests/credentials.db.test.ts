@@ -275,6 +275,7 @@ const rows = {
     '/api/admin/stats': 'GET',
     '/api/admin/storage/cdn/purge': 'POST',
     '/api/admin/structure/apply': 'POST',
+    '/api/admin/structure/diagram': 'GET',
     '/api/admin/structure/migrations': 'GET',
     '/api/admin/structure/migrations/:name': 'GET',
     '/api/admin/structure/objects': 'GET',

@@ -45,8 +45,10 @@ function conditionOf({ userId, status, search }: TicketFilter): Sql {
     ...(status === undefined ? [] : [sql`t.status = ${status}`]),
     ...(search === undefined
       ? []
-      : [sql`(position(lower(${search}) in lower(t.subject)) > 0
-          or position(lower(${search}) in lower(u.email)) > 0)`]),
+      : [
+          sql`(position(lower(${search}) in lower(t.subject)) > 0
+          or position(lower(${search}) in lower(u.email)) > 0)`,
+        ]),
   ]
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }
