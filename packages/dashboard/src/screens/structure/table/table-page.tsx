@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useApi } from '../../../api/queries.ts'
-import { rowsLink } from '../../../links.ts'
+import { rowsLink, searchLink } from '../../../links.ts'
 import { AsCode } from '../../../ui/as-code.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Code } from '../../../ui/code.tsx'
@@ -93,10 +93,12 @@ function TableActions({ relation }: { readonly relation: Relation }) {
       },
       onApplied: () => navigate('/structure'),
     })
+  const collection = schema === 'public' ? name : `${schema}.${name}`
   const address = `/api/admin/structure/relations/${schema}/${name}`
   return (
     <>
-      <Link href={rowsLink(schema === 'public' ? name : `${schema}.${name}`)}>Rows</Link>
+      <Link href={rowsLink(collection)}>Rows</Link>
+      <Link href={searchLink(collection)}>Search</Link>
       <AsCode request={{ method: 'GET', path: address }} sql={relation.definition} command="basalt db dump" />
       {kind === 'table' && <Button onClick={() => setRenaming(true)}>Rename</Button>}
       <Menu label="More" items={[{ label: `Drop this ${kind}`, onSelect: drop, isDangerous: true }]} />
