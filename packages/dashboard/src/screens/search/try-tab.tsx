@@ -77,7 +77,7 @@ export function TryTab({ description }: { readonly description: SearchDescriptio
             onChange={(threshold) => set({ threshold })}
           />
         )}
-        <div>
+        <div className={styles.choices}>
           <Checkbox
             label="Tolerate typos"
             checked={values.fuzzy !== undefined}
