@@ -1,0 +1,207 @@
+import { memo, type PointerEvent, useEffect, useMemo, useRef } from 'react'
+import { Link } from 'wouter'
+import { Button } from '../../../ui/button.tsx'
+import { tableAddress } from '../addresses.ts'
+import type { Diagram } from '../api.ts'
+import styles from './diagram.module.css'
+import { type Box, layOut } from './layout.ts'
+import { curveOf, cut, headHeight, idOfTable, rowHeight, type Shape, shapesOf } from './shapes.ts'
+import { useViewport } from './use-viewport.ts'
+
+interface PictureProps {
+  readonly diagram: Diagram
+  readonly showsAll: boolean
+  /** The table that is pointed at in the list or here. */
+  readonly active: string | undefined
+  /** What the list has moved to; brought into the middle. */
+  readonly centered: string | undefined
+  readonly onPoint: (id: string | undefined) => void
+}
+
+/** So far a pointer moves before a press is a drag. */
+const dragDistance = 4
+/** Of one press of an arrow key. */
+const step = 60
+
+/** Tables and their foreign keys. Everything in it stands in the list beside it, too, which is the way by keyboard. */
+export function Picture({ diagram, showsAll, active, centered, onPoint }: PictureProps) {
+  const frame = useRef<HTMLDivElement>(null)
+  const { viewport, zoom, pan, fit, center } = useViewport(frame)
+  const { placed, layout } = useMemo(() => place(diagram, showsAll), [diagram, showsAll])
+  const drag = useRef<{ x: number; y: number; isMoved: boolean }>(undefined)
+  useEffect(() => fit(layout.width, layout.height), [fit, layout])
+  useEffect(() => {
+    const box = centered === undefined ? undefined : placed.get(centered)
+    if (box !== undefined) center(box)
+  }, [center, centered, placed])
+  const near = useMemo(() => nearTo(diagram, active), [diagram, active])
+
+  const move = (event: PointerEvent) => {
+    const from = drag.current
+    if (from === undefined || event.buttons === 0) return
+    const [x, y] = [event.clientX - from.x, event.clientY - from.y]
+    if (!from.isMoved && Math.hypot(x, y) < dragDistance) return
+    if (!from.isMoved) frame.current?.setPointerCapture(event.pointerId)
+    drag.current = { x: event.clientX, y: event.clientY, isMoved: true }
+    pan(x, y)
+  }
+  const press = (key: string): boolean => {
+    if (key === '+' || key === '=') zoom(1.25)
+    else if (key === '-') zoom(0.8)
+    else if (key === '0') fit(layout.width, layout.height)
+    else if (key === 'ArrowLeft') pan(step, 0)
+    else if (key === 'ArrowRight') pan(-step, 0)
+    else if (key === 'ArrowUp') pan(0, step)
+    else if (key === 'ArrowDown') pan(0, -step)
+    else return false
+    return true
+  }
+  return (
+    <div className={styles.picture}>
+      <div
+        ref={frame}
+        className={styles.frame}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what moves must be reachable by keyboard.
+        tabIndex={0}
+        role="application"
+        aria-label="Diagram; arrows move it, + and - zoom, 0 shows all"
+        onKeyDown={(event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey || event.target !== event.currentTarget) return
+          if (press(event.key)) event.preventDefault()
+        }}
+        onPointerDown={(event) => {
+          if (event.button === 0) drag.current = { x: event.clientX, y: event.clientY, isMoved: false }
+        }}
+        onPointerMove={move}
+        onPointerCancel={() => {
+          drag.current = undefined
+        }}
+        // After the release: the end of a drag opens no table.
+        onClickCapture={(event) => {
+          if (drag.current?.isMoved === true) event.preventDefault()
+          drag.current = undefined
+        }}
+        onDragStart={(event) => event.preventDefault()}
+      >
+        <svg aria-hidden="true" className={styles.svg} data-active={active !== undefined}>
+          <defs>
+            <marker
+              id="diagram-one"
+              viewBox="0 0 8 8"
+              refX="8"
+              refY="4"
+              markerWidth="8"
+              markerHeight="8"
+              orient="auto"
+            >
+              <path d="M0 0L8 4L0 8" className={styles.arrow} />
+            </marker>
+          </defs>
+          <g transform={`translate(${viewport.x} ${viewport.y}) scale(${viewport.scale})`}>
+            {diagram.references.map((reference) => {
+              const from = placed.get(idOfTable(reference.from))
+              const to = placed.get(idOfTable(reference.to))
+              if (from === undefined || to === undefined) return null
+              const isNear = from.id === active || to.id === active
+              return (
+                <path
+                  key={JSON.stringify([from.id, reference.name])}
+                  d={curveOf(reference, from, to)}
+                  className={styles.reference}
+                  data-near={isNear}
+                  markerEnd="url(#diagram-one)"
+                />
+              )
+            })}
+            {[...placed.values()].map((box) => (
+              <TableBox key={box.id} box={box} isNear={near.has(box.id)} onPoint={onPoint} />
+            ))}
+          </g>
+        </svg>
+      </div>
+      <div className={styles.zoom}>
+        <Button size="small" aria-label="Zoom in" onClick={() => zoom(1.25)}>
+          +
+        </Button>
+        <Button size="small" aria-label="Zoom out" onClick={() => zoom(0.8)}>
+          −
+        </Button>
+        <Button size="small" onClick={() => fit(layout.width, layout.height)}>
+          Show all
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+type PlacedShape = Shape & Box
+
+interface TableBoxProps {
+  readonly box: PlacedShape
+  readonly isNear: boolean
+  readonly onPoint: (id: string | undefined) => void
+}
+
+const TableBox = memo(function TableBox({ box, isNear, onPoint }: TableBoxProps) {
+  const { x, y, width, height, title, rows, hidden } = box
+  return (
+    <Link
+      href={tableAddress(box.table)}
+      className={styles.box}
+      data-near={isNear}
+      tabIndex={-1}
+      onPointerEnter={() => onPoint(box.id)}
+      onPointerLeave={() => onPoint(undefined)}
+    >
+      <title>{title}</title>
+      <g transform={`translate(${x} ${y})`}>
+        <rect width={width} height={height} rx={4} className={styles.ground} />
+        <text x={8} y={headHeight - 9} className={styles.title}>
+          {cut(title)}
+        </text>
+        <line x1={0} x2={width} y1={headHeight} y2={headHeight} className={styles.line} />
+        {rows.map(({ name, type, isKey }, index) => (
+          <g key={name} transform={`translate(0 ${headHeight + (index + 1) * rowHeight - 5})`}>
+            <text x={8} className={isKey ? styles.key : undefined}>
+              {cut(name)}
+            </text>
+            <text x={width - 8} className={styles.type} textAnchor="end">
+              {cut(type)}
+            </text>
+          </g>
+        ))}
+        {hidden > 0 && (
+          <text x={8} y={headHeight + (rows.length + 1) * rowHeight - 5} className={styles.type}>
+            {hidden} more
+          </text>
+        )}
+      </g>
+    </Link>
+  )
+})
+
+function place({ tables, references }: Diagram, showsAll: boolean) {
+  const shapes = shapesOf(tables, references, showsAll)
+  const layout = layOut(
+    shapes,
+    references.map(({ from, to }) => ({ from: idOfTable(from), to: idOfTable(to) })),
+  )
+  const placed = new Map<string, PlacedShape>()
+  for (const shape of shapes) {
+    const box = layout.boxes.get(shape.id)
+    if (box !== undefined) placed.set(shape.id, { ...shape, ...box })
+  }
+  return { placed, layout }
+}
+
+/** The table itself, what it refers to, and what refers to it. */
+function nearTo({ references }: Diagram, active: string | undefined): ReadonlySet<string> {
+  if (active === undefined) return new Set()
+  const near = new Set([active])
+  for (const { from, to } of references) {
+    const [one, other] = [idOfTable(from), idOfTable(to)]
+    if (one === active) near.add(other)
+    if (other === active) near.add(one)
+  }
+  return near
+}
