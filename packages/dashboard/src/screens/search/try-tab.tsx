@@ -112,7 +112,7 @@ export function TryTab({ description }: { readonly description: SearchDescriptio
           <Loaded query={found}>
             {({ totalItems, items, facets, ms }) => (
               <>
-                <p role="status">
+                <p role="status" className={styles.count}>
                   {countOf(totalItems, 'record')} in {formatShortDuration(ms)}
                   {totalItems > items.length && `; the best ${shownRecords}`}
                 </p>

@@ -149,21 +149,21 @@ journeys('structure', () => {
     const list = page.getByRole('navigation', { name: 'Tables of the diagram' })
     await list.getByRole('listitem').filter({ hasText: 'line' }).getByText('refers to sale').waitFor()
     const picture = page.getByRole('application')
-    const box = (name: string) => picture.locator('a', { hasText: name })
+    const box = (name: string) => picture.locator(`a[href$="/public/${name}"]`)
     const placeOf = (name: string) => box(name).boundingBox()
     // Those to tables of Basalt lead out of the picture.
     const drawn = await app.sql(`
       select from pg_constraint k join pg_class c on c.oid = k.confrelid
       where k.contype = 'f' and c.relnamespace = 'public'::regnamespace`)
     await expect.poll(() => picture.locator('path[marker-end]').count()).toBe(drawn.length)
-    expect((await placeOf('shop'))?.x).toBeLessThan((await placeOf('shop_id'))?.x ?? 0)
+    expect((await placeOf('shop'))?.x).toBeLessThan((await placeOf('sale'))?.x ?? 0)
     await dashboard.expectAccessible()
     await dashboard.screenshot('structure-diagram')
-    const before = await placeOf('position')
+    const before = await placeOf('line')
     await picture.focus()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('+')
-    await expect.poll(async () => (await placeOf('position'))?.width).toBeGreaterThan(before?.width ?? 0)
+    await expect.poll(async () => (await placeOf('line'))?.width).toBeGreaterThan(before?.width ?? 0)
     await page.getByLabel('All columns').check()
     await box('sale').getByText('date').waitFor()
     await list.getByRole('link', { name: 'Neighbours of line' }).click()
@@ -173,7 +173,7 @@ journeys('structure', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
     await dashboard.screenshot('structure-diagram-390')
     await page.setViewportSize({ width: 1280, height: 800 })
-    await box('position').click()
+    await box('line').click()
     await page.getByRole('heading', { name: 'public.line' }).waitFor()
 
     await app.sql(

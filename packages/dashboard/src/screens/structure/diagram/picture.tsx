@@ -5,7 +5,7 @@ import { tableAddress } from '../addresses.ts'
 import type { Diagram } from '../api.ts'
 import styles from './diagram.module.css'
 import { type Box, layOut } from './layout.ts'
-import { curveOf, cut, headHeight, idOfTable, rowHeight, type Shape, shapesOf } from './shapes.ts'
+import { curveOf, cut, headHeight, idOfTable, padding, rowHeight, type Shape, shapesOf } from './shapes.ts'
 import { useViewport } from './use-viewport.ts'
 
 interface PictureProps {
@@ -29,7 +29,12 @@ export function Picture({ diagram, showsAll, active, centered, onPoint }: Pictur
   const { viewport, zoom, pan, fit, center } = useViewport(frame)
   const { placed, layout } = useMemo(() => place(diagram, showsAll), [diagram, showsAll])
   const drag = useRef<{ x: number; y: number; isMoved: boolean }>(undefined)
-  useEffect(() => fit(layout.width, layout.height), [fit, layout])
+  // At first, and when the window or the phone is turned.
+  useEffect(() => {
+    const observer = new ResizeObserver(() => fit(layout.width, layout.height))
+    if (frame.current !== null) observer.observe(frame.current)
+    return () => observer.disconnect()
+  }, [fit, layout])
   useEffect(() => {
     const box = centered === undefined ? undefined : placed.get(centered)
     if (box !== undefined) center(box)
@@ -156,22 +161,22 @@ const TableBox = memo(function TableBox({ box, isNear, onPoint }: TableBoxProps)
       <title>{title}</title>
       <g transform={`translate(${x} ${y})`}>
         <rect width={width} height={height} rx={4} className={styles.ground} />
-        <text x={8} y={headHeight - 9} className={styles.title}>
+        <text x={padding} y={headHeight - 9} className={styles.title}>
           {cut(title)}
         </text>
         <line x1={0} x2={width} y1={headHeight} y2={headHeight} className={styles.line} />
         {rows.map(({ name, type, isKey }, index) => (
           <g key={name} transform={`translate(0 ${headHeight + (index + 1) * rowHeight - 5})`}>
-            <text x={8} className={isKey ? styles.key : undefined}>
+            <text x={padding} className={isKey ? styles.key : undefined}>
               {cut(name)}
             </text>
-            <text x={width - 8} className={styles.type} textAnchor="end">
+            <text x={width - padding} className={styles.type} textAnchor="end">
               {cut(type)}
             </text>
           </g>
         ))}
         {hidden > 0 && (
-          <text x={8} y={headHeight + (rows.length + 1) * rowHeight - 5} className={styles.type}>
+          <text x={padding} y={headHeight + (rows.length + 1) * rowHeight - 5} className={styles.type}>
             {hidden} more
           </text>
         )}

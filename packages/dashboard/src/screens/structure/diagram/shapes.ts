@@ -5,7 +5,11 @@ import type { Box, Size } from './layout.ts'
 export const headHeight = 26
 export const rowHeight = 18
 const footHeight = 6
+export const padding = 8
+const leastWidth = 120
+/** Wide ones: what is narrower leaves room. */
 const characterWidth = 7.2
+const titleCharacterWidth = 8.4
 const mostCharacters = 34
 /** Columns of one table; more are named in its page. */
 const mostRows = 60
@@ -51,9 +55,11 @@ export function shapesOf(
     )
     const rows = wanted.slice(0, mostRows)
     const title = titleOf(table)
-    const longest = Math.max(
-      cut(title).length + 2,
-      ...rows.map(({ name, type }) => cut(name).length + cut(type).length + 4),
+    const widest = Math.max(
+      cut(title).length * titleCharacterWidth + 2 * padding,
+      ...rows.map(
+        ({ name, type }) => (cut(name).length + cut(type).length + 1) * characterWidth + 2 * padding,
+      ),
     )
     return {
       id,
@@ -61,7 +67,7 @@ export function shapesOf(
       title,
       rows,
       hidden: showsAll ? table.columns.length - rows.length : 0,
-      width: Math.round(Math.max(120, longest * characterWidth)),
+      width: Math.round(Math.max(leastWidth, widest)),
       height:
         headHeight +
         (rows.length + (showsAll && wanted.length > rows.length ? 1 : 0)) * rowHeight +
