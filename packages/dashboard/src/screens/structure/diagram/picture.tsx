@@ -1,11 +1,10 @@
-import { memo, type PointerEvent, useEffect, useMemo, useRef } from 'react'
-import { Link } from 'wouter'
+import { type PointerEvent, useEffect, useMemo, useRef } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { tableAddress } from '../addresses.ts'
 import type { Diagram } from '../api.ts'
+import { Contents } from './contents.tsx'
 import styles from './diagram.module.css'
-import { type Box, layOut } from './layout.ts'
-import { curveOf, cut, headHeight, idOfTable, padding, rowHeight, type Shape, shapesOf } from './shapes.ts'
+import { layOut } from './layout.ts'
+import { idOfTable, type PlacedShape, shapesOf } from './shapes.ts'
 import { useViewport } from './use-viewport.ts'
 
 interface PictureProps {
@@ -103,24 +102,13 @@ export function Picture({ diagram, showsAll, active, centered, onPoint }: Pictur
             </marker>
           </defs>
           <g transform={`translate(${viewport.x} ${viewport.y}) scale(${viewport.scale})`}>
-            {diagram.references.map((reference) => {
-              const from = placed.get(idOfTable(reference.from))
-              const to = placed.get(idOfTable(reference.to))
-              if (from === undefined || to === undefined) return null
-              const isNear = from.id === active || to.id === active
-              return (
-                <path
-                  key={JSON.stringify([from.id, reference.name])}
-                  d={curveOf(reference, from, to)}
-                  className={styles.reference}
-                  data-near={isNear}
-                  markerEnd="url(#diagram-one)"
-                />
-              )
-            })}
-            {[...placed.values()].map((box) => (
-              <TableBox key={box.id} box={box} isNear={near.has(box.id)} onPoint={onPoint} />
-            ))}
+            <Contents
+              references={diagram.references}
+              placed={placed}
+              near={near}
+              active={active}
+              onPoint={onPoint}
+            />
           </g>
         </svg>
       </div>
@@ -138,52 +126,6 @@ export function Picture({ diagram, showsAll, active, centered, onPoint }: Pictur
     </div>
   )
 }
-
-type PlacedShape = Shape & Box
-
-interface TableBoxProps {
-  readonly box: PlacedShape
-  readonly isNear: boolean
-  readonly onPoint: (id: string | undefined) => void
-}
-
-const TableBox = memo(function TableBox({ box, isNear, onPoint }: TableBoxProps) {
-  const { x, y, width, height, title, rows, hidden } = box
-  return (
-    <Link
-      href={tableAddress(box.table)}
-      className={styles.box}
-      data-near={isNear}
-      tabIndex={-1}
-      onPointerEnter={() => onPoint(box.id)}
-      onPointerLeave={() => onPoint(undefined)}
-    >
-      <title>{title}</title>
-      <g transform={`translate(${x} ${y})`}>
-        <rect width={width} height={height} rx={4} className={styles.ground} />
-        <text x={padding} y={headHeight - 9} className={styles.title}>
-          {cut(title)}
-        </text>
-        <line x1={0} x2={width} y1={headHeight} y2={headHeight} className={styles.line} />
-        {rows.map(({ name, type, isKey }, index) => (
-          <g key={name} transform={`translate(0 ${headHeight + (index + 1) * rowHeight - 5})`}>
-            <text x={padding} className={isKey ? styles.key : undefined}>
-              {cut(name)}
-            </text>
-            <text x={width - padding} className={styles.type} textAnchor="end">
-              {cut(type)}
-            </text>
-          </g>
-        ))}
-        {hidden > 0 && (
-          <text x={padding} y={headHeight + (rows.length + 1) * rowHeight - 5} className={styles.type}>
-            {hidden} more
-          </text>
-        )}
-      </g>
-    </Link>
-  )
-})
 
 function place({ tables, references }: Diagram, showsAll: boolean) {
   const shapes = shapesOf(tables, references, showsAll)

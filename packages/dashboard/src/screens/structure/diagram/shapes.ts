@@ -29,6 +29,8 @@ export interface Shape extends Size {
   readonly hidden: number
 }
 
+export type PlacedShape = Shape & Box
+
 export const idOfTable = ({ schema, name }: { readonly schema: string; readonly name: string }) =>
   JSON.stringify([schema, name])
 
@@ -77,7 +79,7 @@ export function shapesOf(
 }
 
 /** A curve from the column that refers to the one that is referred to. */
-export function curveOf(reference: DiagramReference, from: Box & Shape, to: Box & Shape): string {
+export function curveOf(reference: DiagramReference, from: PlacedShape, to: PlacedShape): string {
   const y1 = from.y + heightOf(from, reference.from.columns[0])
   const y2 = to.y + heightOf(to, reference.to.columns[0])
   const isLeft = to.x + to.width <= from.x
