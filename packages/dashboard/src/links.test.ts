@@ -57,6 +57,7 @@ describe('dashboard › links', () => {
       '/advisors': /search\.get\('(\w+)'\)/g,
       '/realtime': /search\.get\('(\w+)'\)/g,
       '/jobs': /search\.get\('(\w+)'\)/g,
+      '/support': /'(\w+)'/g,
     }
     const given = [
       links.sqlLink('x'),
@@ -67,6 +68,7 @@ describe('dashboard › links', () => {
       links.advisorsLink({ severity: 'error', query: 'x' }),
       links.previewLink({ tables: 'x', as: 'y' }),
       links.jobsLink({ type: 'x', state: 'y' }),
+      links.ticketsLink({ user: 'x' }),
     ]
     const unread = given.flatMap((link) => {
       const screen = screenOf(pathOf(link))?.path ?? ''

@@ -125,9 +125,16 @@ journeys('tables', () => {
     await page.getByRole('button', { name: 'Mark for deletion' }).click()
     await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
     await page.getByText('2 changes written.').waitFor()
-    expect(await app.sql('select title, author_id::int from book where id > 298 order by id')).toEqual([
-      { title: 'Book 300', author_id: 1 },
-      { title: 'Added', author_id: 2 },
+    const rest = () => app.sql('select id::int, title, author_id::int from book where id > 298 order by id')
+    expect(await rest()).toEqual([
+      { id: 300, title: 'Book 300', author_id: 1 },
+      { id: 301, title: 'Added', author_id: 2 },
+    ])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('2 changes taken back.').waitFor()
+    expect(await rest()).toEqual([
+      { id: 299, title: 'Book 299', author_id: 2 },
+      { id: 300, title: 'Book 300', author_id: 1 },
     ])
 
     await page.getByRole('button', { name: 'Rows', exact: true }).click()
@@ -277,6 +284,46 @@ journeys('tables', () => {
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download' }).click()
     expect((await download).suggestedFilename()).toBe('author.csv')
+  })
+
+  test('a row that is refused is named, by the trial and by the import that writes the others', async () => {
+    const { app, page } = dashboard
+    await open('/tables/author')
+    await page.getByRole('button', { name: 'Rows', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Import' }).click()
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'people.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('id,name\n1,Taken\n7,Seven\n'),
+    })
+    const result = (title: string) =>
+      page.locator('div', { has: page.getByText(title, { exact: true }) }).last()
+    await page.getByRole('button', { name: 'Try without writing' }).click()
+    await result('Without writing').getByText(/row 1/i).waitFor()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await app.sql('select count(*)::int as n from author')).toEqual([{ n: 2 }])
+    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+
+    await page.getByRole('button', { name: 'Rows', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Import' }).click()
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'people.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('id,name\n1,Taken\n7,Seven\n'),
+    })
+    await page.getByLabel('When a row is refused').selectOption('partial')
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await result('Imported').getByText(/row 1/i).waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('tables-import-refused')
+    expect(await app.sql('select id::int, name from author order by id')).toEqual([
+      { id: 1, name: 'Ada' },
+      { id: 2, name: 'Bob' },
+      { id: 7, name: 'Seven' },
+    ])
+    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+    await app.sql('delete from author where id = 7')
   })
 
   test('a live table is read again when the stream says so, and at no other time', async () => {
