@@ -148,6 +148,7 @@ journeys('SQL screen', () => {
     await write('select 0')
     await button('History').click()
     await page.getByRole('searchbox', { name: 'Search the queries' }).fill(end)
+    await expect.poll(() => page.getByRole('row').count()).toBe(2)
     await page.getByText('2,019 characters').waitFor()
     await dashboard.screenshot('sql-history')
     await button('Open').click()
