@@ -19,6 +19,7 @@ journeys('SQL screen', () => {
 
   const editor = () => dashboard.page.getByRole('textbox', { name: 'SQL' })
   const button = (name: string) => dashboard.page.getByRole('button', { name, exact: true })
+  const runs = () => dashboard.page.getByRole('table', { name: 'Queries that were run' }).getByRole('row')
   const tab = (name: string) => dashboard.page.getByRole('tab', { name })
 
   async function write(script: string): Promise<void> {
@@ -148,7 +149,7 @@ journeys('SQL screen', () => {
     await write('select 0')
     await button('History').click()
     await page.getByRole('searchbox', { name: 'Search the queries' }).fill(end)
-    await expect.poll(() => page.getByRole('row').count()).toBe(2)
+    await expect.poll(() => runs().count()).toBe(2)
     await page.getByText('2,019 characters').waitFor()
     await dashboard.screenshot('sql-history')
     await button('Open').click()
@@ -160,7 +161,7 @@ journeys('SQL screen', () => {
     const { page } = dashboard
     await button('History').click()
     await page.getByRole('searchbox', { name: 'Search the queries' }).fill('nme')
-    await expect.poll(() => page.getByRole('row').count()).toBe(2)
+    await expect.poll(() => runs().count()).toBe(2)
     await button('Open').click()
     await button('Close panel').click()
     await expect.poll(() => editor().textContent()).toBe('select nme from track')
