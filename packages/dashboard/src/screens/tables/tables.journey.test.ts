@@ -139,6 +139,21 @@ journeys('tables', () => {
       .toEqual([{ n: 2 }])
   })
 
+  test('the first row of an empty table is counted once it is written', async () => {
+    const { app, page } = dashboard
+    await app.sql('truncate author cascade')
+    await dashboard.open('/tables/author')
+    await page.getByText('0 in all').waitFor()
+    await page.getByRole('button', { name: 'New row' }).click()
+    const form = page.getByRole('complementary', { name: 'New row of author' })
+    await form.getByLabel('name', { exact: true }).fill('First')
+    await form.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByText('0 loaded').waitFor()
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await page.getByText('1 loaded').waitFor()
+    await page.getByText('1 in all').waitFor()
+  })
+
   test('a row is a link, with its relations both ways', async () => {
     const { page } = dashboard
     await open('/tables/author?row=1')
