@@ -104,7 +104,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
         onWritten={rows.refetch}
       />
       <FilterBar info={info} view={view} onChange={changeView} />
-      <StagedBar edits={edits} />
+      <StagedBar info={info} edits={edits} />
       <RowsNotice rows={rows} onSortByKey={() => changeView({ sort: '', filter: view.filter })} />
       <div ref={grid} style={{ display: 'contents' }}>
         <Grid

@@ -139,6 +139,24 @@ journeys('tables', () => {
       .toEqual([{ n: 2 }])
   })
 
+  test('a deletion that a foreign key may extend says before it what undoing it does not bring back', async () => {
+    const { page } = dashboard
+    const staged = page.getByRole('status').filter({ hasText: 'staged, not written yet' })
+    for (const [table, isReferred] of [
+      ['author', true],
+      ['book', false],
+    ] as const) {
+      await open(`/tables/${table}`)
+      await grid().getByRole('checkbox', { name: 'Row 1', exact: true }).click()
+      await page.getByRole('button', { name: 'Mark for deletion' }).click()
+      await staged.waitFor()
+      expect((await staged.textContent())?.includes('Undo does not bring back rows of other tables')).toBe(
+        isReferred,
+      )
+      await page.getByRole('button', { name: 'Discard' }).click()
+    }
+  })
+
   test('the first row of an empty table is counted once it is written', async () => {
     const { app, page } = dashboard
     await app.sql('truncate author cascade')
