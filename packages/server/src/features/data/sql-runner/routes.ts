@@ -165,7 +165,16 @@ async function sendLines(reply: FastifyReply, lines: PassThrough): Promise<Fasti
   return reply.send(lines)
 }
 
-function showRun({ run_as, row_count, duration_ms, started_at, query_length, is_cut, position, ...run }: RunRow) {
+function showRun({
+  run_as,
+  row_count,
+  duration_ms,
+  started_at,
+  query_length,
+  is_cut,
+  position,
+  ...run
+}: RunRow) {
   return {
     ...run,
     queryLength: query_length,

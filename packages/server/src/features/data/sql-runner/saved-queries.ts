@@ -79,19 +79,19 @@ export function createSavedQueries(database: SystemDatabase): SavedQueries {
         where strpos(lower(name), lower(${search})) > 0 and name > ${after}
         order by name
         limit ${limit + 1}::int`)
-      const items = rows
-        .slice(0, limit)
-        .map(({ query_length: queryLength, ...row }) => ({
-          ...show(row),
-          queryLength,
-          isCut: queryLength > listedLength,
-        }))
+      const items = rows.slice(0, limit).map(({ query_length: queryLength, ...row }) => ({
+        ...show(row),
+        queryLength,
+        isCut: queryLength > listedLength,
+      }))
       const last = rows.length > limit ? items.at(-1) : undefined
       return { items, ...(last === undefined ? {} : { nextCursor: last.name }) }
     },
     async get(id) {
       const row = isUuid(id)
-        ? await database.maybeOne<Row>(sql`select ${columns} from basalt.saved_queries where id = ${id}::uuid`)
+        ? await database.maybeOne<Row>(
+            sql`select ${columns} from basalt.saved_queries where id = ${id}::uuid`,
+          )
         : undefined
       if (row === undefined) throw sqlRunnerErrors.savedQueryNotFound()
       return show(row)

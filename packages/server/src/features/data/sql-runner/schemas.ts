@@ -106,7 +106,9 @@ export const explainSchema = {
 /** Of a list, whose texts have their first 300 characters. */
 const cut = {
   queryLength: Type.Integer({ description: 'Characters of the whole query.' }),
-  isCut: Type.Boolean({ description: 'Whether the query by its id is longer than here; of a run, or its error.' }),
+  isCut: Type.Boolean({
+    description: 'Whether the query by its id is longer than here; of a run, or its error.',
+  }),
 }
 const cursor = text('`nextCursor` of the page before.')
 const nextCursor = text('Absent on the last page.')

@@ -44,7 +44,9 @@ export async function listUsers(database: Queryable, query: UserListQuery) {
     perPage,
     totalItems,
     totalPages: isCounted ? Math.ceil(totalItems / perPage) : -1,
-    ...(rows.length > perPage && last !== undefined ? { nextCursor: writeTimePosition({ microseconds: last.position, id: last.id }) } : {}),
+    ...(rows.length > perPage && last !== undefined
+      ? { nextCursor: writeTimePosition({ microseconds: last.position, id: last.id }) }
+      : {}),
   }
 }
 
