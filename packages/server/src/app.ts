@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { isDevelopment } from './config/development.ts'
 import type { Config } from './config/schema.ts'
