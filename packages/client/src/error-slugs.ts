@@ -402,6 +402,7 @@ export type ErrorSlug =
   | 'sql_run_canceled'
   | 'sql_run_exists'
   | 'sql_run_not_found'
+  | 'sql_run_not_recorded'
   | 'sql_timeout'
   | 'statement_refused'
   | 'statement_timeout'

@@ -33,8 +33,10 @@ describe('dashboard › links', () => {
   })
 
   it('name tables by their collection, with its schema in Structure', () => {
-    expect(links.structureLink('post')).toBe('/structure/tables/public/post')
-    expect(links.structureLink('shop.odd/name')).toBe('/structure/tables/shop/odd%2Fname')
+    expect(links.structureLink({ schema: 'public', name: 'a.b' })).toBe('/structure/tables/public/a.b')
+    expect(links.structureLink({ schema: 'shop', name: 'odd/name' })).toBe(
+      '/structure/tables/shop/odd%2Fname',
+    )
     expect(links.rowsLink('odd/name')).toBe('/tables/odd%2Fname')
   })
 

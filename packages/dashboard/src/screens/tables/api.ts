@@ -3,6 +3,8 @@ import { get, post, segment } from '../../api/request.ts'
 /** Of `GET /api/admin/tables`. */
 export interface TableSummary {
   readonly collection: string
+  readonly schema: string
+  readonly name: string
   readonly kind: string
   readonly estimatedRows: number | null
   readonly rlsEnabled: boolean

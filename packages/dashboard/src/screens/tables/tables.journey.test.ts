@@ -147,6 +147,39 @@ journeys('tables', () => {
       .toEqual([{ n: 2 }])
   })
 
+  test('a deletion that a foreign key may extend says before it what undoing it does not bring back', async () => {
+    const { page } = dashboard
+    const staged = page.getByRole('status').filter({ hasText: 'staged, not written yet' })
+    for (const [table, isReferred] of [
+      ['author', true],
+      ['book', false],
+    ] as const) {
+      await open(`/tables/${table}`)
+      await grid().getByRole('checkbox', { name: 'Row 1', exact: true }).click()
+      await page.getByRole('button', { name: 'Mark for deletion' }).click()
+      await staged.waitFor()
+      expect((await staged.textContent())?.includes('Undo does not bring back rows of other tables')).toBe(
+        isReferred,
+      )
+      await page.getByRole('button', { name: 'Discard' }).click()
+    }
+  })
+
+  test('the first row of an empty table is counted once it is written', async () => {
+    const { app, page } = dashboard
+    await app.sql('truncate author cascade')
+    await dashboard.open('/tables/author')
+    await page.getByText('0 in all').waitFor()
+    await page.getByRole('button', { name: 'New row' }).click()
+    const form = page.getByRole('complementary', { name: 'New row of author' })
+    await form.getByLabel('name', { exact: true }).fill('First')
+    await form.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByText('0 loaded').waitFor()
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await page.getByText('1 loaded').waitFor()
+    await page.getByText('1 in all').waitFor()
+  })
+
   test('a row is a link, with its relations both ways', async () => {
     const { page } = dashboard
     await open('/tables/author?row=1')
