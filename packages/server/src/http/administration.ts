@@ -70,9 +70,12 @@ function hideFromOthers(
     return router.find('GET', path) !== null
   }
   app.addHook('onRequest', (request, _reply, done) => {
+    if (!request.is404 || listener.isOf(request.raw.socket)) {
+      done()
+      return
+    }
     const [target = ''] = request.url.split('?', 1)
-    const isHidden = request.is404 && !listener.isOf(request.raw.socket) && isConfined(target)
-    done(isHidden ? httpErrors.routeNotFound(request.method, target) : undefined)
+    done(isConfined(target) ? httpErrors.routeNotFound(request.method, target) : undefined)
   })
 }
 

@@ -91,9 +91,7 @@ function parseOperation(
   if (method !== 'create' && method !== 'update' && method !== 'delete') {
     // As it was written: it may be nested deeper than there is stack to write it again.
     const written = (method ?? '') === '' ? '""' : sliceObject(text).get('method')
-    throw collectionErrors.invalidBatch(
-      `unknown method ${written} (expected create, update, or delete)`,
-    )
+    throw collectionErrors.invalidBatch(`unknown method ${written} (expected create, update, or delete)`)
   }
   const relation = findRelation(table)
   const texts = sliceObject(text)
