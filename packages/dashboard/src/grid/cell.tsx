@@ -1,4 +1,5 @@
 import { memo, type ReactNode } from 'react'
+import { visibleText } from '../ui/visible-text.ts'
 import styles from './grid.module.css'
 import type { GridCell, GridColumn, OnRow } from './model.ts'
 
@@ -29,7 +30,7 @@ function drawCell(props: GridCellViewProps) {
   const { row, column, shown, left, isEditing, isRowEdited, on } = props
   const { text, note, isChanged, fault } = props.cell(row, shown)
   const place = { row, column }
-  const shownText = text === null ? 'NULL' : text
+  const shownText = text === null ? 'NULL' : visibleText(text)
   return (
     <div
       id={props.id}
