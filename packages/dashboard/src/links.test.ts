@@ -17,7 +17,7 @@ const sources = readdirSync(import.meta.dirname, { recursive: true, encoding: 'u
 describe('dashboard › links', () => {
   it('to the rows and the question of Access are read as they were written', () => {
     const filter = `title = 'a&b' and n > 1`
-    expect(readView(searchOf(links.rowsLink('post', { filter, row: '1,2' })))).toMatchObject({
+    expect(readView(searchOf(links.rowsLink('post', { filter, row: '1,2' })), [])).toMatchObject({
       filter,
       row: '1,2',
     })

@@ -30,7 +30,8 @@ const start: Selection = { anchor: { row: 0, column: 0 }, focus: { row: 0, colum
 
 /** The rows of a table, and everything that can be done with them. */
 export function TableView({ info }: { readonly info: TableInfo }) {
-  const [view, changeView] = useView()
+  const names = useMemo(() => info.columns.map(({ name }) => name), [info])
+  const [view, changeView] = useView(names)
   const [selection, setSelection] = useState(start)
   const [isLive, setLive] = useState(false)
   const [added, setAdded] = useState<Readonly<Record<string, string | null | undefined>>>()

@@ -230,6 +230,40 @@ journeys('tables', () => {
       })
       .toBe(true)
     expect(await grid().getAttribute('aria-rowcount')).toBe('301')
+    await page.keyboard.type('typed')
+    await grid().evaluate((element) => element.scrollTo(0, 0))
+    await cell(1, 1).waitFor()
+    await page.keyboard.type(' and kept')
+    await page.keyboard.press('Enter')
+    await page.getByText('1 row staged').waitFor()
+    expect(await cell(300, 201).textContent()).toBe('typed and kept')
+    await page.getByRole('button', { name: 'Discard' }).click()
+  })
+
+  test('changes whose answer was lost are written once', async () => {
+    const { app, page } = dashboard
+    await open('/tables/book')
+    await page.getByRole('button', { name: 'New row' }).click()
+    const form = page.getByRole('complementary', { name: 'New row of book' })
+    await form.getByLabel('title', { exact: true }).fill('Only once')
+    await form.getByRole('button', { name: 'Add', exact: true }).click()
+    let sent = 0
+    await page.route('**/api/admin/tables/book/changes', async (route) => {
+      sent += 1
+      if (sent > 2) return await route.continue()
+      await route.fetch()
+      await route.abort('connectionreset')
+    })
+    const apply = page.getByRole('button', { name: 'Apply', exact: true }).last()
+    await apply.click()
+    await page.getByText('the server cannot be reached').waitFor()
+    expect(sent).toBe(2)
+    await apply.click()
+    await page.getByText('1 change written.').waitFor()
+    expect(await app.sql(`select title from book where title = 'Only once'`)).toHaveLength(1)
+    await page.unroute('**/api/admin/tables/book/changes')
+    // Both that were cut off.
+    dashboard.expectNoProblems(/ERR_CONNECTION_RESET/)
   })
 
   test('hostile values and names are text', async () => {
