@@ -260,6 +260,7 @@ export type ErrorSlug =
   | 'job_not_found'
   | 'job_not_queued'
   | 'jobs_disabled'
+  | 'json_too_deep'
   | 'last_passkey'
   | 'last_way_in'
   | 'link_account_first'

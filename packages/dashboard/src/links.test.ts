@@ -17,7 +17,7 @@ const sources = readdirSync(import.meta.dirname, { recursive: true, encoding: 'u
 describe('dashboard › links', () => {
   it('to the rows and the question of Access are read as they were written', () => {
     const filter = `title = 'a&b' and n > 1`
-    expect(readView(searchOf(links.rowsLink('post', { filter, row: '1,2' })))).toMatchObject({
+    expect(readView(searchOf(links.rowsLink('post', { filter, row: '1,2' })), [])).toMatchObject({
       filter,
       row: '1,2',
     })
@@ -59,6 +59,7 @@ describe('dashboard › links', () => {
       '/advisors': /search\.get\('(\w+)'\)/g,
       '/realtime': /search\.get\('(\w+)'\)/g,
       '/jobs': /search\.get\('(\w+)'\)/g,
+      '/support': /'(\w+)'/g,
     }
     const given = [
       links.sqlLink('x'),
@@ -69,6 +70,7 @@ describe('dashboard › links', () => {
       links.advisorsLink({ severity: 'error', query: 'x' }),
       links.previewLink({ tables: 'x', as: 'y' }),
       links.jobsLink({ type: 'x', state: 'y' }),
+      links.ticketsLink({ user: 'x' }),
     ]
     const unread = given.flatMap((link) => {
       const screen = screenOf(pathOf(link))?.path ?? ''

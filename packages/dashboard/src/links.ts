@@ -36,6 +36,9 @@ export const userLink = (id: string) => below('/users', id)
 export const linkedUsersLink = (provider: string) => queryPath('/users', { provider })
 export const appLink = (id: string) => below('/apps', id)
 
+export const searchLink = (collection: string) => below('/search', collection)
+export const ticketsLink = (filter: { readonly user: string }) => queryPath('/support', filter)
+
 export const requestLink = (id: string) => below('/requests', id)
 export const requestsLink = (filter: RequestFilter) => queryPath('/requests', filter)
 export const logsLink = (filter: { readonly requestId: string }) => queryPath('/logs', filter)
@@ -49,4 +52,5 @@ export const advisorsLink = (filter: { readonly severity?: string; readonly quer
   queryPath('/advisors', filter)
 export const jobsLink = (filter: { readonly type?: string; readonly state?: string } = {}) =>
   queryPath('/jobs', filter)
+export const jobLink = (id: string) => below('/jobs', id)
 export const scheduleLink = (id: string) => below('/schedules', id)

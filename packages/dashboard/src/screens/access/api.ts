@@ -189,5 +189,6 @@ export const listKeys = (signal: AbortSignal) =>
 export const listClients = (signal: AbortSignal) =>
   get<{ items: { clientId: string; name: string }[] }>('admin/oauth/clients', { perPage: 100 }, { signal })
 
-export const listTables = (signal: AbortSignal) =>
-  get<{ items: { collection: string }[] }>('admin/tables', {}, { signal })
+/** The first ones that the text finds. */
+export const listTables = (search: string, signal: AbortSignal) =>
+  get<{ items: { collection: string }[] }>('admin/tables', { search, limit: 50 }, { signal })

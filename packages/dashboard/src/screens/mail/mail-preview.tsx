@@ -1,4 +1,5 @@
 import { useApi } from '../../api/queries.ts'
+import { HtmlPreview } from '../../ui/html-preview.tsx'
 import { KeyValue, Section } from '../../ui/layout.tsx'
 import { nonce } from '../../ui/nonce.ts'
 import { Failure, Loaded } from '../../ui/states.tsx'
@@ -24,11 +25,10 @@ export function MailPreview({ templateKey, source, variables }: MailPreviewProps
         {({ subject, html, text }) => (
           <>
             <KeyValue items={[['Subject', subject]]} />
-            <iframe
+            <HtmlPreview
               className={styles.preview}
               title="Preview of the mail"
-              sandbox=""
-              srcDoc={showable(html, nonce)}
+              html={showable(html, nonce)}
             />
             <details>
               <summary>As plain text</summary>

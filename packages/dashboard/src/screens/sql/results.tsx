@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from 'react'
+import { loadPart } from '../../api/load-part.ts'
 import { Button } from '../../ui/button.tsx'
 import { download } from '../../ui/download.ts'
 import { countOf, formatDuration, formatNumber } from '../../ui/format.ts'
@@ -13,7 +14,7 @@ import { ResultGrid } from './result-grid.tsx'
 import styles from './sql.module.css'
 import type { RunState } from './use-run.ts'
 
-const Chart = lazy(() => import('./chart.tsx').then((module) => ({ default: module.Chart })))
+const Chart = lazy(async () => ({ default: (await loadPart(() => import('./chart.tsx'))).Chart }))
 
 interface ResultsProps {
   readonly run: RunState

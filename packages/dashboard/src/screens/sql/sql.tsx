@@ -1,5 +1,6 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { loadPart } from '../../api/load-part.ts'
 import { useAction, useApi } from '../../api/queries.ts'
 import { useStore } from '../../api/store.ts'
 import { useScreenActions } from '../../shell/actions.ts'
@@ -22,7 +23,7 @@ import { lastParameter } from './script.ts'
 import styles from './sql.module.css'
 import { useRun } from './use-run.ts'
 
-const Editor = lazy(() => import('./editor.tsx').then((module) => ({ default: module.SqlEditor })))
+const Editor = lazy(async () => ({ default: (await loadPart(() => import('./editor.tsx'))).SqlEditor }))
 const moreRows = 10_000
 const namesForMs = 60_000
 

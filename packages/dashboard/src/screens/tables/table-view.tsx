@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { cellsOf, Grid } from '../../grid/grid.tsx'
 import type { Selection } from '../../grid/model.ts'
 import { rangeOf } from '../../grid/selection.ts'
@@ -30,7 +30,8 @@ const start: Selection = { anchor: { row: 0, column: 0 }, focus: { row: 0, colum
 
 /** The rows of a table, and everything that can be done with them. */
 export function TableView({ info }: { readonly info: TableInfo }) {
-  const [view, changeView] = useView()
+  const names = useMemo(() => info.columns.map(({ name }) => name), [info])
+  const [view, changeView] = useView(names)
   const [selection, setSelection] = useState(start)
   const [isLive, setLive] = useState(false)
   const [added, setAdded] = useState<Readonly<Record<string, string | null | undefined>>>()
@@ -50,8 +51,16 @@ export function TableView({ info }: { readonly info: TableInfo }) {
   })
   useNewColumns(info, rows.columns)
   const { changes, setChanges } = edits
-  const marked = useLive(info.table, request, isLive, () => selection.focus.row)
   const columns = useMemo(() => gridColumns(info, view), [info, view])
+  const [isEditing, setEditing] = useState(false)
+  const live = useLive({
+    info,
+    request,
+    isOn: isLive,
+    isHeld: isEditing || edits.isApplying || rows.isFetching,
+    created: changes.created.length,
+  })
+  const { marked } = live
   const model = useMemo(
     () => createModel(rows.columns ?? [], rows.rows ?? [], changes, marked),
     [rows.columns, rows.rows, changes, marked],
@@ -90,6 +99,8 @@ export function TableView({ info }: { readonly info: TableInfo }) {
     return { columns: columns.slice(range.left, range.right + 1), cells }
   }
   const { opened } = editing
+  // A cell that is edited is known by its place.
+  useEffect(() => setEditing(opened !== undefined), [opened])
   return (
     <>
       <TableHeading
@@ -97,7 +108,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
         view={view}
         columns={columns.map(({ key }) => key)}
         isWritable={isWritable}
-        isLive={isLive}
+        live={isLive ? live.state : undefined}
         onLive={setLive}
         onView={changeView}
         onNew={() => setAdded({})}
@@ -136,6 +147,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
               changeView({ row: shown.id }, { replace: false })
           }}
           onReachEnd={rows.loadNext}
+          onView={live.onView}
           onEdit={editing.open}
           editing={opened?.isInline === true ? opened : undefined}
           editor={

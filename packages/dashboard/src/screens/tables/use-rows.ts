@@ -3,8 +3,7 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { inSession } from '../../api/queries.ts'
 import { type RowPage, type RowsRequest, readRows, type TableRow } from './api.ts'
-
-type Place = Pick<RowsRequest, 'after' | 'before' | 'from'>
+import type { Place } from './live-rows.ts'
 
 /** What a statement may cost by the planner before a person is asked: reading some million rows, about a second. */
 export const costLimit = 100_000

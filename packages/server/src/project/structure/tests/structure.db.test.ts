@@ -110,6 +110,66 @@ describe('structure › relations', () => {
     expect((await get('relations?limit=x')).status).toBe(400)
   })
 
+  test('draws tables and the foreign keys between them: of all, of a schema, around a table', async () => {
+    await app.sql(`
+      create schema shop;
+      create table shop.item (a int, "B c" int, primary key ("B c", a));
+      create table shop.sale (id int primary key, item_a int, item_b int, day date not null,
+        constraint of_item foreign key (item_b, item_a) references shop.item);
+      create table sold (id int, sale int references shop.sale) partition by range (id);
+      create table sold_low partition of sold for values from (0) to (10);`)
+    const all = await get('diagram')
+    expect(all.status).toBe(200)
+    expect(all.json.count).toBe(6)
+    expect(
+      all.json.tables.map(({ schema, name }: { schema: string; name: string }) => `${schema}.${name}`),
+    ).toEqual(['public.feeling', 'public.sold', 'public.step', 'public.todo', 'shop.item', 'shop.sale'])
+    expect((await get('diagram?schema=shop')).json).toEqual({
+      count: 2,
+      tables: [
+        {
+          schema: 'shop',
+          name: 'item',
+          columns: [
+            { name: 'a', type: 'integer', isKey: true },
+            { name: 'B c', type: 'integer', isKey: true },
+          ],
+        },
+        {
+          schema: 'shop',
+          name: 'sale',
+          columns: [
+            { name: 'id', type: 'integer', isKey: true },
+            { name: 'item_a', type: 'integer', isKey: false },
+            { name: 'item_b', type: 'integer', isKey: false },
+            { name: 'day', type: 'date', isKey: false },
+          ],
+        },
+      ],
+      references: [
+        {
+          name: 'of_item',
+          from: { schema: 'shop', name: 'sale', columns: ['item_b', 'item_a'] },
+          to: { schema: 'shop', name: 'item', columns: ['B c', 'a'] },
+        },
+      ],
+    })
+    const near = async (query: string) => {
+      const { json } = await get(`diagram?${query}`)
+      return [json.tables.map(({ name }: { name: string }) => name), json.references.length]
+    }
+    expect(await near('aroundSchema=shop&aroundName=sale')).toEqual([['sold', 'item', 'sale'], 2])
+    expect(await near('aroundName=todo')).toEqual([['step', 'todo'], 1])
+    expect(await near('aroundName=open_todo')).toEqual([[], 0])
+    await app.sql(
+      `do $$ begin for n in 1..295 loop execute format('create table many_%s ()', n); end loop; end $$`,
+    )
+    expect((await get('diagram')).json).toEqual({ count: 301, tables: [], references: [] })
+    expect((await get('diagram?schema=public')).json.tables).toHaveLength(299)
+    await app.sql('drop schema shop cascade')
+    expect((await app.request('GET', `${path}/diagram`)).status).toBe(401)
+  })
+
   test('describes one with its columns, constraints, indexes, policies, triggers and what depends on it', async () => {
     const { status, json } = await get('relations/public/todo')
     expect(status).toBe(200)

@@ -120,6 +120,34 @@ describe('access › policies', () => {
     ).toEqual([{ n: 0 }])
   }, 60_000)
 
+  test('that sleep are given up when their client leaves, and so is what waits behind them', async () => {
+    const sleeping = async () => {
+      const [row] = await app.sql(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
+      )
+      return row?.n
+    }
+    const policies = Array.from(
+      { length: 8 },
+      (_, index) => `create policy p${index} on dozing for select using (doze() or id > ${index});`,
+    )
+    await app.sql(`create table dozing (id int primary key); insert into dozing values (1);
+      alter table dozing enable row level security; ${policies.join('\n')}`)
+    const leaving = new AbortController()
+    const headers = { authorization: `Bearer ${await app.adminToken()}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ as: asAda, table: 'dozing' })
+    const asked = Array.from({ length: 6 }, () =>
+      fetch(`${app.url}/api/admin/access/explain`, { method: 'POST', headers, body, signal: leaving.signal }),
+    )
+    await waitFor('three of them to run', async () => (await sleeping()) === 3)
+    leaving.abort()
+    await Promise.allSettled(asked)
+    // Each would take twenty seconds.
+    await waitFor('none to run', async () => (await sleeping()) === 0, 15_000)
+    expect((await explain({ as: asAda, table: 'raising', ids: ['1'] })).status).toBe(200)
+    expect(await sleeping()).toBe(0)
+  }, 60_000)
+
   test('that write leave nothing but the numbers of sequences', async () => {
     const answer = await explain({ as: asAda, table: 'traced_row', action: 'delete', ids: ['1'] })
     expect(matrixOf(answer)).toEqual({ 1: 'true | true → true, true' })
