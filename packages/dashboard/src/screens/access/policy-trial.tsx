@@ -66,27 +66,33 @@ export function PolicyTrial({ request, explanation: { policies, table, caller } 
           <Checkbox label={`only ${caller.label}`} checked={isOnlyCaller} onChange={setOnlyCaller} />
         </div>
       </div>
-      <p>
-        {meanings[request.action]} USING: which rows there are for it. WITH CHECK: which rows it may write;
-        where it is empty, as USING. Ctrl or ⌘ and Enter tries it.
-      </p>
+      <p>{meanings[request.action]} Ctrl or ⌘ and Enter tries it.</p>
       {hasUsing(draft.command) && (
-        <CodeEditor
-          label="USING expression"
-          language="sql"
-          value={draft.using}
-          onChange={(using) => change({ using })}
-          onRun={run}
-        />
+        <>
+          <p>USING: which rows there are for it.</p>
+          <CodeEditor
+            label="USING expression"
+            language="sql"
+            value={draft.using}
+            onChange={(using) => change({ using })}
+            onRun={run}
+          />
+        </>
       )}
       {hasCheck(draft.command) && (
-        <CodeEditor
-          label="WITH CHECK expression"
-          language="sql"
-          value={draft.check}
-          onChange={(check) => change({ check })}
-          onRun={run}
-        />
+        <>
+          <p>
+            WITH CHECK: which rows may be written
+            {hasUsing(draft.command) ? '. Where it is empty, USING decides.' : '.'}
+          </p>
+          <CodeEditor
+            label="WITH CHECK expression"
+            language="sql"
+            value={draft.check}
+            onChange={(check) => change({ check })}
+            onRun={run}
+          />
+        </>
       )}
       <div className={styles.actions}>
         <Button look="primary" disabled={!isChanged} isPending={trial.isPending} onClick={run}>
