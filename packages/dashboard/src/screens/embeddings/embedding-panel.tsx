@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
-import { jobLink, jobsLink, rowsLink, structureLink } from '../../links.ts'
+import { jobLink, jobsLink, rowsLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -53,9 +53,9 @@ function Detail({ embedding }: { readonly embedding: EmbeddingDetail }) {
           ['State', <EmbeddingState key="state" embedding={embedding} />],
           [
             'Table',
-            <span key="table">
-              <Link href={rowsLink(table)}>{table}</Link> (<Link href={structureLink(table)}>structure</Link>)
-            </span>,
+            <Link key="table" href={rowsLink(table)}>
+              {table}
+            </Link>,
           ],
           ['Text of', columns.join(', ')],
           ['Vector column', <code key="vector">{vectorColumn}</code>],

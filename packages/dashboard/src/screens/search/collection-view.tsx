@@ -1,6 +1,6 @@
 import { Link, useSearchParams } from 'wouter'
 import { useApi } from '../../api/queries.ts'
-import { rowsLink, structureLink } from '../../links.ts'
+import { rowsLink } from '../../links.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
 import { PageHeader } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
@@ -37,7 +37,6 @@ function Parts({ description }: { readonly description: SearchDescription }) {
       <p className={styles.links}>
         <Link href="/search">All tables</Link>
         <Link href={rowsLink(table)}>Rows</Link>
-        <Link href={structureLink(table)}>Structure</Link>
       </p>
       <Tabs
         label="Search of the table"

@@ -48,7 +48,7 @@ export function VectorIndexesView() {
                 cell: ({ schema, table, column }) => {
                   const collection = schema === 'public' ? table : `${schema}.${table}`
                   return (
-                    <Link href={structureLink(collection)}>
+                    <Link href={structureLink({ schema, name: table })}>
                       {collection}
                       {column === null ? '' : `.${column}`}
                     </Link>
