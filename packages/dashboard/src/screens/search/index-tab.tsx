@@ -149,8 +149,9 @@ const describeText = ({ source: { textBytes } }: SearchDescription) =>
 /** Before it is done. */
 function Cost({ description }: { readonly description: SearchDescription }) {
   const { hasTrigrams, source } = description
-  const most =
-    source.textBytes === null ? undefined : source.textBytes * (hasTrigrams ? mostOfBoth : mostOfWords)
+  const count = hasTrigrams ? 2 : 1
+  const share = hasTrigrams ? mostOfBoth : mostOfWords
+  const most = source.textBytes === null ? undefined : Math.max(count * leastBytes, source.textBytes * share)
   return (
     <>
       <p>
@@ -171,3 +172,5 @@ function Cost({ description }: { readonly description: SearchDescription }) {
 /** Size of the index of words, and of both, by the size of the text: 11 MB of guides took 2.8 MB and 14.8 MB. */
 const mostOfWords = 0.5
 const mostOfBoth = 2
+/** Of one index, however little it holds. */
+const leastBytes = 16_384

@@ -53,6 +53,15 @@ journeys('tables', () => {
     await cell(1, 1).waitFor()
   }
 
+  /** In the dialog of the import. */
+  const pickFile = async (csv: string) => {
+    const { page } = dashboard
+    await page.getByRole('button', { name: 'Rows', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Import' }).click()
+    const file = { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) }
+    await page.getByLabel('File', { exact: true }).setInputFiles(file)
+  }
+
   test('cells are edited by keys, staged, written together, and taken back', async () => {
     const { app, page } = dashboard
     await dashboard.open('/tables')
@@ -329,13 +338,7 @@ journeys('tables', () => {
   test('a file is mapped, tried and imported, and exported again', async () => {
     const { app, page } = dashboard
     await open('/tables/author')
-    await page.getByRole('button', { name: 'Rows', exact: true }).click()
-    await page.getByRole('menuitem', { name: 'Import' }).click()
-    await page.getByLabel('File', { exact: true }).setInputFiles({
-      name: 'people.csv',
-      mimeType: 'text/csv',
-      buffer: Buffer.from('Name,Ignored\nCleo,x\n"D, E",y\n'),
-    })
+    await pickFile('Name,Ignored\nCleo,x\n"D, E",y\n')
     await page.getByRole('button', { name: 'Try without writing' }).click()
     await page.getByText('Without writing', { exact: true }).waitFor()
     expect(await app.sql('select count(*)::int as n from author')).toEqual([{ n: 2 }])
@@ -356,13 +359,7 @@ journeys('tables', () => {
   test('a row that is refused is named, by the trial and by the import that writes the others', async () => {
     const { app, page } = dashboard
     await open('/tables/author')
-    await page.getByRole('button', { name: 'Rows', exact: true }).click()
-    await page.getByRole('menuitem', { name: 'Import' }).click()
-    await page.getByLabel('File', { exact: true }).setInputFiles({
-      name: 'people.csv',
-      mimeType: 'text/csv',
-      buffer: Buffer.from('id,name\n1,Taken\n7,Seven\n'),
-    })
+    await pickFile('id,name\n1,Taken\n7,Seven\n')
     const result = (title: string) =>
       page.locator('div', { has: page.getByText(title, { exact: true }) }).last()
     await page.getByRole('button', { name: 'Try without writing' }).click()
@@ -372,13 +369,7 @@ journeys('tables', () => {
     expect(await app.sql('select count(*)::int as n from author')).toEqual([{ n: 2 }])
     await page.getByRole('button', { name: 'Close', exact: true }).last().click()
 
-    await page.getByRole('button', { name: 'Rows', exact: true }).click()
-    await page.getByRole('menuitem', { name: 'Import' }).click()
-    await page.getByLabel('File', { exact: true }).setInputFiles({
-      name: 'people.csv',
-      mimeType: 'text/csv',
-      buffer: Buffer.from('id,name\n1,Taken\n7,Seven\n'),
-    })
+    await pickFile('id,name\n1,Taken\n7,Seven\n')
     await page.getByLabel('When a row is refused').selectOption('partial')
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await result('Imported').getByText(/row 1/i).waitFor()
