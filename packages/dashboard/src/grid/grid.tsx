@@ -15,6 +15,7 @@ import type {
 } from './model.ts'
 import { GridRow } from './row.tsx'
 import { clampPlace, isTyped, moveSelection, type Range, rangeOf, selectCell } from './selection.ts'
+import { useAnchor } from './use-anchor.ts'
 import { useWindow } from './use-window.ts'
 
 export interface GridProps extends HeaderActions {
@@ -42,6 +43,8 @@ export interface GridProps extends HeaderActions {
   readonly onTickAll?: (() => void) | undefined
   readonly onOpenRow?: ((row: number) => void) | undefined
   readonly onReachEnd?: (() => void) | undefined
+  /** Rows from the first to the last are in the document. */
+  readonly onView?: ((first: number, last: number) => void) | undefined
   /** Asked for by Enter, F2, a double press or by typing. */
   readonly onEdit?: ((request: EditRequest) => void) | undefined
   /** The cell being edited, and what edits it. */
@@ -62,14 +65,16 @@ const reachRows = 40
  */
 export function Grid(props: GridProps) {
   const { label, columns, rowCount, totalRows, selection, onSelect, version, ticked, editing } = props
-  const { onReachEnd, firstNumber = 1 } = props
+  const { onReachEnd, onView, firstNumber = 1 } = props
   const id = useId()
   const scroller = useRef<HTMLDivElement>(null)
   const shown = useWindow(scroller, columns, rowCount, editing)
-  const { lastRow } = shown
+  const { firstRow, lastRow } = shown
   useEffect(() => {
     if (lastRow >= rowCount - reachRows) onReachEnd?.()
   }, [lastRow, rowCount, onReachEnd])
+  useEffect(() => onView?.(firstRow, lastRow), [firstRow, lastRow, onView])
+  useAnchor({ shown, rowCount, rowKey: props.rowKey, selection, onSelect })
 
   const extent = {
     rows: rowCount,

@@ -39,6 +39,7 @@ export function useWindow(
 ) {
   const [spans, setSpans] = useState<Spans>({ rows: none, columns: none })
   const shown = useRef(spans)
+  const scrolled = useRef(0)
   const pinned = useMemo(() => pinnedOffsets(columns), [columns])
   const starts = useMemo(() => columnStarts(columns, pinned), [columns, pinned])
 
@@ -46,6 +47,7 @@ export function useWindow(
     const element = scroller.current
     if (element === null) return undefined
     const { scrollTop: top, scrollLeft: left, clientHeight: height, clientWidth: width } = element
+    scrolled.current = top
     const view = { top, left, height, width }
     const next = { rows: rowsInView(view, rowCount), columns: columnsInView(view, starts, pinned) }
     const { rows, columns: across } = shown.current
@@ -89,7 +91,16 @@ export function useWindow(
 
   return {
     rows: indexesOf(drawnRows, kept?.row ?? -1),
+    firstRow: drawnRows.first,
     lastRow: drawnRows.end - 1,
+    /** Pixels above the view, as they were read last. */
+    scrolled: () => scrolled.current,
+    /** Moves the view by so many rows, over others that are drawn in their place. */
+    shift(by: number) {
+      if (by === 0 || scroller.current === null) return
+      scroller.current.scrollTop += by * rowHeight
+      scrolled.current = scroller.current.scrollTop
+    },
     columns: placed,
     pinned: pinned.offsets,
     width: starts.at(-1) ?? 0,

@@ -81,7 +81,13 @@ export interface Explanation {
     readonly settings: Readonly<Record<string, string>>
     readonly grant: { readonly mayWrite: boolean; readonly tables: readonly string[] | null } | null
   }
-  readonly table: { readonly collection: string; readonly rlsEnabled: boolean; readonly kind: string }
+  readonly table: {
+    readonly collection: string
+    readonly schema: string
+    readonly name: string
+    readonly rlsEnabled: boolean
+    readonly kind: string
+  }
   readonly action: Action
   readonly gates: readonly Gate[]
   readonly stages: readonly Stage[]
@@ -146,6 +152,8 @@ export const takeApart = (
 export interface PolicyEdit {
   readonly name: string
   readonly using?: string
+  readonly check?: string
+  readonly roles?: readonly string[]
   readonly command?: string
   readonly permissive?: boolean
   readonly drop?: boolean

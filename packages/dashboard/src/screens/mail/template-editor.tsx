@@ -9,7 +9,7 @@ import { CodeEditor } from '../../ui/code-editor.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Notice, PageHeader, Section } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { Failure, Loaded } from '../../ui/states.tsx'
 import {
   deleteTemplate,
   readTemplate,
@@ -124,20 +124,16 @@ function Editor({ template, onReset }: EditorProps) {
         <Link href="/mail">All templates</Link> ·{' '}
         {source === 'builtin' ? 'built in, not changed' : 'changed here'}
       </PageHeader>
-      {save.error !== null && (
-        <Notice tone="danger">
-          <span role="alert">Failed: {save.error.message}</span>{' '}
-          {isBasaltError(save.error, 'template_changed') && (
-            <>
-              <Button size="small" onClick={onReset}>
-                Show the other, drop mine
-              </Button>{' '}
-              <Button size="small" onClick={() => save.run(true)}>
-                Save mine over it
-              </Button>
-            </>
-          )}
-        </Notice>
+      {save.error !== null && <Failure error={save.error} />}
+      {isBasaltError(save.error, 'template_changed') && (
+        <p>
+          <Button size="small" onClick={onReset}>
+            Show the other, drop mine
+          </Button>{' '}
+          <Button size="small" onClick={() => save.run(true)}>
+            Save mine over it
+          </Button>
+        </p>
       )}
       {save.result?.warnings?.map((warning) => (
         <Notice key={warning} tone="warning">

@@ -4,6 +4,8 @@ import { get, post, segment } from '../../api/request.ts'
 /** Of `GET /api/admin/tables`. */
 export interface TableSummary {
   readonly collection: string
+  readonly schema: string
+  readonly name: string
   readonly kind: string
   readonly estimatedRows: number | null
   readonly rlsEnabled: boolean
@@ -50,6 +52,8 @@ export interface TableInfo {
   readonly relations: readonly RelationInfo[]
   /** Columns that an index sorts. */
   readonly sorted: readonly string[]
+  /** Whether streams are sent what plain SQL changes, too. */
+  readonly isCaptured: boolean
 }
 
 export interface TableRow {

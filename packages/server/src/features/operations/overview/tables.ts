@@ -18,6 +18,8 @@ export const tableListSchema = {
       items: Type.Array(
         Type.Object({
           collection: Type.String(),
+          schema: Type.String(),
+          name: Type.String(),
           kind: Type.String(),
           estimatedRows: Type.Union([Type.Integer(), Type.Null()], {
             description: "The database's estimate; null for views.",
@@ -34,6 +36,8 @@ export const tableListSchema = {
 
 export interface TableSummary {
   readonly collection: string
+  readonly schema: string
+  readonly name: string
   readonly kind: Relation['kind']
   readonly estimatedRows: number | null
   readonly rlsEnabled: boolean
@@ -62,6 +66,8 @@ export async function listTables(
   const estimates = new Map(rows.map((row) => [`${row.schema}.${row.name}`, Number(row.rows)]))
   const items = listed.map((relation) => ({
     collection: relation.collection,
+    schema: relation.schema,
+    name: relation.name,
     kind: relation.kind,
     estimatedRows: estimates.get(`${relation.schema}.${relation.name}`) ?? null,
     rlsEnabled: relation.rlsEnabled,

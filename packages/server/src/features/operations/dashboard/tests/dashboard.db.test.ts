@@ -273,6 +273,21 @@ describe('administration', () => {
       message: 'no such endpoint: GET /api/admin/tables',
       error: 'route_not_found',
     })
+    for (const [method, target] of [
+      ['POST', '/api/admin/tables'],
+      ['OPTIONS', '/api/admin/tables/'],
+      ['DELETE', '/admin'],
+      ['PUT', '/api/webhooks?x=1'],
+      ['PUT', '/api/storage/buckets'],
+    ] as const) {
+      const [here, there] = await Promise.all(
+        [own, node.url].map(async (origin) => {
+          const { status, headers } = await fetch(origin + target, { method })
+          return [status, headers.has('allow')]
+        }),
+      )
+      expect([target, here, there]).toEqual([target, [method === 'OPTIONS' ? 204 : 405, true], [404, false]])
+    }
     // A page of the listener's own origin, and no other, has the session.
     const asPageOf = (origin: string) =>
       fetch(`${own}/api/admin/session`, {

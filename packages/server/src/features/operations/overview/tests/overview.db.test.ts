@@ -90,7 +90,14 @@ describe('GET /api/admin/tables', () => {
       json.items.map(({ collection, ...rest }: { collection: string }) => [collection, rest]),
     )
     expect(items).toMatchObject({
-      note: { kind: 'table', rlsEnabled: true, policies: expect.any(Number), isReadable: true },
+      note: {
+        schema: 'public',
+        name: 'note',
+        kind: 'table',
+        rlsEnabled: true,
+        policies: expect.any(Number),
+        isReadable: true,
+      },
       open_to_all: { kind: 'table', estimatedRows: 250, rlsEnabled: false, policies: 0, isReadable: true },
       internal: { isReadable: false },
       names: { kind: 'view', estimatedRows: null },
