@@ -423,6 +423,7 @@ export type ErrorSlug =
   | 'support_sender_mismatch'
   | 'tables_required'
   | 'template_bucket_required'
+  | 'template_changed'
   | 'template_not_found'
   | 'template_parse_error'
   | 'template_render_error'

@@ -44,8 +44,9 @@ const pathOf = (key: string) => `${path}/${segment(key)}`
 
 export const listTemplates = (signal: AbortSignal) => get<{ items: ListedTemplate[] }>(path, {}, { signal })
 export const readTemplate = (key: string, signal: AbortSignal) => get<Template>(pathOf(key), {}, { signal })
-export const saveTemplate = (key: string, source: TemplateSource) =>
-  put<{ warnings?: string[] }>(pathOf(key), source)
+/** @param replaces what was read; null: the built-in template, or none; undefined: whatever is stored. @throws BasaltError `template_changed` */
+export const saveTemplate = (key: string, source: TemplateSource, replaces?: TemplateSource | null) =>
+  put<TemplateSource & { warnings?: string[] }>(pathOf(key), { ...source, replaces })
 export const setEnabled = (key: string, enabled: boolean) => patch(pathOf(key), { enabled })
 export const deleteTemplate = (key: string) => remove(pathOf(key))
 /** A read, although it has a body: nothing is stored. */

@@ -10,7 +10,14 @@ import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Notice, PageHeader, Section } from '../../ui/layout.tsx'
 import { Failure, Loaded } from '../../ui/states.tsx'
-import { deleteTemplate, readTemplate, saveTemplate, setEnabled, type Template } from './api.ts'
+import {
+  deleteTemplate,
+  readTemplate,
+  saveTemplate,
+  setEnabled,
+  type Template,
+  type TemplateSource,
+} from './api.ts'
 import styles from './mail.module.css'
 import { MailPreview } from './mail-preview.tsx'
 import { SendTest } from './send-test.tsx'
@@ -57,14 +64,22 @@ function Editor({ template, onReset }: EditorProps) {
   const [subjectTemplate, setSubject] = useState(template.subjectTemplate)
   const [htmlTemplate, setHtml] = useState(template.htmlTemplate)
   const [variables, setVariables] = useState<Readonly<Record<string, string>>>({})
+  // A refetch renews the template, which may be that of another administrator, and leaves what is edited here.
+  const [replaces, setReplaces] = useState(sourceOf(template))
   const [isResetting, setResetting] = useState(false)
   usePageTitle(key)
   const invalidates = [['mail']]
-  const save = useAction(() => saveTemplate(key, { subjectTemplate, htmlTemplate }), {
-    invalidates,
-    done: 'Template saved.',
-    failure: 'view',
-  })
+  const save = useAction(
+    (isForced: boolean) =>
+      saveTemplate(key, { subjectTemplate, htmlTemplate }, isForced ? undefined : replaces),
+    {
+      invalidates,
+      done: 'Template saved.',
+      onDone: (saved) =>
+        setReplaces({ subjectTemplate: saved.subjectTemplate, htmlTemplate: saved.htmlTemplate }),
+      failure: 'view',
+    },
+  )
   const toggle = useAction(() => setEnabled(key, !enabled), { invalidates, done: 'Saved.' })
   const reset = useAction(() => deleteTemplate(key), {
     invalidates,
@@ -100,7 +115,7 @@ function Editor({ template, onReset }: EditorProps) {
                 <Button onClick={() => setResetting(true)}>Reset</Button>
               </>
             )}
-            <Button look="primary" isPending={save.isPending} onClick={() => save.run()}>
+            <Button look="primary" isPending={save.isPending} onClick={() => save.run(false)}>
               Save
             </Button>
           </>
@@ -110,6 +125,16 @@ function Editor({ template, onReset }: EditorProps) {
         {source === 'builtin' ? 'built in, not changed' : 'changed here'}
       </PageHeader>
       {save.error !== null && <Failure error={save.error} />}
+      {isBasaltError(save.error, 'template_changed') && (
+        <p>
+          <Button size="small" onClick={onReset}>
+            Show the other, drop mine
+          </Button>{' '}
+          <Button size="small" onClick={() => save.run(true)}>
+            Save mine over it
+          </Button>
+        </p>
+      )}
       {save.result?.warnings?.map((warning) => (
         <Notice key={warning} tone="warning">
           {warning}
@@ -150,6 +175,11 @@ function Editor({ template, onReset }: EditorProps) {
       )}
     </>
   )
+}
+
+/** What a save replaces; null: nothing that was stored. */
+function sourceOf({ source, updatedAt, subjectTemplate, htmlTemplate }: Template): TemplateSource | null {
+  return source === 'custom' && updatedAt !== undefined ? { subjectTemplate, htmlTemplate } : null
 }
 
 function sampleOf(name: string): string {

@@ -36,6 +36,11 @@ export const mailErrorTable = {
     message: 'template not found',
     help: 'The key has neither a built-in nor an enabled custom template. To change or delete one, it must be a custom one.',
   },
+  templateChanged: {
+    status: 409,
+    message: 'the template was changed since it was read',
+    help: '`replaces` is not what is in force now. Read the template again, and save what is to stand.',
+  },
   mailSenderNotPermitted: {
     status: 403,
     message: 'email sending is not permitted',

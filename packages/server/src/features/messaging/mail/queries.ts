@@ -31,22 +31,37 @@ export async function findTemplate(database: Queryable, key: string): Promise<Te
   )
 }
 
-/** Replaces the texts of a template that is there and leaves it enabled or disabled as it was. */
+/**
+ * Replaces the texts of a template that is there and leaves it enabled or disabled as it was.
+ *
+ * @param replaces the texts it must have; null: it must not be in force; undefined: whatever it has
+ * @returns undefined when it has others
+ */
 export async function upsertTemplate(
   database: Queryable,
   key: string,
   { subjectTemplate, htmlTemplate }: TemplateSource,
   variables: readonly string[],
-): Promise<TemplateRow & { readonly is_new: boolean }> {
-  return await database.one<TemplateRow & { is_new: boolean } & Record<string, unknown>>(sql`
-    insert into basalt.email_templates (template_key, subject_template, html_template, variables)
-    values (${key}, ${subjectTemplate}, ${htmlTemplate}, ${[...variables]}::text[])
+  replaces: TemplateSource | null | undefined,
+): Promise<(TemplateRow & { readonly is_new: boolean }) | undefined> {
+  const matches = sql`
+    stored.subject_template = ${replaces?.subjectTemplate ?? null} and stored.html_template = ${replaces?.htmlTemplate ?? null}`
+  const mayCreate =
+    replaces == null
+      ? sql`true`
+      : sql`exists (select from basalt.email_templates stored where template_key = ${key} and ${matches})`
+  const mayReplace =
+    replaces === undefined ? sql`true` : replaces === null ? sql`not stored.enabled` : matches
+  return await database.maybeOne<TemplateRow & { is_new: boolean } & Record<string, unknown>>(sql`
+    insert into basalt.email_templates as stored (template_key, subject_template, html_template, variables)
+    select ${key}, ${subjectTemplate}, ${htmlTemplate}, ${[...variables]}::text[] where ${mayCreate}
     on conflict (template_key) do update set
       subject_template = excluded.subject_template,
       html_template = excluded.html_template,
       variables = excluded.variables,
       updated_at = now()
-    returning ${listColumns}, html_template, xmax = 0 as is_new`)
+    where ${mayReplace}
+    returning ${listColumns}, html_template, stored.xmax = 0 as is_new`)
 }
 
 /** Whether there is such a template. */

@@ -49,7 +49,8 @@ export function mailRoutes(app: HttpServer, service: MailService, userMail: User
       },
       async (request, reply) => {
         const key = requireTemplateKey(request.params.key)
-        return reply.send(await service.put(key, requireSource(request.body), originOf(request)))
+        const { replaces } = request.body
+        return reply.send(await service.put(key, requireSource(request.body), replaces, originOf(request)))
       },
     )
 

@@ -74,7 +74,18 @@ export const putTemplateSchema = {
   summary: 'Create or replace a custom template',
   description: 'A template that was disabled stays so.',
   params,
-  body: Type.Object(source),
+  body: Type.Object({
+    ...source,
+    replaces: Type.Optional(
+      Type.Union(
+        [Type.Object({ subjectTemplate: Type.String(), htmlTemplate: Type.String() }), Type.Null()],
+        {
+          description:
+            'The texts that were read; null: those of the built-in template, or none. Where others are in force, the answer is 409.',
+        },
+      ),
+    ),
+  }),
   response: responses({ 200: stored }),
 }
 

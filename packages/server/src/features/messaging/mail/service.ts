@@ -51,7 +51,12 @@ export interface MailService {
   /** @throws AppError template_not_found */
   get(key: string): Promise<EffectiveTemplate>
   /** @throws AppError template_too_large, template_parse_error */
-  put(key: string, source: TemplateSource, origin: RequestOrigin): Promise<StoredTemplate>
+  put(
+    key: string,
+    source: TemplateSource,
+    replaces: TemplateSource | null | undefined,
+    origin: RequestOrigin,
+  ): Promise<StoredTemplate>
   /** @throws AppError template_not_found when there is no custom one */
   setEnabled(key: string, isEnabled: boolean, origin: RequestOrigin): Promise<void>
   /** @throws AppError template_not_found when there is no custom one */
@@ -98,10 +103,11 @@ export function createMailService(deps: MailServiceDeps): MailService {
 
     get: findEffective,
 
-    async put(key, source, origin) {
+    async put(key, source, replaces, origin) {
       const { variables } = parseTemplate(source)
       const row = await database.transaction(async (transaction) => {
-        const stored = await queries.upsertTemplate(transaction, key, source, variables)
+        const stored = await queries.upsertTemplate(transaction, key, source, variables, replaces)
+        if (stored === undefined) throw mailErrors.templateChanged()
         const detail = { isNew: stored.is_new, subjectTemplate: source.subjectTemplate }
         await recordAudit(transaction, {
           actor: 'admin',

@@ -239,6 +239,32 @@ describe('put', () => {
     ])
   })
 
+  test('replaces what was read alone', async () => {
+    const replace = (body: object) => send('PUT', `${base}/auth.magic_link`, { ...source, ...body })
+    const other = { subjectTemplate: 'Other', htmlTemplate: '<p>Other</p>' }
+    const message = 'the template was changed since it was read'
+    expectError(await replace({ replaces: other }), 409, 'template_changed', message)
+    expect((await replace({ ...other, replaces: null })).status).toBe(200)
+    expectError(await replace({ replaces: null }), 409, 'template_changed', message)
+    expectError(await replace({ replaces: source }), 409, 'template_changed', message)
+    expect((await replace({ replaces: 'Other' })).status).toBe(400)
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        replace({ subjectTemplate: `Race ${index}`, replaces: other }),
+      ),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
+    const [won] = answers.filter(({ status }) => status === 200)
+    expect((await send('GET', `${base}/auth.magic_link`)).json.subjectTemplate).toBe(
+      won?.json.subjectTemplate,
+    )
+    await send('PATCH', `${base}/auth.magic_link`, { enabled: false })
+    expect((await replace({ replaces: null })).status).toBe(200)
+    expect(
+      await app.sql(`select count(*)::int as n from basalt.audit where action = 'mail.put_template'`),
+    ).toEqual([{ n: 3 }])
+  })
+
   test('leaves a disabled template disabled', async () => {
     await put('shop.hello')
     await send('PATCH', `${base}/shop.hello`, { enabled: false })
