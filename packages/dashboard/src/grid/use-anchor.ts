@@ -1,9 +1,10 @@
-import { type RefObject, useLayoutEffect, useRef } from 'react'
+import { useLayoutEffect, useRef } from 'react'
 import { rowHeight } from './layout.ts'
 import type { Selection } from './model.ts'
+import type { useWindow } from './use-window.ts'
 
 interface AnchorOptions {
-  readonly scroller: RefObject<HTMLElement | null>
+  readonly shown: Pick<ReturnType<typeof useWindow>, 'scrolled' | 'shift'>
   readonly rowCount: number
   readonly rowKey: (row: number) => string
   readonly selection: Selection
@@ -20,18 +21,15 @@ interface Known {
  * Rows come and go while a person reads and types: the first row in view stays where it is, and the selection on the row
  * it was on. At the very top new rows are shown.
  */
-export function useAnchor({ scroller, rowCount, rowKey, selection, onSelect }: AnchorOptions): void {
+export function useAnchor({ shown, rowCount, rowKey, selection, onSelect }: AnchorOptions): void {
   const known = useRef<Known>(undefined)
   useLayoutEffect(() => {
-    const element = scroller.current
-    if (element === null || rowCount === 0) {
+    if (rowCount === 0) {
       known.current = undefined
       return
     }
     const before = known.current
-    if (before !== undefined && element.scrollTop > 0) {
-      element.scrollTop += shiftOf(before.top, rowCount, rowKey) * rowHeight
-    }
+    if (before !== undefined && shown.scrolled() > 0) shown.shift(shiftOf(before.top, rowCount, rowKey))
     if (before?.selection === selection) {
       const by = shiftOf(before.focus, rowCount, rowKey)
       const { anchor, focus } = selection
@@ -44,7 +42,7 @@ export function useAnchor({ scroller, rowCount, rowKey, selection, onSelect }: A
     const at = (row: number) => ({ row, key: rowKey(row) })
     const last = rowCount - 1
     known.current = {
-      top: at(Math.min(last, Math.floor(element.scrollTop / rowHeight))),
+      top: at(Math.min(last, Math.floor(shown.scrolled() / rowHeight))),
       focus: at(Math.min(last, selection.focus.row)),
       selection,
     }

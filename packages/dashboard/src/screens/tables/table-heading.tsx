@@ -83,7 +83,7 @@ export function TableHeading(props: TableHeadingProps) {
             { label: 'View as a user…', onSelect: () => setDialog('as') },
           ]}
         />
-        <Link href={structureLink(info.table)}>Structure</Link>
+        <Link href={structureLink(info)}>Structure</Link>
         <AsCode {...codeOf(info, view)} />
       </header>
       {dialog === 'columns' && (
