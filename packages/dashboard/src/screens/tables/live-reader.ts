@@ -19,7 +19,11 @@ export interface LiveReaderOptions {
   readonly view: () => { readonly first: number; readonly last: number }
   /** Whether rows must stay as they are: a cell is being edited, or changes are being written. */
   readonly isHeld: () => boolean
-  /** Shows the page in place of the other one. @returns it as it is kept; undefined when rows were loaded meanwhile */
+  /**
+   * Shows the page in place of the other one.
+   *
+   * @returns it as it is kept, which is the other one when they are equal; undefined when rows were loaded meanwhile
+   */
   readonly replace: (index: number, before: RowPage, now: RowPage) => RowPage | undefined
   /** Loads all pages again. */
   readonly reload: () => Promise<void>
@@ -105,6 +109,6 @@ export class LiveReader {
     const isUnchanged = changed.length === 0 && isSameRows && before.paging === 'keyset'
     const shown = isUnchanged ? before : replace(index, before, now)
     if (shown !== undefined) this.#shown.set(shown, changes)
-    if (shown !== undefined && !isUnchanged) onChanged(changed, isSameRows)
+    if (shown !== undefined && shown !== before) onChanged(changed, isSameRows)
   }
 }

@@ -297,6 +297,10 @@ journeys('tables', () => {
     const { page } = dashboard
     await open('/tables/titles')
     await page.getByText('read only: view').waitFor()
+    await page.getByRole('switch', { name: 'Live' }).click()
+    await page.getByText('Read every 3 s').waitFor()
+    await dashboard.app.sql(`update book set title = 'Seen by the view'`)
+    await grid().getByText('Seen by the view').first().waitFor()
     await open('/tables/keyless')
     await page.getByText('read only: no primary key').waitFor()
     await cell(1, 1).dblclick()

@@ -56,12 +56,10 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
       }),
       isHeld: () => latest.current.isHeld,
       replace(index, before, now) {
-        const key = entry()?.[0]
-        if (key === undefined) return undefined
-        const kept = queries.setQueryData<InfiniteData<RowPage, Place>>(key, (data) =>
-          data?.pages[index] === before ? { ...data, pages: data.pages.with(index, now) } : data,
-        )
-        return kept?.pages[index] === before ? undefined : kept?.pages[index]
+        const [key, data] = entry() ?? []
+        if (key === undefined || data?.pages[index] !== before) return undefined
+        const pages = data.pages.with(index, now)
+        return queries.setQueryData<InfiniteData<RowPage, Place>>(key, { ...data, pages })?.pages[index]
       },
       reload: () => queries.invalidateQueries({ queryKey: ['tables', table, 'rows', request] }),
       onChanged(keys, isSameRows) {

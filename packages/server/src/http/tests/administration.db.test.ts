@@ -133,7 +133,7 @@ test('administration › no secret of a write is in the audit, the history of SQ
 })
 
 /** An endless answer, and the end of the session. */
-const unanswered = /logs\/tail|auth\/logout|^\/api\/admin\/session$/
+const unanswered = /logs\/tail|realtime\/stream|auth\/logout|^\/api\/admin\/session$/
 
 test('administration › what is malformed is answered by the API, and by no fault', async () => {
   const [app] = nodes
