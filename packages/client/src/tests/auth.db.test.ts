@@ -177,6 +177,71 @@ describe('a session', () => {
     expect((await tab.auth.me()).email).toBe(email)
   })
 
+  test.each(['that was signed out', 'of the user before'])(
+    '%s meanwhile does not return when the answer to a refresh arrives',
+    async (which) => {
+      const storage = sharedStorage()
+      const tabs = [await signUp(storage), openTab(storage)] as const
+      const [{ auth, network }, { auth: other }] = tabs
+      await other.load()
+      for (const ending of tabs) {
+        if (auth.current === undefined) await auth.signUp({ email: newEmail(), password })
+        const before = auth.current?.user.id
+        const release = network.holdAnswer('/api/auth/refresh')
+        const refreshed = auth.refresh()
+        await waitFor('the refresh', () => network.requests.at(-1) === 'POST /api/auth/refresh')
+        if (which === 'that was signed out') await ending.auth.signOut()
+        else await ending.auth.signUp({ email: newEmail(), password })
+        const { current } = ending.auth
+        release()
+        expect((await refreshed)?.refreshToken).toBe(current?.refreshToken)
+        expect(auth.current?.user.id).toBe(current?.user.id)
+        expect(await auth.load()).toEqual(current)
+        if (current !== undefined) continue
+        // Its successor is of no use, either.
+        expect(await app.sql('select from basalt.sessions where user_id = $1', [before])).toEqual([])
+      }
+    },
+  )
+
+  test('of a storage that fails once is loaded by the next request', async () => {
+    const { storage, email } = await signUp()
+    let failures = 1
+    const shaky: SessionStorage = {
+      ...storage,
+      load() {
+        if (failures === 0) return storage.load()
+        failures -= 1
+        throw new Error('the storage is locked')
+      },
+    }
+    const { auth, client } = openTab(shaky)
+    await expect(client.from('task').list()).rejects.toThrow('the storage is locked')
+    expect((await client.from('task').list()).totalItems).toBe(0)
+    expect(auth.current?.user.email).toBe(email)
+  })
+
+  test('whose listener throws is renewed, and reaches the other listeners', async () => {
+    const { auth } = await signUp()
+    const thrown: unknown[] = []
+    const onError = (error: unknown) => void thrown.push(error)
+    let calls = 0
+    auth.subscribe(() => {
+      throw new Error('a listener failed')
+    })
+    auth.subscribe(() => (calls += 1))
+    const listeners = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException').on('uncaughtException', onError)
+    try {
+      expect(await auth.refresh()).toBe(auth.current)
+      await waitFor('the report', () => thrown.length > 0)
+    } finally {
+      process.removeAllListeners('uncaughtException')
+      for (const listener of listeners) process.on('uncaughtException', listener)
+    }
+    expect([calls, thrown]).toEqual([1, [new Error('a listener failed')]])
+  })
+
   test('is renewed by listeners that ask for more, without waiting for themselves', async () => {
     const { auth, client } = await signUp()
     let inner: Promise<unknown> | undefined
