@@ -118,7 +118,7 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
 ): Collection<DB, T> {
   const path = `collections/${pathSegment(name)}`
   const recordPath = (key: unknown) => `${path}/${formatKey(key)}`
-  const list = (query: AnyQuery = {}, options: RequestOptions = {}) =>
+  const list = async (query: AnyQuery = {}, options: RequestOptions = {}) =>
     transport.request('GET', path, { ...options, query: formatListQuery(query), isRepeatable: true })
 
   async function* each({ ...query }: AnyQuery = {}, options: RequestOptions = {}) {
@@ -141,23 +141,24 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
     name,
     list,
     each,
-    one: (key: unknown, shape?: AnyShape, options: RequestOptions = {}) =>
+    one: async (key: unknown, shape?: AnyShape, options: RequestOptions = {}) =>
       transport.request('GET', recordPath(key), {
         ...options,
         query: formatShape(shape),
         isRepeatable: true,
       }),
-    create: (record: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
+    create: async (record: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
       transport.write('POST', path, { ...options, body: record, query: formatShape(shape) }),
-    upsert: (record: unknown, { on, action, ...shape }: AnyConflict, options: WriteOptions = {}) =>
+    upsert: async (record: unknown, { on, action, ...shape }: AnyConflict, options: WriteOptions = {}) =>
       transport.write('POST', path, {
         ...options,
         body: record,
         query: { ...formatShape(shape), onConflict: on.map(quoteName).join(), onConflictAction: action },
       }),
-    update: (key: unknown, changes: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
+    update: async (key: unknown, changes: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
       transport.write('PATCH', recordPath(key), { ...options, body: changes, query: formatShape(shape) }),
-    delete: (key: unknown, options: WriteOptions = {}) => transport.write('DELETE', recordPath(key), options),
+    delete: async (key: unknown, options: WriteOptions = {}) =>
+      transport.write('DELETE', recordPath(key), options),
     updateAll: (filter: unknown, changes: unknown, expect: number, options: WriteOptions = {}) =>
       bulk('PATCH', filter, expect, { ...options, body: changes }),
     deleteAll: (filter: unknown, expect: number, options: WriteOptions = {}) =>

@@ -133,6 +133,35 @@ describe('a collection', () => {
     expect(await odd.one(1)).toEqual(record)
   })
 
+  test('rejects what no request can be made of, and throws nothing at once', async () => {
+    const tasks = client.from('task')
+    const key = 'a key is a text or a number, or a list of them'
+    const calls: [() => Promise<unknown>, string][] = [
+      // @ts-expect-error it is no key
+      [() => tasks.one(null), key],
+      // @ts-expect-error it is no key
+      [() => tasks.update({}, {}), key],
+      // @ts-expect-error it is no key of this table
+      [() => tasks.delete('..'), 'not a name or key of an address: ".."'],
+      [
+        // @ts-expect-error it is no value
+        () => tasks.list({ filter: { done: {} } }),
+        'a filter takes texts, numbers, booleans, dates and null, not an object',
+      ],
+      // @ts-expect-error it is no title
+      [() => tasks.create({ title: new Date('no date') }), 'title is an invalid date'],
+    ]
+    for (const [call, message] of calls) await expect(call()).rejects.toThrow(message)
+    expect((await tasks.list()).totalItems).toBe(2)
+  })
+
+  test('writes numbers as PostgreSQL knows them, not as null', async () => {
+    const albums = client.from('album')
+    // What numeric has no number for in JSON.
+    expect((await albums.create({ title: 'odd', price: Number.NaN })).price).toBe('NaN')
+    await expect(albums.create({ title: 'odd', id: Number.NaN })).rejects.toMatchObject({ status: 400 })
+  })
+
   test('is addressed by keys of any text, composite ones in their order', async () => {
     const pairs = client.from('pair')
     for (const a of ['a,b', '..', 'é/?#%2C "', ' ', '.', '%']) {
@@ -290,12 +319,44 @@ describe('a request whose connection breaks', () => {
     expect((await client.from('task').list()).totalItems).toBe(2)
   })
 
+  test('is not waited for once it is aborted, though its token is still being renewed', async () => {
+    const reason = new Error('left')
+    const never = new Promise<string>(() => undefined)
+    const controller = new AbortController()
+    for (const auth of [{ token: () => never }, { token: () => 'refused', renew: () => never }]) {
+      const waiting = createClient<Database>({ url: app.url, auth })
+      const list = waiting.from('task').list({}, { signal: controller.signal })
+      setImmediate(() => controller.abort(reason))
+      await expect(list).rejects.toBe(reason)
+    }
+  })
+
   test('for good rejects with what is wrong, and says it no more than once', async () => {
     const network = createNetwork()
     const shaky = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch, retries: 0 })
     network.loseRequest()
     await expect(shaky.from('task').list()).rejects.toMatchObject({ error: 'network_error', status: 0 })
     expect(network.requests).toHaveLength(1)
+  })
+
+  test('that is one too many is sent again after the time that the server names, where it is short', async () => {
+    const path = '/api/collections/task'
+    const refuse = (after?: string) => {
+      const body = JSON.stringify({ code: 429, error: 'too_many_requests', message: 'too many requests' })
+      return new Response(body, { status: 429, headers: after === undefined ? {} : { 'retry-after': after } })
+    }
+    const network = createNetwork()
+    const limited = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch }).from('task')
+    network.answer(path, refuse('0.01'), refuse('0.01'))
+    expect((await limited.create({ title: 'patient' })).title).toBe('patient')
+    expect(new Set(network.keys).size).toBe(1)
+    expect(network.requests).toHaveLength(3)
+    for (const after of ['31', undefined]) {
+      network.answer(path, refuse(after))
+      const retryAfterSeconds = after === undefined ? undefined : 31
+      await expect(limited.list()).rejects.toMatchObject({ error: 'too_many_requests', retryAfterSeconds })
+    }
+    expect(network.requests).toHaveLength(5)
   })
 
   test('has the key that the caller gives it', async () => {
