@@ -10,9 +10,10 @@ export function callEach<Listener>(listeners: Iterable<Listener>, call: (listene
 }
 
 function report(error: unknown): void {
-  if (typeof reportError === 'function') return reportError(error)
-  // Node has no reportError.
-  queueMicrotask(() => {
-    throw error
-  })
+  if (typeof reportError === 'function') reportError(error)
+  // Node has none.
+  else
+    queueMicrotask(() => {
+      throw error
+    })
 }

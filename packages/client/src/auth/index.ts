@@ -164,9 +164,10 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     signInWithPopup: async (provider) => await acceptProvider(await openPopup(transport, provider)),
     providerUrl: (provider, redirectTo) => providerUrl(transport, provider, { redirect_to: redirectTo }),
     async signOut() {
-      const session = store.current ?? (await store.load())
-      await store.clear()
-      if (session !== undefined) await post('logout', { refreshToken: session.refreshToken })
+      const session = await store.clear()
+      if (session === undefined) return
+      const body = { refreshToken: session.refreshToken }
+      await anonymous.request('POST', 'auth/logout', { body, isRepeatable: true })
     },
     me: async () => (await asUser('GET', 'me')) as User,
     sessions: async () => (await asUser('GET', 'sessions')) as SignedInSession[],

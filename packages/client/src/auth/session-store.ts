@@ -15,7 +15,8 @@ export interface SessionStore extends TokenSource {
   /** Loads what is stored. */
   load(): Promise<Session | undefined>
   set(tokens: Tokens): Promise<Session>
-  clear(): Promise<void>
+  /** @returns the session that it was */
+  clear(): Promise<Session | undefined>
   refresh(): Promise<Session | undefined>
   /** Calls back after each change, in whichever tab it was made; no lock is held then. */
   subscribe(listener: () => void): () => void
@@ -120,8 +121,11 @@ export function createSessionStore(
       return session
     },
     async clear() {
+      // Another tab may have refreshed it, or signed in, since this one looked.
+      const ended = (await read()) ?? current
       await save(undefined)
       change(undefined)
+      return ended
     },
     refresh: () => refresh(),
     async token() {

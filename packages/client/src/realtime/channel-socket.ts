@@ -1,6 +1,7 @@
 import { BasaltError } from '../errors.ts'
 import { parseExact, stringify } from '../exact-json.ts'
-import { backoffSeconds, pause, type Transport } from '../transport.ts'
+import { backoffSeconds, type Transport } from '../transport.ts'
+import { pauseBeforeAttempt } from './reconnect.ts'
 
 /** What the server sends about a channel. */
 export interface ChannelMessage {
@@ -147,7 +148,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
         return
       }
       failures += 1
-      await pause(backoffSeconds(failures), signal).catch(() => undefined)
+      await pauseBeforeAttempt(backoffSeconds(failures), signal)
     }
   }
 

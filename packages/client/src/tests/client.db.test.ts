@@ -55,6 +55,38 @@ describe('a collection', () => {
     expect(without).toMatchObject({ totalItems: -1, items: [{ title: 'read' }] })
   })
 
+  test('answers its first record, and how many there are', async () => {
+    const tasks = client.from('task')
+    const first = await tasks.first({ sort: ['-title'], fields: ['title'] })
+    expect(typed<{ title: string } | undefined>()(first)).toEqual({ title: 'write' })
+    expect(await tasks.first({ filter: { title: 'nothing' } })).toBeUndefined()
+    const counts = [tasks.count(), tasks.count({ filter: { title: 'read' } }), tasks.count({ search: 'write' })]
+    expect(await Promise.all(counts)).toEqual([2, 1, 1])
+    // @ts-expect-error there is no such column
+    await expect(tasks.first({ filter: { nothing: 1 } })).rejects.toThrow('unknown column')
+  })
+
+  test('creates many records, all or none, in their order', async () => {
+    const tasks = client.from('task')
+    const created = await tasks.createMany([{ title: 'b' }, { title: 'a', done: true }])
+    expect(typed<Row<'task'>[]>()(created)).toEqual([
+      { id: 4, title: 'b', done: false, album_id: null, owner: alice },
+      { id: 5, title: 'a', done: true, album_id: null, owner: alice },
+    ])
+    const failing = tasks.createMany([{ title: 'c' }, { title: 'a' }])
+    await expect(failing).rejects.toMatchObject({ error: 'unique_violation', operation: { index: 1 } })
+    expect(await tasks.createMany([])).toEqual([])
+    expect(await tasks.count()).toBe(4)
+    // @ts-expect-error a title is missing
+    await expect(tasks.createMany([{ done: true }])).rejects.toMatchObject({ error: 'not_null_violation' })
+    // What an answer lost is not written twice.
+    const network = createNetwork()
+    const shaky = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
+    network.loseAnswer()
+    expect(await shaky.from('task').createMany([{ title: 'once' }])).toMatchObject([{ title: 'once' }])
+    expect(await tasks.count({ filter: { title: 'once' } })).toBe(1)
+  })
+
   test('lists by cursor, and each record of all pages', async () => {
     const first = await client.from('task').list({ cursor: '', perPage: 1, sort: ['id'] })
     expect([first.items.length, typeof first.nextCursor]).toEqual([1, 'string'])

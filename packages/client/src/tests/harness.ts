@@ -82,6 +82,20 @@ export function createNetwork(): Network {
   }
 }
 
+/** Errors of listeners, which are reported like uncaught ones, until it is disposed. */
+export function collectReports(): { readonly errors: readonly unknown[] } & Disposable {
+  const errors: unknown[] = []
+  const listeners = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException').on('uncaughtException', (error) => errors.push(error))
+  return {
+    errors,
+    [Symbol.dispose]() {
+      process.removeAllListeners('uncaughtException')
+      for (const listener of listeners) process.on('uncaughtException', listener)
+    },
+  }
+}
+
 export function readFixture(): Promise<string> {
   return readFile(join(import.meta.dirname, 'fixture.sql'), 'utf8')
 }
