@@ -1,6 +1,6 @@
 import { BasaltError } from '../errors.ts'
 import { parseExact, stringify } from '../exact-json.ts'
-import { backoffSeconds, type Transport } from '../transport.ts'
+import type { Transport } from '../transport.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
 
 /** What the server sends about a channel. */
@@ -147,8 +147,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
         running = undefined
         return
       }
-      failures += 1
-      await pauseBeforeAttempt(backoffSeconds(failures), signal)
+      failures = await pauseBeforeAttempt(failures + 1, signal)
     }
   }
 

@@ -34,7 +34,8 @@ export function joinChannel<DB extends AnyDatabase>(
   channel: string,
   listener: ChannelListener,
 ): Channel {
-  if (typeof WebSocket !== 'function') throw new TypeError('channels need a global WebSocket (Node 22 has one)')
+  if (typeof WebSocket !== 'function')
+    throw new TypeError('channels need a global WebSocket (Node 22 has one)')
   const socket = channelSocketOf(client.transport)
   const present = new Map<string, unknown>()
   let presence: object | undefined

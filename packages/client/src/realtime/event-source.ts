@@ -1,6 +1,6 @@
 import { BasaltError } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
-import { backoffSeconds, readError, type Transport } from '../transport.ts'
+import { readError, type Transport } from '../transport.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
 
 /** A change of a record. */
@@ -66,9 +66,8 @@ export async function followStream(
     if (signal.aborted) return
     onEvent({ type: 'disconnected', error: ending })
     if (isFinal(ending, failures)) throw ending
-    failures += 1
     const retryAfter = ending instanceof BasaltError ? ending.retryAfterSeconds : undefined
-    await pauseBeforeAttempt(retryAfter ?? backoffSeconds(failures), signal)
+    failures = await pauseBeforeAttempt(failures + 1, signal, retryAfter)
   }
 }
 

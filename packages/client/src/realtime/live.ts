@@ -1,10 +1,10 @@
 import type { Client } from '../client.ts'
 import type { AnyQuery, ListQuery, PageQuery } from '../collection.ts'
 import type { AnyDatabase, ColumnOf, ExpandOf, NoExpand, RecordOf, TableName } from '../database-types.ts'
-import type { Change } from './event-source.ts'
-import { callEach } from '../listeners.ts'
 import { isBasaltError } from '../errors.ts'
-import { backoffSeconds, isPassing } from '../transport.ts'
+import { callEach } from '../listeners.ts'
+import { isPassing } from '../transport.ts'
+import type { Change } from './event-source.ts'
 import { hubOf } from './hub.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
 
@@ -94,9 +94,8 @@ export function live<
         if ('error' in page) {
           if (signal.aborted) return
           isStale = true
-          failures += 1
           suspend(page.error)
-          await pauseBeforeAttempt(page.error.retryAfterSeconds ?? backoffSeconds(failures), signal)
+          failures = await pauseBeforeAttempt(failures + 1, signal, page.error.retryAfterSeconds)
           continue
         }
         failures = 0
