@@ -60,7 +60,11 @@ describe('a collection', () => {
     const first = await tasks.first({ sort: ['-title'], fields: ['title'] })
     expect(typed<{ title: string } | undefined>()(first)).toEqual({ title: 'write' })
     expect(await tasks.first({ filter: { title: 'nothing' } })).toBeUndefined()
-    const counts = [tasks.count(), tasks.count({ filter: { title: 'read' } }), tasks.count({ search: 'write' })]
+    const counts = [
+      tasks.count(),
+      tasks.count({ filter: { title: 'read' } }),
+      tasks.count({ search: 'write' }),
+    ]
     expect(await Promise.all(counts)).toEqual([2, 1, 1])
     // @ts-expect-error there is no such column
     await expect(tasks.first({ filter: { nothing: 1 } })).rejects.toThrow('unknown column')
