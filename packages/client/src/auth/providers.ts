@@ -41,7 +41,7 @@ export function providerUrl(
   return url.href
 }
 
-/** @throws BasaltError storage_denied: the answer could not be told from one that somebody else has begun */
+/** @throws BasaltError storage_denied: an answer that another site has begun would look the same */
 export function beginRedirect(url: string): void {
   try {
     sessionStorage.setItem(begunKey, url)

@@ -198,6 +198,46 @@ describe('a collection', () => {
     await expect(albums.create({ title: 'odd', id: Number.NaN })).rejects.toMatchObject({ status: 400 })
   })
 
+  test('may have columns named like what every object of JavaScript has', async () => {
+    await app.sql('create table odd ("__proto__" text primary key, "constructor" text, "toString" int)')
+    try {
+      const odd = createClient({ url: app.url, auth: token }).from('odd')
+      const record = JSON.parse('{"__proto__": "a/b", "constructor": "c", "toString": 1}')
+      for (const made of [
+        await odd.create(record),
+        await odd.one('a/b'),
+        await odd.first({ filter: record }),
+      ]) {
+        expect(JSON.stringify(made)).toBe(JSON.stringify(record))
+      }
+      const changed = await odd.update('a/b', JSON.parse('{"__proto__": "d"}'), { fields: ['__proto__'] })
+      expect([Object.keys(changed), Object.getPrototypeOf(changed)]).toEqual([
+        ['__proto__'],
+        Object.prototype,
+      ])
+      expect(await odd.count({ filter: JSON.parse('{"__proto__": "other"}') })).toBe(0)
+    } finally {
+      await app.sql('drop table odd')
+    }
+  })
+
+  test('gives each of its records once, however many there are', async () => {
+    await app.sql("insert into artist (name) select 'artist ' || number from generate_series(1, 1201) number")
+    const network = createNetwork()
+    const artists = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch }).from('artist')
+    const ids = new Set<number>()
+    for await (const { id } of artists.each({ fields: ['id'] })) ids.add(id)
+    expect([ids.size, network.requests.length]).toEqual([1203, 3])
+    const controller = new AbortController()
+    const aborted = (async () => {
+      for await (const _ of artists.each({}, { signal: controller.signal }))
+        controller.abort(new Error('left'))
+    })()
+    await expect(aborted).rejects.toThrow('left')
+    for await (const _ of artists.each()) break
+    expect(network.requests).toHaveLength(5)
+  })
+
   test('is addressed by keys of any text, composite ones in their order', async () => {
     const pairs = client.from('pair')
     for (const a of ['a,b', '..', 'é/?#%2C "', ' ', '.', '%']) {

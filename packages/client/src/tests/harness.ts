@@ -62,9 +62,9 @@ export function createNetwork(): Network {
       const answered = prepared.get(url.pathname)?.shift()
       if (answered !== undefined) return answered
       if (!url.pathname.endsWith('/realtime')) {
-        const response = await fetch(input, init)
         const release = held.get(url.pathname)
         held.delete(url.pathname)
+        const response = await fetch(input, init)
         await release
         if (lost === 'answer') throw new TypeError('fetch failed')
         return response
