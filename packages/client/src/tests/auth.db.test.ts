@@ -512,8 +512,8 @@ test('following fails with what its listener throws, and ends with its signal', 
   const { client } = await signUp()
   const failure = new Error('cannot store it')
   const open = { tables: ['task'] as const, signal: new AbortController().signal }
-  const onEvent = () => {
-    throw failure
+  const onEvent = ({ type }: { type: string }) => {
+    if (type === 'connected') throw failure
   }
   await expect(follow(client, { ...open, onEvent })).rejects.toBe(failure)
   const controller = new AbortController()
