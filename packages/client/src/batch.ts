@@ -1,4 +1,5 @@
 import type { AnyDatabase, ColumnOf, InsertOf, KeyOf, RowOf, TableName, UpdateOf } from './database-types.ts'
+import type { Transport, WriteOptions } from './transport.ts'
 
 declare const resultType: unique symbol
 
@@ -49,6 +50,17 @@ export const operations: Operations<AnyDatabase> = {
     body,
   }),
   delete: (table: string, key: unknown) => ({ table, method: 'delete', id: formatId(key) }),
+}
+
+/** @internal What each operation has answered, in their order. */
+export async function sendBatch(
+  transport: Transport,
+  batch: readonly Operation<unknown>[],
+  options: WriteOptions,
+): Promise<unknown[]> {
+  const body = { operations: batch }
+  const results = (await transport.write('POST', 'batch', { ...options, body })) as { body?: unknown }[]
+  return results.map((result) => result.body)
 }
 
 /** A single value as it is; those of a composite key as in an address, where a comma inside a value is encoded. */

@@ -1,4 +1,4 @@
-import { type Operation, type Operations, operations, type ResultsOf } from './batch.ts'
+import { type Operation, type Operations, operations, type ResultsOf, sendBatch } from './batch.ts'
 import { type Collection, createCollection } from './collection.ts'
 import type {
   AnyDatabase,
@@ -57,12 +57,9 @@ export function createClient<DB extends AnyDatabase = UntypedDatabase>(options: 
       make: (each: Operations<DB>) => Batch,
       writeOptions: WriteOptions = {},
     ) {
-      const body = { operations: make(operations as unknown as Operations<DB>) }
-      const results = (await transport.write('POST', 'batch', { ...writeOptions, body })) as {
-        body?: unknown
-      }[]
+      const batch = make(operations as unknown as Operations<DB>)
       // One result for each operation, in their order.
-      return results.map((result) => result.body) as ResultsOf<Batch>
+      return (await sendBatch(transport, batch, writeOptions)) as ResultsOf<Batch>
     },
   }
 }

@@ -1,3 +1,4 @@
+import { sendBatch } from './batch.ts'
 import type {
   AnyDatabase,
   ColumnOf,
@@ -70,6 +71,16 @@ export interface Collection<DB extends AnyDatabase, T extends TableName<DB>> {
     query?: ListQuery<DB, T, F, E> & PageQuery,
     options?: RequestOptions,
   ): Promise<Page<RecordOf<DB, T, F, E>>>
+  /** The first record of the list, or undefined. */
+  first<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
+    query?: Omit<ListQuery<DB, T, F, E>, 'perPage'>,
+    options?: RequestOptions,
+  ): Promise<RecordOf<DB, T, F, E> | undefined>
+  /** How many records the list has. */
+  count(
+    query?: Pick<ListQuery<DB, T, undefined, NoExpand>, 'filter' | 'search'>,
+    options?: RequestOptions,
+  ): Promise<number>
   /** Every record, page by page: `for await (const record of collection.each(…))`. */
   each<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     query?: ListQuery<DB, T, F, E>,
@@ -86,6 +97,8 @@ export interface Collection<DB extends AnyDatabase, T extends TableName<DB>> {
     shape?: Shape<F, E>,
     options?: WriteOptions,
   ): Promise<RecordOf<DB, T, F, E>>
+  /** Up to 1000 records in one transaction, all or none; answers them in their order. */
+  createMany(records: readonly InsertOf<DB, T>[], options?: WriteOptions): Promise<RowOf<DB, T>[]>
   /** Creates a record, or updates the one that has its key in these columns. */
   upsert<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     record: InsertOf<DB, T>,
@@ -118,7 +131,7 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
 ): Collection<DB, T> {
   const path = `collections/${pathSegment(name)}`
   const recordPath = (key: unknown) => `${path}/${formatKey(key)}`
-  const list = (query: AnyQuery = {}, options: RequestOptions = {}) =>
+  const list = async (query: AnyQuery = {}, options: RequestOptions = {}) =>
     transport.request('GET', path, { ...options, query: formatListQuery(query), isRepeatable: true })
 
   async function* each({ ...query }: AnyQuery = {}, options: RequestOptions = {}) {
@@ -141,23 +154,36 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
     name,
     list,
     each,
-    one: (key: unknown, shape?: AnyShape, options: RequestOptions = {}) =>
+    first: async (query: AnyQuery = {}, options: RequestOptions = {}) =>
+      ((await list({ ...query, perPage: 1, total: 'none' }, options)) as Page<unknown>).items[0],
+    count: async ({ filter, search }: AnyQuery = {}, options: RequestOptions = {}) =>
+      ((await list({ filter, search, perPage: 1 }, options)) as Page<unknown>).totalItems,
+    one: async (key: unknown, shape?: AnyShape, options: RequestOptions = {}) =>
       transport.request('GET', recordPath(key), {
         ...options,
         query: formatShape(shape),
         isRepeatable: true,
       }),
-    create: (record: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
+    create: async (record: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
       transport.write('POST', path, { ...options, body: record, query: formatShape(shape) }),
-    upsert: (record: unknown, { on, action, ...shape }: AnyConflict, options: WriteOptions = {}) =>
+    createMany: async (records: readonly unknown[], options: WriteOptions = {}) =>
+      records.length === 0
+        ? []
+        : await sendBatch(
+            transport,
+            records.map((body) => ({ table: name, method: 'create' as const, body })),
+            options,
+          ),
+    upsert: async (record: unknown, { on, action, ...shape }: AnyConflict, options: WriteOptions = {}) =>
       transport.write('POST', path, {
         ...options,
         body: record,
         query: { ...formatShape(shape), onConflict: on.map(quoteName).join(), onConflictAction: action },
       }),
-    update: (key: unknown, changes: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
+    update: async (key: unknown, changes: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
       transport.write('PATCH', recordPath(key), { ...options, body: changes, query: formatShape(shape) }),
-    delete: (key: unknown, options: WriteOptions = {}) => transport.write('DELETE', recordPath(key), options),
+    delete: async (key: unknown, options: WriteOptions = {}) =>
+      transport.write('DELETE', recordPath(key), options),
     updateAll: (filter: unknown, changes: unknown, expect: number, options: WriteOptions = {}) =>
       bulk('PATCH', filter, expect, { ...options, body: changes }),
     deleteAll: (filter: unknown, expect: number, options: WriteOptions = {}) =>

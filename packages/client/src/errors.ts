@@ -1,7 +1,19 @@
 import type { ErrorSlug } from './error-slugs.ts'
 
 /** Errors that come from no server. */
-export type LocalErrorSlug = 'network_error' | 'timeout' | 'invalid_response'
+export type LocalErrorSlug =
+  | 'network_error'
+  | 'timeout'
+  | 'invalid_response'
+  | 'channel_refused'
+  | 'passkey_cancelled'
+  | 'passkey_exists'
+  | 'passkey_unsupported'
+  | 'passkey_wrong_site'
+  | 'popup_blocked'
+  | 'popup_closed'
+  | 'provider_sign_in_failed'
+  | 'storage_denied'
 
 /** Everything that a request can fail with, its abortion aside. `error` says what it was. */
 export class BasaltError extends Error {

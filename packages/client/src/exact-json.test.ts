@@ -23,6 +23,13 @@ test('texts that look like numbers stay as they are', () => {
   expect(parseExact(JSON.stringify(value))).toEqual(value)
 })
 
+test('texts of megabytes, escapes among them, stay as they are', () => {
+  const value = { a: 'x'.repeat(2 ** 23), b: '\n"\\'.repeat(2 ** 19), c: 1 }
+  const parsed = parseExact(JSON.stringify(value).replace(/1}$/, '12345678901234567890}'))
+  const { a, b, c } = parsed as typeof value
+  expect([a === value.a, b === value.b, c]).toEqual([true, true, '12345678901234567890'])
+})
+
 test('what is no JSON is refused', () => {
   for (const text of ['{', '12345678901234567890x', '[1234567890123456-1]', '01234567890123456789']) {
     expect(() => parseExact(text), text).toThrow(SyntaxError)
@@ -33,4 +40,16 @@ test('a bigint is written with all its digits', () => {
   expect(stringify({ a: 9007199254740993n, b: [1n], c: undefined })).toBe(
     '{"a":"9007199254740993","b":["1"]}',
   )
+})
+
+test('numbers that JSON has no form for are written as texts, not as null', () => {
+  expect(stringify([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])).toBe(
+    '["NaN","Infinity","-Infinity"]',
+  )
+})
+
+test('a date that is none is refused, not written as null', () => {
+  const due = new Date('no date')
+  expect(() => stringify({ items: [{ due }] })).toThrow(new RangeError('due is an invalid date'))
+  expect(stringify({ due: null, at: new Date(0) })).toBe('{"due":null,"at":"1970-01-01T00:00:00.000Z"}')
 })

@@ -1,4 +1,4 @@
-const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
+const quoteOrNumber = /"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /** A shorter number has no more digits than any double keeps. */
 const longNumber = /\d[\d.]{15}|\d[eE][+-]?\d{3}/
@@ -6,12 +6,30 @@ const longNumber = /\d[\d.]{15}|\d[eE][+-]?\d{3}/
 /** As `JSON.parse`, with numbers that no double holds exactly as texts of their digits. */
 export function parseExact(text: string): unknown {
   if (!longNumber.test(text)) return JSON.parse(text)
-  return JSON.parse(
-    text.replace(stringOrNumber, (match) => {
-      const isKept = match.startsWith('"') || !longNumber.test(match) || isExact(match)
-      return isKept ? match : `"${match}"`
-    }),
-  )
+  let quoted = ''
+  let end = 0
+  const tokens = new RegExp(quoteOrNumber)
+  for (let token = tokens.exec(text); token !== null; token = tokens.exec(text)) {
+    const [match] = token
+    // Not by one expression: its repetitions overflow the stack where a text has some megabytes.
+    if (match === '"') tokens.lastIndex = endOfText(text, tokens.lastIndex)
+    else if (longNumber.test(match) && !isExact(match)) {
+      quoted += `${text.slice(end, token.index)}"${match}"`
+      end = tokens.lastIndex
+    }
+  }
+  return JSON.parse(quoted + text.slice(end))
+}
+
+/** @param start after its first quotation mark */
+function endOfText(text: string, start: number): number {
+  const marks = /["\\]/g
+  marks.lastIndex = start
+  for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
+    if (mark[0] === '"') return marks.lastIndex
+    marks.lastIndex += 1
+  }
+  return text.length
 }
 
 function isExact(source: string): boolean {
@@ -29,7 +47,16 @@ function normalize(source: string): string {
   return significant === '' ? '0' : `${sign}${significant}e${power}`
 }
 
-/** As `JSON.stringify`, with a bigint as a text of its digits, which the server takes for any number. */
+/**
+ * As `JSON.stringify`, with a bigint, NaN and infinities as texts, which the server takes for any number that can hold them.
+ *
+ * @throws RangeError for a date that is none: as null it would be lost
+ */
 export function stringify(value: unknown): string {
-  return JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? String(member) : member))
+  return JSON.stringify(value, function (this: Record<string, unknown>, key: string, member: unknown) {
+    if (typeof member === 'bigint') return String(member)
+    if (typeof member === 'number' && !Number.isFinite(member)) return String(member)
+    if (member === null && this[key] instanceof Date) throw new RangeError(`${key} is an invalid date`)
+    return member
+  })
 }

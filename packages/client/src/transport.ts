@@ -124,7 +124,9 @@ export function createTransport(options: TransportOptions): Transport {
 
   const exchange: Transport['exchange'] = async (method, path, detail, read) => {
     const address = `${url}/api/${path}${formatQuery(detail.query)}`
-    let token = detail.token === null ? undefined : (detail.token ?? (await tokens.token()))
+    const { signal } = detail
+    let token =
+      detail.token === null ? undefined : (detail.token ?? (await unlessAborted(tokens.token(), signal)))
     let isRenewed = detail.token !== undefined || tokens.renew === undefined
     for (let number = 0; ; ) {
       try {
@@ -134,12 +136,12 @@ export function createTransport(options: TransportOptions): Transport {
         if (error.status === 401 && token !== undefined && !isRenewed) {
           // A refused request has done nothing.
           isRenewed = true
-          token = await tokens.renew?.(token)
+          token = await unlessAborted(tokens.renew?.(token), signal)
           if (token !== undefined) continue
         }
         if (!detail.isRepeatable || number === retries || !isPassing(error)) throw error
         number += 1
-        await pause(error.retryAfterSeconds ?? backoffSeconds(number), detail.signal)
+        await pause(error.retryAfterSeconds ?? backoffSeconds(number), signal)
       }
     }
   }
@@ -180,13 +182,29 @@ export function isPassing({ error, status, retryAfterSeconds = 0 }: BasaltError)
     error === 'network_error' ||
     error === 'timeout' ||
     error === 'idempotency_key_in_use' ||
-    [502, 503, 504].includes(status)
+    [502, 503, 504].includes(status) ||
+    // Without a time to wait for it is the caller's to say when.
+    (status === 429 && retryAfterSeconds > 0)
   )
 }
 
 /** Doubling, with jitter: clients that were cut off together must not reconnect together. */
 export function backoffSeconds(number: number): number {
   return Math.min(30, 0.2 * 2 ** number) * (0.5 + Math.random() / 2)
+}
+
+/** What others wait for, too, is not ended with the signal. @throws the reason of the signal */
+async function unlessAborted<Value>(
+  value: Value | Promise<Value>,
+  signal: AbortSignal | undefined,
+): Promise<Value> {
+  if (signal === undefined || !(value instanceof Promise)) return await value
+  signal.throwIfAborted()
+  return await new Promise<Value>((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    value.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 /** @throws the reason of the signal */

@@ -1,11 +1,15 @@
 import { createTransport, type TransportOptions } from '../transport.ts'
+import { type CeremonyOptions, createCeremonies } from './ceremony.ts'
 import { createFactors, type Factors } from './factors.ts'
-import { createPasskeys, getAssertion, type Passkeys } from './passkeys.ts'
+import { createPasskeys, type Passkeys } from './passkeys.ts'
 import {
   beginRedirect,
   completeTokens,
+  type Identity,
   openPopup,
+  type PopupOptions,
   type ProviderAnswer,
+  providerFailure,
   providerUrl,
   takeRedirect,
 } from './providers.ts'
@@ -13,8 +17,10 @@ import { createSecondFactor, type SecondFactor } from './second-factor.ts'
 import { memorySession, type Session, type SessionStorage, type Tokens, type User } from './session.ts'
 import { createSessionStore, type SessionStore } from './session-store.ts'
 
+export type { CeremonyOptions } from './ceremony.ts'
 export type { Factors } from './factors.ts'
 export type { Passkey, Passkeys } from './passkeys.ts'
+export type { Identity, PopupOptions } from './providers.ts'
 export type { Factor, SecondFactor } from './second-factor.ts'
 export {
   type CookieAttributes,
@@ -41,6 +47,12 @@ export type SignInResult =
   | { readonly status: 'second_factor'; readonly factor: SecondFactor<SignInResult> }
   /** A mailed link has to be followed first (`auth.require_verified_email`). */
   | { readonly status: 'verify_email'; readonly user: User }
+
+/** What `finishRedirect` answers after `linkWithRedirect`. */
+export interface LinkResult {
+  readonly status: 'linked'
+  readonly provider: string
+}
 
 export interface Credentials {
   readonly email: string
@@ -72,13 +84,26 @@ export interface Auth extends Pick<SessionStore, 'current' | 'load' | 'refresh' 
   sendSms(phone: string): Promise<void>
   confirmSms(phone: string, code: string): Promise<SignInResult>
   /** With a passkey, of this address or of the person's choice. In a browser. */
-  signInWithPasskey(email?: string): Promise<SignInResult>
+  signInWithPasskey(email?: string, options?: CeremonyOptions): Promise<SignInResult>
+  /**
+   * Offers passkeys in the page's `<input autocomplete="username webauthn">`. Undefined where the browser cannot, the signal is
+   * aborted, or another passkey is asked for first.
+   */
+  offerPasskeys(options?: CeremonyOptions): Promise<SignInResult | undefined>
   /** Leaves the page for that of a provider; `finishRedirect` follows on the page that it returns to. */
   signInWithRedirect(provider: string, redirectTo?: string): void
   /** Undefined where this tab has begun no sign-in. */
-  finishRedirect(): Promise<SignInResult | undefined>
-  /** On pages of the server's own origin. */
-  signInWithPopup(provider: string): Promise<SignInResult>
+  finishRedirect(): Promise<SignInResult | LinkResult | undefined>
+  /** On pages of the server's own origin, within a click. @throws BasaltError popup_blocked, popup_closed, … */
+  signInWithPopup(provider: string, options?: PopupOptions): Promise<SignInResult>
+  /** Accounts at providers that sign this user in. */
+  identities(): Promise<readonly Identity[]>
+  /** Links one more: leaves the page, as `signInWithRedirect`. */
+  linkWithRedirect(provider: string, redirectTo?: string): Promise<void>
+  /** Links one more: stays on the page, as `signInWithPopup`. */
+  linkWithPopup(provider: string, options?: PopupOptions): Promise<void>
+  /** Unless it is the last way to sign in. */
+  unlink(provider: string): Promise<void>
   providerUrl(provider: string, redirectTo?: string): string
   /** Ends the session; locally also when the server cannot be reached. */
   signOut(): Promise<void>
@@ -97,6 +122,8 @@ export interface Auth extends Pick<SessionStore, 'current' | 'load' | 'refresh' 
   readonly passkeys: Passkeys
 }
 
+const discovery = 'webauthn/login/discover'
+
 type Answer =
   | Tokens
   | { readonly mfa_pending: true; readonly mfa_token: string }
@@ -106,10 +133,11 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
   const anonymous = createTransport(options)
   const store = createSessionStore(storage, anonymous, now)
   const transport = createTransport({ ...options, auth: store })
+  const ceremonies = createCeremonies()
 
   async function accept(answer: Answer): Promise<SignInResult> {
     if ('mfa_pending' in answer) {
-      const factor = createSecondFactor<SignInResult>(anonymous, answer.mfa_token, accept)
+      const factor = createSecondFactor<SignInResult>(anonymous, answer.mfa_token, ceremonies, accept)
       return { status: 'second_factor', factor }
     }
     if (answer.token === undefined) return { status: 'verify_email', user: answer.user }
@@ -122,16 +150,40 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
   const signIn = async (path: string, body?: unknown) => await accept((await post(path, body)) as Answer)
   const asUser = (method: string, path: string, body?: unknown) =>
     transport.request(method, `auth/${path}`, { body, isRepeatable: method === 'GET' })
-  const acceptProvider = async (answer: ProviderAnswer) =>
+  const acceptProvider = async (answer: Exclude<ProviderAnswer, { linked: string }>) =>
     await accept('mfa_pending' in answer ? answer : await completeTokens(anonymous, answer))
 
-  async function signInWithPasskey(email?: string): Promise<SignInResult> {
-    const path = email === undefined ? 'webauthn/login/discover' : 'webauthn/login'
-    const { challenge_id, options: challenge } = (await post(`${path}/begin`, { email })) as {
-      challenge_id: string
-      options: unknown
+  const beginPasskey = async (path: string, body?: object) =>
+    (await post(`${path}/begin`, body)) as { readonly challenge_id: string; readonly options: unknown }
+
+  async function signInWithPasskey(email?: string, ceremony?: CeremonyOptions): Promise<SignInResult> {
+    const path = email === undefined ? discovery : 'webauthn/login'
+    const { challenge_id, options: challenge } = await beginPasskey(path, { email })
+    const assertion_response = await ceremonies.get(challenge, ceremony)
+    return await signIn(`${path}/finish`, { challenge_id, assertion_response })
+  }
+
+  async function offerPasskeys({ signal }: CeremonyOptions = {}): Promise<SignInResult | undefined> {
+    const isAvailable = await globalThis.PublicKeyCredential?.isConditionalMediationAvailable?.()
+    if (isAvailable !== true) return undefined
+    try {
+      for (;;) {
+        const { challenge_id, options: challenge } = await beginPasskey(discovery)
+        const chosen = await ceremonies.offer(challenge, { signal })
+        if (chosen === 'superseded') return undefined
+        if (chosen === 'expired') continue
+        return await signIn(`${discovery}/finish`, { challenge_id, assertion_response: chosen.answer })
+      }
+    } catch (error) {
+      if (signal?.aborted === true) return undefined
+      throw error
     }
-    return await signIn(`${path}/finish`, { challenge_id, assertion_response: await getAssertion(challenge) })
+  }
+
+  /** Where the browser goes, which sends no token: the address carries who asked. */
+  const beginLink = async (provider: string, redirectTo?: string) => {
+    const body = { provider, redirect_to: redirectTo }
+    return ((await asUser('POST', 'link/oauth/begin', body)) as { url: string }).url
   }
 
   return {
@@ -156,17 +208,34 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     sendSms: async (phone) => void (await post('sms', { phone })),
     confirmSms: (phone, code) => signIn('sms/confirm', { phone, code }),
     signInWithPasskey,
-    signInWithRedirect: (provider, redirectTo) => beginRedirect(transport, provider, redirectTo),
+    offerPasskeys,
+    signInWithRedirect: (provider, redirectTo) =>
+      beginRedirect(providerUrl(transport, provider, { redirect_to: redirectTo })),
     async finishRedirect() {
       const answer = takeRedirect()
-      return answer && (await acceptProvider(answer))
+      if (answer === undefined) return undefined
+      return 'linked' in answer ? { status: 'linked', provider: answer.linked } : await acceptProvider(answer)
     },
-    signInWithPopup: async (provider) => await acceptProvider(await openPopup(transport, provider)),
+    async signInWithPopup(provider, popup) {
+      const answer = await openPopup(transport, provider, async () => ({}), popup)
+      if ('linked' in answer) throw providerFailure()
+      return await acceptProvider(answer)
+    },
+    identities: async () => (await asUser('GET', 'identities')) as Identity[],
+    async linkWithRedirect(provider, redirectTo) {
+      beginRedirect(await beginLink(provider, redirectTo))
+    },
+    async linkWithPopup(provider, popup) {
+      const ticket = async () => ({ link: new URL(await beginLink(provider)).searchParams.get('link') ?? '' })
+      if (!('linked' in (await openPopup(transport, provider, ticket, popup)))) throw providerFailure()
+    },
+    unlink: async (provider) => void (await asUser('DELETE', 'link/oauth', { provider })),
     providerUrl: (provider, redirectTo) => providerUrl(transport, provider, { redirect_to: redirectTo }),
     async signOut() {
-      const session = store.current ?? (await store.load())
-      await store.clear()
-      if (session !== undefined) await post('logout', { refreshToken: session.refreshToken })
+      const session = await store.clear()
+      if (session === undefined) return
+      const body = { refreshToken: session.refreshToken }
+      await anonymous.request('POST', 'auth/logout', { body, isRepeatable: true })
     },
     me: async () => (await asUser('GET', 'me')) as User,
     sessions: async () => (await asUser('GET', 'sessions')) as SignedInSession[],
@@ -184,6 +253,6 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
       await store.clear()
     },
     factors: createFactors(transport),
-    passkeys: createPasskeys(transport),
+    passkeys: createPasskeys(transport, ceremonies),
   }
 }

@@ -2,8 +2,29 @@ import { BasaltError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
 import type { Tokens, User } from './session.ts'
 
-/** What a sign-in with a provider answers. */
-export type ProviderAnswer = Omit<Tokens, 'user'> | { readonly mfa_pending: true; readonly mfa_token: string }
+/** What a sign-in with a provider answers, or linking one. */
+export type ProviderAnswer =
+  | Omit<Tokens, 'user'>
+  | { readonly mfa_pending: true; readonly mfa_token: string }
+  | { readonly linked: string }
+
+/** An account at a provider. */
+export interface Identity {
+  readonly provider: string
+  /** The provider's id of the person. */
+  readonly subject: string
+  readonly email: string | null
+  readonly name: string | null
+  /** False: linked, but not yet a way to sign in. */
+  readonly proven: boolean
+  readonly createdAt: string
+  readonly lastSignInAt: string | null
+}
+
+export interface PopupOptions {
+  /** Closes the window. */
+  readonly signal?: AbortSignal | undefined
+}
 
 /** Remembers that this tab has begun a sign-in: a link with tokens in it must not sign in. */
 const begunKey = 'basalt.provider-sign-in'
@@ -20,42 +41,72 @@ export function providerUrl(
   return url.href
 }
 
-export function beginRedirect(transport: Transport, provider: string, redirectTo: string | undefined): void {
-  sessionStorage.setItem(begunKey, provider)
-  location.assign(providerUrl(transport, provider, { redirect_to: redirectTo }))
+/** @throws BasaltError storage_denied: an answer that another site has begun would look the same */
+export function beginRedirect(url: string): void {
+  try {
+    sessionStorage.setItem(begunKey, url)
+  } catch (cause) {
+    const message = 'the browser denies this page its storage; open it in a window of its own'
+    throw new BasaltError(message, { error: 'storage_denied', status: 0, cause })
+  }
+  location.assign(url)
 }
 
 /** What the fragment of the page's address holds; it is removed from it. Undefined where this tab has begun nothing. */
 export function takeRedirect(): ProviderAnswer | undefined {
   const parameters = new URLSearchParams(location.hash.slice(1))
-  const isAnswer = ['token', 'mfa_token', 'error'].some((name) => parameters.has(name))
+  const isAnswer = ['token', 'mfa_token', 'linked', 'error'].some((name) => parameters.has(name))
   if (!isAnswer) return undefined
   // Neither the history nor the next link shall carry tokens.
   history.replaceState(history.state, '', location.pathname + location.search)
-  const isBegun = sessionStorage.getItem(begunKey) !== null
-  sessionStorage.removeItem(begunKey)
-  return isBegun ? readAnswer(Object.fromEntries(parameters)) : undefined
+  return takeBegun() ? readAnswer(Object.fromEntries(parameters)) : undefined
 }
 
-/** In a window of its own; on pages of the server's own origin, within a click. */
-export async function openPopup(transport: Transport, provider: string): Promise<ProviderAnswer> {
+function takeBegun(): boolean {
+  try {
+    const isBegun = sessionStorage.getItem(begunKey) !== null
+    sessionStorage.removeItem(begunKey)
+    return isBegun
+  } catch {
+    return false
+  }
+}
+
+/** The window closes itself as soon as the server has the answer, which may arrive a little later. */
+const graceMs = 3000
+
+/** In a window of its own. @param ticket what goes into its address besides; asked for when the window is open */
+export async function openPopup(
+  transport: Transport,
+  provider: string,
+  ticket: () => Promise<Readonly<Record<string, string>>>,
+  { signal }: PopupOptions = {},
+): Promise<ProviderAnswer> {
+  signal?.throwIfAborted()
+  if (new URL(transport.url, location.href).origin !== location.origin) {
+    // The cookie that ties the window to this page is of the server's origin.
+    throw new TypeError('a popup needs a page of the same origin as the server; elsewhere redirect')
+  }
   // Opened before anything is waited for: browsers block what does not follow a click at once.
   const popup = window.open('about:blank', '_blank', 'popup,width=520,height=640')
-  if (popup === null)
-    throw new BasaltError('the browser has blocked the window', { error: 'popup_blocked', status: 0 })
+  if (popup === null) throw failure('popup_blocked', 'the browser has blocked the window')
   const events = new EventSource(`${transport.url}/api/realtime?oauth=true`)
-  let watch: ReturnType<typeof setInterval> | undefined
+  const ended = new AbortController()
+  let grace: ReturnType<typeof setTimeout> | undefined
+  const watch = setInterval(() => {
+    if (popup.closed)
+      grace ??= setTimeout(() => ended.abort(failure('popup_closed', 'the window was closed')), graceMs)
+  }, 200)
+  const abort = () => ended.abort(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
   try {
     return await new Promise<ProviderAnswer>((resolve, reject) => {
-      const fail = (error: string, message: string) => reject(new BasaltError(message, { error, status: 0 }))
-      const opened = ({ data }: MessageEvent<string>) => {
+      ended.signal.addEventListener('abort', () => reject(ended.signal.reason), { once: true })
+      const opened = async ({ data }: MessageEvent<string>) => {
         const { clientId } = JSON.parse(data) as { clientId: string }
-        popup.location.href = providerUrl(transport, provider, { state: clientId })
-        watch = setInterval(() => {
-          if (popup.closed) fail('popup_closed', 'the window was closed')
-        }, 500)
+        popup.location.href = providerUrl(transport, provider, { ...(await ticket()), state: clientId })
       }
-      events.addEventListener('connected', opened, { once: true })
+      events.addEventListener('connected', (event) => void opened(event).catch(reject), { once: true })
       events.addEventListener('oauth', ({ data }: MessageEvent<string>) => {
         try {
           resolve(readAnswer(JSON.parse(data) as Record<string, string>))
@@ -64,24 +115,36 @@ export async function openPopup(transport: Transport, provider: string): Promise
         }
       })
       events.addEventListener('error', () => {
-        if (events.readyState === EventSource.CLOSED) fail('network_error', 'the server cannot be reached')
+        if (events.readyState === EventSource.CLOSED) {
+          reject(failure('network_error', 'the server cannot be reached'))
+        }
       })
     })
   } finally {
     clearInterval(watch)
+    clearTimeout(grace)
+    signal?.removeEventListener('abort', abort)
     events.close()
     popup.close()
   }
 }
 
+function failure(error: string, message: string): BasaltError {
+  return new BasaltError(message, { error, status: 0 })
+}
+
+/** @param reason what the server says */
+export function providerFailure(reason?: unknown): BasaltError {
+  const message = typeof reason === 'string' ? reason : 'the provider has not signed in'
+  return failure('provider_sign_in_failed', message)
+}
+
 function readAnswer(answer: Readonly<Record<string, unknown>>): ProviderAnswer {
-  const { token, refreshToken, mfa_token, error } = answer
+  const { token, refreshToken, mfa_token, linked, error } = answer
   if (typeof mfa_token === 'string') return { mfa_pending: true, mfa_token }
+  if (typeof linked === 'string') return { linked }
   if (typeof token === 'string' && typeof refreshToken === 'string') return { token, refreshToken }
-  throw new BasaltError(typeof error === 'string' ? error : 'the provider has not signed in', {
-    error: 'provider_sign_in_failed',
-    status: 0,
-  })
+  throw providerFailure(error)
 }
 
 /** With the user, which the address of a page does not carry. */

@@ -1,5 +1,5 @@
 import type { Transport } from '../transport.ts'
-import { getAssertion } from './passkeys.ts'
+import type { Ceremonies, CeremonyOptions } from './ceremony.ts'
 import type { Tokens } from './session.ts'
 
 export interface Factor {
@@ -23,12 +23,13 @@ export interface SecondFactor<Result> {
   ): Promise<Result>
   verifyBackupCode(code: string): Promise<Result>
   /** In a browser. */
-  verifyPasskey(): Promise<Result>
+  verifyPasskey(options?: CeremonyOptions): Promise<Result>
 }
 
 export function createSecondFactor<Result>(
   transport: Transport,
   token: string,
+  ceremonies: Ceremonies,
   complete: (tokens: Tokens) => Promise<Result>,
 ): SecondFactor<Result> {
   const ask = (method: string, path: string, body?: unknown) =>
@@ -46,12 +47,13 @@ export function createSecondFactor<Result>(
     },
     verify: (method, { challengeId, code }) => post(`${method}/verify`, { challenge_id: challengeId, code }),
     verifyBackupCode: (code) => post('backup/verify', { code }),
-    async verifyPasskey() {
+    async verifyPasskey(ceremony) {
       const { challenge_id, options } = (await ask('POST', 'webauthn/challenge', {})) as {
         challenge_id: string
         options: unknown
       }
-      return await post('webauthn/verify', { challenge_id, assertion_response: await getAssertion(options) })
+      const assertion_response = await ceremonies.get(options, ceremony)
+      return await post('webauthn/verify', { challenge_id, assertion_response })
     },
   }
 }

@@ -1,4 +1,5 @@
 import { BasaltError, isBasaltError } from '../errors.ts'
+import { callEach } from '../listeners.ts'
 import type { TokenSource, Transport } from '../transport.ts'
 import { openSession, readSession, type Session, type SessionStorage, type Tokens } from './session.ts'
 
@@ -14,7 +15,8 @@ export interface SessionStore extends TokenSource {
   /** Loads what is stored. */
   load(): Promise<Session | undefined>
   set(tokens: Tokens): Promise<Session>
-  clear(): Promise<void>
+  /** @returns the session that it was */
+  clear(): Promise<Session | undefined>
   refresh(): Promise<Session | undefined>
   /** Calls back after each change, in whichever tab it was made; no lock is held then. */
   subscribe(listener: () => void): () => void
@@ -34,15 +36,8 @@ export function createSessionStore(
   function change(session: Session | undefined): void {
     const isSame = session?.token === current?.token && session?.refreshToken === current?.refreshToken
     current = session
-    if (isSame) return
-    for (const listener of [...listeners]) {
-      try {
-        listener()
-      } catch (error) {
-        // One listener must neither stop the others nor fail the request that brought the change.
-        reportError(error)
-      }
-    }
+    loading = Promise.resolve(session)
+    if (!isSame) callEach(listeners, (listener) => listener())
   }
 
   async function read(): Promise<Session | undefined> {
@@ -50,16 +45,21 @@ export function createSessionStore(
   }
 
   function load(): Promise<Session | undefined> {
-    loading ??= read().then((session) => {
-      change(session)
-      return session
-    })
+    loading ??= read().then(
+      (session) => {
+        change(session)
+        return session
+      },
+      (error) => {
+        loading = undefined
+        throw error
+      },
+    )
     return loading
   }
 
   async function save(session: Session | undefined): Promise<void> {
     await storage.save(session === undefined ? null : JSON.stringify(session))
-    loading = Promise.resolve(session)
   }
 
   const isGood = ({ expiresAt }: Session): boolean => expiresAt - now() > marginMs
@@ -76,12 +76,14 @@ export function createSessionStore(
         token: null,
         isRepeatable: true,
       })
+      // A sign-out or sign-in may have come first, here or in another tab.
+      const latest = await read()
+      if (latest?.refreshToken !== stored.refreshToken) return latest
       const session = openSession(tokens as Tokens, now())
       await save(session)
       return session
     } catch (error) {
       if (!isBasaltError(error) || (error.status !== 401 && error.status !== 403)) throw error
-      // Another tab may have signed in meanwhile.
       const latest = await read()
       if (latest?.refreshToken !== stored.refreshToken) return latest
       // A verified address is missing: the refresh token stays good.
@@ -119,8 +121,11 @@ export function createSessionStore(
       return session
     },
     async clear() {
+      // Another tab may have refreshed it, or signed in, since this one looked.
+      const ended = (await read()) ?? current
       await save(undefined)
       change(undefined)
+      return ended
     },
     refresh: () => refresh(),
     async token() {
@@ -138,13 +143,7 @@ export function createSessionStore(
     renew: async (refused) => (await refresh(refused))?.token,
     subscribe(listener) {
       listeners.add(listener)
-      stopWatching ??= storage.watch?.(
-        () =>
-          void read().then((session) => {
-            loading = Promise.resolve(session)
-            change(session)
-          }),
-      )
+      stopWatching ??= storage.watch?.(() => void read().then(change))
       return () => {
         listeners.delete(listener)
         if (listeners.size > 0) return
@@ -155,7 +154,7 @@ export function createSessionStore(
   }
 }
 
-/** Runs the work alone among tabs, or without the lock where there is none or it is not free in time. */
+/** Runs the work alone among tabs, or without the lock where there is none, it is denied, or it is not free in time. */
 async function withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const locks = globalThis.navigator?.locks
   if (locks === undefined) return await work()
@@ -169,7 +168,8 @@ async function withLock<Result>(name: string, work: () => Promise<Result>): Prom
       return work()
     })
   } catch (error) {
-    if (hasBegun || !deadline.signal.aborted) throw error
+    // Frames without an origin, and where storage is blocked, are denied locks.
+    if (hasBegun) throw error
     return await work()
   } finally {
     clearTimeout(timer)

@@ -51,16 +51,30 @@ export function memorySession(): SessionStorage {
 }
 
 /**
- * In `localStorage`, for all tabs. A script that gets into the page can read it; where pages are rendered by a server
- * of your own, {@link cookieSession} keeps tokens from scripts.
+ * In `localStorage`, for all tabs; until the page is left where that is full or denied. A script that gets into the page can
+ * read it; where pages are rendered by a server of your own, {@link cookieSession} keeps tokens from scripts.
  */
 export function localSession(name = 'basalt.session'): SessionStorage {
+  /** What the storage has not taken. */
+  let kept: string | null = null
   return {
     name,
-    load: () => localStorage.getItem(name),
+    load() {
+      try {
+        return localStorage.getItem(name) ?? kept
+      } catch {
+        return kept
+      }
+    },
     save(session) {
-      if (session === null) localStorage.removeItem(name)
-      else localStorage.setItem(name, session)
+      kept = null
+      try {
+        // Of one that is not replaced, another tab would use the refresh token twice, which ends the session.
+        localStorage.removeItem(name)
+        if (session !== null) localStorage.setItem(name, session)
+      } catch {
+        kept = session
+      }
     },
     watch(changed) {
       const listener = ({ key }: StorageEvent) => {

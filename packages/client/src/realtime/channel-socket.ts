@@ -1,6 +1,7 @@
 import { BasaltError } from '../errors.ts'
 import { parseExact, stringify } from '../exact-json.ts'
-import { backoffSeconds, pause, type Transport } from '../transport.ts'
+import type { Transport } from '../transport.ts'
+import { pauseBeforeAttempt } from './reconnect.ts'
 
 /** What the server sends about a channel. */
 export interface ChannelMessage {
@@ -146,8 +147,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
         running = undefined
         return
       }
-      failures += 1
-      await pause(backoffSeconds(failures), signal).catch(() => undefined)
+      failures = await pauseBeforeAttempt(failures + 1, signal)
     }
   }
 

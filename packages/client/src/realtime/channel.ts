@@ -20,7 +20,7 @@ export interface ChannelListener {
 }
 
 export interface Channel {
-  /** Sends to everybody else on the channel. Rejects while the connection is broken. */
+  /** Sends to everybody else on the channel, once it is joined; rejects when the connection breaks meanwhile. */
   broadcast(event: string, payload: unknown): Promise<void>
   /** Shows an object to everybody on the channel, until `untrack` or `leave`. */
   track(presence: object): Promise<void>
@@ -28,12 +28,14 @@ export interface Channel {
   leave(): void
 }
 
-/** Joins a channel, over the one WebSocket of the client. */
+/** Joins a channel, over the one WebSocket of the client. @throws TypeError where there is none, as in Node 20 */
 export function joinChannel<DB extends AnyDatabase>(
   client: Client<DB>,
   channel: string,
   listener: ChannelListener,
 ): Channel {
+  if (typeof WebSocket !== 'function')
+    throw new TypeError('channels need a global WebSocket (Node 22 has one)')
   const socket = channelSocketOf(client.transport)
   const present = new Map<string, unknown>()
   let presence: object | undefined

@@ -1,6 +1,7 @@
 import { BasaltError } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
-import { backoffSeconds, pause, readError, type Transport } from '../transport.ts'
+import { readError, type Transport } from '../transport.ts'
+import { pauseBeforeAttempt } from './reconnect.ts'
 
 /** A change of a record. */
 export interface Change {
@@ -36,7 +37,7 @@ const silenceMs = 45_000
  * Keeps a stream open until the signal is aborted: resumes after the last event whenever it breaks, and begins anew where
  * it cannot, with a gap.
  *
- * @throws BasaltError when the server refuses the stream for good
+ * @throws BasaltError when the server refuses the stream for good, or what `onEvent` throws
  */
 export async function followStream(
   transport: Transport,
@@ -56,16 +57,33 @@ export async function followStream(
           break
         }
         const said = describe(event, lastId ?? '')
-        if (said !== undefined) onEvent(said)
+        if (said !== undefined) deliver(said, onEvent)
       }
     } catch (error) {
+      if (error instanceof ListenerFailure) throw error.cause
       ending = error
     }
     if (signal.aborted) return
     onEvent({ type: 'disconnected', error: ending })
     if (isFinal(ending, failures)) throw ending
-    failures += 1
-    await pause(backoffSeconds(failures), signal).catch(() => undefined)
+    const retryAfter = ending instanceof BasaltError ? ending.retryAfterSeconds : undefined
+    failures = await pauseBeforeAttempt(failures + 1, signal, retryAfter)
+  }
+}
+
+/** Tells apart what a listener throws from what happens to the connection: another attempt would not mend it. */
+class ListenerFailure {
+  readonly cause: unknown
+  constructor(cause: unknown) {
+    this.cause = cause
+  }
+}
+
+function deliver(event: StreamEvent, onEvent: (event: StreamEvent) => void): void {
+  try {
+    onEvent(event)
+  } catch (error) {
+    throw new ListenerFailure(error)
   }
 }
 

@@ -1,3 +1,4 @@
+import { callEach } from '../listeners.ts'
 import type { TokenSource, Transport } from '../transport.ts'
 import type { Change, StreamEvent } from './event-source.ts'
 import { createOwnStream } from './own-stream.ts'
@@ -68,28 +69,26 @@ export function createHub(
     switch (event.type) {
       case 'connected':
         inForce = new Set(wanted)
-        for (const each of [...subscribers]) if (isServed(each)) each.connected(false)
+        callEach(subscribers, (each) => isServed(each) && each.connected(false))
         return
       case 'gap':
-        for (const each of [...subscribers]) if (isServed(each)) each.connected(true)
+        callEach(subscribers, (each) => isServed(each) && each.connected(true))
         return
       case 'change':
-        for (const each of [...subscribers]) {
-          if (each.tables.includes(event.change.table)) each.change(event.change)
-        }
+        callEach(subscribers, (each) => each.tables.includes(event.change.table) && each.change(event.change))
         return
       case 'disconnected':
-        for (const each of [...subscribers]) each.disconnected(event.error)
+        callEach(subscribers, (each) => each.disconnected(event.error))
         return
       case 'failed': {
         inForce = new Set()
         wanted = []
         const refused = refusedTable(event.error)
-        for (const each of [...subscribers]) {
-          if (refused !== undefined && !each.tables.includes(refused)) continue
+        callEach(subscribers, (each) => {
+          if (refused !== undefined && !each.tables.includes(refused)) return
           if (refused !== undefined) subscribers.delete(each)
           each.failed(event.error)
-        }
+        })
         // The others go on without it.
         if (refused !== undefined) rewant()
       }
@@ -100,7 +99,7 @@ export function createHub(
   function followIdentity(): void {
     if (tokens.identity?.() === identity) return
     close()
-    for (const each of [...subscribers]) each.forget()
+    callEach(subscribers, (each) => each.forget())
     rewant()
   }
 

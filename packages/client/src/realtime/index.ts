@@ -47,7 +47,7 @@ export interface FollowOptions<DB extends AnyDatabase> {
   readonly tables: readonly TableName<DB>[]
 }
 
-/** A stream of one's own with its ids, for servers. Ends with the signal, or fails for good. */
+/** A stream of one's own with its ids, for servers. Ends with the signal; fails for good, or with what `onEvent` throws. */
 export function follow<DB extends AnyDatabase>(
   client: Client<DB>,
   { signal, ...options }: FollowOptions<DB>,

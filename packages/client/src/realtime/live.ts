@@ -1,16 +1,21 @@
 import type { Client } from '../client.ts'
 import type { AnyQuery, ListQuery, PageQuery } from '../collection.ts'
 import type { AnyDatabase, ColumnOf, ExpandOf, NoExpand, RecordOf, TableName } from '../database-types.ts'
+import { isBasaltError } from '../errors.ts'
+import { callEach } from '../listeners.ts'
+import { isPassing } from '../transport.ts'
 import type { Change } from './event-source.ts'
 import { hubOf } from './hub.ts'
+import { pauseBeforeAttempt } from './reconnect.ts'
 
 /** What a live list shows now. The same object until something changes. */
 export interface LiveState<Item> {
   readonly items: readonly Item[]
   /** Of all that the filter finds, shown or not. */
   readonly totalItems: number
-  /** `stale`: the connection is broken, and is opened again by itself. */
+  /** `stale`: the connection is broken or the list cannot be read now; both are tried again by themselves. */
   readonly status: 'loading' | 'live' | 'stale' | 'failed'
+  /** Why it failed, is stale, or is loading for longer than it should. */
   readonly error: unknown
 }
 
@@ -63,20 +68,37 @@ export function live<
 
   function change(next: Partial<LiveState<Item>>): void {
     state = { ...state, ...next }
-    for (const listener of [...listeners]) listener(state)
+    callEach(listeners, (listener) => listener(state))
   }
+
+  /** Until it is in force again. */
+  const suspend = (error: unknown) => change({ status: isLoaded ? 'stale' : 'loading', error })
 
   /** Reads until no change has come meanwhile. */
   async function read(signal: AbortSignal): Promise<void> {
     isStale = true
     if (isReading) return
     isReading = true
+    let failures = 0
     try {
       while (isStale) {
         await new Promise((resolve) => setTimeout(resolve, gatherMs))
         if (signal.aborted) return
         isStale = false
-        const page = await collection.list({ perPage: 100, ...query } as AnyQuery as typeof query, { signal })
+        const page = await collection
+          .list({ perPage: 100, ...query } as AnyQuery as typeof query, { signal })
+          .catch((error: unknown) => {
+            if (!isBasaltError(error) || !isPassing(error)) throw error
+            return { error }
+          })
+        if ('error' in page) {
+          if (signal.aborted) return
+          isStale = true
+          suspend(page.error)
+          failures = await pauseBeforeAttempt(failures + 1, signal, page.error.retryAfterSeconds)
+          continue
+        }
+        failures = 0
         isLoaded = true
         change({
           // Typed by the query as it was given.
@@ -87,7 +109,10 @@ export function live<
         })
       }
     } catch (error) {
-      if (!signal.aborted) change({ status: 'failed', error })
+      if (signal.aborted) return
+      // What it shows is no longer what there is.
+      isLoaded = false
+      change({ status: 'failed', error })
     } finally {
       isReading = false
     }
@@ -124,7 +149,7 @@ export function live<
       change: (each) => take(each, signal),
       disconnected(error) {
         isConnected = false
-        if (isLoaded) change({ status: 'stale', error })
+        suspend(error)
       },
       failed(error) {
         isConnected = false

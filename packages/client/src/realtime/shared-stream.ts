@@ -29,6 +29,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
   let wanted: readonly string[] = []
   let lastEventId: string | undefined
   let connection: { readonly channel: BroadcastChannel; readonly closing: AbortController } | undefined
+  let own: Source | undefined
   /** Of the leader. */
   let stream: Source | undefined
   const wantedByTab = new Map<string, readonly string[]>()
@@ -109,14 +110,24 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
       new Promise<void>((resolve) =>
         closing.signal.addEventListener('abort', () => resolve(), { once: true }),
       )
-    void navigator.locks.request(tabLock(tab), untilClosed)
+    navigator.locks.request(tabLock(tab), untilClosed).catch(() => undefined)
     navigator.locks
       .request(name, { signal: closing.signal }, () => {
         if (closing.signal.aborted) return
         lead(channel)
         return untilClosed()
       })
-      .catch(ignoreAbort)
+      .catch((error: unknown) => {
+        if (!closing.signal.aborted) isolate(error)
+      })
+  }
+
+  /** Where locks are denied, as to frames without an origin, each tab has a stream of its own. */
+  function isolate(error: unknown): void {
+    if (!(error instanceof DOMException)) throw error
+    leave()
+    own = createOwnStream(transport, onEvent, lastEventId)
+    own.want(wanted)
   }
 
   function leave(): void {
@@ -132,6 +143,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
   return {
     want(tables) {
       wanted = tables
+      if (own !== undefined) return own.want(tables)
       if (tables.length === 0) return leave()
       if (connection === undefined) join()
       else if (stream !== undefined) note(tab, tables)

@@ -13,9 +13,9 @@ import {
   type SignInResult,
 } from '../auth/index.ts'
 import { createClient } from '../index.ts'
-import { joinChannel, type LiveList, live, subscribe } from '../realtime/index.ts'
+import { follow, joinChannel, type LiveList, live, subscribe } from '../realtime/index.ts'
 import type { Database } from './database.ts'
-import { createNetwork, type Network, readFixture } from './harness.ts'
+import { collectReports, createNetwork, type Network, readFixture } from './harness.ts'
 
 let app: TestApp
 let second: TestApp
@@ -177,6 +177,63 @@ describe('a session', () => {
     expect((await tab.auth.me()).email).toBe(email)
   })
 
+  test.each(['that was signed out', 'of the user before'])(
+    '%s meanwhile does not return when the answer to a refresh arrives',
+    async (which) => {
+      const storage = sharedStorage()
+      const tabs = [await signUp(storage), openTab(storage)] as const
+      const [{ auth, network }, { auth: other }] = tabs
+      await other.load()
+      for (const ending of tabs) {
+        if (auth.current === undefined) await auth.signUp({ email: newEmail(), password })
+        const before = auth.current?.user.id
+        const release = network.holdAnswer('/api/auth/refresh')
+        const refreshed = auth.refresh()
+        await waitFor('the refresh', () => network.requests.at(-1) === 'POST /api/auth/refresh')
+        if (which === 'that was signed out') await ending.auth.signOut()
+        else await ending.auth.signUp({ email: newEmail(), password })
+        const { current } = ending.auth
+        release()
+        expect((await refreshed)?.refreshToken).toBe(current?.refreshToken)
+        expect(auth.current?.user.id).toBe(current?.user.id)
+        expect(await auth.load()).toEqual(current)
+        if (current !== undefined) continue
+        // Its successor is of no use, either.
+        expect(await app.sql('select from basalt.sessions where user_id = $1', [before])).toEqual([])
+      }
+    },
+  )
+
+  test('of a storage that fails once is loaded by the next request', async () => {
+    const { storage, email } = await signUp()
+    let failures = 1
+    const shaky: SessionStorage = {
+      ...storage,
+      load() {
+        if (failures === 0) return storage.load()
+        failures -= 1
+        throw new Error('the storage is locked')
+      },
+    }
+    const { auth, client } = openTab(shaky)
+    await expect(client.from('task').list()).rejects.toThrow('the storage is locked')
+    expect((await client.from('task').list()).totalItems).toBe(0)
+    expect(auth.current?.user.email).toBe(email)
+  })
+
+  test('whose listener throws is renewed, and reaches the other listeners', async () => {
+    const { auth } = await signUp()
+    using reports = collectReports()
+    let calls = 0
+    auth.subscribe(() => {
+      throw new Error('a listener failed')
+    })
+    auth.subscribe(() => (calls += 1))
+    expect(await auth.refresh()).toBe(auth.current)
+    await waitFor('the report', () => reports.errors.length > 0)
+    expect([calls, reports.errors]).toEqual([1, [new Error('a listener failed')]])
+  })
+
   test('is renewed by listeners that ask for more, without waiting for themselves', async () => {
     const { auth, client } = await signUp()
     let inner: Promise<unknown> | undefined
@@ -291,6 +348,66 @@ describe('a live list', () => {
     watched.stop()
   })
 
+  const refuse = (status: number, error: string) =>
+    new Response(JSON.stringify({ code: status, error, message: error }), {
+      status,
+      headers: { 'retry-after': '0.01' },
+    })
+
+  test('that cannot be read is stale, and read again until it can be', async () => {
+    const { client, network } = await signUp()
+    const list = live(client, 'task', { sort: ['title'] })
+    const watched = watch(list)
+    await watched.shows('live: ')
+    const errors = new Set<unknown>()
+    const stop = list.subscribe(({ error }) => errors.add(error))
+    // All attempts of two reads.
+    network.answer('/api/collections/task', ...Array.from({ length: 8 }, () => refuse(503, 'unavailable')))
+    await client.batch((batch) => [batch.create('task', { title: 'missed' })])
+    await watched.shows('live: missed')
+    expect(watched.states).toEqual(['live: ', 'stale: ', 'stale: ', 'live: missed'])
+    expect([...errors].slice(0, 2)).toMatchObject([{ error: 'unavailable' }, { error: 'unavailable' }])
+    expect(list.state.error).toBeUndefined()
+    stop()
+    watched.stop()
+  })
+
+  test('that was refused is read again, not called live, when its stream connects again', async () => {
+    const { client, network } = await signUp()
+    const watched = watch(live(client, 'task', { sort: ['title'] }))
+    await watched.shows('live: ')
+    network.answer('/api/collections/task', refuse(403, 'permission_denied'))
+    await client.batch((batch) => [batch.create('task', { title: 'refused' })])
+    await watched.shows('failed: ')
+    network.cutStreams()
+    await watched.shows('live: refused')
+    expect(watched.states).not.toContain('live: ,')
+    expect(watched.states.filter((state) => state === 'live: ')).toHaveLength(1)
+    watched.stop()
+  })
+
+  test('goes on when a listener throws, whose error is reported', async () => {
+    const { client, network } = await signUp()
+    using reports = collectReports()
+    const fail = (what: string) => () => {
+      throw new Error(`${what} failed`)
+    }
+    const list = live(client, 'task', { sort: ['title'] })
+    const stops = [
+      list.subscribe(fail('a subscriber')),
+      subscribe(client, ['task'], { onConnected: fail('onConnected'), onChange: fail('onChange') }),
+    ]
+    const watched = watch(list)
+    await watched.shows('live: ')
+    await client.from('task').create({ title: 'a' })
+    await watched.shows('live: a')
+    const messages = () => new Set(reports.errors.map((error) => (error as Error).message))
+    await waitFor('the reports', () => messages().size === 3)
+    expect([network.streams, watched.states]).toEqual([1, ['live: ', 'live: a']])
+    for (const stop of stops) stop()
+    watched.stop()
+  })
+
   test('says what is wrong for good', async () => {
     const { client } = await signUp()
     // @ts-expect-error there is no such table
@@ -389,6 +506,23 @@ describe('the stream of several tabs', () => {
     following()
     await waitFor('the stream to end', () => first.network.streams + other.network.streams === 0)
   })
+})
+
+test('following fails with what its listener throws, and ends with its signal', async () => {
+  const { client } = await signUp()
+  const failure = new Error('cannot store it')
+  const open = { tables: ['task'] as const, signal: new AbortController().signal }
+  const onEvent = ({ type }: { type: string }) => {
+    if (type === 'connected') throw failure
+  }
+  await expect(follow(client, { ...open, onEvent })).rejects.toBe(failure)
+  const controller = new AbortController()
+  const following = follow(client, {
+    ...open,
+    signal: controller.signal,
+    onEvent: ({ type }) => type === 'connected' && controller.abort(),
+  })
+  expect(await following).toBeUndefined()
 })
 
 test('a channel carries broadcasts and presence, and is joined again when its connection breaks', async () => {

@@ -55,6 +55,42 @@ describe('a collection', () => {
     expect(without).toMatchObject({ totalItems: -1, items: [{ title: 'read' }] })
   })
 
+  test('answers its first record, and how many there are', async () => {
+    const tasks = client.from('task')
+    const first = await tasks.first({ sort: ['-title'], fields: ['title'] })
+    expect(typed<{ title: string } | undefined>()(first)).toEqual({ title: 'write' })
+    expect(await tasks.first({ filter: { title: 'nothing' } })).toBeUndefined()
+    const counts = [
+      tasks.count(),
+      tasks.count({ filter: { title: 'read' } }),
+      tasks.count({ search: 'write' }),
+    ]
+    expect(await Promise.all(counts)).toEqual([2, 1, 1])
+    // @ts-expect-error there is no such column
+    await expect(tasks.first({ filter: { nothing: 1 } })).rejects.toThrow('unknown column')
+  })
+
+  test('creates many records, all or none, in their order', async () => {
+    const tasks = client.from('task')
+    const created = await tasks.createMany([{ title: 'b' }, { title: 'a', done: true }])
+    expect(typed<Row<'task'>[]>()(created)).toEqual([
+      { id: 4, title: 'b', done: false, album_id: null, owner: alice },
+      { id: 5, title: 'a', done: true, album_id: null, owner: alice },
+    ])
+    const failing = tasks.createMany([{ title: 'c' }, { title: 'a' }])
+    await expect(failing).rejects.toMatchObject({ error: 'unique_violation', operation: { index: 1 } })
+    expect(await tasks.createMany([])).toEqual([])
+    expect(await tasks.count()).toBe(4)
+    // @ts-expect-error a title is missing
+    await expect(tasks.createMany([{ done: true }])).rejects.toMatchObject({ error: 'not_null_violation' })
+    // What an answer lost is not written twice.
+    const network = createNetwork()
+    const shaky = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
+    network.loseAnswer()
+    expect(await shaky.from('task').createMany([{ title: 'once' }])).toMatchObject([{ title: 'once' }])
+    expect(await tasks.count({ filter: { title: 'once' } })).toBe(1)
+  })
+
   test('lists by cursor, and each record of all pages', async () => {
     const first = await client.from('task').list({ cursor: '', perPage: 1, sort: ['id'] })
     expect([first.items.length, typeof first.nextCursor]).toEqual([1, 'string'])
@@ -131,6 +167,75 @@ describe('a collection', () => {
     } as const
     expect((await odd.list(query)).items).toMatchObject([{ 'odd "name"': 'y' }])
     expect(await odd.one(1)).toEqual(record)
+  })
+
+  test('rejects what no request can be made of, and throws nothing at once', async () => {
+    const tasks = client.from('task')
+    const key = 'a key is a text or a number, or a list of them'
+    const calls: [() => Promise<unknown>, string][] = [
+      // @ts-expect-error it is no key
+      [() => tasks.one(null), key],
+      // @ts-expect-error it is no key
+      [() => tasks.update({}, {}), key],
+      // @ts-expect-error it is no key of this table
+      [() => tasks.delete('..'), 'not a name or key of an address: ".."'],
+      [
+        // @ts-expect-error it is no value
+        () => tasks.list({ filter: { done: {} } }),
+        'a filter takes texts, numbers, booleans, dates and null, not an object',
+      ],
+      // @ts-expect-error it is no title
+      [() => tasks.create({ title: new Date('no date') }), 'title is an invalid date'],
+    ]
+    for (const [call, message] of calls) await expect(call()).rejects.toThrow(message)
+    expect((await tasks.list()).totalItems).toBe(2)
+  })
+
+  test('writes numbers as PostgreSQL knows them, not as null', async () => {
+    const albums = client.from('album')
+    // What numeric has no number for in JSON.
+    expect((await albums.create({ title: 'odd', price: Number.NaN })).price).toBe('NaN')
+    await expect(albums.create({ title: 'odd', id: Number.NaN })).rejects.toMatchObject({ status: 400 })
+  })
+
+  test('may have columns named like what every object of JavaScript has', async () => {
+    await app.sql('create table odd ("__proto__" text primary key, "constructor" text, "toString" int)')
+    try {
+      const odd = createClient({ url: app.url, auth: token }).from('odd')
+      const record = JSON.parse('{"__proto__": "a/b", "constructor": "c", "toString": 1}')
+      for (const made of [
+        await odd.create(record),
+        await odd.one('a/b'),
+        await odd.first({ filter: record }),
+      ]) {
+        expect(JSON.stringify(made)).toBe(JSON.stringify(record))
+      }
+      const changed = await odd.update('a/b', JSON.parse('{"__proto__": "d"}'), { fields: ['__proto__'] })
+      expect([Object.keys(changed), Object.getPrototypeOf(changed)]).toEqual([
+        ['__proto__'],
+        Object.prototype,
+      ])
+      expect(await odd.count({ filter: JSON.parse('{"__proto__": "other"}') })).toBe(0)
+    } finally {
+      await app.sql('drop table odd')
+    }
+  })
+
+  test('gives each of its records once, however many there are', async () => {
+    await app.sql("insert into artist (name) select 'artist ' || number from generate_series(1, 1201) number")
+    const network = createNetwork()
+    const artists = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch }).from('artist')
+    const ids = new Set<number>()
+    for await (const { id } of artists.each({ fields: ['id'] })) ids.add(id)
+    expect([ids.size, network.requests.length]).toEqual([1203, 3])
+    const controller = new AbortController()
+    const aborted = (async () => {
+      for await (const _ of artists.each({}, { signal: controller.signal }))
+        controller.abort(new Error('left'))
+    })()
+    await expect(aborted).rejects.toThrow('left')
+    for await (const _ of artists.each()) break
+    expect(network.requests).toHaveLength(5)
   })
 
   test('is addressed by keys of any text, composite ones in their order', async () => {
@@ -290,12 +395,44 @@ describe('a request whose connection breaks', () => {
     expect((await client.from('task').list()).totalItems).toBe(2)
   })
 
+  test('is not waited for once it is aborted, though its token is still being renewed', async () => {
+    const reason = new Error('left')
+    const never = new Promise<string>(() => undefined)
+    const controller = new AbortController()
+    for (const auth of [{ token: () => never }, { token: () => 'refused', renew: () => never }]) {
+      const waiting = createClient<Database>({ url: app.url, auth })
+      const list = waiting.from('task').list({}, { signal: controller.signal })
+      setImmediate(() => controller.abort(reason))
+      await expect(list).rejects.toBe(reason)
+    }
+  })
+
   test('for good rejects with what is wrong, and says it no more than once', async () => {
     const network = createNetwork()
     const shaky = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch, retries: 0 })
     network.loseRequest()
     await expect(shaky.from('task').list()).rejects.toMatchObject({ error: 'network_error', status: 0 })
     expect(network.requests).toHaveLength(1)
+  })
+
+  test('that is one too many is sent again after the time that the server names, where it is short', async () => {
+    const path = '/api/collections/task'
+    const refuse = (after?: string) => {
+      const body = JSON.stringify({ code: 429, error: 'too_many_requests', message: 'too many requests' })
+      return new Response(body, { status: 429, headers: after === undefined ? {} : { 'retry-after': after } })
+    }
+    const network = createNetwork()
+    const limited = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch }).from('task')
+    network.answer(path, refuse('0.01'), refuse('0.01'))
+    expect((await limited.create({ title: 'patient' })).title).toBe('patient')
+    expect(new Set(network.keys).size).toBe(1)
+    expect(network.requests).toHaveLength(3)
+    for (const after of ['31', undefined]) {
+      network.answer(path, refuse(after))
+      const retryAfterSeconds = after === undefined ? undefined : 31
+      await expect(limited.list()).rejects.toMatchObject({ error: 'too_many_requests', retryAfterSeconds })
+    }
+    expect(network.requests).toHaveLength(5)
   })
 
   test('has the key that the caller gives it', async () => {

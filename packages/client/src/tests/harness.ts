@@ -12,6 +12,10 @@ export interface Network {
   loseAnswer(): void
   /** Lets the next request not be made. */
   loseRequest(): void
+  /** Makes the next request to this path and holds its answer back, until what it returns is called. */
+  holdAnswer(path: string): () => void
+  /** Answers the next requests to this path, without making them. */
+  answer(path: string, ...responses: readonly Response[]): void
   /** Breaks the streams that are open. */
   cutStreams(): void
   /** Streams that are open. */
@@ -22,6 +26,8 @@ export function createNetwork(): Network {
   const requests: string[] = []
   const keys: string[] = []
   const streams = new Set<AbortController>()
+  const held = new Map<string, Promise<void>>()
+  const prepared = new Map<string, Response[]>()
   let next: 'answer' | 'request' | undefined
   return {
     requests,
@@ -35,6 +41,12 @@ export function createNetwork(): Network {
     loseRequest() {
       next = 'request'
     },
+    holdAnswer(path) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held.set(path, promise)
+      return resolve
+    },
+    answer: (path, ...responses) => void prepared.set(path, [...responses]),
     cutStreams() {
       for (const stream of streams) stream.abort(new TypeError('the connection broke'))
       streams.clear()
@@ -47,8 +59,13 @@ export function createNetwork(): Network {
       const lost = next
       next = undefined
       if (lost === 'request') throw new TypeError('fetch failed')
+      const answered = prepared.get(url.pathname)?.shift()
+      if (answered !== undefined) return answered
       if (!url.pathname.endsWith('/realtime')) {
+        const release = held.get(url.pathname)
+        held.delete(url.pathname)
         const response = await fetch(input, init)
+        await release
         if (lost === 'answer') throw new TypeError('fetch failed')
         return response
       }
@@ -61,6 +78,20 @@ export function createNetwork(): Network {
       const response = await fetch(input, { ...init, signal: stream.signal })
       if (response.ok) streams.add(stream)
       return response
+    },
+  }
+}
+
+/** Errors of listeners, which are reported like uncaught ones, until it is disposed. */
+export function collectReports(): { readonly errors: readonly unknown[] } & Disposable {
+  const errors: unknown[] = []
+  const listeners = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException').on('uncaughtException', (error) => errors.push(error))
+  return {
+    errors,
+    [Symbol.dispose]() {
+      process.removeAllListeners('uncaughtException')
+      for (const listener of listeners) process.on('uncaughtException', listener)
     },
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createClient, gt, isBasaltError, oneOf } from '@basaltdb/client'
 import { type Auth, createAuth, memorySession } from '@basaltdb/client/auth'
 import { dehydrate, HydrationBoundary, QueryClient } from '@tanstack/react-query'
-import { createElement as h, type ReactNode, StrictMode, Suspense } from 'react'
+import { createElement as h, type ReactNode, StrictMode, Suspense, useState } from 'react'
 import { renderToString } from 'react-dom/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Database, Row } from '../../../client/src/tests/database.ts'
@@ -272,6 +272,33 @@ describe('useLive', () => {
     await again.shows('live: write')
     expect(states[0]).toBe('loading: read,write')
     again.unmount()
+  })
+
+  test('shows the last of filters that change faster than they are answered, over one stream', async () => {
+    const { network, provide } = openBrowser()
+    let choose: (title: string) => void = () => undefined
+    function Filtered() {
+      const [title, setTitle] = useState('nothing')
+      choose = setTitle
+      const { items, status } = useLive('task', { filter: { title } })
+      return `${status}: ${titles(items)}`
+    }
+    const shown = await page.mount(h(StrictMode, null, provide(h(Filtered))))
+    await shown.shows('live: ')
+    const release = network.holdAnswer('/api/collections/task')
+    const before = network.requests.length
+    choose('read')
+    await waitFor('the first request', () => network.requests.length > before)
+    for (const title of ['wri', 'writ', 'write']) choose(title)
+    await shown.shows('live: write')
+    release()
+    choose('read')
+    await shown.shows('live: read')
+    expect(network.streams).toBe(1)
+    expect(network.requests.filter((each) => each.endsWith('/realtime'))).toHaveLength(1)
+    shown.unmount()
+    await waitFor('the end of the stream', () => network.streams === 0)
+    expect(shown.errors).toEqual([])
   })
 
   test('continues on one stream for other filters', async () => {

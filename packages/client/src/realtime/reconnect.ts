@@ -1,0 +1,28 @@
+import { backoffSeconds, pause } from '../transport.ts'
+
+/**
+ * Waits before another attempt, but no longer than until the browser is online again, or the signal is aborted.
+ *
+ * @returns how many failures count from now on: none where the browser was offline, as a network needs a moment to be of use
+ */
+export async function pauseBeforeAttempt(
+  failures: number,
+  signal: AbortSignal,
+  seconds: number = backoffSeconds(failures),
+): Promise<number> {
+  const ended = new AbortController()
+  let isOnlineAgain = false
+  const end = () => ended.abort()
+  const noteOnline = () => {
+    isOnlineAgain = true
+    end()
+  }
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end)
+  // Only browsers have this event.
+  globalThis.addEventListener?.('online', noteOnline)
+  await pause(seconds, ended.signal).catch(() => undefined)
+  signal.removeEventListener('abort', end)
+  globalThis.removeEventListener?.('online', noteOnline)
+  return isOnlineAgain ? 0 : failures
+}
