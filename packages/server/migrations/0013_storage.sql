@@ -138,7 +138,7 @@ revoke all on function basalt.track_object() from public;
 create function basalt.object_record(o basalt.objects) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object('id', o.id, 'bucket', o.bucket, 'name', o.name, 'size', o.size, 'content_type', o.content_type,
-    'user_id', o.user_id, 'created_at', o.created_at, 'updated_at', o.updated_at)
+    'user_id', o.user_id, 'created_at', o.created_at, 'updated_at', o.updated_at, 'etag', o.etag)
 $$;
 revoke all on function basalt.object_record(basalt.objects) from public;
 

@@ -21,6 +21,7 @@ import { Hub } from './changes/hub.ts'
 import type { ListenedTables } from './changes/listened-tables.ts'
 import { formatPosition, type Position } from './changes/position.ts'
 import type { EventSelector } from './changes/select-events.ts'
+import { findStreamed } from './changes/streamed.ts'
 import * as connections from './connections.ts'
 import { realtimeErrors } from './errors.ts'
 import type { Ending, Stream } from './stream.ts'
@@ -144,9 +145,9 @@ export class Streams {
 
   /** Whether policies of one of the tables read others. */
   #readRelations(tables: readonly string[]): boolean {
-    const { relations } = this.#deps.live.current
+    const catalog = this.#deps.live.current
     return tables.some((table) => {
-      const relation = relations.get(table)
+      const relation = findStreamed(catalog, table)
       if (relation === undefined) return false
       return readsRelations(relation, 'caller') || readsRelations(relation, 'anonymous')
     })
