@@ -17,7 +17,7 @@ import * as queries from './upload-queries.ts'
 export interface ResumableDeps {
   readonly database: SystemDatabase
   readonly store: ByteStore
-  readonly objects: Pick<ObjectService, 'tryCommit' | 'quotaOf'>
+  readonly objects: Pick<ObjectService, 'tryCommit' | 'limitsOf'>
   readonly uploader: Uploader
   readonly reaper: Pick<Reaper, 'wake'>
 }
@@ -185,7 +185,7 @@ export function createResumableService({ database, store, objects, uploader, rea
         user_id: actor.userId,
         actor: nameOf(actor),
       }
-      await queries.insertUpload(database, upload, objects.quotaOf(actor)).catch((error) => {
+      await queries.insertUpload(database, upload, objects.limitsOf(actor).quota).catch((error) => {
         throw translateFailure(error)
       })
       return await completeIfDue(actor, await getOwn(actor, id))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createApiKey } from '../../../../../test/api-keys.ts'
+import { createApiKey, createApplication } from '../../../../../test/api-keys.ts'
 import { openEventStream } from '../../../../../test/event-stream.ts'
 import {
   applyTemplate,
@@ -10,13 +10,18 @@ import {
   problem,
   put,
   type StorageApps,
+  sendForm,
 } from './storage-requests.ts'
 
 let apps: StorageApps
 let admin: string
 
 beforeAll(async () => {
-  apps = await createStorageApps({ 'storage.max_file_size': '1000' })
+  apps = await createStorageApps({
+    'storage.max_file_size': '1000',
+    'usage.enforce': 'true',
+    'usage.plans': '{"tiny":{"storage_bytes":100}}',
+  })
   admin = await apps.app.adminToken()
 })
 afterAll(() => apps[Symbol.asyncDispose]())
@@ -86,13 +91,9 @@ describe('storage › streams', () => {
     ['track', (bucket: string) => `bucket=eq.${bucket}`, 403],
   ])('a key that is allowed %s may listen as far as that (%#)', async (allowed, filterOf, status) => {
     const bucket = await createBucket(apps.app)
-    const owner = newUser()
-    await apps.app.sql('insert into basalt.users (id, email) values ($1, $2)', [
-      owner.id,
-      `${owner.id}@example.com`,
-    ])
+    const userId = await addUser()
     const allowedTables = [allowed.replace('%', bucket)]
-    const { key } = await createApiKey(apps.app, { userId: owner.id, scope: 'readonly', allowedTables })
+    const { key } = await createApiKey(apps.app, { userId, scope: 'readonly', allowedTables })
     await using stream = await listen(key, filterOf(bucket))
     expect(stream.status).toBe(status)
   })
@@ -105,5 +106,197 @@ describe('storage › streams', () => {
     expect([refused.status, refused.json.message]).toEqual([400, 'unknown table: basalt.users'])
     const collection = await apps.app.request('GET', '/api/collections/basalt.objects', { token: admin })
     expect(problem(collection)[0]).toBe(404)
+  })
+})
+
+/** A user with an account, who may own keys. */
+async function addUser(): Promise<string> {
+  const { id } = newUser()
+  await apps.app.sql('insert into basalt.users (id, email) values ($1, $2)', [id, `${id}@example.com`])
+  return id
+}
+
+/** A bucket in which users have files of their own. */
+async function ownFiles(): Promise<string> {
+  const bucket = await createBucket(apps.app)
+  await applyTemplate(apps.app, 'user-own-files', { bucket })
+  return bucket
+}
+
+describe('storage › idempotency', () => {
+  const act = (path: string, token: string, key: string, body: object, on = apps.app) =>
+    on.request('POST', `/api/storage${path}`, { token, body, headers: { 'idempotency-key': key } })
+  const once = (key: string) => ({ 'idempotency-key': key })
+  const replayed = (response: { headers: Headers }) => response.headers.get('idempotency-replayed')
+  const reused = [
+    422,
+    'Idempotency-Key was used for a different request within the last 24 hours',
+    'idempotency_key_reused',
+  ]
+
+  test('an upload that is sent again makes no second version and gets the first answer', async () => {
+    const bucket = await ownFiles()
+    const { token } = newUser()
+    const before = await apps.listFiles()
+    const first = await put(apps.app, `/${bucket}/a`, token, 'one', once('k'))
+    expect([first.status, replayed(first)]).toEqual([201, null])
+    await put(apps.app, `/${bucket}/a`, token, 'newer')
+    const again = await put(apps.second, `/${bucket}/a`, token, 'one', once('k'))
+    expect([again.status, again.json, again.headers.get('etag'), replayed(again)]).toEqual([
+      201,
+      first.json,
+      first.headers.get('etag'),
+      'true',
+    ])
+    expect((await get(apps.app, `/${bucket}/a`, token)).text).toBe('newer')
+    expect(problem(await put(apps.app, `/${bucket}/a`, token, 'two', once('k')))).toEqual(reused)
+    expect(problem(await put(apps.app, `/${bucket}/b`, token, 'one', once('k')))).toEqual(reused)
+    // The keys of others are others.
+    expect((await put(apps.app, `/${bucket}/c`, newUser().token, 'one', once('k'))).status).toBe(201)
+    await expect.poll(async () => (await apps.filesSince(before)).length, { timeout: 20_000 }).toBe(2)
+  })
+
+  test('a form that is sent again with another boundary is the same request', async () => {
+    const bucket = await ownFiles()
+    const { token } = newUser()
+    const send = (content: string) => {
+      const form = new FormData()
+      form.append('name', 'notes.txt')
+      form.append('file', new Blob([content], { type: 'text/plain' }), 'x.txt')
+      const headers = { authorization: `Bearer ${token}`, ...once('form') }
+      return fetch(`${apps.app.url}/api/storage/${bucket}`, { method: 'POST', headers, body: form })
+    }
+    const first = await send('one')
+    const again = await send('one')
+    expect([again.status, replayed(again), await again.json()]).toEqual([201, 'true', await first.json()])
+    expect((await send('two')).status).toBe(422)
+    const form = new FormData()
+    form.append('file', new Blob(['one']), 'other.txt')
+    expect((await sendForm(apps.app, bucket, token, form)).status).toBe(201)
+  })
+
+  test('ten uploads at once on two nodes make one object and one version', async () => {
+    const bucket = await ownFiles()
+    const { id, token } = newUser()
+    const before = await apps.listFiles()
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        put(index % 2 === 0 ? apps.app : apps.second, `/${bucket}/a`, token, 'same', once('race')),
+      ),
+    )
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    expect(answers.filter((answer) => replayed(answer) === null)).toHaveLength(1)
+    const [{ bytes } = {}] = await apps.app.sql(
+      'select bytes::int from basalt.storage_usage where user_id = $1',
+      [id],
+    )
+    expect(bytes).toBe(4)
+    await expect.poll(async () => (await apps.filesSince(before)).length, { timeout: 20_000 }).toBe(1)
+  })
+
+  test('moves, copies and deletions that are sent again are answered, not refused', async () => {
+    const bucket = await ownFiles()
+    const { token } = newUser()
+    await put(apps.app, `/${bucket}/a`, token, 'one')
+    const move = (on: typeof apps.app) => act(`/${bucket}/a/move`, token, 'move', { name: 'b' }, on)
+    const moved = await Promise.all([move(apps.app), move(apps.second), move(apps.app)])
+    expect(moved.map(({ status, json }) => [status, json])).toEqual(
+      Array.from({ length: 3 }, () => [200, { ...moved[0]?.json, name: 'b' }]),
+    )
+    expect(moved.filter((answer) => replayed(answer) === null)).toHaveLength(1)
+    expect(problem(await act(`/${bucket}/a/move`, token, 'move', { name: 'c' }))).toEqual(reused)
+
+    const copied = await act(`/${bucket}/b/copy`, token, 'copy', { name: 'c' })
+    const copiedAgain = await act(`/${bucket}/b/copy`, token, 'copy', { name: 'c' }, apps.second)
+    expect([copied.status, copiedAgain.status, copiedAgain.json, replayed(copiedAgain)]).toEqual([
+      201,
+      201,
+      copied.json,
+      'true',
+    ])
+    expect(problem(await act(`/${bucket}/b/copy`, token, 'other', { name: 'c' }))[0]).toBe(409)
+
+    const remove = (key: string) => get(apps.second, `/${bucket}/b`, token, once(key), 'DELETE')
+    const removed = [await remove('delete'), await remove('delete')]
+    expect(removed.map((answer) => [answer.status, answer.text, replayed(answer)])).toEqual([
+      [204, '', null],
+      [204, '', 'true'],
+    ])
+    expect(problem(await remove('another'))[0]).toBe(404)
+  })
+
+  test('what is refused leaves the key unused', async () => {
+    const bucket = await createBucket(apps.app)
+    const { token } = newUser()
+    expect(problem(await put(apps.app, `/${bucket}/a`, token, 'x', once('k')))[0]).toBe(403)
+    expect(problem(await get(apps.app, `/${bucket}/a`, token, once('k'), 'DELETE'))[0]).toBe(404)
+    await applyTemplate(apps.app, 'user-own-files', { bucket })
+    expect((await put(apps.app, `/${bucket}/a`, token, 'x', once('k'))).status).toBe(201)
+    const taken = { 'if-none-match': '*', ...once('other') }
+    expect(problem(await put(apps.app, `/${bucket}/a`, token, 'x', taken))[0]).toBe(412)
+    expect(problem(await put(apps.app, `/${bucket}/b`, token, 'x', once('k'.repeat(256))))).toEqual([
+      400,
+      'idempotency-key: must not have more than 255 characters',
+      'invalid_request',
+    ])
+  })
+})
+
+describe('storage › plans', () => {
+  const full = [429, 'usage limit exceeded: storage_bytes', 'usage_limit_exceeded']
+
+  /** A program of an app with the plan. */
+  async function addProgram(plan: string) {
+    const userId = await addUser()
+    const appId = await createApplication(apps.app, { ownerUserId: userId })
+    await apps.app.sql('update basalt.apps set plan = $2 where id = $1', [appId, plan])
+    return { userId, appId, token: (await createApiKey(apps.app, { userId, appId, scope: '*' })).key }
+  }
+
+  test('an app stores no more than its plan has room for, however many uploads come at once', async () => {
+    const bucket = await ownFiles()
+    const program = await addProgram('tiny')
+    const send = (on: typeof apps.app, name: string, size = 30) =>
+      put(on, `/${bucket}/${name}`, program.token, 'x'.repeat(size))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => send(index % 2 === 0 ? apps.app : apps.second, `${index}`)),
+    )
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3)
+    const refused = answers.filter(({ status }) => status !== 201)
+    expect(refused.map(problem)).toEqual(Array.from({ length: 7 }, () => full))
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
+    const [kept = '', other = ''] = answers.flatMap(({ status, json }) => (status === 201 ? [json.name] : []))
+    // What grows an object is refused, and leaves it; what shrinks one or removes it makes room.
+    expect(problem(await send(apps.app, kept, 60))).toEqual(full)
+    expect((await get(apps.app, `/${bucket}/${kept}`, program.token)).text).toHaveLength(30)
+    expect((await send(apps.app, kept, 10)).status).toBe(200)
+    expect((await send(apps.second, 'fits')).status).toBe(201)
+    const copy = { token: program.token, body: { name: 'copy' } }
+    expect(problem(await apps.app.request('POST', `/api/storage/${bucket}/fits/copy`, copy))).toEqual(full)
+    await get(apps.app, `/${bucket}/${other}`, program.token, {}, 'DELETE')
+    expect((await apps.app.request('POST', `/api/storage/${bucket}/fits/copy`, copy)).status).toBe(201)
+    const began = await apps.app.request('POST', `/api/storage/upload/resumable?bucket=${bucket}&name=r`, {
+      token: program.token,
+      headers: { 'tus-resumable': '1.0.0', 'upload-length': '50' },
+    })
+    expect(problem(began)).toEqual(full)
+  })
+
+  test('a plan counts from the next upload on, for its app alone, and not for administrators', async () => {
+    const bucket = await ownFiles()
+    const [tiny, free] = [await addProgram('tiny'), await addProgram('default')]
+    expect((await put(apps.app, `/${bucket}/a`, free.token, 'x'.repeat(200))).status).toBe(201)
+    expect(problem(await put(apps.app, `/${bucket}/b`, tiny.token, 'x'.repeat(101)))).toEqual(full)
+    await apps.app.sql(`update basalt.apps set plan = 'tiny' where id = $1`, [free.appId])
+    expect(problem(await put(apps.second, `/${bucket}/c`, free.token, '1'))).toEqual(full)
+    // The object belongs to the app, whoever replaces it.
+    expect((await put(apps.app, `/${bucket}/a`, admin, 'x'.repeat(300))).status).toBe(200)
+    const sums = await apps.app.sql(
+      `select (select sum(bytes)::int from basalt.app_storage_usage where app_id = $1) as counted,
+        (select sum(size)::int from basalt.objects where app_id = $1) as stored`,
+      [free.appId],
+    )
+    expect(sums).toEqual([{ counted: 300, stored: 300 }])
   })
 })
