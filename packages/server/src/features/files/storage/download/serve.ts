@@ -4,7 +4,7 @@ import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { StoredObject } from '../objects/object-queries.ts'
 import { translateStoreFailure } from '../objects/staging.ts'
-import { contentDisposition, isSafeInline } from './disposition.ts'
+import { contentDisposition, isSafeInline } from '../../../../http/disposition.ts'
 
 /** What a page made of an object may do: show it, and nothing else. */
 const sandbox =

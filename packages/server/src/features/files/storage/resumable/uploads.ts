@@ -196,6 +196,17 @@ export function createResumableService({ database, store, objects, uploader, rea
       return await completeIfDue(actor, await getOwn(actor, id))
     },
 
+    /** Whether an upload takes so many bytes more at the place. @throws those of `add` that need no body */
+    async requireFitting(
+      actor: Actor,
+      id: string,
+      { offset, length = 0 }: Omit<Addition, 'source'>,
+    ): Promise<void> {
+      const { size, received } = await getOwn(actor, id)
+      if (offset + length > size) throw storageErrors.resumableUploadExceeded()
+      if (offset !== received) throw storageErrors.resumableUploadOffsetMismatch()
+    },
+
     /**
      * Adds what a request brings, to where it is cut, and makes the object when that was the rest.
      *

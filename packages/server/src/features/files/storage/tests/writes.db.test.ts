@@ -1,10 +1,19 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey, createApplication } from '../../../../../test/api-keys.ts'
 import { openEventStream } from '../../../../../test/event-stream.ts'
+import { openRaw } from '../../../../../test/raw-http.ts'
+import { createTestApp } from '../../../../../test/test-app.ts'
 import {
   applyTemplate,
   createBucket,
   createStorageApps,
+  exchange,
   get,
   newUser,
   problem,
@@ -126,7 +135,7 @@ async function ownFiles(): Promise<string> {
 describe('storage › idempotency', () => {
   const act = (path: string, token: string, key: string, body: object, on = apps.app) =>
     on.request('POST', `/api/storage${path}`, { token, body, headers: { 'idempotency-key': key } })
-  const once = (key: string) => ({ 'idempotency-key': key })
+  const keyed = (key: string) => ({ 'idempotency-key': key })
   const replayed = (response: { headers: Headers }) => response.headers.get('idempotency-replayed')
   const reused = [
     422,
@@ -138,10 +147,10 @@ describe('storage › idempotency', () => {
     const bucket = await ownFiles()
     const { token } = newUser()
     const before = await apps.listFiles()
-    const first = await put(apps.app, `/${bucket}/a`, token, 'one', once('k'))
+    const first = await put(apps.app, `/${bucket}/a`, token, 'one', keyed('k'))
     expect([first.status, replayed(first)]).toEqual([201, null])
     await put(apps.app, `/${bucket}/a`, token, 'newer')
-    const again = await put(apps.second, `/${bucket}/a`, token, 'one', once('k'))
+    const again = await put(apps.second, `/${bucket}/a`, token, 'one', keyed('k'))
     expect([again.status, again.json, again.headers.get('etag'), replayed(again)]).toEqual([
       201,
       first.json,
@@ -149,10 +158,10 @@ describe('storage › idempotency', () => {
       'true',
     ])
     expect((await get(apps.app, `/${bucket}/a`, token)).text).toBe('newer')
-    expect(problem(await put(apps.app, `/${bucket}/a`, token, 'two', once('k')))).toEqual(reused)
-    expect(problem(await put(apps.app, `/${bucket}/b`, token, 'one', once('k')))).toEqual(reused)
+    expect(problem(await put(apps.app, `/${bucket}/a`, token, 'two', keyed('k')))).toEqual(reused)
+    expect(problem(await put(apps.app, `/${bucket}/b`, token, 'one', keyed('k')))).toEqual(reused)
     // The keys of others are others.
-    expect((await put(apps.app, `/${bucket}/c`, newUser().token, 'one', once('k'))).status).toBe(201)
+    expect((await put(apps.app, `/${bucket}/c`, newUser().token, 'one', keyed('k'))).status).toBe(201)
     await expect.poll(async () => (await apps.filesSince(before)).length, { timeout: 20_000 }).toBe(2)
   })
 
@@ -163,7 +172,7 @@ describe('storage › idempotency', () => {
       const form = new FormData()
       form.append('name', 'notes.txt')
       form.append('file', new Blob([content], { type: 'text/plain' }), 'x.txt')
-      const headers = { authorization: `Bearer ${token}`, ...once('form') }
+      const headers = { authorization: `Bearer ${token}`, ...keyed('form') }
       return fetch(`${apps.app.url}/api/storage/${bucket}`, { method: 'POST', headers, body: form })
     }
     const first = await send('one')
@@ -181,7 +190,7 @@ describe('storage › idempotency', () => {
     const before = await apps.listFiles()
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        put(index % 2 === 0 ? apps.app : apps.second, `/${bucket}/a`, token, 'same', once('race')),
+        put(index % 2 === 0 ? apps.app : apps.second, `/${bucket}/a`, token, 'same', keyed('race')),
       ),
     )
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
@@ -217,7 +226,7 @@ describe('storage › idempotency', () => {
     ])
     expect(problem(await act(`/${bucket}/b/copy`, token, 'other', { name: 'c' }))[0]).toBe(409)
 
-    const remove = (key: string) => get(apps.second, `/${bucket}/b`, token, once(key), 'DELETE')
+    const remove = (key: string) => get(apps.second, `/${bucket}/b`, token, keyed(key), 'DELETE')
     const removed = [await remove('delete'), await remove('delete')]
     expect(removed.map((answer) => [answer.status, answer.text, replayed(answer)])).toEqual([
       [204, '', null],
@@ -229,13 +238,13 @@ describe('storage › idempotency', () => {
   test('what is refused leaves the key unused', async () => {
     const bucket = await createBucket(apps.app)
     const { token } = newUser()
-    expect(problem(await put(apps.app, `/${bucket}/a`, token, 'x', once('k')))[0]).toBe(403)
-    expect(problem(await get(apps.app, `/${bucket}/a`, token, once('k'), 'DELETE'))[0]).toBe(404)
+    expect(problem(await put(apps.app, `/${bucket}/a`, token, 'x', keyed('k')))[0]).toBe(403)
+    expect(problem(await get(apps.app, `/${bucket}/a`, token, keyed('k'), 'DELETE'))[0]).toBe(404)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
-    expect((await put(apps.app, `/${bucket}/a`, token, 'x', once('k'))).status).toBe(201)
-    const taken = { 'if-none-match': '*', ...once('other') }
+    expect((await put(apps.app, `/${bucket}/a`, token, 'x', keyed('k'))).status).toBe(201)
+    const taken = { 'if-none-match': '*', ...keyed('other') }
     expect(problem(await put(apps.app, `/${bucket}/a`, token, 'x', taken))[0]).toBe(412)
-    expect(problem(await put(apps.app, `/${bucket}/b`, token, 'x', once('k'.repeat(256))))).toEqual([
+    expect(problem(await put(apps.app, `/${bucket}/b`, token, 'x', keyed('k'.repeat(256))))).toEqual([
       400,
       'idempotency-key: must not have more than 255 characters',
       'invalid_request',
@@ -299,4 +308,110 @@ describe('storage › plans', () => {
     )
     expect(sums).toEqual([{ counted: 300, stored: 300 }])
   })
+})
+
+describe('storage › uploads announced by 100-continue', () => {
+  const announce = (path: string, token: string, length: number, method = 'PUT', headers = '') =>
+    `${method} /api/storage${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${headers}` +
+    `Content-Length: ${length}\r\nExpect: 100-continue\r\n\r\n`
+  const chunk = 'Tus-Resumable: 1.0.0\r\nContent-Type: application/offset+octet-stream\r\nUpload-Offset: '
+
+  test('are asked for when the caller, the bucket and the size are judged', async () => {
+    const bucket = await ownFiles()
+    const { token } = newUser()
+    const began = await apps.app.request('POST', `/api/storage/upload/resumable?bucket=${bucket}&name=r`, {
+      token,
+      headers: { 'tus-resumable': '1.0.0', 'upload-length': '5' },
+    })
+    const upload = `/upload/resumable/${began.json.id}`
+    const refused: [string, number][] = [
+      [announce(`/${bucket}/a`, 'nonsense', 5), 401],
+      [announce('/missing/a', token, 5), 404],
+      [announce(`/${bucket}/a`, token, 1001), 413],
+      [announce(upload, token, 6, 'PATCH', `${chunk}0\r\n`), 413],
+      [announce(upload, token, 1, 'PATCH', `${chunk}3\r\n`), 409],
+    ]
+    for (const [request, status] of refused) {
+      const { write, ended } = openRaw(apps.app.url)
+      write(request)
+      expect((await ended).text).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    }
+    for (const request of [
+      announce(`/${bucket}/a`, token, 5),
+      announce(upload, token, 5, 'PATCH', `${chunk}0\r\n`),
+    ]) {
+      const { socket, write } = openRaw(apps.app.url)
+      write(request)
+      expect(String((await once(socket, 'data'))[0])).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+      write('12345')
+      expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 20[14] /)
+      socket.destroy()
+    }
+    for (const name of ['a', 'r'])
+      expect((await get(apps.app, `/${bucket}/${name}`, token)).text).toBe('12345')
+  })
+})
+
+/** A file system of 256 KiB in memory; undefined where the process may not mount one. */
+async function mountSmallDisk(): Promise<string | undefined> {
+  const directory = await mkdtemp(join(tmpdir(), 'basalt-full-'))
+  const mounted = await promisify(execFile)('mount', [
+    '-t',
+    'tmpfs',
+    '-o',
+    'size=256k',
+    'tmpfs',
+    directory,
+  ]).catch(() => undefined)
+  if (mounted !== undefined) return directory
+  await rm(directory, { recursive: true })
+  return undefined
+}
+
+test('storage › a full disk is 507, leaves nothing behind and is over when there is room', async (context) => {
+  const directory = await mountSmallDisk()
+  if (directory === undefined) return context.skip()
+  try {
+    await using app = await createTestApp({
+      database: apps.database,
+      config: {
+        'storage.enabled': 'true',
+        'storage.local_path': directory,
+        'storage.max_file_size': '1000000',
+      },
+    })
+    const bucket = await createBucket(app)
+    const full = [507, 'storage is full', 'storage_full']
+    const fill = (size: number) => 'x'.repeat(size)
+    expect((await put(app, `/${bucket}/a`, admin, fill(100_000))).status).toBe(201)
+    const before = await readdir(directory, { recursive: true })
+    expect(problem(await put(app, `/${bucket}/b`, admin, fill(400_000)))).toEqual(full)
+    expect(problem(await put(app, `/${bucket}/a`, admin, fill(400_000)))).toEqual(full)
+    expect(await readdir(directory, { recursive: true })).toEqual(
+      [...before, 'unfinished'].filter((each, index, all) => all.indexOf(each) === index),
+    )
+    const began = await app.request('POST', `/api/storage/upload/resumable?bucket=${bucket}&name=r`, {
+      token: admin,
+      headers: { 'tus-resumable': '1.0.0', 'upload-length': '400000' },
+    })
+    const tus = {
+      'tus-resumable': '1.0.0',
+      'content-type': 'application/offset+octet-stream',
+      'upload-offset': '0',
+    }
+    const path = `/upload/resumable/${began.json.id}`
+    expect(problem(await exchange(app, 'PATCH', path, admin, fill(400_000), tus))).toEqual(full)
+    const asked = await exchange(app, 'HEAD', path, admin, undefined, { 'tus-resumable': '1.0.0' })
+    expect(asked.headers.get('upload-offset')).toBe('0')
+    expect((await get(app, `/${bucket}/a`, admin)).text).toHaveLength(100_000)
+    expect((await get(app, `/${bucket}`, admin)).json.items).toHaveLength(1)
+    expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
+    await get(app, `/${bucket}/a`, admin, {}, 'DELETE')
+    await expect
+      .poll(async () => (await put(app, `/${bucket}/b`, admin, fill(200_000))).status, { timeout: 20_000 })
+      .toBe(201)
+  } finally {
+    await promisify(execFile)('umount', [directory])
+    await rm(directory, { recursive: true })
+  }
 })
