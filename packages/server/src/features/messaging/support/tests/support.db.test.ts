@@ -541,7 +541,7 @@ describe('support › mail', () => {
     ['mail.example.co.uk', 'example.co.uk', 200],
     ['example.co.uk', 'mail.example.co.uk', 200],
     ['other.co.uk', 'example.co.uk', 403],
-    ['intern', 'intern', 200],
+    ['host.intern', 'host.intern', 200],
   ])('with DKIM of %s for an address of %s is %i', async (signer, domain, status) => {
     const own = `ann-${ann}@${domain}`
     await app.sql('update basalt.users set email = $2 where id = $1', [ann, own])
