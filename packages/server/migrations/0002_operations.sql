@@ -58,17 +58,19 @@ create index audit_blocks on basalt.audit
   using brin (happened_at, table_name text_bloom_ops, user_id text_bloom_ops, request_id text_bloom_ops)
   with (pages_per_range = 32, autosummarize = true);
 
--- Who writes, from the settings of the transaction. `offset 0` has them read once for all rows of a statement.
+-- Who writes, from a setting of the transaction: a JSON array of actor, user, API key, request, app and address.
+-- `offset 0` has it read once for all rows of a statement.
 create view basalt.audit_origin as
 select
   coalesce(
-    nullif(current_setting('basalt.actor', true), ''),
+    o ->> 0,
     case when coalesce(current_setting('basalt.user_id', true), '') = '' then 'sql' else 'user' end) as actor,
-  nullif(current_setting('basalt.user_id', true), '') as user_id,
-  nullif(current_setting('basalt.api_key_id', true), '') as api_key_id,
-  nullif(current_setting('basalt.app_id', true), '')::uuid as app_id,
-  nullif(current_setting('basalt.address', true), '') as address,
-  nullif(current_setting('basalt.request_id', true), '') as request_id
+  coalesce(o ->> 1, nullif(current_setting('basalt.user_id', true), '')) as user_id,
+  o ->> 2 as api_key_id,
+  (o ->> 4)::uuid as app_id,
+  nullif(o ->> 5, '') as address,
+  o ->> 3 as request_id
+from (select nullif(current_setting('basalt.origin', true), '')::jsonb as o offset 0) s
 offset 0;
 
 -- The values of a primary key of several columns. Arguments as of the triggers, whose array begins at 0.

@@ -16,7 +16,7 @@ create table basalt.outbox (
   record json not null,
   old_record json,
   -- Who wrote, from a setting of the transaction: a default, so that whatever appends to the log has it. A JSON array of
-  -- actor, user, API key and request; one column and one setting, which cost a write a third of four. Null: plain SQL.
+  -- actor, user, API key, request, app and address; one column, which costs a write a third of four. Null: plain SQL.
   origin text default coalesce(
     nullif(current_setting('basalt.origin', true), ''),
     '["user","' || nullif(current_setting('basalt.user_id', true), '') || '"]'

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { type BoundedAnswer, BoundedFetch, type BoundedQuery } from './bounded-fetch.ts'
 import { CopiedRows, type CopiedRowsOptions } from './copied-rows.ts'
-import { CopyIn } from './copy-in.ts'
+import { CopyIn, type RowSource } from './copy-in.ts'
 import { CopyOut } from './copy-out.ts'
 import { ConnectionLost } from './failures.ts'
 import { type Answer, type Call, Message, type Receiver } from './message.ts'
@@ -198,7 +198,7 @@ export class Connection {
   }
 
   /** Runs a `copy … from stdin` with the rows of the source. @throws what {@link CopyIn.ended} does */
-  async copyIn(command: string, source: AsyncIterable<Buffer>): Promise<void> {
+  async copyIn(command: string, source: RowSource): Promise<void> {
     await this.#client.query(new CopyIn(command, source)).ended
   }
 

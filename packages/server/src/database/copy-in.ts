@@ -3,18 +3,20 @@ import pg, { type Submittable, type Connection as WireConnection } from 'pg'
 import { serialize } from 'pg-protocol'
 import { ConnectionLost } from './failures.ts'
 
+export type RowSource = Iterable<Buffer> | AsyncIterable<Buffer>
+
 /**
  * Sends the rows of a source by the copy protocol (PostgreSQL, COPY Operations): only as much is taken from the source
  * as the socket accepts. A source that fails undoes the command.
  */
 export class CopyIn implements Submittable {
   readonly #text: string
-  readonly #source: AsyncIterable<Buffer>
+  readonly #source: RowSource
   readonly #ended = Promise.withResolvers<void>()
   #failure: unknown
 
   /** @param text of a `copy … from stdin` */
-  constructor(text: string, source: AsyncIterable<Buffer>) {
+  constructor(text: string, source: RowSource) {
     this.#text = text
     this.#source = source
     // A later await of `ended` still gets the failure.

@@ -80,6 +80,16 @@ export class SystemDatabase implements Queryable {
     })
   }
 
+  /**
+   * Inserts rows, all or none of them.
+   *
+   * @param command a `copy … from stdin`
+   */
+  async copyIn(command: string, rows: Buffer): Promise<void> {
+    const copying = this.#pool.use({ run: (connection) => connection.copyIn(command, [rows]) })
+    await (this.#observe === undefined ? copying : observed(this.#observe, () => command, copying))
+  }
+
   #use<Result>(statement: Sql, work: (queryable: Queryable) => Promise<Result>): Promise<Result> {
     const running = this.#pool.use({ run: (connection) => work(queryableOn(connection)) })
     return this.#observe === undefined

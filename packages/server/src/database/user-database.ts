@@ -127,23 +127,12 @@ export interface Origin {
   readonly address: string
 }
 
-/** What the log of changes keeps of an origin; see the column `origin` of `basalt.outbox`. */
-const logVariable = 'basalt.origin'
-
-const originVariables = [
-  logVariable,
-  'basalt.actor',
-  'basalt.request_id',
-  'basalt.app_id',
-  'basalt.api_key_id',
-  'basalt.address',
-]
+/** What the log of changes and the audit keep of an origin: one setting, as each costs a write as much as all of them. */
+const originVariable = 'basalt.origin'
 
 export interface RunOptions {
-  /** Left in settings of the transaction; undefined where nothing reads them. */
+  /** Left in a setting of the transaction; undefined where nothing reads it. */
   readonly origin?: Origin | undefined
-  /** Whether nothing but the log of changes reads the origin: it is one setting then. */
-  readonly isForLog?: boolean
   /** Whether running the calls twice is harmless, so that a broken connection may be followed by one retry. */
   readonly isRead: boolean
   /** Whether PostgreSQL refuses to write, whatever functions do. */
@@ -363,9 +352,9 @@ export class UserDatabase {
   #assemble(
     scope: CallerScope,
     steps: readonly Step[],
-    { origin, isForLog, isReadOnly = false, conclude }: Partial<RunOptions> = {},
+    { origin, isReadOnly = false, conclude }: Partial<RunOptions> = {},
   ): Assembled {
-    const context = this.#contextOf(scope, origin, isForLog)
+    const context = this.#contextOf(scope, origin)
     const opening = conclude === undefined ? [context] : [begin, context]
     const before = isReadOnly ? [...opening, refuseWrites] : opening
     if (this.#rehearsal === undefined) return placeSteps(scope, steps, before)
@@ -373,14 +362,11 @@ export class UserDatabase {
     return { ...rehearsed, calls: [...rehearsed.calls, checkConstraints, rollback] }
   }
 
-  #contextOf(scope: CallerScope, origin: Origin | undefined, isForLog = false): Call {
-    const { plain, forLog, withOrigin } = this.#statementsOf(scope)
+  #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
+    const { plain, withOrigin } = this.#statementsOf(scope)
     const claims = claimsOf(scope)
     if (origin === undefined) return { statement: plain, values: claims }
-    const { actor, requestId, appId, keyId, address } = origin
-    const logged = [...claims, describeOrigin(scope, origin)]
-    if (isForLog) return { statement: forLog, values: logged }
-    return { statement: withOrigin, values: [...logged, actor, requestId, appId, keyId, address] }
+    return { statement: withOrigin, values: [...claims, describeOrigin(scope, origin)] }
   }
 
   #statementsOf({ kind }: CallerScope): Context {
@@ -414,7 +400,6 @@ function placeSteps(scope: CallerScope, steps: readonly Step[], before: readonly
 /** The statement that a transaction begins with. */
 interface Context {
   readonly plain: Statement
-  readonly forLog: Statement
   readonly withOrigin: Statement
 }
 
@@ -426,14 +411,14 @@ function createContext(fixed: Readonly<Record<string, string>>, variables: reado
     )
   return {
     plain: selecting(variables),
-    forLog: selecting([...variables, logVariable]),
-    withOrigin: selecting([...variables, ...originVariables]),
+    withOrigin: selecting([...variables, originVariable]),
   }
 }
 
-function describeOrigin(scope: CallerScope, { actor, keyId, requestId }: Origin): string {
+/** As the column `origin` of `basalt.outbox` and the view `basalt.audit_origin` read it. */
+function describeOrigin(scope: CallerScope, { actor, keyId, requestId, appId, address }: Origin): string {
   const userId = scope.kind === 'caller' ? scope.userId : null
-  return JSON.stringify([actor, userId, keyId === '' ? null : keyId, requestId])
+  return JSON.stringify([actor, userId, keyId === '' ? null : keyId, requestId, appId, address])
 }
 
 function claimsOf(scope: CallerScope): string[] {

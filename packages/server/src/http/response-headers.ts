@@ -1,17 +1,21 @@
-import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RawRequestDefaultExpression } from 'fastify'
+import type { Clock } from '../lib/clock.ts'
+import { timedUuid } from '../lib/uuid.ts'
 
 /** What begins a token, key or secret of ours, and how a JWT begins: `{"` in base64url. */
 const credential = /basalt_[a-z]+_|eyJ[\w-]*\.[\w-]/i
 
 /**
- * The id of the request: the client's own when it looks like one, so that logs of both sides meet. It stands in every log:
+ * The id of a request: the client's own when it looks like one, so that logs of both sides meet. It stands in every log:
  * what looks like a credential is none.
  */
-export function requestId(request: RawRequestDefaultExpression): string {
-  const given = request.headers['x-request-id']
-  const isUsable = typeof given === 'string' && /^[\w.:=+/@-]{8,128}$/.test(given) && !credential.test(given)
-  return isUsable ? given : randomUUID()
+export function createRequestIds(clock: Clock): (request: RawRequestDefaultExpression) => string {
+  return ({ headers }) => {
+    const given = headers['x-request-id']
+    const isUsable =
+      typeof given === 'string' && /^[\w.:=+/@-]{8,128}$/.test(given) && !credential.test(given)
+    return isUsable ? given : timedUuid(clock.now().getTime())
+  }
 }
 
 /** Headers of every response. */

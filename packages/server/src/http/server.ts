@@ -9,7 +9,7 @@ import createFastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config/schema.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
 import { type AuthenticationOptions, addAuthentication } from './authentication.ts'
 import { acceptJson } from './body.ts'
 import { addCors, createOriginPolicy } from './cors.ts'
@@ -24,7 +24,12 @@ import { collectApiDocument } from './plugins/api-document.ts'
 import { addProtocolErrors, answerClientError } from './protocol-errors.ts'
 import { addRequestLog } from './request-log.ts'
 import { addRequestObservers, type RequestObserver } from './request-observer.ts'
-import { addResponseHeaders, createHeaderSetter, requestId, securityHeaders } from './response-headers.ts'
+import {
+  addResponseHeaders,
+  createHeaderSetter,
+  createRequestIds,
+  securityHeaders,
+} from './response-headers.ts'
 import { indexRoutes } from './route-index.ts'
 import './route-config.ts'
 import { Upgrades } from './upgrade.ts'
@@ -71,7 +76,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const upgrades = new Upgrades()
   const app = createFastify({
     logger: false,
-    genReqId: requestId,
+    genReqId: createRequestIds(options.clock ?? systemClock),
     ...(options.rewriteUrl === undefined ? {} : { rewriteUrl: options.rewriteUrl }),
     bodyLimit: server.body_limit,
     trustProxy: server.trusted_proxies.length === 0 ? false : [...server.trusted_proxies],

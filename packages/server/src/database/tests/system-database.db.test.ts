@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { connectTo } from '../../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
+import { BinaryRows } from '../binary-rows.ts'
 import { Pool } from '../pool.ts'
 import { sql } from '../sql.ts'
 import { type Queryable, SystemDatabase } from '../system-database.ts'
@@ -85,4 +86,69 @@ test('a transaction whose connection breaks fails, and the next one gets a new c
   })
   await expect(work).rejects.toThrow()
   expect(await system.one(sql`select count(*)::int as entries from entry`)).toEqual({ entries: 0 })
+})
+
+test('rows are copied as they were given: both ends of each type, null, and texts beyond ASCII', async () => {
+  await database.sql(`
+    create table copied (t text, i int, b bigint, f real, at timestamptz, u uuid)`)
+  const long = 'é😀\t\\N\n'.repeat(20_000)
+  const rows = new BinaryRows(6)
+  const id = '0190A0b0-c0d0-7000-8000-000000000001'
+  const first = new Date('0001-01-01T00:00:00Z')
+  rows
+    .row()
+    .text('')
+    .int4(-(2 ** 31))
+    .int8(-(2 ** 53))
+    .float4(-1.5)
+    .timestamptz(first)
+    .uuid(id)
+  rows
+    .row()
+    .text(undefined)
+    .int4(0)
+    .int8(-1)
+    .float4(0)
+    .timestamptz(new Date('1999-12-31T23:59:59.999Z'))
+    .uuid(undefined)
+  rows
+    .row()
+    .text(long)
+    .int4(2 ** 31 - 1)
+    .int8(2 ** 53)
+    .float4(2.25)
+    .timestamptz(new Date('2026-01-02T03:04:05.678Z'))
+  rows.uuid(id)
+  await system.copyIn('copy copied from stdin (format binary)', rows.end())
+  const time = "to_char(at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS.MS') as at"
+  expect(await database.sql(`select t, i, b::text, f, ${time}, u::text from copied`)).toEqual([
+    {
+      t: '',
+      i: -(2 ** 31),
+      b: '-9007199254740992',
+      f: -1.5,
+      at: '0001-01-01 00:00:00.000',
+      u: id.toLowerCase(),
+    },
+    { t: null, i: 0, b: '-1', f: 0, at: '1999-12-31 23:59:59.999', u: null },
+    {
+      t: long,
+      i: 2 ** 31 - 1,
+      b: '9007199254740992',
+      f: 2.25,
+      at: '2026-01-02 03:04:05.678',
+      u: id.toLowerCase(),
+    },
+  ])
+})
+
+test('rows are copied all or none, none at all are no fault, and the connection stays good', async () => {
+  const copy = 'copy entry from stdin (format binary)'
+  await system.copyIn(copy, new BinaryRows(1).end())
+  const twice = new BinaryRows(1).row().int4(1).row().int4(2).row().int4(1)
+  await expect(system.copyIn(copy, twice.end())).rejects.toMatchObject({ code: '23505' })
+  expect(await system.count(sql`select from entry`)).toBe(0)
+  await system.copyIn(copy, new BinaryRows(1).row().int4(3).end())
+  expect(await database.sql('select id from entry')).toEqual([{ id: 3 }])
+  expect(() => new BinaryRows(1).row().uuid('0190a0b0')).toThrow('not a UUID')
 })

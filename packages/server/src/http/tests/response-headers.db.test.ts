@@ -6,7 +6,7 @@ import { createTestApp, type TestApp, type TestResponse, userToken } from '../..
 let app: TestApp
 let secure: TestApp
 const token = userToken({ sub: alice })
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 beforeAll(async () => {
   app = await createTestApp({ setup: notes })

@@ -146,7 +146,6 @@ export function createBatchRunner({
         isRead: false,
         isAbandoned,
         origin: isRecorded ? origin?.() : undefined,
-        isForLog: !isAudited,
       }
       const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) => {
         const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))

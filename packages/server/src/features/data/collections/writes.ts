@@ -88,7 +88,6 @@ export function createWrites(deps: WriteDeps): Writes {
       isRead: false,
       isAbandoned,
       origin: isRecorded ? origin?.() : undefined,
-      isForLog: !isAudited,
     }
     try {
       const result = await writesOnce.run({ key, scope, steps, options }, (answers) =>

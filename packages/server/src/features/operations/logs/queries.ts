@@ -1,5 +1,6 @@
+import { BinaryRows } from '../../../database/binary-rows.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
-import type { Queryable } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { AnsweredRequest } from '../../../http/request-observer.ts'
 import { type LogEntry, storable, storableJson } from './entry.ts'
 
@@ -26,32 +27,48 @@ export async function insertLogs(
 /** Characters of a path that are kept. */
 const longestPath = 2048
 
+const requestColumns = [
+  ...[
+    'happened_at',
+    'method',
+    'path',
+    'operation',
+    'status',
+    'duration_ms',
+    'user_id',
+    'api_key_id',
+    'app_id',
+  ],
+  ...['request_size', 'response_size', 'address', 'request_id', 'impersonated_by', 'node'],
+]
+
+/** A request is a small part of the cost of what it records: no text of a number or a time is made for it. */
 export async function insertRequests(
-  database: Queryable,
+  database: SystemDatabase,
   node: string,
   requests: readonly AnsweredRequest[],
 ): Promise<void> {
-  const column = <Value>(read: (request: AnsweredRequest) => Value) => requests.map(read)
-  await database.count(sql`
-    insert into basalt.requests (happened_at, method, path, operation, status, duration_ms, user_id, api_key_id, app_id,
-      request_size, response_size, address, request_id, impersonated_by, node)
-    select r.*, ${node}
-    from unnest(
-      ${column(({ at }) => at.toISOString())}::timestamptz[],
-      ${column(({ method }) => method)}::text[],
-      ${column(({ path }) => storable(path).slice(0, longestPath))}::text[],
-      ${column(({ operation }) => operation ?? null)}::text[],
-      ${column(({ status }) => status)}::int[],
-      ${column(({ durationMs }) => durationMs)}::real[],
-      ${column(({ userId }) => userId ?? null)}::text[],
-      ${column(({ keyId }) => keyId ?? null)}::uuid[],
-      ${column(({ appId }) => appId)}::uuid[],
-      ${column(({ bytesIn }) => bytesIn)}::bigint[],
-      ${column(({ bytesOut }) => bytesOut)}::bigint[],
-      ${column(({ address }) => address ?? null)}::text[],
-      ${column(({ requestId }) => requestId)}::text[],
-      ${column(({ impersonator }) => impersonator ?? null)}::text[]
-    ) r`)
+  const rows = new BinaryRows(requestColumns.length)
+  for (const request of requests)
+    rows
+      .row()
+      .timestamptz(request.at)
+      .text(request.method)
+      .text(storable(request.path).slice(0, longestPath))
+      .text(request.operation)
+      .int4(request.status)
+      .float4(request.durationMs)
+      .text(request.userId)
+      .uuid(request.keyId)
+      .uuid(request.appId)
+      .int8(request.bytesIn)
+      .int8(request.bytesOut)
+      .text(request.address)
+      .text(request.requestId)
+      .text(request.impersonator)
+      .text(node)
+  const copy = `copy basalt.requests (${requestColumns.join(', ')}) from stdin (format binary)`
+  await database.copyIn(copy, rows.end())
 }
 
 export interface LogFilter {
