@@ -131,13 +131,14 @@ async function readRows(terminal: Terminal, file: string): Promise<Blob> {
 
 /** Shows on a terminal how far it is. Interrupted, it cancels the import. */
 async function follow(
-  { stderr, on }: Pick<Terminal, 'stderr' | 'on'>,
+  terminal: Terminal,
   server: ServerClient,
   path: string,
   begun: ImportStatus,
 ): Promise<ImportStatus> {
+  const { stderr } = terminal
   const interruption = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) on(signal, () => interruption.abort())
+  for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => interruption.abort())
   let status = begun
   let isShown = false
   while (status.state === 'running') {
