@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 /** Requests whose client waits to be asked for the body (RFC 9110 §10.1.1). */
 const waiting = new WeakSet<IncomingMessage>()
 
-/** Whether nothing of the body has been asked for: it has not begun to come, unless the client is tired of waiting. */
+/** Whether nothing of the body has been asked for: it has not begun to come, unless the client does not wait. */
 export function isBodyAwaited(request: IncomingMessage): boolean {
   return waiting.has(request)
 }

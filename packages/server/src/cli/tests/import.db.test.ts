@@ -66,7 +66,10 @@ describe('basalt import', () => {
     ])
     expect(await songs()).toEqual([])
     const partial = await run('import', 'song', file, '--partial')
-    expect([partial.code, partial.stderr]).toEqual([1, expect.stringContaining('basalt: 1 row was refused\n')])
+    expect([partial.code, partial.stderr]).toEqual([
+      1,
+      expect.stringContaining('basalt: 1 row was refused\n'),
+    ])
     expect(await songs()).toEqual([{ id: 1, name: 'One' }])
     const both = write('c.csv', 'id,name\n1,Uno\n3,Tres\n')
     expect((await run('import', 'song', both, '--skip-existing')).stdout).toBe(
@@ -83,7 +86,12 @@ describe('basalt import', () => {
   test.each([
     ['a name without a format', ['song', 'songs'], 2, 'songs: the name does not say which format it has; '],
     ['an unknown format', ['song', 'a.csv', '--format', 'xml'], 2, '--format: expected csv, json or ndjson'],
-    ['two ways at once', ['song', 'a.csv', '--upsert', '--skip-existing'], 2, '--upsert and --skip-existing exclude'],
+    [
+      'two ways at once',
+      ['song', 'a.csv', '--upsert', '--skip-existing'],
+      2,
+      '--upsert and --skip-existing exclude',
+    ],
     ['a missing file', ['song', 'missing.csv'], 1, 'missing.csv cannot be read: '],
     ['an unknown table', ['nothing', 'a.csv'], 1, 'collection not found: nothing'],
   ])('refuses %s', async (_, args, code, message) => {
@@ -102,13 +110,18 @@ describe('basalt export', () => {
       stdout: expect.stringMatching(/^id,name\r?\n2,Two\r?\n1,"One, two"\r?\n$/),
       stderr: '',
     })
-    expect((await run('export', 'song', '--format', 'ndjson', '-o', 'out.ndjson', '--fields', 'id,name')).code).toBe(0)
+    expect(
+      (await run('export', 'song', '--format', 'ndjson', '-o', 'out.ndjson', '--fields', 'id,name')).code,
+    ).toBe(0)
     const [first = ''] = readFileSync(join(directory, 'out.ndjson'), 'utf8').split('\n')
     expect(JSON.parse(first)).toEqual({ id: 1, name: 'One, two' })
     await app.sql('truncate song')
     expect((await run('import', 'song', 'out.ndjson')).stdout).toContain('3 inserted')
     const again = await run('export', 'song', '-o', 'out.ndjson')
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('basalt: the export is not complete: EEXIST')])
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      expect.stringContaining('basalt: the export is not complete: EEXIST'),
+    ])
   })
 
   test.each([

@@ -25,7 +25,9 @@ export type KnownColumns = ReadonlyMap<string, ReadonlyMap<number, KnownColumn>>
 /** @param relations ids; all that are there unless given */
 export async function listColumns(queryable: Queryable, relations?: Iterable<string>): Promise<KnownColumns> {
   const among = relations === undefined ? sql.empty : sql`and c.oid = any (${[...relations]}::oid[])`
-  const rows = await queryable.many<KnownColumn & { oid: string; position: number } & Record<string, unknown>>(sql`
+  const rows = await queryable.many<
+    KnownColumn & { oid: string; position: number } & Record<string, unknown>
+  >(sql`
     select c.oid::text as oid, a.attnum::int as position,
       case when n.nspname = 'public' then '' else quote_ident(n.nspname) || '.' end || quote_ident(c.relname) as relation,
       quote_ident(a.attname) as column, format_type(a.atttypid, a.atttypmod) as type,

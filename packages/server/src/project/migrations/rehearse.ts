@@ -59,7 +59,9 @@ async function rehearseFile(
   let taken: TakenLock[] = []
   try {
     if (file.isTransaction) {
-      taken = await inTransaction(connection, () => runAndWatchLocks(connection, file.statements, before, { after }))
+      taken = await inTransaction(connection, () =>
+        runAndWatchLocks(connection, file.statements, before, { after }),
+      )
     } else {
       for (const statement of file.statements) {
         await runStatement(connection, statement)

@@ -299,7 +299,7 @@ describe('storage › plans', () => {
     expect(problem(await put(apps.app, `/${bucket}/b`, tiny.token, 'x'.repeat(101)))).toEqual(full)
     await apps.app.sql(`update basalt.apps set plan = 'tiny' where id = $1`, [free.appId])
     expect(problem(await put(apps.second, `/${bucket}/c`, free.token, '1'))).toEqual(full)
-    // The object belongs to the app, whoever replaces it.
+    // The object belongs to the app, whichever caller replaces it.
     expect((await put(apps.app, `/${bucket}/a`, admin, 'x'.repeat(300))).status).toBe(200)
     const sums = await apps.app.sql(
       `select (select sum(bytes)::int from basalt.app_storage_usage where app_id = $1) as counted,
