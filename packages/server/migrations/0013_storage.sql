@@ -75,8 +75,6 @@ create table basalt.storage_purges (
   name text not null
 );
 
--- Whatever changes an object, plain SQL included: its bytes follow, its user's usage is exact, copies of it are purged,
--- listeners learn of it.
 -- Adds to what an app stores.
 create function basalt.add_app_storage(app uuid, delta bigint) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -103,6 +101,8 @@ begin
 end $$;
 revoke all on function basalt.add_app_storage(uuid, bigint) from public;
 
+-- Whatever changes an object, plain SQL included: its bytes follow, the usage of its user and of its app is exact, copies
+-- of it are purged, listeners learn of it.
 create function basalt.track_object() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
