@@ -17,7 +17,7 @@ const sources = readdirSync(import.meta.dirname, { recursive: true, encoding: 'u
 describe('dashboard › links', () => {
   it('to the rows and the question of Access are read as they were written', () => {
     const filter = `title = 'a&b' and n > 1`
-    expect(readView(searchOf(links.rowsLink('post', { filter, row: '1,2' })))).toMatchObject({
+    expect(readView(searchOf(links.rowsLink('post', { filter, row: '1,2' })), [])).toMatchObject({
       filter,
       row: '1,2',
     })
@@ -33,8 +33,10 @@ describe('dashboard › links', () => {
   })
 
   it('name tables by their collection, with its schema in Structure', () => {
-    expect(links.structureLink('post')).toBe('/structure/tables/public/post')
-    expect(links.structureLink('shop.odd/name')).toBe('/structure/tables/shop/odd%2Fname')
+    expect(links.structureLink({ schema: 'public', name: 'a.b' })).toBe('/structure/tables/public/a.b')
+    expect(links.structureLink({ schema: 'shop', name: 'odd/name' })).toBe(
+      '/structure/tables/shop/odd%2Fname',
+    )
     expect(links.rowsLink('odd/name')).toBe('/tables/odd%2Fname')
   })
 
@@ -57,6 +59,7 @@ describe('dashboard › links', () => {
       '/advisors': /search\.get\('(\w+)'\)/g,
       '/realtime': /search\.get\('(\w+)'\)/g,
       '/jobs': /search\.get\('(\w+)'\)/g,
+      '/support': /'(\w+)'/g,
     }
     const given = [
       links.sqlLink('x'),
@@ -67,6 +70,7 @@ describe('dashboard › links', () => {
       links.advisorsLink({ severity: 'error', query: 'x' }),
       links.previewLink({ tables: 'x', as: 'y' }),
       links.jobsLink({ type: 'x', state: 'y' }),
+      links.ticketsLink({ user: 'x' }),
     ]
     const unread = given.flatMap((link) => {
       const screen = screenOf(pathOf(link))?.path ?? ''

@@ -14,7 +14,7 @@ export const rowsLink = (
   view: { readonly filter?: string; readonly row?: string } = {},
 ) => queryPath(below('/tables', collection), view)
 
-export const structureLink = (collection: string) => tableAddress(splitCollection(collection))
+export const structureLink = tableAddress
 
 /** Opens the editor of a migration with this SQL. */
 export const migrationLink = (sql: string, title: string) => queryPath('/structure', { sql, title })
@@ -36,6 +36,9 @@ export const userLink = (id: string) => below('/users', id)
 export const linkedUsersLink = (provider: string) => queryPath('/users', { provider })
 export const appLink = (id: string) => below('/apps', id)
 
+export const searchLink = (collection: string) => below('/search', collection)
+export const ticketsLink = (filter: { readonly user: string }) => queryPath('/support', filter)
+
 export const requestLink = (id: string) => below('/requests', id)
 export const requestsLink = (filter: RequestFilter) => queryPath('/requests', filter)
 export const logsLink = (filter: { readonly requestId: string }) => queryPath('/logs', filter)
@@ -49,10 +52,5 @@ export const advisorsLink = (filter: { readonly severity?: string; readonly quer
   queryPath('/advisors', filter)
 export const jobsLink = (filter: { readonly type?: string; readonly state?: string } = {}) =>
   queryPath('/jobs', filter)
+export const jobLink = (id: string) => below('/jobs', id)
 export const scheduleLink = (id: string) => below('/schedules', id)
-
-function splitCollection(collection: string): { schema: string; name: string } {
-  const dot = collection.indexOf('.')
-  if (dot === -1) return { schema: 'public', name: collection }
-  return { schema: collection.slice(0, dot), name: collection.slice(dot + 1) }
-}

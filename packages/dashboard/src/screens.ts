@@ -58,6 +58,22 @@ export const screens: readonly Screen[] = [
     load: async () => (await import('./screens/access/access.tsx')).AccessScreen,
   },
 
+  // Data: Search, Embeddings
+  {
+    path: '/search',
+    title: 'Search',
+    section: 'Data',
+    words: 'full text fuzzy typos synonyms weights ranking facets highlight indexes vector',
+    load: async () => (await import('./screens/search/search.tsx')).SearchScreen,
+  },
+  {
+    path: '/embeddings',
+    title: 'Embeddings',
+    section: 'Data',
+    words: 'vectors backfill provider model semantic meaning ai',
+    load: async () => (await import('./screens/embeddings/embeddings.tsx')).EmbeddingsScreen,
+  },
+
   // People: Users, Sign-in, Mail, SMS
   {
     path: '/users',
@@ -87,6 +103,15 @@ export const screens: readonly Screen[] = [
     section: 'People',
     words: 'text messages phone',
     load: async () => (await import('./screens/sms/sms.tsx')).SmsScreen,
+  },
+
+  // People: Support
+  {
+    path: '/support',
+    title: 'Support',
+    section: 'People',
+    words: 'tickets help messages answer',
+    load: async () => (await import('./screens/support/support.tsx')).SupportScreen,
   },
 
   // Programs: Apps, API keys, OAuth clients

@@ -269,6 +269,24 @@ end
 $$;
 revoke all on function basalt.open_realtime_connection(uuid, uuid, text, text, text, int, int) from public;
 
+-- Which streams were sent which events: a row for what a node has sent in a second, as one per event would cost as much as
+-- the log itself.
+create table basalt.realtime_sent (
+  node uuid not null,
+  -- Ids of the log, from the first to the last that it is about.
+  events int8range not null,
+  -- By id: how many streams were sent the event, from how many that listen to the table it was withheld, and the places
+  -- in streams of the first that were sent it.
+  entries jsonb not null,
+  -- Each the id, the transport, what the caller is, and the user.
+  streams jsonb not null,
+  -- Events that are not among the entries, as there were too many or an earlier row could not be written.
+  dropped int not null,
+  recorded_at timestamptz not null default now()
+);
+create index realtime_sent_events on basalt.realtime_sent using gist (events);
+create index realtime_sent_recorded_at on basalt.realtime_sent (recorded_at);
+
 -- Channels of WebSockets: what is said on them, who is present, and who may take part.
 
 -- Read by every node within moments, and pruned after a minute. Not logged: a crash of the database may take what was

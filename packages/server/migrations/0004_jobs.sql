@@ -9,6 +9,8 @@ create table basalt.jobs (
   max_attempts int not null check (max_attempts > 0),
   last_error text,
   schedule_id uuid,
+  -- What added it: events of the log that have the same one led to the job.
+  transaction_id xid8 not null default pg_current_xact_id(),
   run_at timestamptz not null default now(),
   -- Of a running job: when it is taken from its worker unless the lease is renewed.
   leased_until timestamptz,

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { isDevelopment } from './config/development.ts'
 import type { Config } from './config/schema.ts'
@@ -41,7 +40,7 @@ import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import type { Platform } from './platform.ts'
 import { migrateAtStart } from './project/at-start.ts'
-import { writeCaseFile } from './project/policies/files.ts'
+import { writeCases } from './project/policies/files.ts'
 import { structure } from './project/structure/index.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 import { readVersion } from './version.ts'
@@ -208,7 +207,7 @@ async function wire(
     access: {
       openCollections: (rehearsal) => data.rehearse(rehearsal),
       planRows: (snapshot, relation, query) => data.planRows(snapshot, relation, query),
-      writeCases: (name, content) => writeCaseFile(join(config.project.policies, name), content),
+      writeCases: (name, content) => writeCases(config.project, name, content),
     },
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]

@@ -36,13 +36,15 @@ export interface EventStreamOptions {
   readonly token?: string | undefined
   readonly lastEventId?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
+  /** `/api/realtime` unless given. */
+  readonly path?: string
 }
 
 /** Resolves when the head has come, and `connected` with it unless the stream was refused. */
 export async function openEventStream(
   base: string,
   query: string,
-  { token, lastEventId, headers = {} }: EventStreamOptions = {},
+  { token, lastEventId, headers = {}, path = '/api/realtime' }: EventStreamOptions = {},
 ): Promise<EventStreamClient> {
   const events: StreamEvent[] = []
   let last = lastEventId ?? ''
@@ -50,7 +52,7 @@ export async function openEventStream(
   let hasEnded = false
   let text = ''
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const outgoing = request(`${base}/api/realtime?${query}`, {
+    const outgoing = request(`${base}${path}?${query}`, {
       agent: false,
       headers: {
         accept: 'text/event-stream',

@@ -24,13 +24,15 @@ async function reconnect(): Promise<void> {
   for (let pauseMs = firstPauseMs; connection.get() === 'disconnected'; ) {
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
     pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)
-    const isAnswered = await fetch('/health', { cache: 'no-store' }).then(
-      async (response) => !(await isOfProxy(response)),
-      () => false,
-    )
-    if (isAnswered) noteConnected()
+    if (await isReachable()) noteConnected()
   }
 }
+
+export const isReachable = (): Promise<boolean> =>
+  fetch('/health', { cache: 'no-store' }).then(
+    async (response) => !(await isOfProxy(response)),
+    () => false,
+  )
 
 /** Answered by what stands before a server that is not running. What the server itself answers has its envelope of errors. */
 export async function isOfProxy(response: Response): Promise<boolean> {

@@ -13,12 +13,21 @@ export async function get<T>(path: string, query: Query = {}, options: RequestOp
 
 interface SendOptions extends RequestOptions {
   readonly query?: Query
+  /** Where the server keeps the answer by it, the request is sent again when its answer is lost. */
+  readonly idempotencyKey?: string
 }
 
+/** A write is sent once, unless it has a key: without its answer nothing says whether it was done. */
 const sender =
   (method: string) =>
-  async <T = void>(path: string, body?: unknown, { query = {}, ...options }: SendOptions = {}): Promise<T> =>
-    (await client.transport.write(method, path, { ...options, query: asTexts(query), body })) as T
+  async <T = void>(path: string, body?: unknown, options: SendOptions = {}): Promise<T> => {
+    const { query = {}, idempotencyKey, ...rest } = options
+    const detail = { ...rest, query: asTexts(query), body }
+    const { transport } = client
+    return (await (idempotencyKey === undefined
+      ? transport.request(method, path, { ...detail, isRepeatable: false })
+      : transport.write(method, path, { ...detail, idempotencyKey }))) as T
+  }
 
 export const post = sender('POST')
 export const put = sender('PUT')

@@ -43,7 +43,7 @@ describe('cells as text', () => {
 
   test('are CSV by RFC 4180', () => {
     expect(formatCsv(columns, cells)).toBe(
-      'id,"a ""b"""\r\n9007199254740993,x\ty\r\n2,\r\n3,"it\'s ""q""\nand \\ more"',
+      'id,"a ""b"""\r\n9007199254740993,x\ty\r\n2,\r\n3,"it\'s ""q""\nand \\ more"\r\n',
     )
   })
 

@@ -14,11 +14,26 @@ export function formatTabs(cells: Cells): string {
   return cells.map((row) => row.map((cell) => quoteIf(/["\t\n\r]/, cell ?? '')).join('\t')).join('\n')
 }
 
-/** RFC 4180. */
-export function formatCsv(columns: readonly CopiedColumn[], cells: Cells): string {
+/**
+ * RFC 4180; an empty text is in quotes, and NULL is not.
+ *
+ * @param isForSpreadsheets has programs that calculate take texts that begin like formulas as texts
+ */
+export function formatCsv(
+  columns: readonly Pick<CopiedColumn, 'title'>[],
+  cells: Cells,
+  isForSpreadsheets = false,
+): string {
+  const write = (text: string | null) => {
+    if (text === null) return ''
+    const isFormula = isForSpreadsheets && /^[=+\-@\t\r]/.test(text) && !isNumber(text)
+    return quoteIf(/[",\r\n]|^$/, isFormula ? `'${text}` : text)
+  }
   const rows = [columns.map(({ title }) => title), ...cells]
-  return rows.map((row) => row.map((cell) => quoteIf(/[",\n\r]/, cell ?? '')).join(',')).join('\r\n')
+  return `${rows.map((row) => row.map(write).join(',')).join('\r\n')}\r\n`
 }
+
+const isNumber = (text: string) => /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)
 
 function quoteIf(special: RegExp, text: string): string {
   return special.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -1,12 +1,22 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useCallback, useEffect, useId, useRef } from 'react'
 import { formatTabs, parseTabs } from './clipboard.ts'
 import styles from './grid.module.css'
 import { GridHeader, type HeaderActions } from './header.tsx'
-import { headerHeight, pinnedOffsets, rowHeight } from './layout.ts'
-import type { EditRequest, GridCell, GridColumn, GridSort, Place, RowState, Selection } from './model.ts'
-import { GridRow, type RowAction } from './row.tsx'
+import { headerHeight, rowHeight } from './layout.ts'
+import type {
+  EditRequest,
+  GridCell,
+  GridColumn,
+  GridSort,
+  Place,
+  RowAction,
+  RowState,
+  Selection,
+} from './model.ts'
+import { GridRow } from './row.tsx'
 import { clampPlace, isTyped, moveSelection, type Range, rangeOf, selectCell } from './selection.ts'
+import { useAnchor } from './use-anchor.ts'
+import { useWindow } from './use-window.ts'
 
 export interface GridProps extends HeaderActions {
   /** For screen readers. */
@@ -33,6 +43,8 @@ export interface GridProps extends HeaderActions {
   readonly onTickAll?: (() => void) | undefined
   readonly onOpenRow?: ((row: number) => void) | undefined
   readonly onReachEnd?: (() => void) | undefined
+  /** Rows from the first to the last are in the document. */
+  readonly onView?: ((first: number, last: number) => void) | undefined
   /** Asked for by Enter, F2, a double press or by typing. */
   readonly onEdit?: ((request: EditRequest) => void) | undefined
   /** The cell being edited, and what edits it. */
@@ -53,39 +65,16 @@ const reachRows = 40
  */
 export function Grid(props: GridProps) {
   const { label, columns, rowCount, totalRows, selection, onSelect, version, ticked, editing } = props
-  const { onReachEnd, firstNumber = 1 } = props
+  const { onReachEnd, onView, firstNumber = 1 } = props
   const id = useId()
   const scroller = useRef<HTMLDivElement>(null)
-  const pinned = pinnedOffsets(columns)
-  const pinnedCount = pinned.offsets.length
-
-  const rows = useVirtualizer({
-    count: rowCount,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 12,
-    paddingStart: headerHeight,
-    scrollPaddingStart: headerHeight,
-    scrollPaddingEnd: 16,
-  })
-  const across = useVirtualizer({
-    horizontal: true,
-    count: columns.length - pinnedCount,
-    getScrollElement: () => scroller.current,
-    estimateSize: (index) => columns[pinnedCount + index]?.width ?? 0,
-    overscan: 3,
-    paddingStart: pinned.width,
-    scrollPaddingStart: pinned.width,
-  })
-  const widths = columns.map(({ width }) => width).join()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: measured again when a width changes.
-  useEffect(() => across.measure(), [across, widths, pinnedCount])
-
-  const shownRows = rows.getVirtualItems()
-  const lastShown = shownRows.at(-1)?.index ?? 0
+  const shown = useWindow(scroller, columns, rowCount, editing)
+  const { firstRow, lastRow } = shown
   useEffect(() => {
-    if (lastShown >= rowCount - reachRows) onReachEnd?.()
-  }, [lastShown, rowCount, onReachEnd])
+    if (lastRow >= rowCount - reachRows) onReachEnd?.()
+  }, [lastRow, rowCount, onReachEnd])
+  useEffect(() => onView?.(firstRow, lastRow), [firstRow, lastRow, onView])
+  useAnchor({ shown, rowCount, rowKey: props.rowKey, selection, onSelect })
 
   const extent = {
     rows: rowCount,
@@ -98,8 +87,7 @@ export function Grid(props: GridProps) {
 
   const select = (next: Selection) => {
     onSelect(next)
-    rows.scrollToIndex(next.focus.row)
-    if (next.focus.column >= pinnedCount) across.scrollToIndex(next.focus.column - pinnedCount)
+    shown.reveal(next.focus)
   }
 
   const press = (event: React.KeyboardEvent) => {
@@ -142,8 +130,6 @@ export function Grid(props: GridProps) {
     else onSelection(isExtending ? { anchor: current.anchor, focus: place } : selectCell(place))
   }, [])
 
-  const items = across.getVirtualItems()
-  const width = across.getTotalSize()
   return (
     <div
       ref={scroller}
@@ -159,32 +145,37 @@ export function Grid(props: GridProps) {
       onCopy={copy}
       onPaste={paste}
     >
-      <div
-        role="presentation"
-        className={styles.sizer}
-        style={{ width, height: rowCount === 0 ? headerHeight : rows.getTotalSize() }}
-      >
-        <GridHeader {...props} items={items} pinned={pinned.offsets} width={width} />
+      <div role="presentation" className={styles.sizer} style={{ width: shown.width, height: shown.height }}>
+        <GridHeader
+          columns={columns}
+          placed={shown.columns}
+          pinned={shown.pinned}
+          width={shown.width}
+          sort={props.sort}
+          onSort={props.onSort}
+          onResize={props.onResize}
+          onMove={props.onMove}
+          onTickAll={props.onTickAll}
+        />
         <div role="rowgroup">
-          {shownRows.map((item) => (
+          {shown.rows.map((row) => (
             <GridRow
-              key={item.index}
-              index={item.index}
-              number={firstNumber + item.index}
-              top={item.start}
-              width={width}
+              key={row}
+              index={row}
+              number={firstNumber + row}
+              width={shown.width}
               columns={columns}
-              items={items}
-              pinned={pinned.offsets}
+              placed={shown.columns}
+              pinned={shown.pinned}
               cell={props.cell}
               version={version}
-              state={props.rowState?.(item.index)}
-              isTicked={ticked?.has(props.rowKey(item.index)) === true}
-              activeColumn={item.index === active.row ? active.column : -1}
-              left={inside(item.index, range) ? range.left : -1}
-              right={inside(item.index, range) ? range.right : -1}
-              editingColumn={editing?.row === item.index ? editing.column : -1}
-              editor={editing?.row === item.index ? props.editor : undefined}
+              state={props.rowState?.(row)}
+              isTicked={ticked?.has(props.rowKey(row)) === true}
+              activeColumn={row === active.row ? active.column : -1}
+              left={inside(row, range) ? range.left : -1}
+              right={inside(row, range) ? range.right : -1}
+              editingColumn={editing?.row === row ? editing.column : -1}
+              editor={editing?.row === row ? props.editor : undefined}
               id={id}
               canTick={props.onTick !== undefined}
               canOpen={props.onOpenRow !== undefined}

@@ -1,8 +1,8 @@
-import type { VirtualItem } from '@tanstack/react-virtual'
-import { useRef } from 'react'
+import { memo, useRef } from 'react'
 import styles from './grid.module.css'
 import { gutterWidth, narrowestColumn } from './layout.ts'
 import type { GridColumn, GridSort } from './model.ts'
+import type { PlacedColumn } from './use-window.ts'
 
 export interface HeaderActions {
   /** @param isAdded with Shift: after the other columns of the sort */
@@ -14,15 +14,32 @@ export interface HeaderActions {
 
 interface GridHeaderProps extends HeaderActions {
   readonly columns: readonly GridColumn[]
-  readonly items: readonly VirtualItem[]
+  readonly placed: readonly PlacedColumn[]
   readonly pinned: readonly number[]
   readonly width: number
-  readonly sort?: readonly GridSort[]
+  readonly sort?: readonly GridSort[] | undefined
   readonly onTickAll?: (() => void) | undefined
 }
 
-export function GridHeader(props: GridHeaderProps) {
-  const { columns, items, pinned, width, onTickAll } = props
+/** Drawn again only when something of its own changes: rows scroll below it. */
+export const GridHeader = memo(drawHeader)
+
+function drawHeader({ columns, placed, pinned, width, sort, onTickAll, ...actions }: GridHeaderProps) {
+  const cellAt = (index: number, left: number, isPinned: boolean) => {
+    const column = columns[index]
+    return column === undefined ? null : (
+      <HeaderCell
+        key={column.key}
+        column={column}
+        columns={columns}
+        index={index}
+        left={left}
+        isPinned={isPinned}
+        sort={sort}
+        {...actions}
+      />
+    )
+  }
   return (
     <div role="rowgroup" className={styles.header} style={{ width }}>
       <div role="row" aria-rowindex={1} className={styles.headerRow}>
@@ -35,22 +52,8 @@ export function GridHeader(props: GridHeaderProps) {
             </button>
           )}
         </div>
-        {pinned.map((left, index) => (
-          <HeaderCell
-            key={columns[index]?.key}
-            {...props}
-            index={index}
-            style={{ position: 'sticky', left }}
-          />
-        ))}
-        {items.map((item) => (
-          <HeaderCell
-            key={columns[pinned.length + item.index]?.key}
-            {...props}
-            index={pinned.length + item.index}
-            style={{ position: 'absolute', left: item.start }}
-          />
-        ))}
+        {pinned.map((left, index) => cellAt(index, left, true))}
+        {placed.map(({ index, start }) => cellAt(index, start, false))}
       </div>
     </div>
   )
@@ -59,18 +62,18 @@ export function GridHeader(props: GridHeaderProps) {
 /** Where columns are dragged between headers of one grid. */
 const draggedType = 'application/x-basalt-column'
 
-function HeaderCell({
-  columns,
-  index,
-  style,
-  sort = [],
-  onSort,
-  onResize,
-  onMove,
-}: GridHeaderProps & { readonly index: number; readonly style: React.CSSProperties }) {
-  const column = columns[index]
+interface HeaderCellProps extends HeaderActions {
+  readonly column: GridColumn
+  readonly columns: readonly GridColumn[]
+  readonly index: number
+  readonly left: number
+  readonly isPinned: boolean
+  readonly sort: readonly GridSort[] | undefined
+}
+
+const HeaderCell = memo(function HeaderCell(props: HeaderCellProps) {
+  const { column, columns, index, left, isPinned, sort = [], onSort, onResize, onMove } = props
   const resize = useRef<{ readonly x: number; readonly width: number }>(undefined)
-  if (column === undefined) return null
   const place = sort.findIndex(({ key }) => key === column.key)
   const sorted = sort[place]
   const direction = sorted === undefined ? 'none' : sorted.isDescending ? 'descending' : 'ascending'
@@ -83,7 +86,7 @@ function HeaderCell({
       aria-sort={canSort ? direction : undefined}
       className={styles.heading}
       data-align={column.align}
-      style={{ ...style, width: column.width }}
+      style={{ position: isPinned ? 'sticky' : 'absolute', left, width: column.width }}
       draggable={onMove !== undefined}
       onDragStart={(event) => event.dataTransfer.setData(draggedType, column.key)}
       onDragOver={(event) => {
@@ -130,4 +133,4 @@ function HeaderCell({
       )}
     </div>
   )
-}
+})

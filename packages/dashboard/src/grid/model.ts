@@ -34,6 +34,9 @@ export interface Place {
   readonly column: number
 }
 
+export type RowAction = 'select' | 'edit' | 'tick' | 'open'
+export type OnRow = (action: RowAction, place: Place, isExtending: boolean) => void
+
 /** Cells from one corner to the other; the active cell is `focus`. */
 export interface Selection {
   readonly anchor: Place

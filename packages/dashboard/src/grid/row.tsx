@@ -1,20 +1,18 @@
-import type { VirtualItem } from '@tanstack/react-virtual'
 import { memo, type ReactNode } from 'react'
+import { GridCellView } from './cell.tsx'
 import styles from './grid.module.css'
-import { gutterWidth } from './layout.ts'
-import type { GridCell, GridColumn, Place, RowState } from './model.ts'
-
-export type RowAction = 'select' | 'edit' | 'tick' | 'open'
+import { gutterWidth, headerHeight, rowHeight } from './layout.ts'
+import type { GridCell, GridColumn, OnRow, RowState } from './model.ts'
+import type { PlacedColumn } from './use-window.ts'
 
 interface GridRowProps {
   readonly id: string
   readonly index: number
   readonly number: number
-  readonly top: number
   readonly width: number
   readonly columns: readonly GridColumn[]
   /** The columns in view that are not pinned. */
-  readonly items: readonly VirtualItem[]
+  readonly placed: readonly PlacedColumn[]
   readonly pinned: readonly number[]
   readonly cell: (row: number, column: GridColumn) => GridCell
   readonly version: unknown
@@ -29,7 +27,7 @@ interface GridRowProps {
   readonly editor: ReactNode
   readonly canTick: boolean
   readonly canOpen: boolean
-  readonly on: (action: RowAction, place: Place, isExtending: boolean) => void
+  readonly on: OnRow
 }
 
 /** Says in a word what a colour of the row means. */
@@ -52,7 +50,7 @@ const stateSigns: Readonly<Record<RowState, string>> = {
 export const GridRow = memo(drawRow)
 
 function drawRow(props: GridRowProps) {
-  const { index, number, top, width, columns, items, pinned, state, isTicked, on } = props
+  const { index, number, width, placed, pinned, state, isTicked, on } = props
   return (
     <div
       role="row"
@@ -61,7 +59,7 @@ function drawRow(props: GridRowProps) {
       className={styles.row}
       data-state={state}
       data-odd={index % 2 === 1 || undefined}
-      style={{ width, transform: `translateY(${top}px)` }}
+      style={{ width, top: headerHeight + index * rowHeight }}
     >
       <div
         role="rowheader"
@@ -93,63 +91,33 @@ function drawRow(props: GridRowProps) {
         )}
         {state !== undefined && <span className="visually-hidden">{stateNames[state]}</span>}
       </div>
-      {pinned.map((left, column) => {
-        const shown = columns[column]
-        return shown === undefined
-          ? null
-          : drawCell(props, column, shown, { position: 'sticky', left, width: shown.width })
-      })}
-      {items.map((item) => {
-        const column = pinned.length + item.index
-        const shown = columns[column]
-        return shown === undefined
-          ? null
-          : drawCell(props, column, shown, { position: 'absolute', left: item.start, width: item.size })
-      })}
+      {pinned.map((left, column) => drawCell(props, column, left))}
+      {placed.map(({ index: column, start }) => drawCell(props, column, start))}
     </div>
   )
 }
 
-function drawCell(props: GridRowProps, column: number, shown: GridColumn, style: React.CSSProperties) {
-  const { id, index, activeColumn, left, right, editingColumn, on } = props
-  const isEditing = editingColumn === column
-  const { text, note, isChanged, fault } = props.cell(index, shown)
-  const place = { row: index, column }
+function drawCell(props: GridRowProps, column: number, left: number) {
+  const shown = props.columns[column]
+  if (shown === undefined) return null
+  const isEditing = props.editingColumn === column
   return (
-    <div
+    <GridCellView
       key={shown.key}
-      id={`${id}-${index}-${column}`}
-      role="gridcell"
-      aria-colindex={column + 2}
-      aria-selected={(column >= left && column <= right) || undefined}
-      aria-invalid={fault === undefined ? undefined : true}
-      className={styles.cell}
-      data-align={shown.align}
-      data-active={activeColumn === column || undefined}
-      data-changed={isChanged || undefined}
-      data-null={text === null || undefined}
-      data-editing={isEditing || undefined}
-      title={fault}
-      style={style}
-      onMouseDown={(event) => {
-        if (!isEditing && event.button === 0) on('select', place, event.shiftKey)
-      }}
-      onMouseEnter={(event) => {
-        if (event.buttons === 1 && editingColumn === -1) on('select', place, true)
-      }}
-      onDoubleClick={() => {
-        if (!isEditing) on('edit', place, false)
-      }}
-    >
-      {isEditing ? (
-        props.editor
-      ) : (
-        <>
-          {/* Lines of a text stand beside each other: rows are equally high. */}
-          <span className={styles.text}>{text === null ? 'NULL' : text}</span>
-          {note !== undefined && <span className={styles.note}>{note}</span>}
-        </>
-      )}
-    </div>
+      id={`${props.id}-${props.index}-${column}`}
+      row={props.index}
+      column={column}
+      shown={shown}
+      left={left}
+      isPinned={column < props.pinned.length}
+      cell={props.cell}
+      version={props.version}
+      isActive={props.activeColumn === column}
+      isSelected={column >= props.left && column <= props.right}
+      isEditing={isEditing}
+      isRowEdited={props.editingColumn !== -1}
+      editor={isEditing ? props.editor : undefined}
+      on={props.on}
+    />
   )
 }

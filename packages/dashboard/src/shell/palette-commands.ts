@@ -43,12 +43,13 @@ export function useCommands(typed: string): readonly Command[] {
     text: `${title} ${section} ${words ?? ''}`,
   }))
   const isTyping = typed !== ''
-  const tables = useApi(
-    ['tables', 'names'],
-    (signal) => get<{ items: TableItem[] }>('admin/tables', {}, { signal }),
-    { enabled: isTyping },
-  )
   const search = useSettled(typed)
+  // Found by the server: there may be twenty thousand.
+  const tables = useApi(
+    ['tables', 'palette', search],
+    (signal) => get<{ items: TableItem[] }>('admin/tables', { search, limit: mostTables }, { signal }),
+    { enabled: isTyping && search !== '' },
+  )
   const users = useApi(
     ['users', 'palette', search],
     (signal) => get<{ items: UserItem[] }>('admin/users', { search, perPage: mostUsers }, { signal }),

@@ -1,5 +1,6 @@
 import { type ComponentType, lazy, Suspense, useEffect, useRef } from 'react'
 import { Link, Redirect, useLocation } from 'wouter'
+import { loadPart } from '../api/load-part.ts'
 import { useStore } from '../api/store.ts'
 import { type Screen, screens } from '../screens.ts'
 import { PageHeader } from '../ui/layout.tsx'
@@ -9,9 +10,11 @@ import { screenOf } from './location.ts'
 import { pageTitle } from './page-title.ts'
 
 const views = new Map<Screen, ComponentType>(
-  screens.map((screen) => [screen, lazy(async () => ({ default: await screen.load() }))]),
+  screens.map((screen) => [screen, lazy(async () => ({ default: await loadPart(screen.load) }))]),
 )
-const Home = lazy(async () => ({ default: (await import('../screens/home/home.tsx')).HomeScreen }))
+const Home = lazy(async () => ({
+  default: (await loadPart(() => import('../screens/home/home.tsx'))).HomeScreen,
+}))
 
 /** Of one-time links; signed in it leads home. */
 const signInPath = '/sign-in'

@@ -32,7 +32,11 @@ journeys('dashboard › session', () => {
     await database?.[Symbol.asyncDispose]()
   })
   // A server that restarts refuses connections, and the browser notes each.
-  afterEach(() => dashboard.expectNoProblems(/ERR_CONNECTION_|ERR_EMPTY_RESPONSE/))
+  afterEach(() =>
+    dashboard.expectNoProblems(
+      /ERR_CONNECTION_|ERR_EMPTY_RESPONSE|Unable to preload CSS|dynamically imported/,
+    ),
+  )
 
   const passwordField = () => page.getByLabel('Administrator password')
   async function signIn(): Promise<void> {
@@ -108,8 +112,17 @@ journeys('dashboard › session', () => {
     await page.getByText('The node that answers').waitFor()
     await app[Symbol.asyncDispose]()
     await page.getByText('The server is unavailable.').waitFor()
+    // Neither its script nor its styles were loaded before.
+    await page.getByRole('link', { name: 'Realtime', exact: true }).click()
+    await page.getByText('Loading…').waitFor()
     app = await createTestApp({ database, config: { ...config, 'server.port': new URL(app.url).port } })
     await page.getByText('The server is unavailable.').waitFor({ state: 'hidden' })
+    await heading('Realtime').waitFor()
+    const unstyled = () =>
+      [...document.querySelectorAll('link')].filter(
+        ({ rel, sheet }) => rel === 'stylesheet' && sheet === null,
+      )
+    expect(await page.evaluate(unstyled)).toEqual([])
     await page.getByRole('link', { name: 'Storage' }).click()
     await page.getByRole('link', { name: 'photos' }).waitFor()
   })

@@ -140,8 +140,6 @@ function watchProblems(context: BrowserContext): string[] {
 const notedOtherwise = [
   // A refusal of the API, which the page shows; answers of 500 are noted by the response.
   /^Failed to load resource: the server responded with a status of [45]/,
-  // Trusted Types are reported and not enforced, and the policy names no address for reports.
-  /report-only|Report Only/i,
 ]
 
 async function closeAll(browser: Browser, context: BrowserContext): Promise<void> {

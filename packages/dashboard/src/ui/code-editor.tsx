@@ -1,4 +1,5 @@
 import { lazy, Suspense } from 'react'
+import { loadPart } from '../api/load-part.ts'
 import { Spinner } from './states.tsx'
 
 export interface CodeEditorProps {
@@ -13,7 +14,9 @@ export interface CodeEditorProps {
   readonly onRun?: ((selection: string) => void) | undefined
 }
 
-const Editor = lazy(() => import('./code-mirror.tsx').then((module) => ({ default: module.CodeMirror })))
+const Editor = lazy(async () => ({
+  default: (await loadPart(() => import('./code-mirror.tsx'))).CodeMirror,
+}))
 
 /** Loaded when it is first shown. */
 export function CodeEditor(props: CodeEditorProps) {

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
-import { Button } from './button.tsx'
 import styles from './dialog.module.css'
+import { Titled } from './titled.tsx'
 
 export interface DialogProps {
   readonly title: string
@@ -48,18 +48,11 @@ function OpenDialog({ title, onClose, children, footer, size = 'normal' }: Omit<
       }}
     >
       <div className={styles.frame}>
-        <header className={styles.header}>
-          <h2 id={id}>{title}</h2>
-          {onClose !== undefined && (
-            <Button look="plain" size="small" aria-label="Close" onClick={onClose}>
-              ×
-            </Button>
-          )}
-        </header>
-        <div ref={body} className={styles.body}>
-          {children}
-        </div>
-        {footer !== undefined && <footer className={styles.footer}>{footer}</footer>}
+        <Titled id={id} title={title} closeLabel="Close" onClose={onClose} footer={footer}>
+          <div ref={body} className={styles.body}>
+            {children}
+          </div>
+        </Titled>
       </div>
     </dialog>
   )

@@ -11,9 +11,9 @@ interface FormDialogProps {
   readonly children: ReactNode
   readonly size?: NonNullable<DialogProps['size']>
   readonly isDisabled?: boolean
-  readonly isPending: boolean
+  readonly isPending?: boolean
   /** What the server has refused. */
-  readonly error: Error | null
+  readonly error?: Error | null
   readonly onSubmit: () => void
   readonly onClose: () => void
 }
@@ -25,8 +25,8 @@ export function FormDialog({
   children,
   size = 'normal',
   isDisabled = false,
-  isPending,
-  error,
+  isPending = false,
+  error = null,
   onSubmit,
   onClose,
 }: FormDialogProps) {

@@ -3,6 +3,7 @@ import { previewKind } from '../screens/storage/preview-kind.ts'
 import { formatCurl } from './curl.ts'
 import { safeAddress } from './safe-address.ts'
 import { quoteText } from './sql.ts'
+import { visibleText } from './visible-text.ts'
 
 describe('dashboard › hostile values', () => {
   it.each([
@@ -25,6 +26,16 @@ describe('dashboard › hostile values', () => {
     ['mailto:a@example.com', 'mailto:a@example.com'],
   ])('leave addresses of the web and of mail links: %s', (text, address) => {
     expect(safeAddress(text)).toBe(address)
+  })
+
+  it.each([
+    ['invoice\u202etxt.exe', 'invoice\\u202etxt.exe'],
+    ['\u2067a\u2069', '\\u2067a\\u2069'],
+    ['a\u0007b\u001b[31m\u0085\u200b\ufeff', 'a\\u0007b\\u001b[31m\\u0085\\u200b\\ufeff'],
+    ['a\tb\r\nc', 'a\tb\r\nc'],
+    ['\u05d0\u200f!', '\u05d0\u200f!'],
+  ])('cannot disguise the order or the characters of a text: %j', (text, shown) => {
+    expect(visibleText(text)).toBe(shown)
   })
 
   it('do not leave the quotes of a shell', () => {

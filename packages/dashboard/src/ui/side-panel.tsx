@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
-import { Button } from './button.tsx'
 import styles from './side-panel.module.css'
+import { Titled } from './titled.tsx'
 
 export interface SidePanelProps {
   readonly title: ReactNode
@@ -35,16 +35,16 @@ export function SidePanel({ title, onClose, children, footer, size = 'normal' }:
         onClose()
       }}
     >
-      <header className={styles.header}>
-        <h2 id={id} ref={heading} tabIndex={-1}>
-          {title}
-        </h2>
-        <Button look="plain" size="small" aria-label="Close panel" onClick={onClose}>
-          ×
-        </Button>
-      </header>
-      <div className={styles.body}>{children}</div>
-      {footer !== undefined && <footer className={styles.footer}>{footer}</footer>}
+      <Titled
+        id={id}
+        title={title}
+        headingRef={heading}
+        closeLabel="Close panel"
+        onClose={onClose}
+        footer={footer}
+      >
+        <div className={styles.body}>{children}</div>
+      </Titled>
     </aside>
   )
 }

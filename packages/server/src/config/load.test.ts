@@ -207,6 +207,7 @@ describe('without anything', () => {
       },
       events: { retention_hours: 24 },
       realtime: {
+        sent_retention_hours: 24,
         max_connections_per_user: 100,
         max_anonymous_connections_per_address: 50,
         heartbeat_interval_seconds: 20,

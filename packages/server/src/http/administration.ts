@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import createRouter from 'find-my-way'
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config/schema.ts'
 import { httpOrigin, parseAddress } from '../lib/addresses.ts'
@@ -29,9 +30,11 @@ export function confineAdministration(
 ): AdminListener | undefined {
   const listener = listen === '' ? undefined : createAdminListener(app, listen, maxConnections)
   const isAllowed = createAllowlist(allowedIps)
+  const confined = new Set<string>()
   if (listener !== undefined || allowedIps.length > 0) {
     app.addHook('onRoute', (route) => {
       if (!isAdministrative(route, path)) return
+      confined.add(route.url)
       const before = route.onRequest ?? []
       route.onRequest = [
         (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void) => {
@@ -44,7 +47,36 @@ export function confineAdministration(
       ]
     })
   }
+  if (listener !== undefined) hideFromOthers(app, listener, confined)
   return listener
+}
+
+/** Longer than the head of a request may be. */
+const mostPathLength = 65_536
+
+/** A wrong method, which has no route, is 404 elsewhere, too: 405 and `Allow` would name what is there. */
+function hideFromOthers(
+  app: FastifyInstance,
+  listener: { isOf(socket: Socket): boolean },
+  urls: ReadonlySet<string>,
+): void {
+  let router: ReturnType<typeof createRouter> | undefined
+  const isConfined = (path: string) => {
+    // Built when the first wrong method comes, which on most days is never.
+    if (router === undefined) {
+      router = createRouter({ ignoreTrailingSlash: true, maxParamLength: mostPathLength })
+      for (const url of urls) router.on('GET', url, () => undefined)
+    }
+    return router.find('GET', path) !== null
+  }
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!request.is404 || listener.isOf(request.raw.socket)) {
+      done()
+      return
+    }
+    const [target = ''] = request.url.split('?', 1)
+    done(isConfined(target) ? httpErrors.routeNotFound(request.method, target) : undefined)
+  })
 }
 
 function isAdministrative({ url, config }: RouteOptions, path: string): boolean {

@@ -219,14 +219,13 @@ function judge(
   return guard === 'aal2' && identity.aal !== 'aal2' ? httpErrors.insufficientAal() : undefined
 }
 
-/** The cookie holds the administrator's token and no other. It opens streams, too: the dashboard shows changes. */
+/** The cookie holds the administrator's token and no other. */
 function judgeCookieSession(
   guard: Exclude<Guard, 'public'>,
   verdict: Verdict,
   challenge: Challenge,
 ): AppError | undefined {
   const isAdministrator = 'identity' in verdict && verdict.identity.kind === 'admin'
-  if (isAdministrator && guard === 'stream') return undefined
   return judge(guard, undefined, isAdministrator ? verdict : { refusal: 'invalid' }, challenge)
 }
 

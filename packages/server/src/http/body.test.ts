@@ -29,3 +29,13 @@ test('texts are what was sent', async () => {
   const text = '{ "n": 12345678901234567890.10, "n": 2 }'
   expect((await post(acceptJsonText, text)).json().body).toBe(text)
 })
+
+test('a value that is nested deeper than 1,000 levels is refused, whatever its texts contain', async () => {
+  const lists = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  const text = `{"a":"${'{['.repeat(2000)}\\"[","b":${lists(999)}}`
+  expect((await post(acceptJson, text)).statusCode).toBe(200)
+  for (const deep of [lists(1001), `{"a":${lists(1000)}}`, `${'{"a":'.repeat(1001)}1${'}'.repeat(1001)}`]) {
+    const { statusCode, body } = await post(acceptJson, deep)
+    expect([statusCode, body]).toEqual([400, expect.stringContaining('nested too deeply (max 1000 levels)')])
+  }
+})

@@ -1,7 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../lib/errors.ts'
+import { nestsDeeperThan } from '../lib/json-slices.ts'
 import { httpErrors } from './errors.ts'
+
+/** Writing a value as JSON again takes stack by its depth: V8 gives up below 5,000 levels, PostgreSQL below 20,000. */
+const mostLevels = 1000
 
 /** JSON bodies as values. An empty body is accepted: routes that need one say so in their schema. */
 export function acceptJson(app: FastifyInstance): void {
@@ -71,7 +75,9 @@ function decodeBody({ headers }: FastifyRequest, body: string | Buffer): string 
 /** The slow way is taken only where a member may have that name, in plain letters or in escapes. */
 function parseJson(text: string): unknown {
   const isSuspect = text.includes('__proto__') || text.includes('\\u')
-  return isSuspect ? JSON.parse(text, dropPrototype) : JSON.parse(text)
+  const value: unknown = isSuspect ? JSON.parse(text, dropPrototype) : JSON.parse(text)
+  if (nestsDeeperThan(mostLevels, text)) throw httpErrors.jsonTooDeep(mostLevels)
+  return value
 }
 
 /** A member named `__proto__` must not become a prototype when the value is copied. */

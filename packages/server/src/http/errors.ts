@@ -22,6 +22,11 @@ export const httpErrorTable = {
     message: 'invalid JSON body',
     help: 'The body is not valid JSON in UTF-8.',
   },
+  jsonTooDeep: {
+    status: 400,
+    message: (levels: number) => `invalid JSON body: nested too deeply (max ${levels} levels)`,
+    help: 'Arrays and objects of the body stand in each other too many levels deep.',
+  },
   malformedRequest: {
     status: 400,
     message: 'malformed HTTP request',

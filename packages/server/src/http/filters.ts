@@ -35,6 +35,25 @@ export function readUuid(name: string, text: string): string {
   return text.toLowerCase()
 }
 
+/** A place in a list that is ordered by time and id. */
+export interface TimePosition {
+  /** Since 1970: as exact as PostgreSQL keeps it. */
+  readonly microseconds: string
+  readonly id: string
+}
+
+/** The `nextCursor` that {@link readTimePosition} reads. */
+export function writeTimePosition({ microseconds, id }: TimePosition): string {
+  return `${microseconds}_${id}`
+}
+
+/** @throws AppError invalid_list_parameter */
+export function readTimePosition(cursor: string): TimePosition {
+  const [, microseconds = '', id = ''] = /^(\d{1,16})_(.+)$/.exec(cursor) ?? []
+  if (!isUuid(id)) throw httpErrors.invalidListParameter('cursor', 'expected nextCursor of the page before')
+  return { microseconds, id }
+}
+
 const dayMs = 24 * 3600 * 1000
 
 export interface TimeRange {

@@ -30,6 +30,22 @@ export function sliceArray(text: string): string[] {
   return elements
 }
 
+/** Whether arrays and objects stand in each other more than so many levels deep. */
+export function nestsDeeperThan(levels: number, text: string): boolean {
+  // One that does is longer than its brackets.
+  if (text.length <= 2 * levels) return false
+  let depth = 0
+  for (let position = 0; position < text.length; position += 1) {
+    const character = text[position]
+    if (character === '"') position = endOfString(text, position) - 1
+    else if (character === '{' || character === '[') {
+      depth += 1
+      if (depth > levels) return true
+    } else if (character === '}' || character === ']') depth -= 1
+  }
+  return false
+}
+
 function endOfValue(text: string, start: number): number {
   const first = text[start]
   if (first === '"') return endOfString(text, start)

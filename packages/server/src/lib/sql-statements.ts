@@ -33,6 +33,34 @@ const token = new RegExp(
   'y',
 )
 
+/** A part of a script that means something: no blank and no comment. */
+export interface SqlToken {
+  readonly kind: 'word' | 'string' | 'dollar' | 'parameter' | 'other'
+  readonly text: string
+  readonly start: number
+}
+
+export function* readTokens(script: string): Generator<SqlToken> {
+  let position = 0
+  while (position < script.length) {
+    token.lastIndex = position
+    const found = token.exec(script)
+    const { blank, comment, string, parameter, dollar, word } = found?.groups ?? {}
+    const start = position
+    if (comment !== undefined) {
+      position = endOfComment(script, start)
+      continue
+    }
+    position = dollar === undefined ? start + (found?.[0].length ?? 1) : endOfQuote(script, start, dollar)
+    if (blank !== undefined) continue
+    const text = script.slice(start, position)
+    if (word !== undefined) yield { kind: 'word', text, start }
+    else if (string !== undefined) yield { kind: 'string', text, start }
+    else if (dollar !== undefined) yield { kind: 'dollar', text, start }
+    else yield { kind: parameter === undefined ? 'other' : 'parameter', text, start }
+  }
+}
+
 /**
  * Takes a script apart where psql does: not at a semicolon within quotes, comments, parentheses, or the body of a
  * function that begins with BEGIN ATOMIC.
@@ -60,35 +88,21 @@ export function splitStatements(script: string): SqlStatement[] {
     parentheses = 0
     bodies = 0
   }
-  let position = 0
-  while (position < script.length) {
-    token.lastIndex = position
-    const found = token.exec(script)
-    const { blank, comment, parameter, dollar, word, other } = found?.groups ?? {}
-    const text = found?.[0] ?? ''
-    if (comment !== undefined) {
-      position = endOfComment(script, position)
+  for (const { kind, text, start: position } of readTokens(script)) {
+    if (kind === 'other' && text === ';' && parentheses === 0 && bodies === 0) {
+      finish()
       continue
     }
-    const next = dollar === undefined ? position + text.length : endOfQuote(script, position, dollar)
-    if (blank === undefined) {
-      if (other === ';' && parentheses === 0 && bodies === 0) {
-        finish()
-        position = next
-        continue
-      }
-      start ??= position
-      end = next
-      if (parameter !== undefined) parameters = Math.max(parameters, Number(parameter.slice(1)))
-      if (other === '(') parentheses += 1
-      if (other === ')') parentheses = Math.max(0, parentheses - 1)
-      if (word !== undefined) {
-        const name = word.toLowerCase()
-        if (words.length < keptWords) words.push(name)
-        if (parentheses === 0 && definesRoutine(words)) bodies = depthAfter(bodies, name)
-      }
+    start ??= position
+    end = position + text.length
+    if (kind === 'parameter') parameters = Math.max(parameters, Number(text.slice(1)))
+    if (kind === 'other' && text === '(') parentheses += 1
+    if (kind === 'other' && text === ')') parentheses = Math.max(0, parentheses - 1)
+    if (kind === 'word') {
+      const name = text.toLowerCase()
+      if (words.length < keptWords) words.push(name)
+      if (parentheses === 0 && definesRoutine(words)) bodies = depthAfter(bodies, name)
     }
-    position = next
   }
   finish()
   return statements

@@ -76,10 +76,19 @@ journeys('access', () => {
     await page.getByRole('cell', { name: '+2: 3, 5' }).first().waitFor()
     await dashboard.screenshot('access-trial')
     await dashboard.expectAccessible()
+    await page.getByRole('combobox', { name: 'Policy', exact: true }).selectOption('A new policy')
+    await page.getByRole('checkbox', { name: 'restrictive' }).check()
+    await page.getByRole('textbox', { name: 'USING expression' }).fill('false')
+    await page.getByRole('textbox', { name: 'Roles, with commas' }).fill('basalt_anonymous')
+    await page.getByRole('button', { name: 'Show what changes' }).click()
+    await page.getByText('Nothing changes for').waitFor()
+    await page.getByRole('textbox', { name: 'Roles, with commas' }).fill('public')
+    await page.getByRole('button', { name: 'Show what changes' }).click()
+    await page.getByText('Something changes for').waitFor()
 
     await page.getByRole('tab', { name: 'Save as a test' }).click()
     await page.getByRole('button', { name: 'Save in the project' }).click()
-    await page.getByText('Saved as').waitFor()
+    await page.getByText('Saved as policies/project-select.toml').waitFor()
     expect(readFileSync(join(folder, 'project-select.toml'), 'utf8')).toContain(
       'name = "ada@example.com may not read row 3 of project"',
     )

@@ -1,5 +1,6 @@
 import { useSearchParams } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { withParameters } from '../../shell/search-parameters.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { Empty, Failure, Spinner } from '../../ui/states.tsx'
@@ -77,16 +78,7 @@ function Explained({
       <Tabs
         label="Explanation"
         value={tab}
-        onChange={(next) =>
-          setSearch(
-            (before) => {
-              const after = new URLSearchParams(before)
-              after.set('tab', next)
-              return after
-            },
-            { replace: true },
-          )
-        }
+        onChange={(next) => setSearch((before) => withParameters(before, { tab: next }), { replace: true })}
         tabs={[
           { value: 'rows', label: 'Rows and policies', content: <Matrix {...{ request, explanation }} /> },
           {

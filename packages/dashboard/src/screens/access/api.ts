@@ -81,7 +81,13 @@ export interface Explanation {
     readonly settings: Readonly<Record<string, string>>
     readonly grant: { readonly mayWrite: boolean; readonly tables: readonly string[] | null } | null
   }
-  readonly table: { readonly collection: string; readonly rlsEnabled: boolean; readonly kind: string }
+  readonly table: {
+    readonly collection: string
+    readonly schema: string
+    readonly name: string
+    readonly rlsEnabled: boolean
+    readonly kind: string
+  }
   readonly action: Action
   readonly gates: readonly Gate[]
   readonly stages: readonly Stage[]
@@ -146,6 +152,8 @@ export const takeApart = (
 export interface PolicyEdit {
   readonly name: string
   readonly using?: string
+  readonly check?: string
+  readonly roles?: readonly string[]
   readonly command?: string
   readonly permissive?: boolean
   readonly drop?: boolean
@@ -181,5 +189,6 @@ export const listKeys = (signal: AbortSignal) =>
 export const listClients = (signal: AbortSignal) =>
   get<{ items: { clientId: string; name: string }[] }>('admin/oauth/clients', { perPage: 100 }, { signal })
 
-export const listTables = (signal: AbortSignal) =>
-  get<{ items: { collection: string }[] }>('admin/tables', {}, { signal })
+/** The first ones that the text finds. */
+export const listTables = (search: string, signal: AbortSignal) =>
+  get<{ items: { collection: string }[] }>('admin/tables', { search, limit: 50 }, { signal })

@@ -3,12 +3,19 @@ import type { PolicyEdit } from './api.ts'
 
 /** What makes the change, for a migration. Pure. */
 export function policyStatement(
-  table: string,
-  { name, using = 'true', permissive = true, command = 'SELECT' }: PolicyEdit,
+  table: { readonly schema: string; readonly name: string },
+  { name, using, check, roles, permissive = true, command = 'SELECT' }: PolicyEdit,
   exists: boolean,
 ): string {
-  const target = table.split('.').map(quoteName).join('.')
-  if (exists) return `alter policy ${quoteName(name)} on ${target} using (${using});`
-  const kind = permissive ? '' : ' as restrictive'
-  return `create policy ${quoteName(name)} on ${target}${kind} for ${command.toLowerCase()} using (${using});`
+  const place = `policy ${quoteName(name)} on ${quoteName(table.schema)}.${quoteName(table.name)}`
+  const clauses = [
+    ...(roles === undefined ? [] : [` to ${roles.map(roleName).join(', ')}`]),
+    ...(using === undefined ? [] : [` using (${using})`]),
+    ...(check === undefined ? [] : [` with check (${check})`]),
+  ].join('')
+  if (exists) return `alter ${place}${clauses};`
+  return `create ${place}${permissive ? '' : ' as restrictive'} for ${command.toLowerCase()}${clauses};`
 }
+
+/** `public` is a word of SQL, and no role. */
+const roleName = (role: string) => (role === 'public' ? role : quoteName(role))

@@ -6,11 +6,13 @@ import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CodeEditor } from '../../ui/code-editor.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Checkbox, Select, TextField } from '../../ui/field.tsx'
+import { Checkbox, Select } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Failure } from '../../ui/states.tsx'
 import styles from './access.module.css'
-import { type Comparison, compare, type ExplainRequest, type Explanation, type PolicyEdit } from './api.ts'
+import { type Action, type Comparison, compare, type ExplainRequest, type Explanation } from './api.ts'
+import { draftOf, editOf, hasCheck, hasUsing, newPolicy, type PolicyDraft } from './policy-draft.ts'
+import { PolicyFields } from './policy-fields.tsx'
 import { policyStatement } from './policy-statement.ts'
 
 interface Props {
@@ -20,90 +22,111 @@ interface Props {
 
 const fresh = ''
 
-/** An edited policy against the present one: what it would show and hide, without a change of a definition. */
+/** An edited policy against the present one: what it would permit and refuse, without a change of a definition. */
 export function PolicyTrial({ request, explanation: { policies, table, caller } }: Props) {
-  const candidates = policies.filter(({ using }) => using !== null)
-  const [name, setName] = useState(candidates[0]?.name ?? fresh)
-  const [newName, setNewName] = useState('new policy')
-  const chosen = candidates.find((policy) => policy.name === name)
-  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({})
-  const [isPermissive, setPermissive] = useState(true)
+  const [chosen, setChosen] = useState(policies[0]?.name ?? fresh)
+  const [drafts, setDrafts] = useState<Readonly<Record<string, PolicyDraft>>>({})
   const [isOnlyCaller, setOnlyCaller] = useState(false)
   const trial = useAction(compare, { failure: 'view' })
-  const using = texts[name] ?? chosen?.using ?? 'true'
-  const policy: PolicyEdit =
-    chosen === undefined
-      ? { name: newName, using, permissive: isPermissive, command: commandOf(request) }
-      : { name, using }
+  const present = policies.find(({ name }) => name === chosen)
+  const draft = drafts[chosen] ?? (present === undefined ? newPolicy(request.action) : draftOf(present))
+  const change = (part: Partial<PolicyDraft>) => setDrafts({ ...drafts, [chosen]: { ...draft, ...part } })
+  const policy = editOf(draft, present)
   const asked = {
     table: table.collection,
-    action: request.action === 'insert' ? ('select' as const) : request.action,
+    action: request.action,
     ...(request.filter === undefined ? {} : { filter: request.filter }),
     ...(request.ids === undefined ? {} : { ids: request.ids }),
     ...(isOnlyCaller ? { as: [request.as] } : {}),
     policy,
   }
-  const statement = policyStatement(table.collection, policy, chosen !== undefined)
-  const title =
-    chosen === undefined
-      ? `Add ${policy.name} to ${table.collection}`
-      : `Change ${policy.name} of ${table.collection}`
+  const statement = policyStatement(table, policy, present !== undefined)
+  const title = `${present === undefined ? 'Add' : 'Change'} ${policy.name} of ${table.collection}`
+  const isChanged = policy.using !== undefined || policy.check !== undefined || policy.roles !== undefined
+  const run = () => {
+    if (isChanged) trial.run(asked)
+  }
   return (
     <>
       <div className={styles.question}>
         <Select
           label="Policy"
-          value={name}
-          onChange={setName}
+          value={chosen}
+          onChange={setChosen}
           choices={[
-            ...candidates.map((each) => ({
-              value: each.name,
-              label: `${each.name} (${each.command.toLowerCase()})`,
+            ...policies.map(({ name, command, permissive }) => ({
+              value: name,
+              label: `${name} (${command.toLowerCase()}${permissive ? '' : ', restrictive'})`,
             })),
             { value: fresh, label: 'A new policy' },
           ]}
         />
-        {chosen === undefined && (
-          <>
-            <TextField label="Name" value={newName} onChange={setNewName} maxLength={63} />
-            <div className={styles.check}>
-              <Checkbox label="permissive" checked={isPermissive} onChange={setPermissive} />
-            </div>
-          </>
-        )}
+        <PolicyFields draft={draft} isNew={present === undefined} onChange={change} />
         <div className={styles.check}>
           <Checkbox label={`only ${caller.label}`} checked={isOnlyCaller} onChange={setOnlyCaller} />
         </div>
       </div>
-      <p id="trial-help">USING: which rows it is true for. Ctrl or ⌘ and Enter tries it.</p>
-      <CodeEditor
-        label="USING expression"
-        language="sql"
-        value={using}
-        onChange={(text) => setTexts({ ...texts, [name]: text })}
-        onRun={() => trial.run(asked)}
-      />
+      <p>
+        {meanings[request.action]} USING: which rows there are for it. WITH CHECK: which rows it may write;
+        where it is empty, as USING. Ctrl or ⌘ and Enter tries it.
+      </p>
+      {hasUsing(draft.command) && (
+        <CodeEditor
+          label="USING expression"
+          language="sql"
+          value={draft.using}
+          onChange={(using) => change({ using })}
+          onRun={run}
+        />
+      )}
+      {hasCheck(draft.command) && (
+        <CodeEditor
+          label="WITH CHECK expression"
+          language="sql"
+          value={draft.check}
+          onChange={(check) => change({ check })}
+          onRun={run}
+        />
+      )}
       <div className={styles.actions}>
-        <Button look="primary" isPending={trial.isPending} onClick={() => trial.run(asked)}>
+        <Button look="primary" disabled={!isChanged} isPending={trial.isPending} onClick={run}>
           Show what changes
         </Button>
         <AsCode
           request={{ method: 'POST', path: '/api/admin/access/compare', body: asked }}
           sql={statement}
         />
-        <Link href={migrationLink(statement, title)}>Make it a migration in Structure</Link>
+        {isChanged && <Link href={migrationLink(statement, title)}>Make it a migration in Structure</Link>}
       </div>
       {trial.error !== null && <Failure error={trial.error} />}
-      {trial.result !== undefined && <Changes comparison={trial.result} />}
+      {trial.result !== undefined && <Changes comparison={trial.result} action={request.action} />}
     </>
   )
 }
 
-function commandOf({ action }: ExplainRequest): string {
-  return action === 'insert' ? 'SELECT' : action.toUpperCase()
+const meanings: Readonly<Record<Action, string>> = {
+  select: 'Which rows callers read.',
+  insert: 'Which of the rows that are there callers might have added as they are.',
+  update: 'Which rows callers might store as they are.',
+  delete: 'Which rows callers might delete.',
 }
 
-function Changes({ comparison: { callers, rows } }: { readonly comparison: Comparison }) {
+/** What a row is after the policy permits it. */
+const outcomes: Readonly<Record<Action, readonly [permitted: string, refused: string]>> = {
+  select: ['shown', 'hidden'],
+  insert: ['permitted', 'refused'],
+  update: ['permitted', 'refused'],
+  delete: ['permitted', 'refused'],
+}
+
+function Changes({
+  comparison: { callers, rows },
+  action,
+}: {
+  readonly comparison: Comparison
+  readonly action: Action
+}) {
+  const [permitted, refused] = outcomes[action]
   const changed = callers.filter(({ shown, hidden }) => shown.length + hidden.length > 0).length
   return (
     <>
@@ -118,10 +141,10 @@ function Changes({ comparison: { callers, rows } }: { readonly comparison: Compa
         rowKey={({ label }) => label}
         columns={[
           { key: 'label', title: 'Caller', cell: ({ label }) => label },
-          { key: 'shown', title: 'Newly shown', cell: ({ shown }) => <Ids ids={shown} sign="+" /> },
-          { key: 'hidden', title: 'Newly hidden', cell: ({ hidden }) => <Ids ids={hidden} sign="−" /> },
-          { key: 'kept', title: 'Shown as before', align: 'end', cell: ({ kept }) => kept },
-          { key: 'absent', title: 'Hidden as before', align: 'end', cell: ({ absent }) => absent },
+          { key: 'shown', title: `Newly ${permitted}`, cell: ({ shown }) => <Ids ids={shown} sign="+" /> },
+          { key: 'hidden', title: `Newly ${refused}`, cell: ({ hidden }) => <Ids ids={hidden} sign="−" /> },
+          { key: 'kept', title: `Still ${permitted}`, align: 'end', cell: ({ kept }) => kept },
+          { key: 'absent', title: `Still ${refused}`, align: 'end', cell: ({ absent }) => absent },
           {
             key: 'notes',
             title: 'Notes',

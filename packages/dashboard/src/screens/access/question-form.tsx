@@ -91,10 +91,7 @@ function TableField({
   readonly value: string
   readonly onChange: (table: string) => void
 }) {
-  const tables = useApi(['access', 'tables'], listTables)
-  const found = (tables.data?.items ?? [])
-    .filter(({ collection }) => collection.includes(value))
-    .slice(0, 200)
+  const tables = useApi(['access', 'tables', value], (signal) => listTables(value, signal))
   return (
     <>
       <TextField
@@ -105,7 +102,7 @@ function TableField({
         onChange={(table) => onChange(table.trim())}
       />
       <datalist id="access-tables">
-        {found.map(({ collection }) => (
+        {tables.data?.items.map(({ collection }) => (
           <option key={collection} value={collection} />
         ))}
       </datalist>

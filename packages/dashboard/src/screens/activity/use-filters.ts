@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { withParameters } from '../../shell/search-parameters.ts'
 
 const settledMs = 300
 
@@ -16,18 +17,7 @@ export function useFilters<const Name extends string>(names: readonly Name[]) {
     /** As they were a moment ago, so that typing does not ask for every letter. */
     settled: useSettled(values),
     set(changed: Partial<Record<Name, string | undefined>>) {
-      setSearch(
-        (before) => {
-          const next = new URLSearchParams(before)
-          // Its own keys, which Object.entries widens.
-          for (const [name, value] of Object.entries(changed) as [Name, string | undefined][]) {
-            if (value === undefined || value === '') next.delete(name)
-            else next.set(name, value)
-          }
-          return next
-        },
-        { replace: true },
-      )
+      setSearch((before) => withParameters(before, changed), { replace: true })
     },
     isFiltered: names.some((name) => values[name] !== undefined),
     clear: () => setSearch({}, { replace: true }),

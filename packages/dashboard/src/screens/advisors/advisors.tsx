@@ -1,5 +1,6 @@
 import { useSearchParams } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { withParameters } from '../../shell/search-parameters.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Select, Switch } from '../../ui/field.tsx'
@@ -18,15 +19,7 @@ export function AdvisorsScreen() {
   const severity = search.get('severity') ?? ''
   const showsDismissed = search.get('dismissed') === 'true'
   const set = (name: string, value: string) =>
-    setSearch(
-      (current) => {
-        const next = new URLSearchParams(current)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true },
-    )
+    setSearch((current) => withParameters(current, { [name]: value }), { replace: true })
   const isShown = (advice: Advice) =>
     (advice.dismissal !== null) === showsDismissed &&
     (severity === '' || advice.severity === severity) &&

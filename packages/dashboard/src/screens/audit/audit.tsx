@@ -1,5 +1,6 @@
 import { useSearchParams } from 'wouter'
 import { moreOf, usePages } from '../../api/queries.ts'
+import { withParameters } from '../../shell/search-parameters.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -26,13 +27,7 @@ export function AuditScreen() {
   const [search, setSearch] = useSearchParams()
   const list = usePages(['audit', settled], (cursor, signal) => listAudit(settled, cursor, signal))
   const shownId = search.get('entry')
-  const show = (id: string | undefined) =>
-    setSearch((before) => {
-      const next = new URLSearchParams(before)
-      if (id === undefined) next.delete('entry')
-      else next.set('entry', id)
-      return next
-    })
+  const show = (id: string | undefined) => setSearch((before) => withParameters(before, { entry: id }))
   return (
     <>
       <PageHeader

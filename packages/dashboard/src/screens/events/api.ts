@@ -1,4 +1,5 @@
 import { get, segment } from '../../api/request.ts'
+import type { JobState } from '../jobs/api.ts'
 
 export const filterNames = ['table', 'record', 'user_id', 'request_id', 'action', 'since', 'until'] as const
 export type EventFilter = Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>>
@@ -55,6 +56,30 @@ export interface EventWebhook {
   } | null
 }
 
+/** What streams of a node were sent. */
+export interface SentByNode {
+  readonly node: string
+  readonly sent: number
+  readonly withheld: number
+  /** The first of them. */
+  readonly receivers: readonly {
+    readonly connection: string
+    readonly transport: string
+    readonly caller: 'user' | 'anonymous' | 'admin' | 'open'
+    readonly userId: string | null
+  }[]
+}
+
+/** By the transaction of the event. */
+export interface AddedJob {
+  readonly id: string
+  readonly type: string
+  readonly state: JobState
+  readonly attempts: number
+  readonly maxAttempts: number
+  readonly lastError: string | null
+}
+
 /** Of `GET /api/admin/events/{id}`. */
 export interface EventDetail extends Event {
   readonly isInLog: boolean
@@ -64,12 +89,15 @@ export interface EventDetail extends Event {
   readonly webhooks: readonly EventWebhook[]
   readonly streams: {
     readonly isLogged: boolean
+    readonly record: 'complete' | 'pending' | 'incomplete'
+    readonly sent: readonly SentByNode[]
     readonly nodes: readonly {
       readonly node: string
       readonly connections: number
       readonly connectedBefore: number
     }[]
   }
+  readonly jobs: readonly AddedJob[]
   readonly embeddings: readonly {
     readonly name: string
     readonly state: string

@@ -1,19 +1,20 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAction, useApi } from '../../api/queries.ts'
-import { auditLink, previewLink, requestLink, rowsLink, userLink, webhookLink } from '../../links.ts'
+import { auditLink, jobLink, requestLink, rowsLink, userLink, webhookLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
-import { countOf } from '../../ui/format.ts'
 import { Badge, Notice, Section, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
+import { StateBadge } from '../jobs/jobs.tsx'
 import { replayDelivery } from '../webhooks/api.ts'
 import { Outcome, TryDialog } from '../webhooks/trial.tsx'
-import { type EventDetail as Detail, type EventWebhook, getEvent } from './api.ts'
+import { type AddedJob, type EventDetail as Detail, type EventWebhook, getEvent } from './api.ts'
 import styles from './event-detail.module.css'
+import { Streams } from './event-streams.tsx'
 
 /** From the write down to each attempt. */
 export function EventDetail({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
@@ -80,6 +81,11 @@ function Timeline({ event }: { readonly event: Detail }) {
             <Streams event={event} />
           </li>
         )}
+        {event.jobs.map((job) => (
+          <li key={job.id}>
+            <Job job={job} />
+          </li>
+        ))}
         {event.embeddings.map(({ name, state, error }) => (
           <li key={name}>
             <h3>Embedding {name}</h3>
@@ -188,27 +194,16 @@ function Next({ next }: { readonly next: NonNullable<EventWebhook['next']> }) {
   )
 }
 
-function Streams({ event: { streams, table, userId } }: { readonly event: Detail }) {
-  const { isLogged, nodes } = streams
+function Job({ job: { id, type, state, attempts, maxAttempts, lastError } }: { readonly job: AddedJob }) {
   return (
     <>
+      <h3>
+        Job <Link href={jobLink(id)}>{type}</Link> <StateBadge state={state} />
+      </h3>
       <p>
-        {isLogged
-          ? 'Streams of this table were sent it, each if the policies let its user read the row.'
-          : 'No stream listened to this table when it happened.'}{' '}
-        Which stream was sent what is not kept;{' '}
-        <Link href={previewLink({ tables: table, as: userId ?? 'admin' })}>preview</Link> decides it again.
+        Added by the same transaction; {attempts} of {maxAttempts} attempts.
+        {lastError !== null && <> {lastError}</>}
       </p>
-      {nodes.length > 0 && (
-        <ul>
-          {nodes.map(({ node, connections, connectedBefore }) => (
-            <li key={node}>
-              Node <code>{node.slice(0, 8)}</code>: {countOf(connections, 'connection')} now,{' '}
-              {connectedBefore} of them open when it happened
-            </li>
-          ))}
-        </ul>
-      )}
     </>
   )
 }

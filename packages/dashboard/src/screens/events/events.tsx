@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useLocation, useRoute, useSearchParams } from 'wouter'
 import { moreOf, usePages } from '../../api/queries.ts'
+import { withParameters } from '../../shell/search-parameters.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -29,15 +30,7 @@ export function EventsScreen() {
     }),
   )
   const set = (name: string, value: string) =>
-    setSearch(
-      (current) => {
-        const next = new URLSearchParams(current)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true },
-    )
+    setSearch((current) => withParameters(current, { [name]: value }), { replace: true })
   const list = usePages(
     ['events', filter],
     async (cursor, signal) => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { alice } from '../../../../server/test/fixtures.ts'
+import { openEventStream } from '../../../../server/test/event-stream.ts'
+import { alice, bob } from '../../../../server/test/fixtures.ts'
 import { answer, type Receiver, startReceiver } from '../../../../server/test/receiver.ts'
 import { userToken } from '../../../../server/test/test-app.ts'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
@@ -9,6 +10,12 @@ const setup = `
   alter table note enable row level security;
   create policy own on note using (owner = (select basalt.user_id()));
   create index on note (owner);
+  create function add_job() returns trigger language plpgsql security definer as $$
+  begin
+    insert into basalt.jobs (type, max_attempts, run_at) values ('job_retention', 3, now() + interval '1 y');
+    return null;
+  end $$;
+  create trigger add_job after insert on note for each row when (new.id = 9) execute function add_job();
   create table plain (id int primary key);
   create materialized view note_count as select count(*) as notes from note;
   revoke select on note_count from basalt_authenticated`
@@ -90,6 +97,29 @@ journeys('what happened', () => {
     await page.getByText('1 event.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Deliver again' }).click()
     await expect.poll(() => receiver.received.length).toBe(1)
+  })
+
+  test('an event shows which streams were sent it and which jobs it added', async () => {
+    const { app, page } = dashboard
+    const open = (user: string) =>
+      openEventStream(app.url, 'tables=note', { token: userToken({ sub: user }) })
+    await using hers = await open(alice)
+    await using _his = await open(bob)
+    await write(9, 'streamed')
+    await hers.next(1)
+    await dashboard.open('/events?record=9')
+    await page.getByRole('link', { name: 'create note 9' }).click()
+    const nodes = page.getByRole('list', { name: 'Nodes' })
+    await nodes
+      .getByText(`sent to 1 stream of ${alice}; withheld from 1 by their policies or filters`)
+      .waitFor()
+    await nodes.getByRole('link', { name: alice }).waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('event-streams')
+    await page.getByRole('heading', { name: 'Job job_retention queued' }).getByRole('link').click()
+    await page.getByRole('complementary').getByText('job_retention').first().waitFor()
+    const [job] = await sql("select id from basalt.jobs where type = 'job_retention'")
+    expect(new URL(page.url()).pathname).toBe(`/admin/jobs/${job?.id}`)
   })
 
   test('the statement of an advisor is shown, its advice is dismissed, and gone when it was applied', async () => {

@@ -17,13 +17,9 @@ export interface ServerInfo {
 
 export const readServer = (signal: AbortSignal) => get<ServerInfo>('admin/server', {}, { signal })
 
-/** Of `GET /api/admin/tables`. */
-interface TableSummary {
-  readonly collection: string
-}
-
-export const listTables = (signal: AbortSignal) =>
-  get<{ items: TableSummary[] }>('admin/tables', {}, { signal })
+/** Tables and views that are served. */
+export const countTables = async (signal: AbortSignal) =>
+  (await get<{ count: number }>('admin/tables', { limit: 1 }, { signal })).count
 
 /** Of `GET /api/admin/jobs/stats`. */
 export interface JobCounts {

@@ -6,13 +6,13 @@ import { countOf, formatBytes, formatDuration, formatNumber } from '../../ui/for
 import { KeyValue, Notice, PageHeader, Section } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
-import { countJobs, countRequests, listTables, readServer } from './api.ts'
+import { countJobs, countRequests, countTables, readServer } from './api.ts'
 import { Warnings } from './warnings.tsx'
 
 /** What this server is, and what asks for attention. */
 export function HomeScreen() {
   const server = useApi(['server'], readServer)
-  const tables = useApi(['tables', 'names'], listTables)
+  const tables = useApi(['tables', 'count'], countTables)
   return (
     <>
       <PageHeader title="Home" actions={<AsCode request={{ method: 'GET', path: '/api/admin/server' }} />}>
@@ -46,12 +46,12 @@ export function HomeScreen() {
       </Loaded>
       <Section title="Tables">
         <Loaded query={tables}>
-          {({ items }) =>
-            items.length === 0 ? (
+          {(count) =>
+            count === 0 ? (
               <FirstSteps />
             ) : (
               <p>
-                <Link href="/tables">{countOf(items.length, 'table or view', 'tables and views')}</Link>
+                <Link href="/tables">{countOf(count, 'table or view', 'tables and views')}</Link>
               </p>
             )
           }

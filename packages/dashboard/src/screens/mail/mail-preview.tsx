@@ -1,7 +1,8 @@
 import { useApi } from '../../api/queries.ts'
+import { HtmlPreview } from '../../ui/html-preview.tsx'
 import { KeyValue, Section } from '../../ui/layout.tsx'
 import { nonce } from '../../ui/nonce.ts'
-import { Loaded } from '../../ui/states.tsx'
+import { Failure, Loaded } from '../../ui/states.tsx'
 import { previewTemplate, type TemplateSource, type Variables } from './api.ts'
 import styles from './mail.module.css'
 import { showable } from './showable.ts'
@@ -19,18 +20,15 @@ export function MailPreview({ templateKey, source, variables }: MailPreviewProps
   )
   return (
     <Section title="Preview">
-      {preview.error !== null && preview.data !== undefined && (
-        <p role="alert">Failed: {preview.error.message}</p>
-      )}
+      {preview.error !== null && preview.data !== undefined && <Failure error={preview.error} />}
       <Loaded query={preview}>
         {({ subject, html, text }) => (
           <>
             <KeyValue items={[['Subject', subject]]} />
-            <iframe
+            <HtmlPreview
               className={styles.preview}
               title="Preview of the mail"
-              sandbox=""
-              srcDoc={showable(html, nonce)}
+              html={showable(html, nonce)}
             />
             <details>
               <summary>As plain text</summary>

@@ -3,6 +3,7 @@ import { useAction } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form, Section } from '../../ui/layout.tsx'
+import { Failure } from '../../ui/states.tsx'
 import { sendTemplate, type Variables } from './api.ts'
 
 interface SendTestProps {
@@ -27,7 +28,7 @@ export function SendTest({ templateKey, variables }: SendTestProps) {
           value={to}
           onChange={setTo}
         />
-        {send.error !== null && <p role="alert">Failed: {send.error.message}</p>}
+        {send.error !== null && <Failure error={send.error} />}
         <div>
           <Button type="submit" disabled={to === ''} isPending={send.isPending}>
             Send

@@ -1,3 +1,5 @@
+import { parseInert } from '../../ui/inert-html.ts'
+
 /**
  * HTML of a mail for a frame without scripts. The frame has the policy of the page: styles need its nonce, and attributes
  * with styles are refused, so that they become rules. Pictures of other places are replaced by what they stand for. What
@@ -12,7 +14,7 @@ export function showable(html: string, nonce: string): string {
       .replace(/^<style\b/i, '<template data-mail')
       .replace(/^<\/style\b/i, '</template'),
   )
-  const page = new DOMParser().parseFromString(inert, 'text/html')
+  const page = parseInert(inert)
   for (const element of page.querySelectorAll(
     'script, meta[http-equiv], link, base, iframe, object, embed',
   )) {

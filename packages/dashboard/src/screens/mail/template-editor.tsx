@@ -9,7 +9,7 @@ import { CodeEditor } from '../../ui/code-editor.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Notice, PageHeader, Section } from '../../ui/layout.tsx'
-import { Loaded } from '../../ui/states.tsx'
+import { Failure, Loaded } from '../../ui/states.tsx'
 import { deleteTemplate, readTemplate, saveTemplate, setEnabled, type Template } from './api.ts'
 import styles from './mail.module.css'
 import { MailPreview } from './mail-preview.tsx'
@@ -109,11 +109,7 @@ function Editor({ template, onReset }: EditorProps) {
         <Link href="/mail">All templates</Link> ·{' '}
         {source === 'builtin' ? 'built in, not changed' : 'changed here'}
       </PageHeader>
-      {save.error !== null && (
-        <Notice tone="danger">
-          <span role="alert">Failed: {save.error.message}</span>
-        </Notice>
-      )}
+      {save.error !== null && <Failure error={save.error} />}
       {save.result?.warnings?.map((warning) => (
         <Notice key={warning} tone="warning">
           {warning}

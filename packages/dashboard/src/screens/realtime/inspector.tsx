@@ -63,7 +63,10 @@ export function Inspector() {
         </Button>
         {subscriber !== undefined && (
           <AsCode
-            request={{ method: 'GET', path: `/api/realtime?tables=${encodeURIComponent(subscriber.tables)}` }}
+            request={{
+              method: 'GET',
+              path: `/api/admin/realtime/stream?tables=${encodeURIComponent(subscriber.tables)}`,
+            }}
           />
         )}
       </Toolbar>

@@ -28,7 +28,7 @@ export async function watch(
   const { as, tables, filter } = subscriber
   let place: { since?: string; cursor?: string } = {}
   const query = { tables, ...(as === 'admin' && filter !== undefined ? { filter } : {}) }
-  for await (const event of readEvents('realtime', { signal, query })) {
+  for await (const event of readEvents('admin/realtime/stream', { signal, query })) {
     const at = new Date().toISOString()
     const id = event.id ?? at
     if (event.name === 'connected') {

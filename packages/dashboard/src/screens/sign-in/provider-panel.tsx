@@ -7,6 +7,7 @@ import { Code } from '../../ui/code.tsx'
 import { Checkbox, TextField } from '../../ui/field.tsx'
 import { Form, Notice } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
+import { Failure } from '../../ui/states.tsx'
 import { changeProvider, type Provider, resetProvider, testProvider } from './api.ts'
 
 interface ProviderPanelProps {
@@ -78,7 +79,7 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
           checked={storesTokens}
           onChange={setStoresTokens}
         />
-        {save.error !== null && <p role="alert">Failed: {save.error.message}</p>}
+        {save.error !== null && <Failure error={save.error} />}
         <div>
           <Button type="submit" look="primary" isPending={save.isPending}>
             Save
@@ -91,7 +92,7 @@ export function ProviderPanel({ provider, onClose }: ProviderPanelProps) {
           </Button>
         </div>
       </Form>
-      {test.error !== null && <p role="alert">Failed: {test.error.message}</p>}
+      {test.error !== null && <Failure error={test.error} />}
       {test.result !== undefined && (
         <Notice tone={test.result.success ? 'ok' : 'danger'}>
           <strong>{test.result.success ? 'Works: ' : 'Does not work: '}</strong>

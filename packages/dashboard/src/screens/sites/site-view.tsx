@@ -129,7 +129,7 @@ function Deploys({ site }: { readonly site: Site }) {
                   status !== 'failed' && (
                     <Button
                       size="small"
-                      aria-label={`Make the deploy ${id} live`}
+                      aria-label={`Make live the deploy ${id}`}
                       isPending={promotion.isPending}
                       onClick={() => promotion.run({ siteId: site.id, deployId: id })}
                     >

@@ -1,4 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import {
+  ask,
+  createSite,
+  deployFiles,
+} from '../../../../server/src/features/files/sites/tests/site-requests.ts'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
 const defaultApp = '00000000-0000-0000-0000-000000000000'
@@ -36,6 +41,31 @@ journeys('dashboard › sites and push', () => {
     await dashboard.screenshot('site')
     const rows = await app.sql('select name, slug from basalt.sites')
     expect(rows).toEqual([{ name: 'The shop', slug: 'shop' }])
+  })
+
+  test('a deploy of before is made live by rolling back, and the later one by a press on it', async () => {
+    const { app, page } = dashboard
+    const site = await createSite(app)
+    const first = await deployFiles(app, site, { 'index.html': 'first' })
+    const second = await deployFiles(app, site, { 'index.html': 'second' })
+    const live = async () => (await ask(app, 'GET', `/${site.id}`)).json.liveDeployId
+    await dashboard.open(`/sites/${site.id}`)
+    const row = (id: string) => page.getByRole('row', { name: new RegExp(id) })
+    await row(second.id).getByText('live', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Roll back' }).click()
+    await page.getByText('The deploy before is live.').waitFor()
+    await row(first.id).getByText('live', { exact: true }).waitFor()
+    expect(await live()).toBe(first.id)
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('site-deploys')
+    await page.getByRole('button', { name: 'Roll back' }).click()
+    await page.getByText('no superseded deploy to rollback to').waitFor()
+    await page.getByRole('button', { name: `Make live the deploy ${second.id}` }).click()
+    await row(second.id).getByText('live', { exact: true }).waitFor()
+    expect(await live()).toBe(second.id)
+    expect(await app.sql('select status from basalt.site_deploys where id = $1', [first.id])).toEqual([
+      { status: 'superseded' },
+    ])
   })
 
   test('a device is sent a test, and revoked', async () => {

@@ -1,4 +1,5 @@
 import { client } from '../../api/client.ts'
+import type { Page } from '../../api/queries.ts'
 import { get, post, put, remove, segment } from '../../api/request.ts'
 
 /** Of `POST /api/admin/sql` with `Accept: application/x-ndjson`: a line each. */
@@ -100,7 +101,14 @@ export interface Explained {
 export const explainSql = (body: RunBody & { readonly analyze: boolean }) =>
   post<Explained>('admin/sql/explain', body, { timeoutMs: ((body.timeoutSeconds ?? 30) + 15) * 1000 })
 
-export interface Run {
+/** Of a list, whose texts are their beginnings. */
+interface Cut {
+  /** Whether there is more of them by the id. */
+  readonly isCut: boolean
+  readonly queryLength: number
+}
+
+export interface Run extends Cut {
   readonly id: string
   readonly query: string
   readonly mode: 'read' | 'write'
@@ -112,8 +120,16 @@ export interface Run {
   readonly startedAt: string
 }
 
-export const listRuns = (q: string, after: string | undefined, signal: AbortSignal) =>
-  get<{ items: Run[] }>('admin/sql/runs', { q: q === '' ? undefined : q, after, limit: 50 }, { signal })
+const listOf =
+  <Item>(path: string) =>
+  async (search: string, cursor: string | undefined, signal: AbortSignal): Promise<Page<Item>> => {
+    const query = { q: search === '' ? undefined : search, cursor, limit: 50 }
+    const { items, nextCursor } = await get<{ items: Item[]; nextCursor?: string }>(path, query, { signal })
+    return { items, next: nextCursor }
+  }
+
+export const listRuns = listOf<Run>('admin/sql/runs')
+export const readRun = (id: string) => get<Run>(`admin/sql/runs/${segment(id)}`)
 
 export interface SavedQuery {
   readonly id: string
@@ -123,8 +139,10 @@ export interface SavedQuery {
   readonly updatedAt: string
 }
 
-export const listSaved = (signal: AbortSignal) =>
-  get<{ items: SavedQuery[] }>('admin/sql/saved', {}, { signal })
+export type ListedQuery = SavedQuery & Cut
+
+export const listSaved = listOf<ListedQuery>('admin/sql/saved')
+export const readSaved = (id: string) => get<SavedQuery>(`admin/sql/saved/${segment(id)}`)
 export const saveQuery = (body: { name: string; query: string }) => post<SavedQuery>('admin/sql/saved', body)
 export const changeQuery = (id: string, body: { name?: string; query?: string; version: number }) =>
   put<SavedQuery>(`admin/sql/saved/${segment(id)}`, body)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatCsv, formatJson } from './export.ts'
+import { exportCsv, exportJson } from './export.ts'
 
 const result = {
   columns: [
@@ -16,19 +16,19 @@ const result = {
 }
 
 test('CSV quotes what needs it, and tells an empty text from NULL', () => {
-  expect(formatCsv(result, false)).toBe(
+  expect(exportCsv(result, false)).toBe(
     'id,"a ""b""",id,on\r\n9007199254740993,=1+1,"{""x"":1.10}",t\r\n-1,"line\nbreak, ""quoted""","{""cut",\r\n,"",NaN,f\r\n',
   )
 })
 
 test('CSV for spreadsheets has formulas as texts, and numbers as numbers', () => {
-  const csv = formatCsv(result, true)
+  const csv = exportCsv(result, true)
   expect(csv).toContain("9007199254740993,'=1+1,")
   expect(csv).toContain('\r\n-1,')
 })
 
 test('JSON keeps digits, and columns of one name', () => {
-  expect(formatJson(result)).toBe(`[
+  expect(exportJson(result)).toBe(`[
   {"id": 9007199254740993, "a \\"b\\"": "=1+1", "id 2": {"x":1.10}, "on": true},
   {"id": -1, "a \\"b\\"": "line\\nbreak, \\"quoted\\"", "id 2": "{\\"cut", "on": null},
   {"id": null, "a \\"b\\"": "", "id 2": "NaN", "on": false}

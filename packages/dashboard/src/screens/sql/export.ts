@@ -1,38 +1,21 @@
-import { isNumeric as isNumericType, toJson } from '../../grid/clipboard.ts'
+import { formatCsv, formatJson, isNumeric as isNumericType } from '../../grid/clipboard.ts'
 import type { ResultColumn, StatementResult } from './api.ts'
 
 type Result = Pick<StatementResult, 'columns' | 'rows'>
 
-/** RFC 4180. @param isForSpreadsheets has programs that calculate take texts that begin like formulas as texts */
-export function formatCsv({ columns, rows }: Result, isForSpreadsheets: boolean): string {
-  const cell = (text: string | null) => {
-    const safe =
-      isForSpreadsheets && /^[=+\-@\t\r]/.test(text ?? '') && !isNumber(text ?? '')
-        ? `'${text}`
-        : (text ?? '')
-    return /[",\r\n]/.test(safe) || safe === ''
-      ? text === null
-        ? ''
-        : `"${safe.replaceAll('"', '""')}"`
-      : safe
-  }
-  const lines = [columns.map(({ name }) => name), ...rows].map((row) => row.map(cell).join(','))
-  return `${lines.join('\r\n')}\r\n`
+export function exportCsv({ columns, rows }: Result, isForSpreadsheets: boolean): string {
+  const titled = columns.map(({ name }) => ({ title: name }))
+  return formatCsv(titled, rows, isForSpreadsheets)
 }
 
 /** An array of objects; numbers keep their digits. Of columns with one name each has its number. */
-export function formatJson({ columns, rows }: Result): string {
-  const names = uniqueNames(columns)
-  const objects = rows.map(
-    (row) =>
-      `  {${row.map((value, index) => `${JSON.stringify(names[index])}: ${toJson(value, columns[index]?.type ?? '')}`).join(', ')}}`,
-  )
-  return `[\n${objects.join(',\n')}\n]\n`
+export function exportJson({ columns, rows }: Result): string {
+  const titles = uniqueNames(columns)
+  const titled = columns.map(({ name, type }, index) => ({ title: titles[index] ?? name, type }))
+  return `${formatJson(titled, rows)}\n`
 }
 
 export const isNumeric = ({ type }: ResultColumn) => isNumericType(type)
-
-const isNumber = (text: string) => /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)
 
 function uniqueNames(columns: readonly ResultColumn[]): string[] {
   const seen = new Map<string, number>()

@@ -1,13 +1,13 @@
 import { useState } from 'react'
-import { moreOf, usePages } from '../../api/queries.ts'
+import { moreOf, useAction, usePages } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { formatDuration } from '../../ui/format.ts'
+import { formatDuration, formatNumber } from '../../ui/format.ts'
 import { Badge, FilterField, type Tone, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
-import { listRuns, type Run } from './api.ts'
+import { listRuns, type Run, readRun } from './api.ts'
 import styles from './sql.module.css'
 
 interface HistoryProps {
@@ -22,14 +22,13 @@ const tones: Readonly<Record<Run['status'], Tone>> = {
   canceled: 'warning',
   interrupted: 'warning',
 }
-const pageSize = 50
 
 /** What administrators ran, the last thousand. */
 export function History({ onClose, onTake }: HistoryProps) {
   const [search, setSearch] = useState('')
-  const runs = usePages(['sql', 'runs', search], async (after, signal) => {
-    const { items } = await listRuns(search, after, signal)
-    return { items, next: items.length < pageSize ? undefined : items.at(-1)?.id }
+  const runs = usePages(['sql', 'runs', search], (cursor, signal) => listRuns(search, cursor, signal))
+  const open = useAction(async (run: Run) => (run.isCut ? await readRun(run.id) : run), {
+    onDone: ({ query }) => onTake(query),
   })
   return (
     <SidePanel title="History" size="wide" onClose={onClose}>
@@ -47,9 +46,12 @@ export function History({ onClose, onTake }: HistoryProps) {
               {
                 key: 'query',
                 title: 'Query',
-                cell: ({ query, error }) => (
+                cell: ({ query, queryLength, error }) => (
                   <>
-                    <pre className={styles.historyQuery}>{query.slice(0, 400)}</pre>
+                    <pre className={styles.historyQuery}>{query}</pre>
+                    {queryLength > [...query].length && (
+                      <p className={styles.muted}>… {formatNumber(queryLength)} characters</p>
+                    )}
                     {error !== null && <p className={styles.muted}>{error}</p>}
                   </>
                 ),
@@ -72,8 +74,8 @@ export function History({ onClose, onTake }: HistoryProps) {
                 key: 'take',
                 title: <span className="visually-hidden">Actions</span>,
                 align: 'end',
-                cell: ({ query }) => (
-                  <Button size="small" onClick={() => onTake(query)}>
+                cell: (run) => (
+                  <Button size="small" onClick={() => open.run(run)}>
                     Open
                   </Button>
                 ),

@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from 'react'
+import { loadPart } from '../../api/load-part.ts'
 import { Button } from '../../ui/button.tsx'
 import { download } from '../../ui/download.ts'
 import { countOf, formatDuration, formatNumber } from '../../ui/format.ts'
@@ -7,13 +8,13 @@ import { Menu } from '../../ui/menu.tsx'
 import { Spinner } from '../../ui/states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import type { StatementResult } from './api.ts'
-import { formatCsv, formatJson, isNumeric } from './export.ts'
+import { exportCsv, exportJson, isNumeric } from './export.ts'
 import { Messages } from './messages.tsx'
 import { ResultGrid } from './result-grid.tsx'
 import styles from './sql.module.css'
 import type { RunState } from './use-run.ts'
 
-const Chart = lazy(() => import('./chart.tsx').then((module) => ({ default: module.Chart })))
+const Chart = lazy(async () => ({ default: (await loadPart(() => import('./chart.tsx'))).Chart }))
 
 interface ResultsProps {
   readonly run: RunState
@@ -54,7 +55,7 @@ function Result({ result, onMore }: { readonly result: StatementResult; readonly
   const { rows, columns, hasMore } = result
   const name = `result-${result.statement + 1}`
   const csv = (isForSpreadsheets: boolean) =>
-    download(`${name}.csv`, 'text/csv', formatCsv(result, isForSpreadsheets))
+    download(`${name}.csv`, 'text/csv', exportCsv(result, isForSpreadsheets))
   return (
     <>
       <div className={styles.resultBar}>
@@ -85,7 +86,7 @@ function Result({ result, onMore }: { readonly result: StatementResult; readonly
               { label: 'CSV for spreadsheets (formulas as text)', onSelect: () => csv(true) },
               {
                 label: 'JSON',
-                onSelect: () => download(`${name}.json`, 'application/json', formatJson(result)),
+                onSelect: () => download(`${name}.json`, 'application/json', exportJson(result)),
               },
             ]}
           />

@@ -1,13 +1,21 @@
 import { isBasaltError } from '@basaltdb/client'
 import { useState } from 'react'
-import { useAction, useApi } from '../../api/queries.ts'
+import { useAction, usePages } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { FilterField, Form, Notice, Section, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
-import { changeQuery, forgetQuery, listSaved, type SavedQuery, saveQuery } from './api.ts'
+import { Empty, LoadedRows } from '../../ui/states.tsx'
+import {
+  changeQuery,
+  forgetQuery,
+  type ListedQuery,
+  listSaved,
+  readSaved,
+  type SavedQuery,
+  saveQuery,
+} from './api.ts'
 import styles from './sql.module.css'
 
 interface SavedProps {
@@ -15,7 +23,7 @@ interface SavedProps {
   /** The saved query that is open, as it was read. */
   readonly opened: SavedQuery | undefined
   readonly onOpen: (query: SavedQuery) => void
-  readonly onForget: (query: SavedQuery) => void
+  readonly onForget: (query: ListedQuery) => void
   readonly onClose: () => void
 }
 
@@ -25,8 +33,15 @@ const listKey = ['sql', 'saved'] as const
 export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
   const [search, setSearch] = useState('')
   const [name, setName] = useState(opened?.name ?? '')
-  const [forgotten, setForgotten] = useState<SavedQuery>()
-  const saved = useApi(listKey, listSaved)
+  const [forgotten, setForgotten] = useState<ListedQuery>()
+  const saved = usePages([...listKey, search], (cursor, signal) => listSaved(search, cursor, signal))
+  const open = useAction(({ id }: ListedQuery) => readSaved(id), {
+    invalidates: [listKey],
+    onDone(query) {
+      setName(query.name)
+      onOpen(query)
+    },
+  })
   const create = useAction(saveQuery, {
     invalidates: [listKey],
     failure: 'view',
@@ -37,7 +52,7 @@ export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
     (version: number) => changeQuery(opened?.id ?? '', { name, query: text, version }),
     { invalidates: [listKey], failure: 'view', done: 'Query saved.', onDone: onOpen },
   )
-  const forget = useAction((query: SavedQuery) => forgetQuery(query.id), {
+  const forget = useAction((query: ListedQuery) => forgetQuery(query.id), {
     invalidates: [listKey],
     done: 'Query deleted.',
     onDone: (_, query) => {
@@ -95,19 +110,22 @@ export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
         <Toolbar label="Saved queries">
           <FilterField label="Search names" value={search} onChange={setSearch} />
         </Toolbar>
-        <Loaded query={saved}>
-          {({ items }) => (
+        <LoadedRows list={saved}>
+          {(items) => (
             <Folders
-              items={items.filter((item) => item.name.toLowerCase().includes(search.toLowerCase()))}
+              items={items}
+              empty={search === '' ? 'No query is saved.' : 'No name has these words.'}
               openedId={opened?.id}
-              onOpen={(query) => {
-                setName(query.name)
-                onOpen(query)
-              }}
+              onOpen={open.run}
               onForget={setForgotten}
             />
           )}
-        </Loaded>
+        </LoadedRows>
+        {saved.hasMore && (
+          <Button size="small" onClick={saved.loadMore} isPending={saved.isLoadingMore}>
+            Load more
+          </Button>
+        )}
       </Section>
       {forgotten !== undefined && (
         <ConfirmDialog
@@ -127,14 +145,15 @@ export function Saved({ text, opened, onOpen, onForget, onClose }: SavedProps) {
 }
 
 interface FoldersProps {
-  readonly items: readonly SavedQuery[]
+  readonly items: readonly ListedQuery[]
+  readonly empty: string
   readonly openedId: string | undefined
-  readonly onOpen: (query: SavedQuery) => void
-  readonly onForget: (query: SavedQuery) => void
+  readonly onOpen: (query: ListedQuery) => void
+  readonly onForget: (query: ListedQuery) => void
 }
 
-function Folders({ items, openedId, onOpen, onForget }: FoldersProps) {
-  if (items.length === 0) return <Empty>No query is saved.</Empty>
+function Folders({ items, empty, openedId, onOpen, onForget }: FoldersProps) {
+  if (items.length === 0) return <Empty>{empty}</Empty>
   const folders = Map.groupBy(items, ({ name }) => name.split('/').slice(0, -1).join('/'))
   return [...folders].map(([folder, queries]) => (
     <div key={folder}>

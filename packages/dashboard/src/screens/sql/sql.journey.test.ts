@@ -19,6 +19,7 @@ journeys('SQL screen', () => {
 
   const editor = () => dashboard.page.getByRole('textbox', { name: 'SQL' })
   const button = (name: string) => dashboard.page.getByRole('button', { name, exact: true })
+  const runs = () => dashboard.page.getByRole('table', { name: 'Queries that were run' }).getByRole('row')
   const tab = (name: string) => dashboard.page.getByRole('tab', { name })
 
   async function write(script: string): Promise<void> {
@@ -132,11 +133,35 @@ journeys('SQL screen', () => {
     await button('Close panel').click()
   })
 
+  test('reads the whole of a long query when it is opened, from the saved ones and the history', async () => {
+    const { app, page } = dashboard
+    const end = `as the_end`
+    await app.sql(`insert into basalt.saved_queries (name, query)
+      values ('reports/long', 'select ' || repeat('1 + ', 500) || '1 ${end}')`)
+    await button('Saved').click()
+    await page.getByRole('searchbox', { name: 'Search names' }).fill('LONG')
+    await expect.poll(() => button('one').count()).toBe(0)
+    await button('long').click()
+    await page.getByRole('heading', { name: 'SQL · reports/long' }).waitFor()
+    await button('Close panel').click()
+    await button('Run').click()
+    await page.getByRole('gridcell', { name: '501', exact: true }).waitFor()
+    await write('select 0')
+    await button('History').click()
+    await page.getByRole('searchbox', { name: 'Search the queries' }).fill(end)
+    await expect.poll(() => runs().count()).toBe(2)
+    await page.getByText('2,019 characters').waitFor()
+    await dashboard.screenshot('sql-history')
+    await button('Open').click()
+    await button('Close panel').click()
+    await expect.poll(() => editor().textContent()).toContain(end)
+  })
+
   test('finds what was run in the history, and takes it', async () => {
     const { page } = dashboard
     await button('History').click()
     await page.getByRole('searchbox', { name: 'Search the queries' }).fill('nme')
-    await expect.poll(() => page.getByRole('row').count()).toBe(2)
+    await expect.poll(() => runs().count()).toBe(2)
     await button('Open').click()
     await button('Close panel').click()
     await expect.poll(() => editor().textContent()).toBe('select nme from track')

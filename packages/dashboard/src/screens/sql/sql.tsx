@@ -1,8 +1,10 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { loadPart } from '../../api/load-part.ts'
 import { useAction, useApi } from '../../api/queries.ts'
 import { useStore } from '../../api/store.ts'
 import { useScreenActions } from '../../shell/actions.ts'
+import { withParameters } from '../../shell/search-parameters.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
@@ -21,7 +23,7 @@ import { lastParameter } from './script.ts'
 import styles from './sql.module.css'
 import { useRun } from './use-run.ts'
 
-const Editor = lazy(() => import('./editor.tsx').then((module) => ({ default: module.SqlEditor })))
+const Editor = lazy(async () => ({ default: (await loadPart(() => import('./editor.tsx'))).SqlEditor }))
 const moreRows = 10_000
 const namesForMs = 60_000
 
@@ -41,7 +43,7 @@ export function SqlScreen() {
   useEffect(() => {
     if (given === null) return
     changeDraft({ text: given, opened: undefined })
-    setSearch((before) => without(before, 'text'), { replace: true })
+    setSearch((before) => withParameters(before, { text: undefined }), { replace: true })
   }, [given, setSearch])
 
   const runPart = useCallback(
@@ -69,10 +71,10 @@ export function SqlScreen() {
     explain.run({ ...body, analyze })
   }
   const openPanel = useCallback(
-    (name: string) => setSearch((before) => ({ ...Object.fromEntries(before), panel: name })),
+    (name: string) => setSearch((before) => withParameters(before, { panel: name })),
     [setSearch],
   )
-  const closePanel = () => setSearch((before) => without(before, 'panel'))
+  const closePanel = () => setSearch((before) => withParameters(before, { panel: undefined }))
   useScreenActions(
     useMemo(
       () => [
@@ -176,10 +178,4 @@ function bodyOf(query: string): RunBody {
       ? {}
       : { parameters: Array.from({ length: count }, (_, index) => valueAt(parameters, index)) }),
   }
-}
-
-function without(before: URLSearchParams, name: string): URLSearchParams {
-  const next = new URLSearchParams(before)
-  next.delete(name)
-  return next
 }

@@ -2,6 +2,7 @@ import type { StoredObject } from '@basaltdb/client/files'
 import { useEffect, useState } from 'react'
 import { useApi } from '../../api/queries.ts'
 import { Code } from '../../ui/code.tsx'
+import { HtmlPreview } from '../../ui/html-preview.tsx'
 import { Section } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { bucketOf } from './api.ts'
@@ -56,8 +57,7 @@ function TextPreview({ object, isPage }: { readonly object: StoredObject; readon
       {(content) => (
         <>
           {isPage && (
-            // Without any permission: no scripts, no forms, an origin of its own.
-            <iframe className={styles.page} sandbox="" srcDoc={content} title={`Preview of ${object.name}`} />
+            <HtmlPreview className={styles.page} html={content} title={`Preview of ${object.name}`} />
           )}
           <Code label={`Content of ${object.name}`}>{content}</Code>
         </>

@@ -1,4 +1,4 @@
-import { get, post, segment } from '../../api/request.ts'
+import { get, post, type Query, segment } from '../../api/request.ts'
 
 /** Of `GET /api/admin/structure/relations`. */
 export interface RelationSummary {
@@ -163,6 +163,32 @@ export interface Migrations {
   readonly drift: number
 }
 
+export interface DiagramTable {
+  readonly schema: string
+  readonly name: string
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly isKey: boolean }[]
+}
+
+interface TableColumns {
+  readonly schema: string
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+export interface DiagramReference {
+  readonly name: string
+  readonly from: TableColumns
+  readonly to: TableColumns
+}
+
+/** Of `GET /api/admin/structure/diagram`. */
+export interface Diagram {
+  /** Of tables; more than are listed, when they are too many for a picture. */
+  readonly count: number
+  readonly tables: readonly DiagramTable[]
+  readonly references: readonly DiagramReference[]
+}
+
 const path = 'admin/structure'
 
 interface RelationPage {
@@ -183,6 +209,9 @@ export const listRelations = (
 
 export const readRelation = (schema: string, name: string, signal: AbortSignal) =>
   get<Relation>(`${path}/relations/${segment(schema)}/${segment(name)}`, {}, { signal })
+
+export const readDiagram = (query: Query, signal: AbortSignal) =>
+  get<Diagram>(`${path}/diagram`, query, { signal })
 
 export const readObjects = (signal: AbortSignal) => get<Objects>(`${path}/objects`, {}, { signal })
 

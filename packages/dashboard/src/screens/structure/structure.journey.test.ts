@@ -137,6 +137,58 @@ journeys('structure', () => {
     ).toEqual([{ convalidated: true, indexed: true, format_type: 'mood' }])
   })
 
+  test('the diagram shows tables and references, moves with the list, and opens a table', async () => {
+    const { app, page } = dashboard
+    await app.sql(`
+      create table shop (id int primary key, name text);
+      create table sale (id int primary key, shop_id int references shop, day date);
+      create table line (sale_id int references sale, position int, primary key (sale_id, position));
+      create table "Odd <b>name</b>" (id int primary key, parent int references "Odd <b>name</b>")`)
+    await dashboard.open('/structure')
+    await page.getByRole('tab', { name: 'Diagram' }).click()
+    const list = page.getByRole('navigation', { name: 'Tables of the diagram' })
+    await list.getByRole('listitem').filter({ hasText: 'line' }).getByText('refers to sale').waitFor()
+    const picture = page.getByRole('application')
+    const box = (name: string) => picture.locator(`a[href$="/public/${name}"]`)
+    const placeOf = (name: string) => box(name).boundingBox()
+    // Those to tables of Basalt lead out of the picture.
+    const drawn = await app.sql(`
+      select from pg_constraint k join pg_class c on c.oid = k.confrelid
+      where k.contype = 'f' and c.relnamespace = 'public'::regnamespace`)
+    await expect.poll(() => picture.locator('path[marker-end]').count()).toBe(drawn.length)
+    expect((await placeOf('shop'))?.x).toBeLessThan((await placeOf('sale'))?.x ?? 0)
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('structure-diagram')
+    const before = await placeOf('line')
+    await picture.focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('+')
+    await expect.poll(async () => (await placeOf('line'))?.width).toBeGreaterThan(before?.width ?? 0)
+    await page.getByLabel('All columns').check()
+    await box('sale').getByText('date').waitFor()
+    await list.getByRole('link', { name: 'Neighbours of line' }).click()
+    await page.getByText('Around line').waitFor()
+    await expect.poll(() => list.getByRole('listitem').count()).toBe(2)
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    await dashboard.screenshot('structure-diagram-390')
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await box('line').click()
+    await page.getByRole('heading', { name: 'public.line' }).waitFor()
+
+    await app.sql(
+      `do $$ begin for n in 1..301 loop execute format('create table many_%s (id int)', n); end loop; end $$`,
+    )
+    await dashboard.open('/structure?view=diagram')
+    await page.getByText(/^30\d tables are too many for one picture/).waitFor()
+    await page.getByRole('searchbox', { name: 'Find a table' }).fill('sal')
+    await page.getByRole('button', { name: 'sale', exact: true }).click()
+    await expect.poll(() => list.getByRole('listitem').count()).toBe(3)
+    await app.sql(
+      `do $$ begin for n in 1..301 loop execute format('drop table many_%s', n); end loop; end $$`,
+    )
+  })
+
   test('a table is dropped with what depends on it, once its name is typed', async () => {
     const { app, page } = dashboard
     await dashboard.open('/structure/tables/public/legacy')

@@ -1,8 +1,11 @@
+import { randomId } from '../../api/random-id.ts'
 import { get, post, segment } from '../../api/request.ts'
 
 /** Of `GET /api/admin/tables`. */
 export interface TableSummary {
   readonly collection: string
+  readonly schema: string
+  readonly name: string
   readonly kind: string
   readonly estimatedRows: number | null
   readonly rlsEnabled: boolean
@@ -49,6 +52,8 @@ export interface TableInfo {
   readonly relations: readonly RelationInfo[]
   /** Columns that an index sorts. */
   readonly sorted: readonly string[]
+  /** Whether streams are sent what plain SQL changes, too. */
+  readonly isCaptured: boolean
 }
 
 export interface TableRow {
@@ -121,11 +126,15 @@ export const readCell = async (table: string, id: string, column: string, signal
     )
   ).value
 
-/** All or none. @throws BasaltError `record_changed` when a row is not in the version that was read */
-export const applyChanges = (table: string, operations: readonly Operation[]) =>
+/**
+ * All or none.
+ *
+ * @param idempotencyKey the same for the same operations, sent again because their answer was lost
+ * @throws BasaltError `record_changed` when a row is not in the version that was read
+ */
+export const applyChanges = (table: string, operations: readonly Operation[], idempotencyKey = randomId()) =>
   post<{ index: number; status: number; body?: Readonly<Record<string, unknown>> }[]>(
     path(table, 'changes'),
-    {
-      operations,
-    },
+    { operations },
+    { idempotencyKey },
   )

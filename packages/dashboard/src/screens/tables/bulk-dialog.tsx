@@ -11,7 +11,7 @@ import { applyChanges, countRows, readRows, type TableInfo, type TableRow } from
 import { type PlannedOperation, planOperations, type Value } from './changes.ts'
 import { faultOf, isComputed } from './kinds.ts'
 import { idOf, nameText } from './names.ts'
-import { undoAction } from './undo.ts'
+import { lostByUndo, undoAction } from './undo.ts'
 
 /** As many operations one request takes; they can be taken back. More are written by one statement, which cannot. */
 const undoable = 1000
@@ -78,9 +78,7 @@ export function BulkDialog({ info, kind, filter, onDone, onClose }: BulkDialogPr
             {counted.count > undoable && (
               <Notice tone="warning">This cannot be undone: only {countOf(undoable, 'change')} can.</Notice>
             )}
-            {kind === 'delete' && counted.count <= undoable && (
-              <p>Undo does not bring back rows of other tables that a foreign key deletes with these.</p>
-            )}
+            {kind === 'delete' && counted.count <= undoable && <p>{lostByUndo}</p>}
           </>
         )}
       </Loaded>

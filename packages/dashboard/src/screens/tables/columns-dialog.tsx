@@ -1,6 +1,9 @@
+import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
+import { formatNumber } from '../../ui/format.ts'
+import { FilterField } from '../../ui/layout.tsx'
 import type { ColumnInfo } from './api.ts'
 import styles from './tables.module.css'
 import type { View, ViewChange } from './use-view.ts'
@@ -13,9 +16,14 @@ interface ColumnsDialogProps {
   readonly onClose: () => void
 }
 
+/** Further ones are found by their names: PostgreSQL allows 1,600. */
+const listed = 100
+
 /** Which columns are shown, pinned, and in which order: what the mouse does in the header, by keyboard. */
 export function ColumnsDialog({ columns, view, onChange, onClose }: ColumnsDialogProps) {
+  const [search, setSearch] = useState('')
   const names = columns.map(({ name }) => name)
+  const found = names.filter((name) => name.toLowerCase().includes(search.toLowerCase()))
   const toggle = (list: readonly string[], name: string) =>
     list.includes(name) ? list.filter((each) => each !== name) : [...list, name]
   const move = (name: string, by: number) => {
@@ -38,8 +46,9 @@ export function ColumnsDialog({ columns, view, onChange, onClose }: ColumnsDialo
         </>
       }
     >
+      {names.length > listed && <FilterField label="Find a column" value={search} onChange={setSearch} />}
       <ul className={styles.columns}>
-        {columns.map(({ name }, index) => (
+        {found.slice(0, listed).map((name) => (
           <li key={name}>
             <Checkbox
               label={name}
@@ -55,7 +64,7 @@ export function ColumnsDialog({ columns, view, onChange, onClose }: ColumnsDialo
             <Button
               size="small"
               aria-label={`Move ${name} up`}
-              disabled={index === 0}
+              disabled={name === names[0]}
               onClick={() => move(name, -1)}
             >
               ↑
@@ -63,7 +72,7 @@ export function ColumnsDialog({ columns, view, onChange, onClose }: ColumnsDialo
             <Button
               size="small"
               aria-label={`Move ${name} down`}
-              disabled={index === columns.length - 1}
+              disabled={name === names.at(-1)}
               onClick={() => move(name, 1)}
             >
               ↓
@@ -71,6 +80,11 @@ export function ColumnsDialog({ columns, view, onChange, onClose }: ColumnsDialo
           </li>
         ))}
       </ul>
+      {found.length > listed && (
+        <p className={styles.hint}>
+          {formatNumber(listed)} of {formatNumber(found.length)}: search for the others.
+        </p>
+      )}
     </Dialog>
   )
 }

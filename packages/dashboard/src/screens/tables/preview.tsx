@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { Code } from '../../ui/code.tsx'
 import { formatBytes } from '../../ui/format.ts'
+import { HtmlPreview } from '../../ui/html-preview.tsx'
 import { decodeText, isMarkup, parseHex, sniffPicture } from './bytes.ts'
 import styles from './tables.module.css'
 
@@ -21,10 +22,7 @@ export function BytesPreview({ hex }: { readonly hex: string }) {
       {type !== undefined && <Picture bytes={bytes} type={type} />}
       {text !== undefined && text !== '' && (
         <>
-          {isMarkup(text) && (
-            // Without permissions: no scripts, no forms, an origin of its own.
-            <iframe className={styles.preview} title="Preview" sandbox="" srcDoc={text} />
-          )}
+          {isMarkup(text) && <HtmlPreview className={styles.preview} title="Preview" html={text} />}
           <Code label="Text">{text.slice(0, shownCharacters)}</Code>
         </>
       )}

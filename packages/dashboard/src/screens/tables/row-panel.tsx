@@ -8,6 +8,7 @@ import { safeAddress } from '../../ui/safe-address.ts'
 import { SafeLink } from '../../ui/safe-link.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
+import { visibleText } from '../../ui/visible-text.ts'
 import { countRows, type RelationInfo, readRows, type TableInfo, type TableRow } from './api.ts'
 import { equalFilter } from './names.ts'
 
@@ -105,7 +106,7 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
 function CellText({ text }: { readonly text: string | null }) {
   if (text === null) return <em>NULL</em>
   if (text === '') return <em>empty</em>
-  return safeAddress(text) === undefined ? text : <SafeLink href={text} />
+  return safeAddress(text) === undefined ? visibleText(text) : <SafeLink href={text} />
 }
 
 /** How many rows there are at the other side, and the way to them. */

@@ -1,13 +1,16 @@
 import { Button } from '../../ui/button.tsx'
 import { countOf } from '../../ui/format.ts'
+import type { TableInfo } from './api.ts'
 import styles from './tables.module.css'
+import { lostByUndo } from './undo.ts'
 import type { Edits } from './use-edits.ts'
 
 /** Changes that are not written yet. */
-export function StagedBar({ edits }: { readonly edits: Edits }) {
+export function StagedBar({ info, edits }: { readonly info: TableInfo; readonly edits: Edits }) {
   const { changes, count, isApplying } = edits
   if (count === 0) return null
   const deleted = [...changes.rows.values()].filter(({ isDeleted }) => isDeleted).length
+  const isReferred = info.relations.some(({ kind }) => kind === 'one-to-many')
   const parts = [
     [changes.created.length, 'new'],
     [changes.rows.size - deleted, 'edited'],
@@ -20,6 +23,7 @@ export function StagedBar({ edits }: { readonly edits: Edits }) {
         {countOf(count, 'row')} staged, not written yet:{' '}
         {parts.flatMap(([number, what]) => (number === 0 ? [] : `${number} ${what}`)).join(', ')}.
         {faults[0] !== undefined && ` Refused: ${faults[0]}`}
+        {deleted > 0 && isReferred && ` ${lostByUndo}`}
       </span>
       <Button size="small" onClick={edits.discard} disabled={isApplying}>
         Discard

@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { countRows, type TableInfo } from './api.ts'
 import styles from './tables.module.css'
-import type { Rows } from './use-rows.ts'
+import { countKey, type Rows } from './use-rows.ts'
 
 /** Counting ends here unless a person asks for all. */
 const mostCounted = 10_000
@@ -13,18 +13,17 @@ interface StatusBarProps {
   readonly info: TableInfo
   readonly request: { readonly filter?: string | undefined; readonly as?: string | undefined }
   readonly rows: Rows
-  readonly loaded: number
   readonly children: ReactNode
 }
 
 /** How many rows there are, counted beside the rows and never before them. */
-export function StatusBar({ info, request, rows, loaded, children }: StatusBarProps) {
+export function StatusBar({ info, request, rows, children }: StatusBarProps) {
   const { filter, as } = request
   const [exact, setExact] = useState<string>()
   const shape = JSON.stringify([filter, as])
   const most = exact === shape ? undefined : mostCounted
   const count = useApi(
-    ['tables', info.table, 'count', filter, as, most],
+    [...countKey(info.table), filter, as, most],
     (signal) => countRows(info.table, { filter, as, most }, signal),
     { enabled: rows.rows !== undefined, keepsPrevious: false },
   )
@@ -32,7 +31,7 @@ export function StatusBar({ info, request, rows, loaded, children }: StatusBarPr
     <div className={styles.status}>
       <div role="status">
         <span>
-          {formatNumber(loaded)} loaded
+          {formatNumber(rows.rows?.length ?? 0)} loaded
           {rows.isFetching ? ', loading…' : ''}
           {!info.isWritable && `, read only: ${info.kind.replace('_', ' ')}`}
           {info.isWritable && info.primaryKey.length === 0 && ', read only: no primary key'}

@@ -13,8 +13,10 @@ import { ColumnsDialog } from './columns-dialog.tsx'
 import { ExportDialog } from './export-dialog.tsx'
 import { orderColumns } from './grid-model.ts'
 import { ImportDialog } from './import-dialog.tsx'
+import { LiveBadge } from './live-badge.tsx'
 import { parseSort } from './names.ts'
 import styles from './tables.module.css'
+import type { LiveState } from './use-live.ts'
 import type { View, ViewChange } from './use-view.ts'
 import { ViewAsDialog } from './view-as-dialog.tsx'
 
@@ -25,7 +27,8 @@ interface TableHeadingProps {
   readonly view: View
   readonly columns: readonly string[]
   readonly isWritable: boolean
-  readonly isLive: boolean
+  /** Undefined while it is switched off. */
+  readonly live: LiveState | undefined
   readonly onLive: (isLive: boolean) => void
   readonly onView: (change: ViewChange) => void
   readonly onNew: () => void
@@ -55,7 +58,8 @@ export function TableHeading(props: TableHeadingProps) {
             </Button>
           </Badge>
         )}
-        <Switch label="Live" checked={props.isLive} onChange={props.onLive} />
+        <Switch label="Live" checked={props.live !== undefined} onChange={props.onLive} />
+        {props.live !== undefined && <LiveBadge state={props.live} isCaptured={info.isCaptured} />}
         {isWritable && (
           <Button look="primary" onClick={props.onNew}>
             New row
@@ -79,7 +83,7 @@ export function TableHeading(props: TableHeadingProps) {
             { label: 'View as a user…', onSelect: () => setDialog('as') },
           ]}
         />
-        <Link href={structureLink(info.table)}>Structure</Link>
+        <Link href={structureLink(info)}>Structure</Link>
         <AsCode {...codeOf(info, view)} />
       </header>
       {dialog === 'columns' && (

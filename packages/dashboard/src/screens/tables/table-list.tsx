@@ -21,7 +21,7 @@ export function TableList({ current }: { readonly current: string | undefined })
       <LoadedRows list={list}>
         {(rows) => (
           <>
-            {bySchema(rows).map(([schema, items]) => (
+            {[...Map.groupBy(rows, ({ schema }) => schema)].map(([schema, items]) => (
               <section key={schema}>
                 <h2>{schema}</h2>
                 <ul>
@@ -49,11 +49,11 @@ export function TableList({ current }: { readonly current: string | undefined })
 }
 
 function TableLink({ item, isCurrent }: { readonly item: TableSummary; readonly isCurrent: boolean }) {
-  const { collection, kind, estimatedRows } = item
+  const { collection, name, kind, estimatedRows } = item
   return (
     <li>
       <Link href={rowsLink(collection)} aria-current={isCurrent ? 'page' : undefined}>
-        <span className={styles.name}>{nameOf(collection)}</span>
+        <span className={styles.name}>{name}</span>
         <span className={styles.rows}>
           {kind === 'table' || kind === 'partitioned_table' ? '' : kind.replace('_', ' ')}
           {estimatedRows === null ? '' : ` ≈ ${shortNumber(estimatedRows)}`}
@@ -65,18 +65,3 @@ function TableLink({ item, isCurrent }: { readonly item: TableSummary; readonly 
 
 const short = new Intl.NumberFormat(undefined, { notation: 'compact' })
 const shortNumber = (value: number) => short.format(value)
-
-const split = (collection: string) => {
-  const dot = collection.indexOf('.')
-  return dot === -1 ? ['public', collection] : [collection.slice(0, dot), collection.slice(dot + 1)]
-}
-const nameOf = (collection: string) => split(collection)[1] ?? collection
-
-function bySchema(items: readonly TableSummary[]): [string, TableSummary[]][] {
-  const schemas = new Map<string, TableSummary[]>()
-  for (const item of items) {
-    const [schema = 'public'] = split(item.collection)
-    schemas.set(schema, [...(schemas.get(schema) ?? []), item])
-  }
-  return [...schemas]
-}

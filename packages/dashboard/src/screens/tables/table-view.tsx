@@ -1,11 +1,7 @@
-import { useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { cellsOf, Grid } from '../../grid/grid.tsx'
 import type { Selection } from '../../grid/model.ts'
 import { rangeOf } from '../../grid/selection.ts'
-import { Button } from '../../ui/button.tsx'
-import { countOf, formatNumber } from '../../ui/format.ts'
-import { Notice } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
 import type { TableInfo } from './api.ts'
 import { CellEditor, type Move } from './cell-editor.tsx'
 import { addRow, deleteRow, dropNew } from './changes.ts'
@@ -17,9 +13,11 @@ import { LargeEditor } from './large-editor.tsx'
 import { formatSort, parseSort, toggleSort } from './names.ts'
 import { NewRow } from './new-row.tsx'
 import { RowPanel } from './row-panel.tsx'
+import { RowsNotice } from './rows-notice.tsx'
 import { StagedBar } from './staged-bar.tsx'
 import { StatusBar } from './status-bar.tsx'
 import { TableHeading } from './table-heading.tsx'
+import { TickedActions } from './ticked-actions.tsx'
 import { type Opened, useCellEditing } from './use-cell-editing.ts'
 import { useEdits } from './use-edits.ts'
 import { useLive } from './use-live.ts'
@@ -32,7 +30,8 @@ const start: Selection = { anchor: { row: 0, column: 0 }, focus: { row: 0, colum
 
 /** The rows of a table, and everything that can be done with them. */
 export function TableView({ info }: { readonly info: TableInfo }) {
-  const [view, changeView] = useView()
+  const names = useMemo(() => info.columns.map(({ name }) => name), [info])
+  const [view, changeView] = useView(names)
   const [selection, setSelection] = useState(start)
   const [isLive, setLive] = useState(false)
   const [added, setAdded] = useState<Readonly<Record<string, string | null | undefined>>>()
@@ -52,8 +51,16 @@ export function TableView({ info }: { readonly info: TableInfo }) {
   })
   useNewColumns(info, rows.columns)
   const { changes, setChanges } = edits
-  const marked = useLive(info.table, request, isLive, () => selection.focus.row)
   const columns = useMemo(() => gridColumns(info, view), [info, view])
+  const [isEditing, setEditing] = useState(false)
+  const live = useLive({
+    info,
+    request,
+    isOn: isLive,
+    isHeld: isEditing || edits.isApplying || rows.isFetching,
+    created: changes.created.length,
+  })
+  const { marked } = live
   const model = useMemo(
     () => createModel(rows.columns ?? [], rows.rows ?? [], changes, marked),
     [rows.columns, rows.rows, changes, marked],
@@ -92,6 +99,8 @@ export function TableView({ info }: { readonly info: TableInfo }) {
     return { columns: columns.slice(range.left, range.right + 1), cells }
   }
   const { opened } = editing
+  // A cell that is edited is known by its place.
+  useEffect(() => setEditing(opened !== undefined), [opened])
   return (
     <>
       <TableHeading
@@ -99,34 +108,15 @@ export function TableView({ info }: { readonly info: TableInfo }) {
         view={view}
         columns={columns.map(({ key }) => key)}
         isWritable={isWritable}
-        isLive={isLive}
+        live={isLive ? live.state : undefined}
         onLive={setLive}
         onView={changeView}
         onNew={() => setAdded({})}
         onWritten={rows.refetch}
       />
       <FilterBar info={info} view={view} onChange={changeView} />
-      <StagedBar edits={edits} />
-      {rows.cost !== undefined && (
-        <Notice tone="warning">
-          These rows can only be found or sorted by reading much of the table: the planner expects a cost of{' '}
-          {formatNumber(rows.cost)}.{' '}
-          <Button size="small" onClick={rows.runAnyway}>
-            Run it anyway
-          </Button>{' '}
-          <Button size="small" onClick={() => changeView({ sort: '', filter: view.filter })}>
-            Sort by the key
-          </Button>
-        </Notice>
-      )}
-      {rows.error !== null && rows.cost === undefined && (
-        <Failure error={rows.error} onRetry={rows.refetch} />
-      )}
-      {rows.hasPrevious && (
-        <Button size="small" onClick={rows.loadPrevious}>
-          Load the rows before
-        </Button>
-      )}
+      <StagedBar info={info} edits={edits} />
+      <RowsNotice rows={rows} onSortByKey={() => changeView({ sort: '', filter: view.filter })} />
       <div ref={grid} style={{ display: 'contents' }}>
         <Grid
           label={`Rows of ${info.table}`}
@@ -157,6 +147,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
               changeView({ row: shown.id }, { replace: false })
           }}
           onReachEnd={rows.loadNext}
+          onView={live.onView}
           onEdit={editing.open}
           editing={opened?.isInline === true ? opened : undefined}
           editor={
@@ -185,25 +176,8 @@ export function TableView({ info }: { readonly info: TableInfo }) {
           }
         />
       </div>
-      <StatusBar info={info} request={request} rows={rows} loaded={model.count}>
-        {ticked.keys.size > 0 && (
-          <>
-            <span>{countOf(ticked.keys.size, 'row')} ticked</span>
-            {isWritable && (
-              <>
-                <Button size="small" onClick={() => markDeleted(true)}>
-                  Mark for deletion
-                </Button>
-                <Button size="small" onClick={() => markDeleted(false)}>
-                  Keep
-                </Button>
-              </>
-            )}
-            <Button size="small" onClick={ticked.clear}>
-              Untick
-            </Button>
-          </>
-        )}
+      <StatusBar info={info} request={request} rows={rows}>
+        <TickedActions ticked={ticked} onMarkDeleted={isWritable ? markDeleted : undefined} />
         <CopyMenu table={info} copied={copied} />
       </StatusBar>
       {opened !== undefined && !opened.isInline && (

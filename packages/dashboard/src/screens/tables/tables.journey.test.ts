@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { captureTable } from '../../../../server/src/features/events/outbox/index.ts'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
 const setup = `
@@ -124,9 +125,16 @@ journeys('tables', () => {
     await page.getByRole('button', { name: 'Mark for deletion' }).click()
     await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
     await page.getByText('2 changes written.').waitFor()
-    expect(await app.sql('select title, author_id::int from book where id > 298 order by id')).toEqual([
-      { title: 'Book 300', author_id: 1 },
-      { title: 'Added', author_id: 2 },
+    const rest = () => app.sql('select id::int, title, author_id::int from book where id > 298 order by id')
+    expect(await rest()).toEqual([
+      { id: 300, title: 'Book 300', author_id: 1 },
+      { id: 301, title: 'Added', author_id: 2 },
+    ])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('2 changes taken back.').waitFor()
+    expect(await rest()).toEqual([
+      { id: 299, title: 'Book 299', author_id: 2 },
+      { id: 300, title: 'Book 300', author_id: 1 },
     ])
 
     await page.getByRole('button', { name: 'Rows', exact: true }).click()
@@ -137,6 +145,39 @@ journeys('tables', () => {
     await expect
       .poll(() => app.sql(`select count(*)::int as n from book where title = 'Both'`))
       .toEqual([{ n: 2 }])
+  })
+
+  test('a deletion that a foreign key may extend says before it what undoing it does not bring back', async () => {
+    const { page } = dashboard
+    const staged = page.getByRole('status').filter({ hasText: 'staged, not written yet' })
+    for (const [table, isReferred] of [
+      ['author', true],
+      ['book', false],
+    ] as const) {
+      await open(`/tables/${table}`)
+      await grid().getByRole('checkbox', { name: 'Row 1', exact: true }).click()
+      await page.getByRole('button', { name: 'Mark for deletion' }).click()
+      await staged.waitFor()
+      expect((await staged.textContent())?.includes('Undo does not bring back rows of other tables')).toBe(
+        isReferred,
+      )
+      await page.getByRole('button', { name: 'Discard' }).click()
+    }
+  })
+
+  test('the first row of an empty table is counted once it is written', async () => {
+    const { app, page } = dashboard
+    await app.sql('truncate author cascade')
+    await dashboard.open('/tables/author')
+    await page.getByText('0 in all').waitFor()
+    await page.getByRole('button', { name: 'New row' }).click()
+    const form = page.getByRole('complementary', { name: 'New row of author' })
+    await form.getByLabel('name', { exact: true }).fill('First')
+    await form.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByText('0 loaded').waitFor()
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await page.getByText('1 loaded').waitFor()
+    await page.getByText('1 in all').waitFor()
   })
 
   test('a row is a link, with its relations both ways', async () => {
@@ -189,6 +230,40 @@ journeys('tables', () => {
       })
       .toBe(true)
     expect(await grid().getAttribute('aria-rowcount')).toBe('301')
+    await page.keyboard.type('typed')
+    await grid().evaluate((element) => element.scrollTo(0, 0))
+    await cell(1, 1).waitFor()
+    await page.keyboard.type(' and kept')
+    await page.keyboard.press('Enter')
+    await page.getByText('1 row staged').waitFor()
+    expect(await cell(300, 201).textContent()).toBe('typed and kept')
+    await page.getByRole('button', { name: 'Discard' }).click()
+  })
+
+  test('changes whose answer was lost are written once', async () => {
+    const { app, page } = dashboard
+    await open('/tables/book')
+    await page.getByRole('button', { name: 'New row' }).click()
+    const form = page.getByRole('complementary', { name: 'New row of book' })
+    await form.getByLabel('title', { exact: true }).fill('Only once')
+    await form.getByRole('button', { name: 'Add', exact: true }).click()
+    let sent = 0
+    await page.route('**/api/admin/tables/book/changes', async (route) => {
+      sent += 1
+      if (sent > 2) return await route.continue()
+      await route.fetch()
+      await route.abort('connectionreset')
+    })
+    const apply = page.getByRole('button', { name: 'Apply', exact: true }).last()
+    await apply.click()
+    await page.getByText('the server cannot be reached').waitFor()
+    expect(sent).toBe(2)
+    await apply.click()
+    await page.getByText('1 change written.').waitFor()
+    expect(await app.sql(`select title from book where title = 'Only once'`)).toHaveLength(1)
+    await page.unroute('**/api/admin/tables/book/changes')
+    // Both that were cut off.
+    dashboard.expectNoProblems(/ERR_CONNECTION_RESET/)
   })
 
   test('hostile values and names are text', async () => {
@@ -278,13 +353,121 @@ journeys('tables', () => {
     expect((await download).suggestedFilename()).toBe('author.csv')
   })
 
-  test('rows that another session writes appear while the table is live', async () => {
+  test('a row that is refused is named, by the trial and by the import that writes the others', async () => {
     const { app, page } = dashboard
     await open('/tables/author')
+    await page.getByRole('button', { name: 'Rows', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Import' }).click()
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'people.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('id,name\n1,Taken\n7,Seven\n'),
+    })
+    const result = (title: string) =>
+      page.locator('div', { has: page.getByText(title, { exact: true }) }).last()
+    await page.getByRole('button', { name: 'Try without writing' }).click()
+    await result('Without writing').getByText(/row 1/i).waitFor()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await app.sql('select count(*)::int as n from author')).toEqual([{ n: 2 }])
+    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+
+    await page.getByRole('button', { name: 'Rows', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Import' }).click()
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      name: 'people.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('id,name\n1,Taken\n7,Seven\n'),
+    })
+    await page.getByLabel('When a row is refused').selectOption('partial')
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await result('Imported').getByText(/row 1/i).waitFor()
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('tables-import-refused')
+    expect(await app.sql('select id::int, name from author order by id')).toEqual([
+      { id: 1, name: 'Ada' },
+      { id: 2, name: 'Bob' },
+      { id: 7, name: 'Seven' },
+    ])
+    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+    await app.sql('delete from author where id = 7')
+  })
+
+  test('a live table is read again when the stream says so, and at no other time', async () => {
+    const { app, page } = dashboard
+    const relation = app.app.catalog.current.relations.get('author')
+    if (relation === undefined) throw new Error('no table')
+    await app.app.database.system.transaction((transaction) => captureTable(transaction, relation))
+    let reads = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/api/admin/tables/author/rows')) reads += 1
+    })
+    await open('/tables/author')
     await page.getByRole('switch', { name: 'Live' }).click()
-    await app.sql(`update author set name = 'Changed elsewhere' where id = 1`)
+    await page.getByText('Following', { exact: true }).waitFor()
+    // The rows, and what may have changed until the stream was open.
+    await expect.poll(() => reads).toBe(2)
+    const response = await app.request('PATCH', '/api/collections/author/1', {
+      token: await app.adminToken(),
+      body: { name: 'Changed elsewhere' },
+    })
+    expect(response.status).toBe(200)
     await expect.poll(() => cell(1, 2).textContent()).toBe('Changed elsewhere')
-    await expect.poll(() => grid().getByText('changed by another').count()).toBe(1)
+    expect(await grid().getByText('changed by another').count()).toBe(1)
+    await app.sql(`update author set name = 'By plain SQL' where id = 2`)
+    await expect.poll(() => cell(2, 2).textContent()).toBe('By plain SQL')
+    await app.sql(`insert into author (name) select 'Of many ' || n from generate_series(1, 5) n`)
+    await expect.poll(() => cell(7, 2).textContent()).toBe('Of many 5')
+    expect(reads).toBe(5)
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('tables-live')
+    const [stream] = await app.sql(`select id from basalt.realtime_connections`)
+    const path = `/api/admin/realtime/connections/${stream?.id}/disconnect`
+    await app.request('POST', path, { token: await app.adminToken() })
+    await page.getByText('Disconnected by an administrator').waitFor()
+  })
+
+  test('rows that come before those in view move neither them nor what is staged and selected', async () => {
+    const { app, page } = dashboard
+    await open('/tables/book')
+    await page.getByRole('switch', { name: 'Live' }).click()
+    await page.getByText('Following; plain SQL every 10 s').waitFor()
+    await cell(20, 2).click()
+    await page.keyboard.type('Mine')
+    await page.keyboard.press('Enter')
+    await grid().evaluate((element) => element.scrollTo({ top: 300 }))
+    const top = () => cell(20, 2).boundingBox()
+    const before = await top()
+    const write = async (method: string, target: string, body: object) => {
+      const token = await app.adminToken()
+      const response = await app.request(method, `/api/collections/book${target}`, { token, body })
+      expect(response.status).toBeLessThan(300)
+    }
+    await write('POST', '', { id: -1, title: 'Before all' })
+    await expect.poll(() => cell(21, 2).textContent()).toBe('Mine')
+    expect((await cell(21, 2).boundingBox())?.y).toBe(before?.y)
+    // While a cell is edited its row stays where it is.
+    await cell(22, 2).dblclick()
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('Mine, too')
+    await write('POST', '', { id: -2, title: 'Before that' })
+    await write('PATCH', '/22', { title: 'Theirs' })
+    await page.keyboard.press('Enter')
+    await expect.poll(() => cell(23, 2).textContent()).toBe('Mine, too')
+    await expect.poll(() => cell(24, 2).textContent()).toBe('Theirs')
+    await page.keyboard.type('Below')
+    await page.keyboard.press('Enter')
+    await page.getByText('3 rows staged, not written yet: 3 edited.').waitFor()
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await page.getByText('3 changes written.').waitFor()
+    const written = await app.sql(
+      `select id::int, title from book where title in ('Mine', 'Mine, too', 'Below')`,
+    )
+    expect(written.toSorted((a, b) => Number(a.id) - Number(b.id))).toEqual([
+      { id: 20, title: 'Mine' },
+      { id: 21, title: 'Mine, too' },
+      { id: 22, title: 'Below' },
+    ])
   })
 
   test('a phone shows the rows', async () => {

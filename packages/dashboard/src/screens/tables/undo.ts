@@ -12,6 +12,10 @@ export interface Written {
   readonly before?: Readonly<Record<string, unknown>>
 }
 
+/** Of a deletion. */
+export const lostByUndo =
+  'Undo does not bring back rows of other tables that a foreign key deletes with these.'
+
 /** What takes the changes back, for as long as its message is shown; undefined where that is not possible. */
 export function undoAction(
   info: TableInfo,

@@ -1,6 +1,7 @@
 import { isBasaltError } from '@basaltdb/client'
-import { useCallback, useState } from 'react'
+import { useCallback, useRef, useState } from 'react'
 import { inSession } from '../../api/queries.ts'
+import { randomId } from '../../api/random-id.ts'
 import { countOf } from '../../ui/format.ts'
 import { showToast } from '../../ui/toasts.ts'
 import { applyChanges, readRows, type TableInfo, type TableRow } from './api.ts'
@@ -25,6 +26,17 @@ export interface Conflict {
   readonly columns: readonly string[]
 }
 
+/** What was sent without an answer. Sent once more as it is, it has the key under which the server may have done it. */
+interface Unanswered {
+  readonly content: string
+  readonly key: string
+}
+
+function keyOf(before: Unanswered | undefined, operations: unknown): Unanswered {
+  const content = JSON.stringify(operations)
+  return before?.content === content ? before : { content, key: randomId() }
+}
+
 /** By table, so that what is staged stays while another view is shown. */
 const kept = new Map<string, Changes>()
 
@@ -45,6 +57,7 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
   )
   const [conflict, setConflict] = useState<Conflict>()
   const [isApplying, setApplying] = useState(false)
+  const unanswered = useRef<Unanswered>(undefined)
   const types = new Map(info.columns.map(({ name, type }) => [name, type]))
 
   async function apply(staged: Changes): Promise<void> {
@@ -56,15 +69,15 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
         const planned = planOperations(current, types)
         if (planned.length === 0) return
         try {
-          const written = await inSession(() =>
-            applyChanges(
-              info.table,
-              planned.map(({ operation }) => operation),
-            ),
-          )
+          const operations = planned.map(({ operation }) => operation)
+          const key = keyOf(unanswered.current, operations)
+          unanswered.current = key
+          const written = await inSession(() => applyChanges(info.table, operations, key.key))
+          unanswered.current = undefined
           report(planned, written)
           return
         } catch (error) {
+          if (isBasaltError(error) && error.status > 0) unanswered.current = undefined
           const next = await resolve(current, planned, error)
           if (next === undefined) return
           current = next

@@ -1,86 +1,155 @@
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
-import { type RowPage, type RowsRequest, readRows } from './api.ts'
-import { idOf } from './names.ts'
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { type RowPage, type RowsRequest, readRows, type TableInfo } from './api.ts'
+import { followChanges } from './follow-changes.ts'
+import { LiveReader } from './live-reader.ts'
+import type { Place } from './live-rows.ts'
 
-/** How often the rows in view are read again while they are followed. */
-const followMs = 2500
+/** `polling`: of a view, which no stream delivers; `stopped`: an administrator has ended the stream. */
+export type LiveState = 'off' | 'connecting' | 'following' | 'reconnecting' | 'polling' | 'stopped'
 
-/**
- * Follows the rows in view, whatever changes them: streams deliver what the API writes, and rows that policies let a user
- * read. Only the page in view is read; rows whose version has moved on are replaced and marked.
- */
-export function useLive(
-  table: string,
-  request: Pick<RowsRequest, 'filter' | 'sort' | 'as'>,
-  isLive: boolean,
-  firstVisible: () => number,
-): ReadonlySet<string> {
+/** How often rows are read again that no stream says anything about: of a view, and what plain SQL changes. */
+export const viewMs = 3000
+export const plainSqlMs = 10_000
+/** How long a row is marked. */
+const markMs = 8000
+
+interface LiveOptions {
+  readonly info: TableInfo
+  readonly request: Pick<RowsRequest, 'filter' | 'sort' | 'as'>
+  readonly isOn: boolean
+  /** Whether rows must stay as they are. */
+  readonly isHeld: boolean
+  /** Rows of the grid that are shown before those that were read. */
+  readonly created: number
+}
+
+/** Follows the rows in view: what has changed is read again and marked, and what is read by a person stays in place. */
+export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
+  const { table, isWritable, isCaptured } = info
   const queries = useQueryClient()
-  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set())
+  const [state, setState] = useState<LiveState>('off')
+  const { marked, mark, clear } = useMarks()
+  const isVisible = useSyncExternalStore(subscribeToVisibility, () => !document.hidden)
+  const reader = useRef<LiveReader>(undefined)
+  const view = useRef({ first: 0, last: 0 })
+  const latest = useRef({ isHeld, created })
+  latest.current = { isHeld, created }
+  const isActive = isOn && isVisible
   const shape = JSON.stringify(request)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the shape stands for the request.
   useEffect(() => {
-    setMarked(new Set())
-    if (!isLive) return
+    clear()
+    if (!isActive) return
     const controller = new AbortController()
-    const follow = async () => {
-      if (document.hidden) return
-      const key = ['tables', table, 'rows', request]
-      const [entry] = queries.getQueriesData<
-        InfiniteData<RowPage, Pick<RowsRequest, 'after' | 'before' | 'from'>>
-      >({
-        queryKey: key,
-        type: 'active',
-      })
-      const [queryKey, data] = entry ?? []
-      if (queryKey === undefined || data === undefined) return
-      const place = pageAt(data.pages, firstVisible())
-      const parameters = data.pageParams[place]
-      const before = data.pages[place]
-      if (before === undefined) return
-      const now = await readRows(table, { ...request, ...parameters }, controller.signal)
-      const changed = changedKeys(before, now)
-      const isSameRows = idsOf(before) === idsOf(now)
-      if (changed.size === 0 && isSameRows) return
-      // Rows that come or go move the pages after them, too.
-      if (!isSameRows) await queries.invalidateQueries({ queryKey })
-      else {
-        queries.setQueryData<typeof data>(queryKey, (current) =>
-          current === undefined || current.pages[place] !== before
-            ? current
-            : { ...current, pages: current.pages.with(place, now) },
-        )
-      }
-      setMarked(changed)
+    const entry = () => {
+      const filters = { queryKey: ['tables', table, 'rows', request], type: 'active' as const }
+      return queries.getQueriesData<InfiniteData<RowPage, Place>>(filters)[0]
     }
-    const timer = setInterval(() => void follow().catch(() => undefined), followMs)
+    const current = new LiveReader({
+      read: (place) => readRows(table, { ...request, ...place }, controller.signal),
+      loaded: () => entry()?.[1],
+      view: () => ({
+        first: view.current.first - latest.current.created,
+        last: view.current.last - latest.current.created,
+      }),
+      isHeld: () => latest.current.isHeld,
+      replace(index, before, now) {
+        const key = entry()?.[0]
+        if (key === undefined) return undefined
+        const kept = queries.setQueryData<InfiniteData<RowPage, Place>>(key, (data) =>
+          data?.pages[index] === before ? { ...data, pages: data.pages.with(index, now) } : data,
+        )
+        return kept?.pages[index] === before ? undefined : kept?.pages[index]
+      },
+      reload: () => queries.invalidateQueries({ queryKey: ['tables', table, 'rows', request] }),
+      onChanged(keys, isSameRows) {
+        mark(keys)
+        void queries.invalidateQueries({ queryKey: ['tables', table, 'row'] })
+        // A count without a bound may take long: it stays until a person asks again.
+        if (!isSameRows)
+          void queries.invalidateQueries(
+            {
+              queryKey: ['tables', table, 'count'],
+              predicate: ({ queryKey }) => queryKey.at(-1) !== undefined,
+            },
+            { cancelRefetch: false },
+          )
+      },
+    })
+    reader.current = current
+    return () => {
+      reader.current = undefined
+      current.close()
+      controller.abort()
+    }
+  }, [queries, table, shape, isActive, mark, clear])
+
+  useEffect(() => {
+    if (!isActive) {
+      setState('off')
+      return
+    }
+    const controller = new AbortController()
+    const note = () => reader.current?.note()
+    setState(isWritable ? 'connecting' : 'polling')
+    const timer = isCaptured ? undefined : setInterval(note, isWritable ? plainSqlMs : viewMs)
+    if (isWritable)
+      void followChanges(table, controller.signal, {
+        onFollowing: () => setState('following'),
+        onLost: () => setState('reconnecting'),
+        onChange: note,
+        onDisconnected() {
+          setState('stopped')
+          clearInterval(timer)
+        },
+      })
+    else note()
     return () => {
       clearInterval(timer)
       controller.abort()
     }
-  }, [queries, table, shape, isLive])
-  return marked
-}
+  }, [table, isWritable, isCaptured, isActive])
 
-function pageAt(pages: readonly RowPage[], row: number): number {
-  let passed = 0
-  for (const [index, page] of pages.entries()) {
-    passed += page.rows.length
-    if (row < passed) return index
+  useEffect(() => {
+    if (!isHeld) reader.current?.look()
+  }, [isHeld])
+
+  return {
+    state,
+    marked,
+    /** Other rows of the grid are in view. */
+    onView: useCallback((first: number, last: number) => {
+      view.current = { first, last }
+      reader.current?.look()
+    }, []),
   }
-  return Math.max(0, pages.length - 1)
 }
 
-const idsOf = ({ rows }: RowPage) => JSON.stringify(rows.map(({ key }) => key))
+function subscribeToVisibility(listener: () => void): () => void {
+  document.addEventListener('visibilitychange', listener)
+  return () => document.removeEventListener('visibilitychange', listener)
+}
 
-/** Keys of rows that are new or in another version. */
-function changedKeys(before: RowPage, now: RowPage): Set<string> {
-  const versions = new Map(before.rows.map(({ key, version }) => [key === null ? '' : idOf(key), version]))
-  return new Set(
-    now.rows.flatMap(({ key, version }) =>
-      key !== null && versions.get(idOf(key)) !== version ? [idOf(key)] : [],
-    ),
-  )
+/** Rows that have changed a moment ago. */
+function useMarks() {
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set())
+  const endings = useRef(new Map<string, number>())
+  const mark = useCallback((keys: readonly string[]) => {
+    if (keys.length === 0) return
+    const until = Date.now() + markMs
+    for (const key of keys) endings.current.set(key, until)
+    setMarked(new Set(endings.current.keys()))
+    setTimeout(() => {
+      const now = Date.now()
+      for (const [key, ending] of endings.current) if (ending <= now) endings.current.delete(key)
+      setMarked(new Set(endings.current.keys()))
+    }, markMs)
+  }, [])
+  const clear = useCallback(() => {
+    endings.current.clear()
+    setMarked(new Set())
+  }, [])
+  return { marked, mark, clear }
 }

@@ -1,13 +1,15 @@
 import { isBasaltError } from '@basaltdb/client'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { inSession } from '../../api/queries.ts'
 import { type RowPage, type RowsRequest, readRows, type TableRow } from './api.ts'
-
-type Place = Pick<RowsRequest, 'after' | 'before' | 'from'>
+import type { Place } from './live-rows.ts'
 
 /** What a statement may cost by the planner before a person is asked: reading some million rows, about a second. */
 export const costLimit = 100_000
+
+/** Begins the keys of what counts the rows. */
+export const countKey = (table: string) => ['tables', table, 'count'] as const
 
 /** Rows of a table, page by page in both directions. Pages that are not wanted any more are aborted. */
 export function useRows(
@@ -19,6 +21,7 @@ export function useRows(
   // A dear statement is confirmed for this shape of the view alone.
   const [confirmed, setConfirmed] = useState<string>()
   const maxCost = confirmed === shape ? undefined : costLimit
+  const queries = useQueryClient()
   const start: Place = from === undefined ? {} : { from }
   const query = useInfiniteQuery({
     queryKey: ['tables', table, 'rows', request, from, maxCost],
@@ -52,7 +55,11 @@ export function useRows(
     loadPrevious: () => {
       if (query.hasPreviousPage && !query.isFetching) void query.fetchPreviousPage()
     },
-    refetch: () => void query.refetch(),
+    /** After a write, too: how many rows there are is counted anew. */
+    refetch: () => {
+      void query.refetch()
+      void queries.invalidateQueries({ queryKey: countKey(table) })
+    },
   }
 }
 

@@ -21,13 +21,15 @@ export interface View {
 
 export type ViewChange = Partial<Omit<View, 'widths'>> & { readonly width?: readonly [string, number] }
 
-export function readView(search: URLSearchParams): View {
+/** @param names of all columns */
+export function readView(search: URLSearchParams, names: readonly string[]): View {
   const text = (name: string) => search.get(name) ?? undefined
+  const shown = new Set(search.getAll('show'))
   return {
     filter: search.get('filter') ?? '',
     sort: search.get('sort') ?? '',
     from: text('from'),
-    hidden: search.getAll('hide'),
+    hidden: shown.size > 0 ? names.filter((name) => !shown.has(name)) : search.getAll('hide'),
     order: search.getAll('order'),
     pinned: search.getAll('pin'),
     widths: new Map(
@@ -42,18 +44,29 @@ export function readView(search: URLSearchParams): View {
   }
 }
 
-export function writeView(search: URLSearchParams, change: ViewChange): URLSearchParams {
+/** @param names of all columns; of those that are hidden and those that are shown the address has the fewer */
+export function writeView(
+  search: URLSearchParams,
+  change: ViewChange,
+  names: readonly string[],
+): URLSearchParams {
   const next = new URLSearchParams(search)
   const put = (name: string, values: readonly string[]) => {
     next.delete(name)
     for (const value of values) next.append(name, value)
   }
-  const parameters = { hidden: 'hide', order: 'order', pinned: 'pin' } as const
   for (const [name, value] of Object.entries(change)) {
-    if (name === 'hidden' || name === 'order' || name === 'pinned') put(parameters[name], change[name] ?? [])
-    else if (name === 'width') {
+    if (name === 'order') put('order', withoutUsual(change.order ?? [], names))
+    else if (name === 'pinned') put('pin', change.pinned ?? [])
+    else if (name === 'hidden') {
+      const hidden = new Set(change.hidden)
+      const isMost = hidden.size > names.length / 2
+      put('hide', isMost ? [] : [...hidden])
+      // An empty one: none is shown.
+      put('show', isMost ? orEmpty(names.filter((each) => !hidden.has(each))) : [])
+    } else if (name === 'width') {
       const [column, width] = change.width ?? ['', 0]
-      const widths = new Map(readView(search).widths).set(column, Math.round(width))
+      const widths = new Map(readView(search, names).widths).set(column, Math.round(width))
       put(
         'width',
         Array.from(widths, ([key, pixels]) => `${key}:${pixels}`),
@@ -65,13 +78,25 @@ export function writeView(search: URLSearchParams, change: ViewChange): URLSearc
   return next
 }
 
-export function useView() {
+const orEmpty = (list: readonly string[]) => (list.length === 0 ? [''] : list)
+
+/** Without the columns at the end that stand in their usual order. */
+function withoutUsual(order: readonly string[], names: readonly string[]): readonly string[] {
+  const places = new Map(names.map((name, place) => [name, place]))
+  const placeAt = (index: number) => places.get(order[index] ?? '') ?? -1
+  // Those that the list leaves out are sorted after it, in their usual order.
+  let end = order.length
+  while (end > 0 && placeAt(end - 1) === end - 1) end -= 1
+  return order.length === names.length ? order.slice(0, end) : order
+}
+
+export function useView(names: readonly string[]) {
   const [search, setSearch] = useSearchParams()
-  const view = useMemo(() => readView(search), [search])
+  const view = useMemo(() => readView(search, names), [search, names])
   const change = useCallback(
     (next: ViewChange, { replace = true } = {}) =>
-      setSearch((current) => writeView(current, next), { replace }),
-    [setSearch],
+      setSearch((current) => writeView(current, next, names), { replace }),
+    [setSearch, names],
   )
   return [view, change] as const
 }

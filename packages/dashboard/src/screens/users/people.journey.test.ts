@@ -147,6 +147,20 @@ journeys('people', () => {
       await app.sql(`select value -> 'github' ->> 'client_id' as id, value::text like '%a secret%' as bare
       from basalt.settings where key = 'social_providers'`)
     expect(change).toEqual([{ id: 'an id', bare: false }])
+
+    // Later: the secret is not shown, and stays when the field is left empty.
+    await page.reload()
+    await page.getByRole('link', { name: 'GitHub' }).click()
+    await page.getByText('Set; empty: stays as it is. It is never shown.').waitFor()
+    expect(await page.getByLabel('Client secret').inputValue()).toBe('')
+    expect(await page.content()).not.toContain('a secret')
+    const sealed = () =>
+      app.sql(`select (value -> 'github') - 'client_id' as rest, value -> 'github' ->> 'client_id' as id
+        from basalt.settings where key = 'social_providers'`)
+    const [before] = await sealed()
+    await page.getByLabel('Client id').fill('another id')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await expect.poll(sealed).toEqual([{ ...before, id: 'another id' }])
   })
 
   test('a template is changed, previewed without running it, sent and reset', async () => {

@@ -5,6 +5,7 @@ import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/layout.tsx'
+import { Failure } from '../../ui/states.tsx'
 
 /** Characters of an answer that are shown. */
 const shownLength = 20_000
@@ -29,7 +30,7 @@ export function TryRequest({ token }: { readonly token: string }) {
           Send
         </Button>
       </div>
-      {send.error !== null && <p role="alert">Failed: {send.error.message}</p>}
+      {send.error !== null && <Failure error={send.error} />}
       {send.result !== undefined && <Code label="Answer">{send.result}</Code>}
     </Form>
   )

@@ -1,5 +1,7 @@
+import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
+import { ticketsLink } from '../../links.ts'
 import { formatBytes } from '../../ui/format.ts'
 import { KeyValue } from '../../ui/layout.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -27,6 +29,12 @@ export function UserOverview({ user }: { readonly user: User }) {
         ['State', <UserState key="state" user={user} />],
         ['Signs in with', waysIn(user).join(', ') || 'links and codes'],
         ['Last active', <Time key="active" value={user.lastActiveAt} />],
+        [
+          'Support',
+          <Link key="tickets" href={ticketsLink({ user: user.id })}>
+            tickets
+          </Link>,
+        ],
         ['Created', <Time key="created" value={user.createdAt} />],
         ['Changed', <Time key="updated" value={user.updatedAt} />],
         ...(storage.data === undefined ? [] : [describeStorage(storage.data)]),

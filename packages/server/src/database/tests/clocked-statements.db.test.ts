@@ -69,6 +69,7 @@ const clocks = [
   'delete from basalt.sessions',
   'delete from basalt.mailed_tokens',
   'delete from basalt.realtime_tables',
+  'delete from basalt.realtime_sent',
   'delete from basalt.users',
 ]
 
@@ -223,6 +224,7 @@ const fillings: Readonly<Record<string, string>> = {
   // Not when it is written: the server removes messages after a minute, and the fill may take longer.
   'realtime_messages.created_at': `now() + interval '1 day'`,
   'ended_sessions.ended_by': `'3'::xid8`,
+  'realtime_sent.events': 'int8range(i, i + 1)',
   'realtime_presence.left_at': 'null',
   'realtime_presence.node': 'md5((i % 10)::text)::uuid',
   'users.email': `'user' || i || '@example.com'`,

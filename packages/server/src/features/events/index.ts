@@ -63,7 +63,7 @@ export function wireEvents(
         isWorking: config.jobs.enabled,
         log,
       }),
-      timeline(system),
+      timeline(system, config.realtime.sent_retention_hours),
       realtime({
         config: config.realtime,
         database,

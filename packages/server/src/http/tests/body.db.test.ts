@@ -108,6 +108,7 @@ describe('JSON made to hurt is refused with 4xx', () => {
     ['objects 100,000 deep', `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`],
     ['a value 100,000 deep', `{"body":${'['.repeat(depth)}${']'.repeat(depth)}}`],
     ['operations 100,000 deep', `{"operations":${'['.repeat(depth)}${']'.repeat(depth)}}`],
+    ['a method 100,000 deep', `{"operations":[{"method":${'['.repeat(depth)}${']'.repeat(depth)}}]}`],
     ['an object of a million members', `{${million}}`],
     ['a million values', `[${'0,'.repeat(999_999)}0]`],
     ['a number of a million digits', `{"id":${'9'.repeat(1_000_000)}}`],

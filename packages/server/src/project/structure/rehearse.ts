@@ -18,6 +18,7 @@ import {
 import { type AccessChange, compareAccess, readAccess } from '../schema/access.ts'
 import { compareSchemas, readSchema, type SchemaChange, type SchemaObject } from '../schema/objects.ts'
 import { structureErrors } from './errors.ts'
+import { findTrace } from './traces.ts'
 import { type Weight, weigh } from './weight.ts'
 
 /** What a script does, as seen in a transaction that was undone. */
@@ -40,7 +41,9 @@ export interface StructureRehearsal {
   /** Undefined when the script was not run. */
   readonly observed: Observed | undefined
   /** Why it was not run, or not to its end. */
-  readonly reason?: 'no transaction' | 'large' | 'in use' | 'slow'
+  readonly reason?: 'no transaction' | 'traces' | 'large' | 'in use' | 'slow'
+  /** What of it may outlive the transaction that is undone. */
+  readonly trace?: string
   /** Relations whose rows it reads or writes, and which are too large to do so for a rehearsal. */
   readonly large: readonly LargeRelation[]
 }
@@ -69,6 +72,9 @@ export async function rehearseHere(
       version = versionOf(objects)
       const large = await findLarge(transaction, { statements })
       if (!isTransaction) throw new Undone({ version, observed: undefined, reason: 'no transaction', large })
+      const trace = await findTrace(transaction, statements)
+      if (trace !== undefined)
+        throw new Undone({ version, observed: undefined, reason: 'traces', trace, large })
       if (large.length > 0) throw new Undone({ version, observed: undefined, reason: 'large', large })
       const access = await readAccess(transaction)
       const files = await listFiles(transaction)

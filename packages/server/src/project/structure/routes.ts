@@ -30,6 +30,17 @@ export function structureRoutes(app: HttpServer, structure: StructureService): v
   )
 
   app.get(
+    `${path}/diagram`,
+    { config: { guard: 'admin', operation: 'structure.diagram' }, schema: schemas.getDiagramSchema },
+    async (request, reply) => {
+      const { schema, aroundSchema = 'public', aroundName } = request.query
+      const around = aroundName === undefined ? undefined : { schema: aroundSchema, name: aroundName }
+      const { tables, references, count } = await structure.diagram({ schema, around })
+      return reply.send({ count, tables: [...tables], references: [...references] })
+    },
+  )
+
+  app.get(
     `${path}/objects`,
     { config: { guard: 'admin', operation: 'structure.objects' }, schema: schemas.getObjectsSchema },
     async (_request, reply) => reply.send(await structure.objects()),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { bearerSecurity, responses } from '../../http/schemas.ts'
 import { changeKinds } from './changes/schema.ts'
+import { mostDrawn } from './describe/diagram.ts'
 
 const tags = ['structure']
 const security = bearerSecurity
@@ -71,6 +72,27 @@ export const getRelationSchema = {
       dependents: objects('kind and name of what would have to be dropped before it'),
       query: nullableText,
       definition: Type.String({ description: 'SQL that makes it as it is, for reading.' }),
+    }),
+  }),
+}
+
+export const getDiagramSchema = {
+  tags,
+  security,
+  summary: 'Tables and the foreign keys between them',
+  description: `Of everything, of one schema, or of one table and those beside it. Above ${mostDrawn} tables only their count.`,
+  querystring: Type.Object({
+    schema: Type.Optional(Type.String()),
+    aroundSchema: Type.Optional(Type.String({ description: 'public unless given.' })),
+    aroundName: Type.Optional(
+      Type.String({ description: 'A table: it, what it refers to, and what refers to it.' }),
+    ),
+  }),
+  response: responses({
+    200: Type.Object({
+      count: Type.Integer({ description: 'Of tables.' }),
+      tables: objects('schema, name, columns (name, type, isKey)'),
+      references: objects('name, from and to (schema, name, columns)'),
     }),
   }),
 }

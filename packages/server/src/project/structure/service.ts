@@ -15,6 +15,7 @@ import { type AppliedScript, applyScript, parseStructureScript, refuseStatement 
 import { compileChange } from './changes/compile.ts'
 import { parseChange } from './changes/parse.ts'
 import { defineRelation } from './describe/definition.ts'
+import { type Diagram, type DiagramFilter, readDiagram } from './describe/diagram.ts'
 import { readObjects, type StructureObjects } from './describe/objects.ts'
 import { findRelationDetail, type RelationDetail } from './describe/relation.ts'
 import { listRelations, type RelationFilter, type RelationSummary } from './describe/relations.ts'
@@ -58,6 +59,7 @@ export interface MigrationList {
 
 export interface StructureService {
   list(filter: RelationFilter): Promise<RelationPage>
+  diagram(filter: DiagramFilter): Promise<Diagram>
   /** @throws AppError relation_not_found */
   get(schema: string, name: string): Promise<RelationDetail & { readonly definition: string }>
   objects(): Promise<StructureObjects>
@@ -98,6 +100,8 @@ export function createStructureService(deps: StructureDeps): StructureService {
   }
 
   return {
+    diagram: (filter) => readDiagram(system, filter),
+
     async list(filter) {
       const items = await listRelations(system, { ...filter, limit: filter.limit + 1 }, served)
       const page = items.slice(0, filter.limit)

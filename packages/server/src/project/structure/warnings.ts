@@ -10,7 +10,7 @@ export interface Warning {
 }
 
 /** Pure. The gravest first. */
-export function listWarnings({ observed, reason, large }: StructureRehearsal): Warning[] {
+export function listWarnings({ observed, reason, trace, large }: StructureRehearsal): Warning[] {
   return [
     ...(observed?.access ?? [])
       .filter(isOpening)
@@ -42,12 +42,15 @@ export function listWarnings({ observed, reason, large }: StructureRehearsal): W
     ...(observed?.access ?? [])
       .filter((change) => isOfCallers(change) && !isOpening(change))
       .map((change): Warning => ({ kind: 'access', message: describeAccessChange(change) })),
-    ...(reason === undefined ? [] : [{ kind: 'not rehearsed' as const, message: reasons[reason] }]),
+    ...(reason === undefined
+      ? []
+      : [{ kind: 'not rehearsed' as const, message: `${reasons[reason]}${trace ?? ''}` }]),
   ]
 }
 
 const reasons: Readonly<Record<NonNullable<StructureRehearsal['reason']>, string>> = {
   'no transaction': 'not tried beforehand: it runs outside of a transaction, where nothing can be undone',
+  traces: 'not tried beforehand, as it could leave traces when it is undone: ',
   large:
     'not tried beforehand: its locks would be held for as long as the rows are worked on; try it on a copy by basalt migrate check',
   'in use': 'not tried beforehand: a relation of it is in use, and its lock was not obtained within 100 ms',

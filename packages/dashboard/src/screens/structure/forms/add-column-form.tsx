@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Relation } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
 import { ColumnFields, emptyColumn, showColumn } from './column-fields.tsx'
-import { FormDialog } from './form-dialog.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 
 interface AddColumnFormProps {
   readonly relation: Relation
@@ -19,12 +19,12 @@ export function AddColumnForm({ relation: { schema, name }, onClose }: AddColumn
       onApplied: onClose,
     })
   return (
-    <FormDialog
+    <ReviewedForm
       title={`Add a column to ${name}`}
       onClose={onClose}
       onSubmit={column.name === '' || column.type === '' ? undefined : submit}
     >
       <ColumnFields value={column} onChange={setColumn} hasPrimaryKey={false} />
-    </FormDialog>
+    </ReviewedForm>
   )
 }

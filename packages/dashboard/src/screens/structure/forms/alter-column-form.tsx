@@ -5,7 +5,7 @@ import { Notice } from '../../../ui/layout.tsx'
 import { quoteName } from '../../../ui/sql.ts'
 import type { Change, Column, Relation } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
-import { FormDialog } from './form-dialog.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 import { TypeField } from './type-field.tsx'
 
 interface AlterColumnFormProps {
@@ -36,7 +36,7 @@ export function AlterColumnForm({ relation, column, onClose }: AlterColumnFormPr
   const becomesRequired = column.isNullable && !isNullable
   const isProven = relation.constraints.some(({ name: of, isValidated }) => of === proof && isValidated)
   return (
-    <FormDialog
+    <ReviewedForm
       title={`Change ${column.name}`}
       onClose={onClose}
       onSubmit={
@@ -86,6 +86,6 @@ export function AlterColumnForm({ relation, column, onClose }: AlterColumnFormPr
         </Notice>
       )}
       <TextField label="Comment" value={comment} onChange={setComment} />
-    </FormDialog>
+    </ReviewedForm>
   )
 }

@@ -2,9 +2,9 @@ import { useState } from 'react'
 import { Checkbox, Select, TextField } from '../../../ui/field.tsx'
 import type { Change, Relation } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
-import { FormDialog } from './form-dialog.tsx'
 import { emptyReference, readReference } from './reference.ts'
 import { ReferenceFields } from './reference-fields.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 import { splitList } from './split-list.ts'
 
 type Kind = 'add_check' | 'add_unique' | 'add_foreign_key' | 'add_primary_key'
@@ -44,7 +44,7 @@ export function ConstraintForm({ relation, onClose }: ConstraintFormProps) {
       ? check.trim() !== ''
       : splitList(columns).length > 0 && (kind !== 'add_foreign_key' || reference.text.trim() !== '')
   return (
-    <FormDialog
+    <ReviewedForm
       title={`Add a constraint to ${name}`}
       onClose={onClose}
       onSubmit={
@@ -98,6 +98,6 @@ export function ConstraintForm({ relation, onClose }: ConstraintFormProps) {
           onChange={setValidated}
         />
       )}
-    </FormDialog>
+    </ReviewedForm>
   )
 }

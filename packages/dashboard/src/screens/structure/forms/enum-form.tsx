@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Select, TextArea, TextField } from '../../../ui/field.tsx'
 import type { EnumType } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
-import { FormDialog } from './form-dialog.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 
 interface EnumFormProps {
   /** Undefined: a new one. */
@@ -21,7 +21,7 @@ function NewEnum({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState('')
   const values = text.split('\n').filter((line) => line.trim() !== '')
   return (
-    <FormDialog
+    <ReviewedForm
       title="Create an enum"
       onClose={onClose}
       onSubmit={
@@ -38,7 +38,7 @@ function NewEnum({ onClose }: { readonly onClose: () => void }) {
       <TextField label="Name" value={name} onChange={setName} isCode />
       <TextField label="Schema" value={schema} onChange={setSchema} isCode />
       <TextArea label="Values" hint="One in each line, in their order." value={text} onChange={setText} />
-    </FormDialog>
+    </ReviewedForm>
   )
 }
 
@@ -57,7 +57,7 @@ function ChangedEnum({ type, onClose }: { readonly type: EnumType; readonly onCl
         ? { kind: 'rename_enum_value', ...of, value, to }
         : { kind: 'rename_type', ...of, to }
   return (
-    <FormDialog
+    <ReviewedForm
       title={`Change ${type.name}`}
       onClose={onClose}
       onSubmit={
@@ -85,6 +85,6 @@ function ChangedEnum({ type, onClose }: { readonly type: EnumType; readonly onCl
         />
       )}
       <TextField label={what === 'add' ? 'New value' : 'New name'} value={to} onChange={setTo} isCode />
-    </FormDialog>
+    </ReviewedForm>
   )
 }

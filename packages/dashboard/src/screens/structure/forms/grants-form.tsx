@@ -3,7 +3,7 @@ import { Checkbox, Select } from '../../../ui/field.tsx'
 import type { Relation } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
-import { FormDialog } from './form-dialog.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 
 interface GrantsFormProps {
   readonly relation: Relation
@@ -24,7 +24,7 @@ export function GrantsForm({ relation: { schema, name, callers }, onClose }: Gra
       onApplied: onClose,
     })
   return (
-    <FormDialog title={`Privileges on ${name}`} onClose={onClose} onSubmit={submit}>
+    <ReviewedForm title={`Privileges on ${name}`} onClose={onClose} onSubmit={submit}>
       <Select
         label="Of"
         value={who}
@@ -49,6 +49,6 @@ export function GrantsForm({ relation: { schema, name, callers }, onClose }: Gra
           />
         ))}
       </div>
-    </FormDialog>
+    </ReviewedForm>
   )
 }

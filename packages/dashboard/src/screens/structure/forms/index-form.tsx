@@ -3,7 +3,7 @@ import { Checkbox, Select, TextField } from '../../../ui/field.tsx'
 import type { Relation } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
-import { FormDialog } from './form-dialog.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 import { splitList } from './split-list.ts'
 
 interface IndexFormProps {
@@ -42,7 +42,7 @@ export function IndexForm({ relation: { schema, name, columns }, onClose }: Inde
       onApplied: onClose,
     })
   return (
-    <FormDialog
+    <ReviewedForm
       title={`Create an index of ${name}`}
       onClose={onClose}
       onSubmit={splitList(keys).length === 0 ? undefined : submit}
@@ -79,6 +79,6 @@ export function IndexForm({ relation: { schema, name, columns }, onClose }: Inde
           onChange={setConcurrent}
         />
       </div>
-    </FormDialog>
+    </ReviewedForm>
   )
 }

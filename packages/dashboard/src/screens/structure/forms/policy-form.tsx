@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Checkbox, Select, TextArea, TextField } from '../../../ui/field.tsx'
 import type { Change, Policy, Relation } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
-import { FormDialog } from './form-dialog.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 import { splitList } from './split-list.ts'
 
 interface PolicyFormProps {
@@ -47,7 +47,7 @@ export function PolicyForm({ relation: { schema, name }, policy, onClose }: Poli
   const isComplete = own !== '' && (using.trim() !== '' || check.trim() !== '')
   const title = policy === undefined ? `Add ${own} to ${name}` : `Change ${policy.name} of ${name}`
   return (
-    <FormDialog
+    <ReviewedForm
       title={policy === undefined ? `Create a policy of ${name}` : `Change ${policy.name}`}
       onClose={onClose}
       onSubmit={isComplete ? () => review({ title, source: { change }, onApplied: onClose }) : undefined}
@@ -95,6 +95,6 @@ export function PolicyForm({ relation: { schema, name }, policy, onClose }: Poli
         disabled={policy !== undefined}
         onChange={(isRestrictive) => setPermissive(!isRestrictive)}
       />
-    </FormDialog>
+    </ReviewedForm>
   )
 }

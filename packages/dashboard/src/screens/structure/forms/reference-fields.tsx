@@ -1,6 +1,7 @@
 import { useId } from 'react'
 import { useApi } from '../../../api/queries.ts'
 import { type Choice, Select, TextField } from '../../../ui/field.tsx'
+import { writeTableName } from '../../../ui/sql.ts'
 import { listRelations } from '../api.ts'
 import type { ReferenceDraft } from './reference.ts'
 
@@ -36,7 +37,7 @@ export function ReferenceFields({ value, onChange }: ReferenceFieldsProps) {
         {tables.data?.items
           .filter(({ kind }) => kind.endsWith('table'))
           .map(({ schema, name }) => (
-            <option key={`${schema}.${name}`} value={`${schema}.${name}(id)`} />
+            <option key={writeTableName(schema, name)} value={`${writeTableName(schema, name)}(id)`} />
           ))}
       </datalist>
       {value.text !== '' && (

@@ -1,3 +1,5 @@
+import { readTableName } from '../../../ui/sql.ts'
+
 /** What a foreign key refers to, as it is typed: `public.todo(id)`. */
 export interface ReferenceDraft {
   readonly text: string
@@ -8,11 +10,9 @@ export const emptyReference: ReferenceDraft = { text: '', onDelete: 'no action' 
 
 /** The schema is `public` and the column `id` unless it says more. Pure. */
 export function readReference({ text, onDelete }: ReferenceDraft) {
-  const [table = '', columns = 'id'] = text.trim().replace(/\)$/, '').split('(')
-  const [first = '', second] = table.trim().split('.')
+  const [, table = '', columns = 'id'] = /^(.*?)(?:\(([^()]*)\)?)?\s*$/s.exec(text) ?? []
   return {
-    schema: second === undefined ? 'public' : first,
-    name: second ?? first,
+    ...readTableName(table),
     columns: columns.split(',').map((name) => name.trim()),
     ...(onDelete === 'no action' ? {} : { onDelete }),
   }

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { TextField } from '../../../ui/field.tsx'
 import type { Change } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
-import { FormDialog } from './form-dialog.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 
 interface RenameFormProps {
   readonly title: string
@@ -25,7 +25,7 @@ export function RenameForm({ title, name, change, onApplied, onClose }: RenameFo
       },
     })
   return (
-    <FormDialog
+    <ReviewedForm
       title={title}
       size="small"
       onClose={onClose}
@@ -38,6 +38,6 @@ export function RenameForm({ title, name, change, onApplied, onClose }: RenameFo
         onChange={setTo}
         isCode
       />
-    </FormDialog>
+    </ReviewedForm>
   )
 }

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { CodeEditor } from '../../../ui/code-editor.tsx'
 import { TextField } from '../../../ui/field.tsx'
 import { useReview } from '../review/review-context.ts'
-import { FormDialog } from './form-dialog.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 
 /** What stands in the editor at first. */
 const templates = {
@@ -60,7 +60,7 @@ export function SqlForm({ template = 'view', table, existing, onClose }: SqlForm
   const [name, setName] = useState<string>(start.title)
   const [sql, setSql] = useState(start.sql.replace('TABLE', table ?? 'public.todo'))
   return (
-    <FormDialog
+    <ReviewedForm
       title={start.title}
       size="wide"
       onClose={onClose}
@@ -72,6 +72,6 @@ export function SqlForm({ template = 'view', table, existing, onClose }: SqlForm
     >
       <TextField label="What it does" value={name} onChange={setName} />
       <CodeEditor label="SQL" language="sql" value={sql} onChange={setSql} />
-    </FormDialog>
+    </ReviewedForm>
   )
 }

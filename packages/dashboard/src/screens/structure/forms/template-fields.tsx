@@ -1,4 +1,5 @@
 import { type Choice, Select, TextField } from '../../../ui/field.tsx'
+import { readTableName } from '../../../ui/sql.ts'
 
 /** Who sees which rows, of what is usual. */
 export interface TemplateDraft {
@@ -28,15 +29,13 @@ const choices: readonly Choice<string>[] = [
 
 /** As the plan takes it. */
 export function showTemplate(draft: TemplateDraft): Record<string, unknown> {
-  const [first = '', second] = draft.through.split('.')
   return {
     name: draft.name,
     ...(draft.name === 'owner' || draft.name === 'members' ? { column: draft.column } : {}),
     ...(draft.name === 'members'
       ? {
           through: {
-            schema: second === undefined ? 'public' : first,
-            name: second ?? first,
+            ...readTableName(draft.through),
             teamColumn: draft.teamColumn,
             userColumn: draft.userColumn,
           },

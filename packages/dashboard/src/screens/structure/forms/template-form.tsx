@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Notice } from '../../../ui/layout.tsx'
 import type { Relation } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
-import { FormDialog } from './form-dialog.tsx'
+import { ReviewedForm } from './reviewed-form.tsx'
 import { ownerTemplate, showTemplate, TemplateFields } from './template-fields.tsx'
 
 interface TemplateFormProps {
@@ -23,7 +23,7 @@ export function TemplateForm({ relation: { schema, name, columns, policies }, on
       onApplied: onClose,
     })
   return (
-    <FormDialog title={`Protect ${name}`} onClose={onClose} onSubmit={submit}>
+    <ReviewedForm title={`Protect ${name}`} onClose={onClose} onSubmit={submit}>
       {policies.length > 0 && (
         <Notice tone="warning">
           The policies that the table has stay; what any permissive one of them shows stays visible.
@@ -34,6 +34,6 @@ export function TemplateForm({ relation: { schema, name, columns, policies }, on
         onChange={setTemplate}
         columns={columns.map((column) => column.name)}
       />
-    </FormDialog>
+    </ReviewedForm>
   )
 }

@@ -4,6 +4,7 @@ import { Button } from '../../../ui/button.tsx'
 import { PageHeader } from '../../../ui/layout.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { newTableAddress } from '../addresses.ts'
+import { DiagramView } from '../diagram/diagram-view.tsx'
 import { SqlForm } from '../forms/sql-form.tsx'
 import { FunctionsView } from './functions-view.tsx'
 import { MigrationsView } from './migrations-view.tsx'
@@ -40,6 +41,7 @@ export function StructureOverview() {
         onChange={(view) => setSearch(view === 'tables' ? {} : { view })}
         tabs={[
           { value: 'tables', label: 'Tables and views', content: <RelationsView /> },
+          { value: 'diagram', label: 'Diagram', content: <DiagramView /> },
           { value: 'types', label: 'Types', content: <TypesView /> },
           { value: 'functions', label: 'Functions', content: <FunctionsView /> },
           { value: 'migrations', label: 'Migrations', content: <MigrationsView /> },

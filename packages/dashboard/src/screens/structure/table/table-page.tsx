@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useApi } from '../../../api/queries.ts'
-import { rowsLink } from '../../../links.ts'
+import { rowsLink, searchLink } from '../../../links.ts'
 import { AsCode } from '../../../ui/as-code.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Code } from '../../../ui/code.tsx'
@@ -10,7 +10,7 @@ import { KeyValue, PageHeader } from '../../../ui/layout.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Loaded } from '../../../ui/states.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
-import { tableAddress } from '../addresses.ts'
+import { diagramAddress, tableAddress } from '../addresses.ts'
 import { type Relation, readRelation } from '../api.ts'
 import { RenameForm } from '../forms/rename-form.tsx'
 import { RelationBadges } from '../list/badges.tsx'
@@ -73,7 +73,7 @@ function LoadedTable({ relation }: { readonly relation: Relation }) {
 }
 
 function TableActions({ relation }: { readonly relation: Relation }) {
-  const { schema, name, kind, dependents } = relation
+  const { schema, name, kind, dependents, constraints } = relation
   const [, navigate] = useLocation()
   const [isRenaming, setRenaming] = useState(false)
   const review = useReview()
@@ -93,10 +93,13 @@ function TableActions({ relation }: { readonly relation: Relation }) {
       },
       onApplied: () => navigate('/structure'),
     })
+  const collection = schema === 'public' ? name : `${schema}.${name}`
   const address = `/api/admin/structure/relations/${schema}/${name}`
   return (
     <>
-      <Link href={rowsLink(schema === 'public' ? name : `${schema}.${name}`)}>Rows</Link>
+      <Link href={rowsLink(collection)}>Rows</Link>
+      <Link href={searchLink(collection)}>Search</Link>
+      {constraints.length > 0 && <Link href={diagramAddress(relation)}>Diagram</Link>}
       <AsCode request={{ method: 'GET', path: address }} sql={relation.definition} command="basalt db dump" />
       {kind === 'table' && <Button onClick={() => setRenaming(true)}>Rename</Button>}
       <Menu label="More" items={[{ label: `Drop this ${kind}`, onSelect: drop, isDangerous: true }]} />

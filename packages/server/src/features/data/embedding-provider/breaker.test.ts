@@ -30,6 +30,18 @@ describe('a circuit breaker', () => {
     expect(breaker.secondsClosedOff).toBe(30)
   })
 
+  test('says whether it is open, and when a request may try the provider', () => {
+    const created = create()
+    const { breaker, time } = created
+    expect(breaker.state).toBe('closed')
+    open(created)
+    expect(breaker.state).toBe('open')
+    time.ms = 30_000
+    expect([breaker.state, breaker.secondsClosedOff]).toEqual(['half-open', 0])
+    require(breaker.enter()).succeeded()
+    expect(breaker.state).toBe('closed')
+  })
+
   test('lets one request through when its time is over, whose success closes it', () => {
     const created = create()
     open(created)

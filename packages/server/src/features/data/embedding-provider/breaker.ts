@@ -57,6 +57,12 @@ export class Breaker {
     }
   }
 
+  /** `half-open` from the moment on at which a request may try the provider again. */
+  get state(): State['kind'] {
+    if (this.#state.kind !== 'open') return this.#state.kind
+    return this.#timer.now() >= this.#state.until ? 'half-open' : 'open'
+  }
+
   /** Seconds until a request may be let through; 0 when one may be at any moment. */
   get secondsClosedOff(): number {
     if (this.#state.kind !== 'open') return 0

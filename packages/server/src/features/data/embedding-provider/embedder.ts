@@ -16,6 +16,8 @@ export interface Embedder {
    * @throws AppError embedding_…, no_embedding
    */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly (readonly number[])[]>
+  /** Whether this node asks the provider at present. */
+  readonly breaker: Pick<Breaker, 'state' | 'secondsClosedOff'>
 }
 
 export interface Embedders {
@@ -45,8 +47,8 @@ export function createEmbedders(config: Config['ai']): Embedders {
     find(name) {
       const model = findModel(config, name)
       if (model === undefined) return undefined
-      const embed = createEmbed(model, breakerOf(model), config)
-      return { model, embed }
+      const breaker = breakerOf(model)
+      return { model, embed: createEmbed(model, breaker, config), breaker }
     },
   }
 }

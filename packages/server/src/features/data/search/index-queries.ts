@@ -47,6 +47,35 @@ export async function listIndexes(
     order by n.nspname, c.relname, x.relname`)
 }
 
+/** What an index over columns of a table would read. */
+export interface IndexSource {
+  /** Null before the first `analyze`. */
+  readonly estimatedRows: number | null
+  readonly tableBytes: number
+  /** Of the columns, as the planner's statistics say; null before there are any. */
+  readonly textBytes: number | null
+}
+
+export async function readIndexSource(
+  database: Pick<Queryable, 'one'>,
+  { schema, name }: { readonly schema: string; readonly name: string },
+  columns: readonly string[],
+): Promise<IndexSource> {
+  return await database.one<IndexSource & Record<string, unknown>>(sql`
+    select case when c.reltuples >= 0 then c.reltuples::float8 end as "estimatedRows",
+      case when c.relkind = 'p'
+        then (select sum(pg_table_size(relid)) from pg_partition_tree(c.oid) where isleaf)
+        else pg_table_size(c.oid)
+      end::float8 as "tableBytes",
+      (
+        select round(sum(s.avg_width * (1 - s.null_frac))::numeric * greatest(c.reltuples, 0)::numeric)::float8
+        from pg_stats s
+        where s.schemaname = n.nspname and s.tablename = c.relname and s.attname = any (${columns}::name[])
+      ) as "textBytes"
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${schema} and c.relname = ${name}`)
+}
+
 /** Names and validity of the search indexes of one table alone, attached to others or not. */
 export async function listOwnIndexes(
   database: Pick<Queryable, 'many'>,

@@ -40,6 +40,15 @@ export function searchRoutes(app: HttpServer, search: SearchService): void {
     async (_request, reply) => reply.send({ items: await search.listIndexes() }),
   )
 
+  app.get(
+    '/api/admin/search/:table',
+    { config: { guard: 'admin', operation: 'search.describe' }, schema: schemas.describe },
+    async (request, reply) => {
+      const { columns, ...described } = await search.describe(request.params.table)
+      return reply.send({ ...described, columns: [...columns] })
+    },
+  )
+
   app.post(
     '/api/admin/search/:table/enable',
     { config: { guard: 'admin', operation: 'search.enable' }, schema: schemas.enable },

@@ -106,6 +106,35 @@ export const routeSchemas = {
     summary: 'The search indexes, and what would help',
     response: responses({ 200: Type.Object({ items: Type.Array(Type.Object(status)) }) }),
   },
+  describe: {
+    ...common,
+    summary: 'How one collection is searched, and what its indexes would read',
+    params,
+    response: responses({
+      200: Type.Object({
+        ...status,
+        obstacle: Type.Union([Type.String(), Type.Null()], { description: 'Why it can have no index.' }),
+        textSearchConfig: Type.String({ description: 'Says which words have the same stem.' }),
+        hasTrigrams: Type.Boolean({ description: 'Whether pg_trgm is there, which `fuzzy` needs.' }),
+        columns: Type.Array(
+          Type.Object({
+            name: Type.String(),
+            isSearchable: Type.Boolean(),
+            isRankable: Type.Boolean({ description: 'Whether `customRanking` can name it.' }),
+          }),
+        ),
+        source: Type.Object({
+          estimatedRows: Type.Union([Type.Number(), Type.Null()], {
+            description: 'As the planner believes.',
+          }),
+          tableBytes: Type.Number(),
+          textBytes: Type.Union([Type.Number(), Type.Null()], {
+            description: 'Of the searchable columns; null before the first `analyze`.',
+          }),
+        }),
+      }),
+    }),
+  },
   enable: {
     ...common,
     summary: 'Make the search indexes of a collection',

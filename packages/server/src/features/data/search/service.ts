@@ -4,20 +4,42 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import { createCatalogAccess, requireRelation, type SearchSettings } from '../collections/index.ts'
+import {
+  createCatalogAccess,
+  isSearchable,
+  requireRelation,
+  type SearchSettings,
+} from '../collections/index.ts'
 import type { StoredDefinitions } from './definitions.ts'
 import { indexJobName } from './index-job.ts'
+import { type IndexSource, readIndexSource } from './index-queries.ts'
 import type { IndexChanges } from './indexer.ts'
 import { type Indexing, type IndexStatus, tableOf } from './indexing.ts'
 import * as queries from './queries.ts'
 import { type GivenSettings, readSettings } from './settings.ts'
 import { type GivenSynonyms, readSynonyms } from './synonyms.ts'
+import { findObstacle } from './wanted-indexes.ts'
 
 export interface ShownSynonyms {
   readonly groups: readonly { readonly terms: readonly string[] }[]
 }
 
 export type ShownSettings = Pick<SearchSettings, 'attributes' | 'customRanking'>
+
+export interface SearchDescription extends IndexStatus {
+  /** Why it can have no index; null when it can. */
+  readonly obstacle: string | null
+  /** The text search configuration, which says what words have the same stem. */
+  readonly textSearchConfig: string
+  /** Whether pg_trgm is there, which searches that tolerate typos need. */
+  readonly hasTrigrams: boolean
+  readonly columns: readonly {
+    readonly name: string
+    readonly isSearchable: boolean
+    readonly isRankable: boolean
+  }[]
+  readonly source: IndexSource
+}
 
 /** Administration of searches. Every method throws collection_not_found where there is none. */
 export interface SearchService {
@@ -28,6 +50,8 @@ export interface SearchService {
   /** @throws AppError invalid_synonyms */
   replaceSynonyms(collection: string, given: GivenSynonyms, origin: RequestOrigin): Promise<ShownSynonyms>
   listIndexes(): Promise<IndexStatus[]>
+  /** With what there is to choose from, and what an index would read. */
+  describe(collection: string): Promise<SearchDescription>
   /** @throws AppError search_index_unsupported, search_index_build_in_progress, search_index_failed */
   enable(collection: string, origin: RequestOrigin): Promise<IndexStatus & IndexChanges>
   disable(collection: string, origin: RequestOrigin): Promise<IndexStatus & IndexChanges>
@@ -75,16 +99,20 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
     if (isRebuilt) queue.wake()
   }
 
-  async function statusOf(collection: string, changes: IndexChanges): Promise<IndexStatus & IndexChanges> {
+  async function afterChange(collection: string, changes: IndexChanges): Promise<IndexStatus & IndexChanges> {
     await definitions.read()
     definitions.announce()
     // The catalog learns of the indexes before the answer, so that the next search uses them.
     await live.refresh()
+    return { ...(await statusOf(collection)), ...changes }
+  }
+
+  async function statusOf(collection: string): Promise<IndexStatus> {
     const [status] = (await indexing.list(live.current, new Set([collection]))).filter(
       (each) => each.collection === collection,
     )
     if (status === undefined) throw new Error(`the collection ${collection} has no status`)
-    return { ...status, ...changes }
+    return status
   }
 
   return {
@@ -120,6 +148,28 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
         return shown
       }),
 
+    describe: (collection) =>
+      withRelation(collection, async (relation) => {
+        const columns = relation.columns.map((column) => ({
+          name: column.name,
+          isSearchable: isSearchable(column),
+          isRankable: column.type.hasOrder,
+        }))
+        const searched = columns.filter((column) => column.isSearchable).map(({ name }) => name)
+        const [status, source] = await Promise.all([
+          statusOf(relation.collection),
+          readIndexSource(database, relation, searched),
+        ])
+        return {
+          ...status,
+          obstacle: findObstacle(relation) ?? null,
+          textSearchConfig: definitions.config,
+          hasTrigrams: live.current.extensionSchemas.has('pg_trgm'),
+          columns,
+          source,
+        }
+      }),
+
     listIndexes: () => withCatalog((catalog) => indexing.list(catalog, deps.missed)),
 
     enable: (collection, origin) =>
@@ -132,7 +182,7 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
           detail: { ...changes },
           origin,
         })
-        return await statusOf(relation.collection, changes)
+        return await afterChange(relation.collection, changes)
       }),
 
     disable: (collection, origin) =>
@@ -145,7 +195,7 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
           detail: { ...changes },
           origin,
         })
-        return await statusOf(relation.collection, changes)
+        return await afterChange(relation.collection, changes)
       }),
   }
 

@@ -16,6 +16,11 @@ export const sqlRunnerErrorTable = {
     message: 'no run with this id is in flight',
     help: 'The run has ended, or there was none. See `GET /api/admin/sql/runs`.',
   },
+  sqlRunNotRecorded: {
+    status: 404,
+    message: 'no run with this id is on record',
+    help: 'The last thousand runs are kept. See `GET /api/admin/sql/runs`.',
+  },
   sqlRunExists: {
     status: 409,
     message: 'there is a run with this id',

@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { TimePosition } from '../../../http/filters.ts'
 import type { RunMode } from './request.ts'
 
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'
@@ -7,6 +8,8 @@ export type RunStatus = 'running' | 'succeeded' | 'failed' | 'canceled' | 'inter
 export interface RunRow {
   readonly id: string
   readonly query: string
+  readonly query_length: number
+  readonly is_cut: boolean
   readonly mode: RunMode
   readonly run_as: string
   readonly status: RunStatus
@@ -15,6 +18,8 @@ export interface RunRow {
   readonly row_count: string | null
   readonly duration_ms: number | null
   readonly started_at: Date
+  /** When it was started, in microseconds since 1970. */
+  readonly position: string
 }
 
 /** So many runs are kept. */
@@ -83,8 +88,13 @@ export interface RunFilter {
   /** Words of the query. */
   readonly search: string | undefined
   /** The run after which the page begins. */
-  readonly after: string | undefined
+  readonly after: TimePosition | undefined
 }
+
+/** Characters of a text in a list; what is asked for by its id has all. */
+export const listedLength = 300
+
+const status = sql`case when status = 'running' and not ${isAlive} then 'interrupted' else status end as status`
 
 export async function listRuns(
   database: Queryable,
@@ -95,16 +105,26 @@ export async function listRuns(
   if (search !== undefined) conditions.push(sql`strpos(lower(query), lower(${search})) > 0`)
   if (after !== undefined)
     conditions.push(
-      sql`(started_at, id) < (select started_at, id from basalt.sql_runs where id = ${after}::uuid)`,
+      sql`(started_at, id) < ('epoch'::timestamptz + ${after.microseconds}::bigint * interval '1 microsecond', ${after.id}::uuid)`,
     )
   return await database.many<RunRow>(sql`
-    select id, query, mode, run_as,
-      case when status = 'running' and not ${isAlive} then 'interrupted' else status end as status,
-      error, statements, row_count, duration_ms, started_at
+    select id, left(query, ${listedLength}::int) as query, char_length(query) as query_length,
+      greatest(char_length(query), char_length(error)) > ${listedLength}::int as is_cut,
+      mode, run_as, ${status}, left(error, ${listedLength}::int) as error, statements, row_count, duration_ms, started_at,
+      (extract(epoch from started_at) * 1000000)::bigint::text as position
     from basalt.sql_runs
     where ${sql.join(conditions, sql` and `)}
     order by started_at desc, id desc
     limit ${limit}::int`)
+}
+
+/** A run with the whole of its texts. */
+export async function findRun(database: Queryable, id: string): Promise<RunRow | undefined> {
+  return await database.maybeOne<RunRow>(sql`
+    select id, query, char_length(query) as query_length, false as is_cut, mode, run_as, ${status}, error, statements,
+      row_count, duration_ms, started_at, (extract(epoch from started_at) * 1000000)::bigint::text as position
+    from basalt.sql_runs
+    where id = ${id}::uuid`)
 }
 
 /** Names of types by object id. A type that the run's own transaction has made is in its session alone. */

@@ -24,6 +24,10 @@ describe('sql › redaction', () => {
       "create server a options (b 'secret', c $$secret$$)",
       "create server a options (b '[redacted]', c '[redacted]')",
     ],
+    [
+      "-- a server\nselect 1;\ncreate server a options (b 'secret')",
+      "-- a server\nselect 1;\ncreate server a options (b '[redacted]')",
+    ],
     ["select password, 'text', $1 from t", "select password, 'text', $1 from t"],
   ])('makes %j %j', (text, redacted) => expect(redactStatement(text)).toBe(redacted))
 

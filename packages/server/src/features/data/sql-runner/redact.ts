@@ -10,9 +10,9 @@ const isPassword = /^"?password"?$/i
 const isBetween = /^(?:\s|--|\/\*|[=>:]$)/
 const inConnectionString = /(\bpassword\s*=(?!>)\s*)(?!'\[redacted\]')(?:\\?'[^']*'|[^\s'"]+)/gi
 
-/** Statements whose strings are options and passwords of other servers. */
+/** Statements whose strings are options and passwords of other servers, wherever in a script they are. */
 const ofConnections =
-  /^(?:create|alter)\s+(?:user\s+mapping|server|subscription)\b|\bdblink(?:_connect(?:_u)?|_exec)?\s*\(/i
+  /\b(?:create|alter)\s+(?:user\s+mapping|server|subscription)\b|\bdblink(?:_connect(?:_u)?|_exec)?\s*\(/i
 
 /** Bodies of functions within bodies. */
 const mostNested = 4

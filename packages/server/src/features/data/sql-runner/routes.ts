@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import type { Database } from '../../../database/open.ts'
-import { readLimit, readUuid } from '../../../http/filters.ts'
+import { readLimit, readTimePosition, writeTimePosition } from '../../../http/filters.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { isUuid } from '../../../lib/uuid.ts'
@@ -13,7 +13,7 @@ import { listSchemas, nameSchema, type SchemaNames } from './completion.ts'
 import { sqlRunnerErrors } from './errors.ts'
 import type { RunEvent } from './events.ts'
 import { explainStatement } from './explain.ts'
-import { listRuns, type RunRow } from './queries.ts'
+import { findRun, listRuns, type RunRow } from './queries.ts'
 import { readRunRequest } from './request.ts'
 import type { SqlRunner } from './runner.ts'
 import type { SavedQueries } from './saved-queries.ts'
@@ -65,10 +65,28 @@ export function sqlRoutes(app: HttpServer, { database, runner, saved, catalog }:
     `${path}/runs`,
     { config: { guard: 'admin', operation: 'sql.listRuns' }, schema: schemas.listRunsSchema },
     async (request, reply) => {
-      const { q, limit, after } = request.query
-      const position = after === undefined ? undefined : readUuid('after', after)
-      const rows = await listRuns(database.system, { search: q, after: position }, readLimit(limit, 50, 200))
-      return reply.send({ items: rows.map(showRun) })
+      const { q, cursor } = request.query
+      const after = cursor === undefined ? undefined : readTimePosition(cursor)
+      const limit = readLimit(request.query.limit, 50, 200)
+      const rows = await listRuns(database.system, { search: q, after }, limit + 1)
+      const page = rows.slice(0, limit)
+      const last = rows.length > limit ? page.at(-1) : undefined
+      return reply.send({
+        items: page.map(showRun),
+        ...(last === undefined
+          ? {}
+          : { nextCursor: writeTimePosition({ microseconds: last.position, id: last.id }) }),
+      })
+    },
+  )
+  app.get(
+    `${path}/runs/:id`,
+    { config: { guard: 'admin', operation: 'sql.getRun' }, schema: schemas.getRunSchema },
+    async (request, reply) => {
+      const { id } = request.params
+      const run = isUuid(id) ? await findRun(database.system, id) : undefined
+      if (run === undefined) throw sqlRunnerErrors.sqlRunNotRecorded()
+      return reply.send(showRun(run))
     },
   )
 
@@ -86,7 +104,15 @@ export function sqlRoutes(app: HttpServer, { database, runner, saved, catalog }:
   app.get(
     `${path}/saved`,
     { config: { guard: 'admin', operation: 'sql.listSaved' }, schema: schemas.listSavedSchema },
-    async (_request, reply) => reply.send({ items: await saved.list() }),
+    async (request, reply) => {
+      const { q, cursor, limit } = request.query
+      return reply.send(await saved.list({ search: q, after: cursor, limit: readLimit(limit, 50, 200) }))
+    },
+  )
+  app.get(
+    `${path}/saved/:id`,
+    { config: { guard: 'admin', operation: 'sql.getSaved' }, schema: schemas.getSavedSchema },
+    async (request, reply) => reply.send(await saved.get(request.params.id)),
   )
   app.post(
     `${path}/saved`,
@@ -139,9 +165,20 @@ async function sendLines(reply: FastifyReply, lines: PassThrough): Promise<Fasti
   return reply.send(lines)
 }
 
-function showRun({ run_as, row_count, duration_ms, started_at, ...run }: RunRow) {
+function showRun({
+  run_as,
+  row_count,
+  duration_ms,
+  started_at,
+  query_length,
+  is_cut,
+  position,
+  ...run
+}: RunRow) {
   return {
     ...run,
+    queryLength: query_length,
+    isCut: is_cut,
     runAs: run_as,
     rowCount: row_count === null ? null : Number(row_count),
     durationMs: duration_ms,

@@ -5,6 +5,7 @@ import { codeOf } from '../../../lib/errors.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { sqlRunnerErrors } from './errors.ts'
+import { listedLength } from './queries.ts'
 import { readQuery } from './request.ts'
 
 /** A query kept by name; folders are the parts of the name before its slashes. */
@@ -17,6 +18,18 @@ export interface SavedQuery {
   readonly updatedAt: string
 }
 
+/** With the first characters of its text. */
+export interface ListedQuery extends SavedQuery {
+  readonly queryLength: number
+  readonly isCut: boolean
+}
+
+export interface SavedQueryPage {
+  readonly items: readonly ListedQuery[]
+  /** Absent on the last page. */
+  readonly nextCursor?: string
+}
+
 export interface SaveQuery {
   readonly name?: string
   readonly query?: string
@@ -25,7 +38,14 @@ export interface SaveQuery {
 }
 
 export interface SavedQueries {
-  list(): Promise<SavedQuery[]>
+  /** By name. @param page.after the name after which it begins */
+  list(page: {
+    readonly search: string | undefined
+    readonly after: string | undefined
+    readonly limit: number
+  }): Promise<SavedQueryPage>
+  /** @throws AppError saved_query_not_found */
+  get(id: string): Promise<SavedQuery>
   /** @throws AppError invalid_sql_request, saved_query_name_taken */
   create(input: SaveQuery, origin: RequestOrigin): Promise<SavedQuery>
   /** @throws AppError invalid_sql_request, saved_query_not_found, saved_query_name_taken, saved_query_changed */
@@ -44,8 +64,6 @@ interface Row {
 }
 
 const columns = sql`id, name, query, version, created_at, updated_at`
-/** A list is read at once. */
-const maxQueries = 1000
 const maxNameLength = 200
 
 export function createSavedQueries(database: SystemDatabase): SavedQueries {
@@ -53,11 +71,30 @@ export function createSavedQueries(database: SystemDatabase): SavedQueries {
     recordAudit(transaction, { actor: 'admin', action: `sql.${act}`, target: id, detail: { name }, origin })
 
   return {
-    async list() {
-      const rows = await database.many<Row>(
-        sql`select ${columns} from basalt.saved_queries order by name limit ${maxQueries}::int`,
-      )
-      return rows.map(show)
+    async list({ search = '', after = '', limit }) {
+      const rows = await database.many<Row & { readonly query_length: number }>(sql`
+        select id, name, left(query, ${listedLength}::int) as query, char_length(query) as query_length, version,
+          created_at, updated_at
+        from basalt.saved_queries
+        where strpos(lower(name), lower(${search})) > 0 and name > ${after}
+        order by name
+        limit ${limit + 1}::int`)
+      const items = rows.slice(0, limit).map(({ query_length: queryLength, ...row }) => ({
+        ...show(row),
+        queryLength,
+        isCut: queryLength > listedLength,
+      }))
+      const last = rows.length > limit ? items.at(-1) : undefined
+      return { items, ...(last === undefined ? {} : { nextCursor: last.name }) }
+    },
+    async get(id) {
+      const row = isUuid(id)
+        ? await database.maybeOne<Row>(
+            sql`select ${columns} from basalt.saved_queries where id = ${id}::uuid`,
+          )
+        : undefined
+      if (row === undefined) throw sqlRunnerErrors.savedQueryNotFound()
+      return show(row)
     },
     create: (input, origin) =>
       named(readName(input.name), (name) => {

@@ -103,9 +103,20 @@ export const explainSchema = {
   }),
 }
 
+/** Of a list, whose texts have their first 300 characters. */
+const cut = {
+  queryLength: Type.Integer({ description: 'Characters of the whole query.' }),
+  isCut: Type.Boolean({
+    description: 'Whether the query by its id is longer than here; of a run, or its error.',
+  }),
+}
+const cursor = text('`nextCursor` of the page before.')
+const nextCursor = text('Absent on the last page.')
+
 const run = Type.Object({
   id: Type.String(),
   query: Type.String({ description: 'Passwords are `[redacted]`.' }),
+  ...cut,
   mode: Type.String(),
   runAs: Type.String(),
   status: Type.String({
@@ -122,16 +133,24 @@ export const listRunsSchema = {
   tags,
   security,
   summary: 'List runs of SQL',
-  description: 'The last thousand, newest first.',
+  description: 'The last thousand, newest first, with the first 300 characters of query and error.',
   querystring: Type.Object({
     q: text('A part of the query.'),
     limit: text('50 unless given, at most 200.'),
-    after: text('Id of the last run of the page before.'),
+    cursor,
   }),
-  response: responses({ 200: Type.Object({ items: Type.Array(run) }) }),
+  response: responses({ 200: Type.Object({ items: Type.Array(run), nextCursor }) }),
 }
 
 const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })
+
+export const getRunSchema = {
+  tags,
+  security,
+  summary: 'Get a run of SQL with the whole of its query and error',
+  params,
+  response: responses({ 200: run }),
+}
 
 export const cancelSchema = {
   tags,
@@ -142,20 +161,37 @@ export const cancelSchema = {
   response: responses({ 202: Type.Object({ id: Type.String() }) }),
 }
 
-const saved = Type.Object({
+const savedMembers = {
   id: Type.String(),
   name: Type.String({ description: 'Folders are the parts before its slashes.' }),
   query: Type.String(),
   version: Type.Integer(),
   createdAt: timestamp,
   updatedAt: timestamp,
-})
+}
+const saved = Type.Object(savedMembers)
 
 export const listSavedSchema = {
   tags,
   security,
   summary: 'List saved queries',
-  response: responses({ 200: Type.Object({ items: Type.Array(saved) }) }),
+  description: 'By name, with the first 300 characters of each.',
+  querystring: Type.Object({
+    q: text('A part of the name.'),
+    limit: text('50 unless given, at most 200.'),
+    cursor,
+  }),
+  response: responses({
+    200: Type.Object({ items: Type.Array(Type.Object({ ...savedMembers, ...cut })), nextCursor }),
+  }),
+}
+
+export const getSavedSchema = {
+  tags,
+  security,
+  summary: 'Get a saved query',
+  params,
+  response: responses({ 200: saved }),
 }
 
 export const saveSchema = {

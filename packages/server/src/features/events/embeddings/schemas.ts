@@ -12,6 +12,20 @@ const embedding = {
   columns: Type.Array(Type.String()),
   vectorColumn: Type.String(),
   model: Type.Union([Type.String(), Type.Null()], { description: '`provider:model`' }),
+  provider: Type.Union(
+    [
+      Type.Object({
+        name: Type.String(),
+        breaker: Type.String({
+          description:
+            '`closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it.',
+        }),
+        retryInSeconds: Type.Integer({ description: 'Until it is asked again.' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'As the node that answers knows it.' },
+  ),
   problem: Type.Union([Type.String(), Type.Null()], {
     description: 'What keeps it from being kept current, such as a missing table.',
   }),

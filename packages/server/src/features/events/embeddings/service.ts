@@ -1,5 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { Embedder } from '../../data/embedding-provider/index.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { backfillJob } from './backfill.ts'
 import { keptEmbeddingErrors } from './errors.ts'
@@ -15,6 +16,8 @@ export interface KeptEmbedding {
   readonly vectorColumn: string
   /** `provider:model`; null without one. */
   readonly model: string | null
+  /** Whether this node asks the provider at present; null without a model. */
+  readonly provider: ProviderState | null
   /** What keeps it from being kept current. */
   readonly problem: string | null
   /** Whether existing rows have not been queued since it was configured as it is. */
@@ -27,6 +30,13 @@ export interface KeptEmbedding {
   readonly lastWrittenAt: string | null
   readonly lastError: string | null
   readonly backfill: Backfill | null
+}
+
+export interface ProviderState {
+  readonly name: string
+  readonly breaker: 'closed' | 'open' | 'half-open'
+  /** Until it is asked again; 0 when that may be at any moment. */
+  readonly retryInSeconds: number
 }
 
 export interface Backfill {
@@ -62,14 +72,15 @@ export function createKeptEmbeddingService(deps: EmbeddingDeps): KeptEmbeddingSe
       // Configured by another node.
       if (found === undefined) return []
       const target = findTarget(catalog.current, embedders, found)
-      const model = embedders.find(found.model)?.model
+      const embedder = embedders.find(found.model)
       return [
         {
           name: row.name,
           table: found.table,
           columns: found.columns,
           vectorColumn: found.vector_column,
-          model: model === undefined ? null : `${model.provider}:${model.name}`,
+          model: embedder === undefined ? null : `${embedder.model.provider}:${embedder.model.name}`,
+          provider: embedder === undefined ? null : showProvider(embedder),
           problem: 'problem' in target ? target.problem : null,
           isOutdated: row.is_outdated,
           pending: Number(row.pending),
@@ -127,6 +138,10 @@ export function createKeptEmbeddingService(deps: EmbeddingDeps): KeptEmbeddingSe
       await recordAudit(transaction, { actor: 'admin', action, target: name, detail, origin })
     })
   }
+}
+
+function showProvider({ model, breaker }: Embedder): ProviderState {
+  return { name: model.provider, breaker: breaker.state, retryInSeconds: breaker.secondsClosedOff }
 }
 
 function showBackfill(row: queries.EmbeddingRow): Backfill | null {

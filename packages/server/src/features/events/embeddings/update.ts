@@ -126,8 +126,11 @@ async function embedRows(
   } catch (error) {
     // Not the rows are to blame: the attempt of the job fails, and another one takes them.
     await queries.releaseRows(database, name, rows)
-    const message = error instanceof AppError ? error.message : 'the database refused the vectors'
-    await queries.recordError(database, name, message)
+    // What opened the breaker is recorded already, and says why.
+    if (!(error instanceof AppError && error.kind === 'embedding_breaker_open')) {
+      const message = error instanceof AppError ? error.message : 'the database refused the vectors'
+      await queries.recordError(database, name, message)
+    }
     throw error
   }
 }

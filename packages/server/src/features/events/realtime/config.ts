@@ -22,6 +22,12 @@ export const realtimeConfig = Type.Object({
     0,
     86_400,
   ),
+  sent_retention_hours: integer(
+    24,
+    'Hours for which is recorded which streams were sent which change, for the timeline of events; 0 records nothing.',
+    0,
+    8760,
+  ),
   broadcast_rate_limit_per_second: integer(
     100,
     'Broadcasts that one connection may send in a second.',

@@ -14,6 +14,7 @@ import type { Interests } from '../outbox/index.ts'
 import { realtimeAdminRoutes } from './admin-routes.ts'
 import { forgetUnlistened, ListenedTables } from './changes/listened-tables.ts'
 import { EventSelector } from './changes/select-events.ts'
+import { pruneSent } from './changes/sent-log.ts'
 import { SubscriptionPlanner } from './changes/subscriptions.ts'
 import { ChannelAccess } from './channels/channel-access.ts'
 import { ChannelRequests } from './channels/channel-requests.ts'
@@ -103,6 +104,7 @@ export function realtime({
     log,
   })
   metrics.watchStreams(() => streams.counts)
+  metrics.watchDropped('realtime_sent', () => streams.unrecorded)
   const planner = new SubscriptionPlanner(catalog, system)
   const presences = new Presences({
     database: system,
@@ -141,7 +143,12 @@ export function realtime({
     timing,
   })
   streams.attach(sockets)
-  queue.define(housekeeping('realtime_cleanup', () => forgetUnlistened(system)))
+  queue.define(
+    housekeeping('realtime_cleanup', async () => {
+      await forgetUnlistened(system)
+      await pruneSent(system, config.sent_retention_hours)
+    }),
+  )
   return {
     name: 'realtime',
     routes(app) {

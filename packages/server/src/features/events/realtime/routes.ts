@@ -9,7 +9,7 @@ import { parseFilter } from './changes/parse-filter.ts'
 import { parsePosition } from './changes/position.ts'
 import { parseTables, type SubscriptionPlanner } from './changes/subscriptions.ts'
 import { realtimeErrors } from './errors.ts'
-import { streamSchema } from './schemas.ts'
+import { adminStreamSchema, streamSchema } from './schemas.ts'
 import { SseTransport } from './sse-transport.ts'
 import { type Listener, Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
@@ -24,11 +24,9 @@ export interface RealtimeRoutesDeps {
   readonly openPopup: OpenPopup | undefined
 }
 
-/** Changes as server-sent events. */
-export function realtimeRoutes(
-  app: HttpServer,
-  { streams, planner, log, openPopup }: RealtimeRoutesDeps,
-): void {
+/** Changes as server-sent events: to callers as their policies permit, and to administrators without policies. */
+export function realtimeRoutes(app: HttpServer, deps: RealtimeRoutesDeps): void {
+  const { streams, planner, openPopup } = deps
   app.get(
     '/api/realtime',
     {
@@ -49,44 +47,71 @@ export function realtimeRoutes(
     async (request, reply) => {
       streams.requireOpen()
       if (isSignInStream(request) && openPopup !== undefined) return await openPopup(request, reply)
-      const listener = listenerOf(request)
-      const { tables = '', filter } = request.query
-      const names = parseTables(tables)
-      if (tables === '') throw realtimeErrors.tablesRequired()
-      if (names.length === 0) throw realtimeErrors.noValidTable()
-      const conditions = filter === undefined || filter === '' ? undefined : parseFilter(filter)
-      const subscriptions = await planner.plan(listener.scope, names, conditions)
-      const from = lastEventIdOf(request)
-      const transport = new SseTransport(reply)
-      const stream = new Stream(transport, listener, addressKey(request), (ended, ending) =>
-        streams.onEnd(ended, ending),
-      )
-      reply.raw.once('close', () => stream.leave())
-      if (reply.raw.destroyed) stream.leave()
-      try {
-        await streams.admit(stream)
-        await streams.listen(stream, subscriptions, from === undefined ? undefined : parsePosition(from), {
-          isResuming: from !== undefined,
-          begin: (position, hasGap) => {
-            if (stream.isOpen) transport.begin(stream.id, position ?? '', hasGap)
-          },
-        })
-      } catch (error) {
-        if (!transport.hasBegun) {
-          stream.leave()
-          throw error
-        }
-        log.warn({ reason: messageOf(error) }, 'failed to continue a stream; ending it')
-        stream.end('server_error')
-      }
-      if (transport.hasBegun) return reply
-      // Ended before it had begun: the client has disconnected, or still waits for an answer.
-      if (stream.ending === 'gone') return reply.hijack()
-      throw stream.ending === 'session_ended'
-        ? httpErrors.invalidToken()
-        : httpErrors.shuttingDown().retryAfter(1)
+      return await openStream(deps, request, reply, request.query)
     },
   )
+
+  app.get(
+    '/api/admin/realtime/stream',
+    {
+      config: { guard: 'admin', operation: 'realtime.adminStream' },
+      schema: adminStreamSchema,
+      exposeHeadRoute: false,
+    },
+    async (request, reply) => {
+      streams.requireOpen()
+      return await openStream(deps, request, reply, request.query)
+    },
+  )
+}
+
+interface StreamQuery {
+  readonly tables?: string
+  readonly filter?: string
+  readonly lastEventId?: string
+}
+
+async function openStream(
+  { streams, planner, log }: RealtimeRoutesDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { tables = '', filter, lastEventId }: StreamQuery,
+): Promise<FastifyReply> {
+  const listener = listenerOf(request)
+  const names = parseTables(tables)
+  if (tables === '') throw realtimeErrors.tablesRequired()
+  if (names.length === 0) throw realtimeErrors.noValidTable()
+  const conditions = filter === undefined || filter === '' ? undefined : parseFilter(filter)
+  const subscriptions = await planner.plan(listener.scope, names, conditions)
+  const from = lastEventIdOf(request) ?? (lastEventId === '' ? undefined : lastEventId)
+  const transport = new SseTransport(reply)
+  const stream = new Stream(transport, listener, addressKey(request), (ended, ending) =>
+    streams.onEnd(ended, ending),
+  )
+  reply.raw.once('close', () => stream.leave())
+  if (reply.raw.destroyed) stream.leave()
+  try {
+    await streams.admit(stream)
+    await streams.listen(stream, subscriptions, from === undefined ? undefined : parsePosition(from), {
+      isResuming: from !== undefined,
+      begin: (position, hasGap) => {
+        if (stream.isOpen) transport.begin(stream.id, position ?? '', hasGap)
+      },
+    })
+  } catch (error) {
+    if (!transport.hasBegun) {
+      stream.leave()
+      throw error
+    }
+    log.warn({ reason: messageOf(error) }, 'failed to continue a stream; ending it')
+    stream.end('server_error')
+  }
+  if (transport.hasBegun) return reply
+  // Ended before it had begun: the client has disconnected, or still waits for an answer.
+  if (stream.ending === 'gone') return reply.hijack()
+  throw stream.ending === 'session_ended'
+    ? httpErrors.invalidToken()
+    : httpErrors.shuttingDown().retryAfter(1)
 }
 
 function listenerOf(request: FastifyRequest): Listener {
@@ -97,9 +122,7 @@ function listenerOf(request: FastifyRequest): Listener {
 }
 
 /** Browsers send the header when they reconnect; another client can name the event as a parameter. */
-function lastEventIdOf({ headers, query }: FastifyRequest): string | undefined {
+function lastEventIdOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['last-event-id']
-  const { lastEventId } = query as { lastEventId?: string }
-  const id = (typeof header === 'string' ? header : undefined) ?? lastEventId
-  return id === '' ? undefined : id
+  return typeof header === 'string' && header !== '' ? header : undefined
 }

@@ -4,6 +4,27 @@ import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
 const tags = ['realtime']
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 
+const streamParameters = {
+  tables: Type.Optional(Type.String({ description: 'Tables to listen to, separated by commas. Required.' })),
+  filter: Type.Optional(
+    Type.String({
+      description:
+        '`column=operator.value`, joined by commas, all of which must hold; operators are eq, neq, gt, gte, lt, ' +
+        'lte and in, whose values are separated by `|`. A value with a comma goes in double quotes.',
+    }),
+  ),
+  lastEventId: Type.Optional(
+    Type.String({ description: 'What `Last-Event-ID` says, where headers cannot be set.' }),
+  ),
+}
+
+const streamResponse = responses({
+  200: {
+    description: 'The stream.',
+    content: { 'text/event-stream': { schema: Type.String() } },
+  },
+})
+
 export const streamSchema = {
   tags,
   security: bearerSecurity,
@@ -15,16 +36,7 @@ export const streamSchema = {
     'events are missing, `close` why the stream ends. Every event has an id: sent back as `Last-Event-ID` it ' +
     'resumes the stream after that event.',
   querystring: Type.Object({
-    tables: Type.Optional(
-      Type.String({ description: 'Tables to listen to, separated by commas. Required.' }),
-    ),
-    filter: Type.Optional(
-      Type.String({
-        description:
-          '`column=operator.value`, joined by commas, all of which must hold; operators are eq, neq, gt, gte, lt, ' +
-          'lte and in, whose values are separated by `|`. A value with a comma goes in double quotes.',
-      }),
-    ),
+    ...streamParameters,
     token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
     oauth: Type.Optional(
       Type.String({
@@ -33,16 +45,19 @@ export const streamSchema = {
           '`state` is the `clientId`, and ends with one event `oauth`.',
       }),
     ),
-    lastEventId: Type.Optional(
-      Type.String({ description: 'What `Last-Event-ID` says, where headers cannot be set.' }),
-    ),
   }),
-  response: responses({
-    200: {
-      description: 'The stream.',
-      content: { 'text/event-stream': { schema: Type.String() } },
-    },
-  }),
+  response: streamResponse,
+}
+
+export const adminStreamSchema = {
+  tags,
+  security: bearerSecurity,
+  summary: 'Listen to changes as an administrator',
+  description:
+    'As `GET /api/realtime`, without policies: every change of every row, with every column. It ends with the ' +
+    'session of the administrator.',
+  querystring: Type.Object(streamParameters),
+  response: streamResponse,
 }
 
 export const websocketSchema = {
@@ -66,7 +81,7 @@ const connection = Type.Object({
   id: Type.String({ description: 'The `clientId` of `connected`.' }),
   transport: Type.Union([Type.Literal('sse'), Type.Literal('ws')]),
   userId: Type.Union([Type.String(), Type.Null()], {
-    description: 'null without a token, and while auth is off.',
+    description: 'null of an administrator, without a token, and while auth is off.',
   }),
   address: Type.String(),
   node: Type.String(),

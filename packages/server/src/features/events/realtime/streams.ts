@@ -21,6 +21,7 @@ import { Hub } from './changes/hub.ts'
 import type { ListenedTables } from './changes/listened-tables.ts'
 import { formatPosition, type Position } from './changes/position.ts'
 import type { EventSelector } from './changes/select-events.ts'
+import { SentLog } from './changes/sent-log.ts'
 import { findStreamed } from './changes/streamed.ts'
 import * as connections from './connections.ts'
 import { realtimeErrors } from './errors.ts'
@@ -79,6 +80,7 @@ export class Streams {
   readonly #hub: Hub
   readonly #follower: Follower<LogEvent>
   readonly #snapshots: HeldSnapshots
+  readonly #sent: SentLog
   /** Streams that are about to join tables whose policies read others. */
   #joining = 0
   readonly #streams = new Map<string, Stream>()
@@ -94,7 +96,13 @@ export class Streams {
 
   constructor(deps: StreamsDeps) {
     this.#deps = deps
-    this.#hub = new Hub(deps.selector, deps.log)
+    this.#sent = new SentLog({
+      database: deps.database,
+      node: this.node,
+      isKept: deps.config.sent_retention_hours > 0,
+      log: deps.log,
+    })
+    this.#hub = new Hub(deps.selector, this.#sent, deps.log)
     this.#snapshots = new HeldSnapshots(deps.openAside, deps.log)
     this.#follower = new Follower({
       database: deps.database,
@@ -189,6 +197,11 @@ export class Streams {
     return counts
   }
 
+  /** Events of which is not recorded who was sent them. */
+  get unrecorded(): number {
+    return this.#sent.dropped
+  }
+
   requireOpen(): void {
     if (this.#isDraining) throw httpErrors.shuttingDown().retryAfter(1)
   }
@@ -269,7 +282,7 @@ export class Streams {
         this.#hub.join(stream)
         begin(stream.subscriptions.size === 0 ? formatPosition(from) : undefined, false)
         const join = (work: (position: Position) => void) => this.#join(tables, work)
-        const deps = { database, listened, selector, hub: this.#hub, join }
+        const deps = { database, listened, selector, hub: this.#hub, sent: this.#sent, join }
         await catchUp(deps, stream, subscriptions, { from, tables: missed, loggedSince })
         this.noteChange(stream)
         return
@@ -310,6 +323,7 @@ export class Streams {
     clearTimeout(this.#deleting)
     await this.#follower.stop()
     await this.#snapshots.close()
+    await this.#sent.stop()
     await this.#saved
     if (this.#isNodeKnown) await connections.deleteNode(this.#deps.database, this.node).catch(() => undefined)
   }

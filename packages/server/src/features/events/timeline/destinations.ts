@@ -1,7 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
-/* Where a change went: webhooks, streams, embeddings and consumers of the log. */
+/* Where a change went: webhooks, streams, jobs, embeddings and consumers of the log. */
 
 export interface AttemptRow {
   readonly id: string
@@ -87,6 +87,60 @@ export async function listStreams(
     where ${table} = any (c.tables)
     group by c.node
     order by c.node`)
+}
+
+/** What a node has recorded of sending the event. */
+export interface SentRow {
+  readonly node: string
+  readonly recorded_at: Date
+  /** Null when the row does not have the event: the node had more to record than a row holds, or nothing of this one. */
+  readonly sent: number | null
+  readonly withheld: number | null
+  /** The first that were sent it. */
+  readonly receivers: readonly (readonly [
+    id: string,
+    transport: string,
+    caller: string,
+    userId: string | null,
+  ])[]
+  /** Events that the row could not hold. */
+  readonly dropped: number
+}
+
+export async function listSent(database: Queryable, logId: string): Promise<readonly SentRow[]> {
+  return await database.many<SentRow & Record<string, unknown>>(sql`
+    select s.node, s.recorded_at, s.dropped, (e.entry -> 0)::int as sent, (e.entry -> 1)::int as withheld,
+      coalesce((
+        select jsonb_agg(s.streams -> r.place::int order by r.ordinal)
+        from jsonb_array_elements_text(e.entry -> 2) with ordinality r (place, ordinal)
+      ), '[]') as receivers
+    from basalt.realtime_sent s
+    cross join lateral (select s.entries -> ${logId} as entry) e
+    where s.events @> ${logId}::int8
+    order by s.recorded_at, s.node
+    limit ${mostAttempts}::int`)
+}
+
+export interface AddedJobRow {
+  readonly id: string
+  readonly type: string
+  readonly state: string
+  readonly attempts: number
+  readonly max_attempts: number
+  readonly last_error: string | null
+  readonly run_at: Date
+  readonly finished_at: Date | null
+}
+
+/** Jobs that the transaction of the event has added; found by the time at which it began, which both have. */
+export async function listAddedJobs(database: Queryable, logId: string): Promise<readonly AddedJobRow[]> {
+  return await database.many<AddedJobRow & Record<string, unknown>>(sql`
+    select j.id, j.type, j.state, j.attempts, j.max_attempts, j.last_error, j.run_at, j.finished_at
+    from basalt.outbox o
+    join basalt.jobs j on j.created_at = o.happened_at and j.transaction_id = o.transaction_id
+    where o.id = ${logId}::bigint
+    order by j.run_at, j.id
+    limit ${mostAttempts}::int`)
 }
 
 /** Whether streams that listen to the table were sure to be sent the transaction. */

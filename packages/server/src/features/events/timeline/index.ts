@@ -5,7 +5,11 @@ import { createTimeline } from './service.ts'
 
 export { timelineErrorTable } from './errors.ts'
 
-/** From one write to each attempt of a webhook, each stream and each vector. */
-export function timeline(database: SystemDatabase): Feature {
-  return { name: 'timeline', routes: (app) => timelineRoutes(app, createTimeline(database)) }
+/**
+ * From one write to each attempt of a webhook, each stream, job and vector.
+ *
+ * @param sentHours for which is recorded what streams were sent
+ */
+export function timeline(database: SystemDatabase, sentHours: number): Feature {
+  return { name: 'timeline', routes: (app) => timelineRoutes(app, createTimeline(database, sentHours)) }
 }

@@ -125,6 +125,8 @@ export interface EventDetailRow extends Omit<EventRow, 'delivered' | 'failed' | 
   readonly payload: string
   readonly transaction_id: string
   readonly record_key: string | null
+  /** Seconds since it happened. */
+  readonly age: number
 }
 
 export async function findEvent(
@@ -133,7 +135,8 @@ export async function findEvent(
   payload: Sql,
 ): Promise<EventDetailRow | undefined> {
   return await database.maybeOne<EventDetailRow & Record<string, unknown>>(sql`
-    select ${eventColumns}, ${payload} as payload, o.transaction_id::text, o.record_key
+    select ${eventColumns}, ${payload} as payload, o.transaction_id::text, o.record_key,
+      extract(epoch from clock_timestamp() - o.happened_at)::float8 as age
     from basalt.outbox o
     where o.id = ${id}::bigint`)
 }

@@ -107,6 +107,29 @@ export const getEventSchema = {
           isLogged: Type.Boolean({
             description: 'Whether every stream that listened to the table was sure to be sent the change.',
           }),
+          record: Type.String({
+            description:
+              'complete: `sent` is all there was. pending: nodes write it within a second or two. incomplete: a node had more to record than it does, or it is older than `realtime.sent_retention_hours`.',
+          }),
+          sent: Type.Array(
+            Type.Object({
+              node: Type.String(),
+              recordedAt: Type.String(),
+              sent: Type.Integer({ description: 'Streams that were sent it.' }),
+              withheld: Type.Integer({
+                description: 'Streams of the table that were not, by their policies or filters.',
+              }),
+              receivers: Type.Array(
+                Type.Object({
+                  connection: Type.String({ description: 'The `clientId` of the stream.' }),
+                  transport: Type.String({ description: 'sse or ws.' }),
+                  caller: Type.String({ description: 'user, anonymous, admin or open.' }),
+                  userId: nullable(),
+                }),
+                { description: 'The first ten of the node.' },
+              ),
+            }),
+          ),
           nodes: Type.Array(
             Type.Object({
               node: Type.String(),
@@ -115,7 +138,20 @@ export const getEventSchema = {
             }),
           ),
         },
-        { description: 'Which stream was sent which change is not kept; policies decide for each.' },
+        { description: 'By node. A node that is killed takes the record of its last second with it.' },
+      ),
+      jobs: Type.Array(
+        Type.Object({
+          id: Type.String(),
+          type: Type.String(),
+          state: Type.String({ description: 'queued, running, completed, failed or canceled.' }),
+          attempts: Type.Integer(),
+          maxAttempts: Type.Integer(),
+          lastError: nullable(),
+          runAt: Type.String(),
+          finishedAt: nullable(),
+        }),
+        { description: 'That the same transaction has added.' },
       ),
       embeddings: Type.Array(
         Type.Object({

@@ -16,7 +16,7 @@ export interface EventPage {
 }
 
 /** Changes of the log and what followed from them. */
-export function createTimeline(database: SystemDatabase) {
+export function createTimeline(database: SystemDatabase, sentHours: number) {
   return {
     async list({ filter, cursor, limit }: EventPage) {
       const { from, to } = filter
@@ -55,8 +55,10 @@ export function createTimeline(database: SystemDatabase) {
 
   async function describe(event: queries.EventDetailRow) {
     const { table_name: table, record_key: key, transaction_id: transaction } = event
-    const [nodes, isLogged, embeddings, consumers] = await Promise.all([
+    const [nodes, sent, jobs, isLogged, embeddings, consumers] = await Promise.all([
       destinations.listStreams(database, table, event.happened_at),
+      destinations.listSent(database, event.id),
+      destinations.listAddedJobs(database, event.id),
       destinations.isLoggedForStreams(database, table, transaction),
       key === null ? [] : destinations.listEmbeddingStates(database, table, key),
       destinations.listConsumers(database, transaction),
@@ -69,12 +71,15 @@ export function createTimeline(database: SystemDatabase) {
       consumers: consumers.map(({ consumer, has_taken }) => ({ name: consumer, hasTaken: has_taken })),
       streams: {
         isLogged,
+        record: judgeRecord(event.age, sent, sentHours),
+        sent: sent.flatMap(showSent),
         nodes: nodes.map(({ node, connections, connected_before }) => ({
           node,
           connections,
           connectedBefore: connected_before,
         })),
       },
+      jobs: jobs.map(showJob),
       embeddings: embeddings.map(({ name, state, error }) => ({ name, state, error })),
     }
   }
@@ -120,8 +125,48 @@ function showDelivered(id: string, delivery: destinations.AttemptRow) {
     transactionId: null,
     payload: delivery.request_body,
     consumers: [],
-    streams: { isLogged: false, nodes: [] },
+    streams: { isLogged: false, record: 'incomplete', sent: [], nodes: [] },
+    jobs: [],
     embeddings: [],
+  }
+}
+
+/** Nodes write what they have sent once a second. */
+const recordSeconds = 3
+
+/** Whether all that streams were sent of it is in the record. */
+function judgeRecord(age: number, sent: readonly destinations.SentRow[], hours: number): string {
+  const isMissing = sent.some((row) => row.sent === null && row.dropped > 0)
+  if (isMissing || age > hours * 3600) return 'incomplete'
+  return age < recordSeconds ? 'pending' : 'complete'
+}
+
+function showSent({ node, recorded_at, sent, withheld, receivers }: destinations.SentRow) {
+  if (sent === null || withheld === null) return []
+  return {
+    node,
+    recordedAt: recorded_at.toISOString(),
+    sent,
+    withheld,
+    receivers: receivers.map(([connection, transport, caller, userId]) => ({
+      connection,
+      transport,
+      caller,
+      userId,
+    })),
+  }
+}
+
+function showJob(row: destinations.AddedJobRow) {
+  return {
+    id: row.id,
+    type: row.type,
+    state: row.state,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    lastError: row.last_error,
+    runAt: row.run_at.toISOString(),
+    finishedAt: row.finished_at?.toISOString() ?? null,
   }
 }
 

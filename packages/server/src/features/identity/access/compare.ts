@@ -1,14 +1,13 @@
-import type { Policy, Relation } from '../../../database/catalog/model.ts'
 import { type Expression, sql } from '../../../database/sql.ts'
 import { clauseOf } from '../../data/policies/index.ts'
 import type { ExaminedCaller } from './callers.ts'
 import { readCandidates } from './candidates.ts'
 import { type Look, toQuery } from './context.ts'
+import { type Clauses, editPolicy, readClauses } from './edited-policy.ts'
 import { accessErrors } from './errors.ts'
 import { stopping } from './gate.ts'
 import { gatesOfTable } from './gates.ts'
 import { evaluate, type GivenRows } from './matrix.ts'
-import { readExpression } from './read-expression.ts'
 import type { CompareRequest } from './schemas.ts'
 import { combine, planStages, type Stage, type Value } from './stages.ts'
 
@@ -41,15 +40,12 @@ export async function compare(
   callers: readonly ExaminedCaller[],
   look: <Result>(caller: ExaminedCaller, work: (look: Look) => Promise<Result>) => Promise<Result>,
 ): Promise<Comparison> {
-  const using =
-    request.policy.using === undefined
-      ? undefined
-      : await readExpression(request.policy.using, 'policy.using')
+  const clauses = await readClauses(request.policy)
   const compared: ComparedCaller[] = []
   let rows = 0
   for (const caller of callers) {
     await look(caller, async (each) => {
-      const found = await compareFor(each, request, using)
+      const found = await compareFor(each, request, clauses)
       rows = Math.max(rows, found.rows)
       compared.push(found.compared)
     })
@@ -60,13 +56,13 @@ export async function compare(
 async function compareFor(
   { context, rehearsal, catalog, relation, caller }: Look,
   { policy, action = 'select', ids, filter, limit = defaultRows }: CompareRequest,
-  using: Expression | undefined,
+  clauses: Clauses,
 ): Promise<{ rows: number; compared: ComparedCaller }> {
   if (!relation.rlsEnabled) {
     throw accessErrors.invalidExplanation(`table: row-level security of ${relation.collection} is off`)
   }
   const stopped = stopping([...caller.gates, ...gatesOfTable(catalog, caller, relation, action)])?.sentence
-  const edited = edit(relation, policy, using)
+  const edited = await editPolicy(rehearsal, relation, policy, clauses)
   const plan = context.planRows(catalog, relation, toQuery(filter))
   const { rows } = await readCandidates(rehearsal, relation, { ids, plan, limit })
   const given: GivenRows = { kind: 'stored', texts: rows.map(({ stored }) => stored) }
@@ -85,7 +81,8 @@ async function compareFor(
   const errors = new Set<string>()
   const outcomesOf = async (stages: readonly Stage[]) => {
     const permitted = rows.map((): boolean | 'error' => stopped === undefined)
-    for (const stage of stages.filter(({ row }) => row === 'before')) {
+    // Of a write, the row as it would be is the row as it is.
+    for (const stage of stages) {
       const values: Value[][] = []
       for (const each of stage.policies) values.push(await valuesOf(clauseOf(each, stage.clause)))
       for (const index of rows.keys()) {
@@ -114,39 +111,4 @@ async function compareFor(
       errors: [...errors],
     },
   }
-}
-
-/** The relation as it would be with the change. @throws AppError policy_not_found, invalid_explanation */
-function edit(
-  relation: Relation,
-  { name, command, permissive, drop = false }: CompareRequest['policy'],
-  using: Expression | undefined,
-): Relation {
-  const found = relation.policies.find((policy) => policy.name === name)
-  const others = relation.policies.filter((policy) => policy !== found)
-  if (drop) {
-    if (found === undefined) throw accessErrors.policyNotFound(name, relation.collection)
-    return { ...relation, policies: others }
-  }
-  if (using === undefined) throw accessErrors.invalidExplanation('policy.using: expected an expression')
-  const fresh: Policy = {
-    name,
-    command: 'SELECT',
-    permissive: true,
-    roles: ['public'],
-    isForCallers: true,
-    isForAnonymous: true,
-    using: undefined,
-    check: undefined,
-    readsRelations: true,
-    columns: undefined,
-  }
-  const base = found ?? fresh
-  const edited = {
-    ...base,
-    command: command ?? base.command,
-    permissive: permissive ?? base.permissive,
-    using,
-  }
-  return { ...relation, policies: [...others, edited] }
 }

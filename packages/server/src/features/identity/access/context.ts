@@ -14,7 +14,7 @@ export interface AccessContext {
   readonly openCollections: OpenCollections
   /** The rows that a list of the administrator would read. */
   readonly planRows: (catalog: Catalog, relation: Relation, queryString: string) => ListPlan
-  /** Writes a file of cases, where the project has them, and answers its path. @throws OperatorError where there is one */
+  /** Writes a file of cases, where the project has them, and answers its path in the project. @throws OperatorError where there is one */
   readonly writeCases: (name: string, content: string) => string
   /** Each explanation holds a connection. */
   readonly slots: Slots

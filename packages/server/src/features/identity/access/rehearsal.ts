@@ -1,4 +1,5 @@
 import { arrayLiteral } from '../../../database/array-literal.ts'
+import { ConnectionLost } from '../../../database/failures.ts'
 import { type Answer, type Call, StatementFailed, statement } from '../../../database/message.ts'
 import type { Database } from '../../../database/open.ts'
 import { render, type Sql } from '../../../database/sql.ts'
@@ -45,13 +46,18 @@ const checkConstraints = call('set constraints all immediate')
 const setTimeout = statement("select set_config('statement_timeout', $1, true)")
 const bypassPolicies: Step = { ...call("select set_config('row_security', 'off', true)"), asLogin: true }
 
-/** @param signal cancels what runs */
+/**
+ * @param signal cancels what runs, and what has not begun
+ * @throws ConnectionLost when the client has disconnected
+ */
 export async function rehearse<Result>(
   { user, aside }: Pick<Database, 'user' | 'aside'>,
   scope: CallerScope,
   signal: AbortSignal,
   work: (rehearsal: Rehearsal) => Promise<Result>,
 ): Promise<Result> {
+  // It may have waited for its turn.
+  requireClient(signal)
   const connection = await aside.open()
   const cancel = () => void aside.cancel(connection)
   signal.addEventListener('abort', cancel, { once: true })
@@ -59,7 +65,7 @@ export async function rehearse<Result>(
   try {
     const settings = { lock_timeout: String(lockMs), statement_timeout: String(evaluationMs) }
     await user.transaction(connection, scope, { settings, isSnapshot: true }, async (transaction) => {
-      outcome = { result: await work(rehearsalIn(transaction)) }
+      outcome = { result: await work(rehearsalIn(transaction, signal)) }
       throw new Undone()
     })
   } catch (error) {
@@ -72,10 +78,15 @@ export async function rehearse<Result>(
   return outcome.result
 }
 
-function rehearsalIn(transaction: UserTransaction): Rehearsal {
+function requireClient(signal: AbortSignal): void {
+  if (signal.aborted) throw new ConnectionLost('the client has disconnected')
+}
+
+function rehearsalIn(transaction: UserTransaction, signal: AbortSignal): Rehearsal {
   const endsAt = performance.now() + budgetMs
 
   async function attempt(steps: readonly Step[], timeoutMs = evaluationMs): Promise<readonly Answer[]> {
+    requireClient(signal)
     const leftMs = Math.round(Math.min(timeoutMs, endsAt - performance.now()))
     if (leftMs <= 0) throw new TimeIsUp()
     const before: Step[] = [mark, { statement: setTimeout, values: [String(leftMs)] }]
@@ -83,6 +94,8 @@ function rehearsalIn(transaction: UserTransaction): Rehearsal {
       const answers = await transaction.run([...before, ...steps, checkConstraints, undo])
       return answers.slice(before.length, before.length + steps.length)
     } catch (error) {
+      // A statement that was cancelled for its client is no verdict.
+      requireClient(signal)
       const failure = error instanceof ServerStepFailed ? error.failure : error
       if (!(failure instanceof StatementFailed)) throw error
       await transaction.run([undo])

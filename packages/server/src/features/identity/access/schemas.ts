@@ -110,7 +110,12 @@ export const partsSchema = {
 const comparedBody = Type.Object(
   {
     ...rowsOf,
-    action: Type.Optional(Type.Enum(['select', 'update', 'delete'], { description: 'select unless given.' })),
+    action: Type.Optional(
+      Type.Enum(['select', 'insert', 'update', 'delete'], {
+        description:
+          'select unless given. insert and update: of rows as they are, whether the caller might add such a row, or store it unchanged.',
+      }),
+    ),
     as: Type.Optional(
       Type.Array(as, {
         minItems: 1,
@@ -121,10 +126,23 @@ const comparedBody = Type.Object(
     policy: Type.Object(
       {
         name: Type.String({ minLength: 1, maxLength: 63 }),
-        /** Of a policy that does not exist yet. */
-        command: Type.Optional(Type.Enum(['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE'])),
-        permissive: Type.Optional(Type.Boolean()),
+        command: Type.Optional(
+          Type.Enum(['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE'], {
+            description: 'Of a new policy SELECT unless given.',
+          }),
+        ),
+        permissive: Type.Optional(
+          Type.Boolean({ description: 'false: restrictive. Of a new policy true unless given.' }),
+        ),
+        roles: Type.Optional(
+          Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
+            minItems: 1,
+            maxItems: 100,
+            description: 'For whom. Of a new policy `public`, which is everyone, unless given.',
+          }),
+        ),
         using: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000 })),
+        check: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000, description: 'WITH CHECK.' })),
         drop: Type.Optional(Type.Boolean()),
       },
       closed,
@@ -137,9 +155,9 @@ export type CompareRequest = Static<typeof comparedBody>
 export const compareSchema = {
   tags,
   security,
-  summary: 'Compare what callers may read before and after a change of a policy',
+  summary: 'Compare what callers may do before and after a change of a policy',
   description:
-    'The changed expression is evaluated over rows; no definition is changed, and no table is locked.',
+    'The changed expressions are evaluated over rows; no definition is changed, and no table is locked.',
   body: comparedBody,
   response: responses({ 200: any }),
 }
@@ -173,7 +191,9 @@ export const saveSchema = {
     200: Type.Object({
       name: Type.String(),
       content: Type.String({ description: 'TOML.' }),
-      path: Type.Union([Type.String(), Type.Null()], { description: 'Where it was written.' }),
+      path: Type.Union([Type.String(), Type.Null()], {
+        description: 'Where it was written, in the project; null when it was not.',
+      }),
     }),
   }),
 }

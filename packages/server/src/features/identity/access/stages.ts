@@ -1,6 +1,6 @@
 import type { Policy, Relation } from '../../../database/catalog/model.ts'
 import type { Asker, PolicyCommand } from '../../data/policies/index.ts'
-import { decidingPolicies } from '../../data/policies/index.ts'
+import { clauseOf, decidingPolicies } from '../../data/policies/index.ts'
 
 /** What is done with a row. */
 export type Action = 'select' | 'insert' | 'update' | 'delete'
@@ -42,7 +42,10 @@ export function planStages(relation: Relation, asker: Asker | 'unrestricted', ac
   if (!relation.rlsEnabled || asker === 'unrestricted') return []
   return stagesOf[action].map((stage) => ({
     ...stage,
-    policies: decidingPolicies(relation, asker, stage.command),
+    policies: decidingPolicies(relation, asker, stage.command).filter(
+      // A permissive policy without the clause permits nothing, a restrictive one restricts nothing.
+      (policy) => !policy.permissive || clauseOf(policy, stage.clause) !== undefined,
+    ),
   }))
 }
 

@@ -14,13 +14,16 @@ export async function explainUnexposed(
   { table, action = 'select' }: ExplainRequest,
 ): Promise<Explanation | undefined> {
   if (catalog.current.relations.has(table)) return undefined
-  const [schema = '', name = ''] = table.includes('.') ? splitName(table) : ['public', table]
-  if (catalog.current.schemas.includes(schema)) return undefined
-  const found = await database.system.maybeOne<{ kind: string; is_protected: boolean }>(sql`
-    select c.relkind::text as kind, c.relrowsecurity as is_protected
+  // Names may have dots, so that where the schema ends is for the database to say.
+  const found = await database.system.maybeOne<{ schema: string; name: string; is_protected: boolean }>(sql`
+    select n.nspname as schema, c.relname as name, c.relrowsecurity as is_protected
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${schema} and c.relname = ${name} and c.relkind in ('r', 'p', 'v', 'm', 'f')`)
+    where case n.nspname when 'public' then c.relname else n.nspname || '.' || c.relname end = ${table}
+      and n.nspname <> all (${catalog.current.schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    order by n.nspname
+    limit 1`)
   if (found === undefined) return undefined
+  const { schema, name } = found
   const { role, settings } = describeContext(caller.scope)
   const sentence = `404 collection not found: ${table}; the schema ${schema} is not one of database.schemas`
   return {
@@ -39,9 +42,4 @@ export async function explainUnexposed(
     psql: reproduce(caller.scope, undefined),
     remains: [],
   }
-}
-
-function splitName(table: string): [string, string] {
-  const dot = table.indexOf('.')
-  return [table.slice(0, dot), table.slice(dot + 1)]
 }

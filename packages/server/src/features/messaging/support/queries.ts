@@ -31,16 +31,24 @@ export interface MessageRow {
 export interface TicketFilter {
   readonly userId?: string | undefined
   readonly status?: TicketStatus | undefined
+  /** A part of the subject or of the user's address. */
+  readonly search?: string | undefined
 }
 
 const ticketColumns = sql`t.id, t.user_id, u.email, t.subject, t.status, t.created_at, t.updated_at`
 const messageColumns = sql`id, ticket_id, author, body, attachments, mailed_at, created_at`
 const ticketsOfUsers = sql`basalt.support_tickets t join basalt.users u on u.id = t.user_id`
 
-function conditionOf({ userId, status }: TicketFilter): Sql {
+function conditionOf({ userId, status, search }: TicketFilter): Sql {
   const conditions = [
     ...(userId === undefined ? [] : [sql`t.user_id = ${userId}`]),
     ...(status === undefined ? [] : [sql`t.status = ${status}`]),
+    ...(search === undefined
+      ? []
+      : [
+          sql`(position(lower(${search}) in lower(t.subject)) > 0
+          or position(lower(${search}) in lower(u.email)) > 0)`,
+        ]),
   ]
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }
@@ -58,7 +66,7 @@ export function listTickets(
 
 export async function countTickets(database: Queryable, filter: TicketFilter): Promise<number> {
   const { count } = await database.one<{ count: number }>(sql`
-    select count(*)::int as count from basalt.support_tickets t where ${conditionOf(filter)}`)
+    select count(*)::int as count from ${ticketsOfUsers} where ${conditionOf(filter)}`)
   return count
 }
 

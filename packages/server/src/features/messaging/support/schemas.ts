@@ -78,6 +78,9 @@ export const adminSchemas = {
       ...pageQuery.properties,
       status,
       user_id: Type.Optional(Type.String()),
+      search: Type.Optional(
+        Type.String({ description: "A part of the subject or of the user's address; empty: all tickets." }),
+      ),
     }),
     response: responses({ 200: pageOf(Type.Object(ticket)) }),
   },

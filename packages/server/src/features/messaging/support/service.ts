@@ -35,9 +35,15 @@ export class SupportService {
   }
 
   /** @throws AppError invalid_support_field */
-  async list(request: PageRequest & { readonly status?: string; readonly user_id?: string }) {
+  async list(
+    request: PageRequest & { readonly status?: string; readonly user_id?: string; readonly search?: string },
+  ) {
     const { database } = this.#deps
-    const filter = { userId: readUserId(request.user_id), status: readStatus(request.status) }
+    const filter = {
+      userId: readUserId(request.user_id),
+      status: readStatus(request.status),
+      search: readSearch(request.search),
+    }
     const { page, perPage, offset } = readPage(request)
     const [rows, totalItems] = await Promise.all([
       queries.listTickets(database, filter, { limit: perPage, offset }),
@@ -226,6 +232,14 @@ function readUserId(given: string | undefined): string | undefined {
   if (given === undefined) return undefined
   if (!isUuid(given)) throw supportErrors.invalidSupportField('invalid user id format')
   return given.toLowerCase()
+}
+
+function readSearch(given = ''): string | undefined {
+  const text = given.toWellFormed().trim()
+  if (text.includes('\0')) {
+    throw supportErrors.invalidSupportField('search: PostgreSQL text cannot hold the character U+0000')
+  }
+  return text === '' ? undefined : text
 }
 
 function showTicket({ id, user_id, email, subject, status, created_at, updated_at }: queries.TicketRow) {

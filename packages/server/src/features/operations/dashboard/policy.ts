@@ -1,6 +1,7 @@
 /**
  * The page's Content Security Policy: its own scripts, nothing inline but style elements with the nonce, no other origin.
- * Pictures and previews are blobs that the page has looked at.
+ * Pictures are blobs that the page has looked at; HTML is taken by frames without permissions alone (`basalt-inert`, the
+ * Trusted Types policy of the page).
  */
 export function pagePolicy(nonce: string): string {
   return [
@@ -14,8 +15,7 @@ export function pagePolicy(nonce: string): string {
     "base-uri 'none'",
     "form-action 'self'",
     "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types basalt-inert',
   ].join('; ')
 }
-
-/** Not enforced: libraries of the page do not create Trusted Types yet. Browsers name what would break. */
-export const reportedPolicy = "require-trusted-types-for 'script'"

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sendPage } from '../../../http/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { DashboardFiles } from './files.ts'
-import { pagePolicy, reportedPolicy } from './policy.ts'
+import { pagePolicy } from './policy.ts'
 import { createWaitingPage } from './waiting-page.ts'
 
 /** As the build writes them: a name with a hash, no path. */
@@ -79,7 +79,6 @@ async function sendDashboard(
   const nonce = randomBytes(16).toString('base64')
   return reply
     .header('content-security-policy', pagePolicy(nonce))
-    .header('content-security-policy-report-only', reportedPolicy)
     .type('text/html; charset=utf-8')
     .send(html.replaceAll('__CSP_NONCE__', nonce).replaceAll('"/admin/', `"${path}/`))
 }

@@ -76,11 +76,13 @@ function audience({ kind, isReadable, rlsEnabled, policies }) {
   if (policies === 0) return ['No one yet: no policy', 'soft']
   return ['By ' + policies + (policies === 1 ? ' policy' : ' policies'), 'good']
 }
+// Further ones are found in the dashboard.
+const shownTables = 500
 async function showTables() {
-  const response = await fetch('/api/admin/tables', { headers: { 'x-basalt-dashboard': '1' } })
+  const response = await fetch('/api/admin/tables?limit=' + shownTables, { headers: { 'x-basalt-dashboard': '1' } })
   if ([401, 403, 404].includes(response.status)) return
   if (!response.ok) { element('say').textContent = 'The tables cannot be read now. Reload the page in a moment.'; return }
-  const { items } = await response.json()
+  const { items, count } = await response.json()
   element('say').textContent = items.length === 0 ? 'There are none yet.' : ''
   element('say').hidden = items.length > 0
   element('first').hidden = items.length > 0
@@ -90,6 +92,11 @@ async function showTables() {
     cell(row, item.collection, 'code')
     cell(row, item.estimatedRows === null ? '–' : item.estimatedRows.toLocaleString(), 'number')
     cell(row, ...audience(item))
+    element('rows').append(row)
+  }
+  if (count > items.length) {
+    const row = document.createElement('tr')
+    cell(row, 'and ' + (count - items.length).toLocaleString() + ' more', 'soft')
     element('rows').append(row)
   }
 }

@@ -91,9 +91,10 @@ const namesOf = (relation: Sql, numbers: Sql): Sql => sql`
   (select coalesce(json_agg(a.attname order by u.place), '[]') from unnest(${numbers}) with ordinality u (num, place)
    join pg_attribute a on a.attrelid = ${relation} and a.attnum = u.num)`
 
+// A default names no column. Given the relation, PostgreSQL would read all of its columns for each.
 const columns = list(
   sql`a.attname as name, format_type(a.atttypid, a.atttypmod) as type, not a.attnotnull as "isNullable",
-    case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end as default,
+    case when a.attgenerated = '' then pg_get_expr(d.adbin, 0) end as default,
     case a.attidentity when 'a' then 'always' when 'd' then 'by default' end as identity,
     case when a.attgenerated <> '' then pg_get_expr(d.adbin, d.adrelid) end as generated,
     col_description(a.attrelid, a.attnum) as comment`,

@@ -35,6 +35,12 @@ export interface RelationFilter {
 /** Everything that is neither PostgreSQL's nor Basalt's. */
 export const ownSchema = sql`n.nspname not like 'pg\\_%' and n.nspname not in ('information_schema', 'basalt')`
 
+/** Of `c` in the schema `n`. Partitions are found by their table, and what belongs to an extension by the extension. */
+export const ownTable = sql`
+  not c.relispartition and ${ownSchema}
+    and not exists (
+      select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`
+
 const kindOf = sql`
   case c.relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'v' then 'view'
     when 'm' then 'materialized view' when 'f' then 'foreign table' end`
@@ -62,7 +68,6 @@ export const summaryOf = (served: readonly string[]): Sql => sql`
     json_build_object('authenticated', ${privilegesOf(callerRole)}, 'anonymous', ${privilegesOf(anonymousRole)})
       as callers`
 
-/** Partitions are found by their table, and what belongs to an extension by the extension. */
 export async function listRelations(
   database: Queryable,
   { schema, q, after, limit }: RelationFilter,
@@ -72,9 +77,7 @@ export async function listRelations(
     select ${summaryOf(served)}
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
-    where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition and ${ownSchema}
-      and not exists (
-        select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+    where c.relkind in ('r', 'p', 'v', 'm', 'f') and ${ownTable}
       and (${schema ?? null}::text is null or n.nspname = ${schema ?? null})
       and (${q ?? null}::text is null or position(lower(${q ?? null}) in lower(c.relname)) > 0)
       and (${after?.[0] ?? null}::text is null or (n.nspname, c.relname) > (${after?.[0] ?? null}, ${after?.[1] ?? null}))

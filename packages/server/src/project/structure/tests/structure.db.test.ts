@@ -110,6 +110,66 @@ describe('structure › relations', () => {
     expect((await get('relations?limit=x')).status).toBe(400)
   })
 
+  test('draws tables and the foreign keys between them: of all, of a schema, around a table', async () => {
+    await app.sql(`
+      create schema shop;
+      create table shop.item (a int, "B c" int, primary key ("B c", a));
+      create table shop.sale (id int primary key, item_a int, item_b int, day date not null,
+        constraint of_item foreign key (item_b, item_a) references shop.item);
+      create table sold (id int, sale int references shop.sale) partition by range (id);
+      create table sold_low partition of sold for values from (0) to (10);`)
+    const all = await get('diagram')
+    expect(all.status).toBe(200)
+    expect(all.json.count).toBe(6)
+    expect(
+      all.json.tables.map(({ schema, name }: { schema: string; name: string }) => `${schema}.${name}`),
+    ).toEqual(['public.feeling', 'public.sold', 'public.step', 'public.todo', 'shop.item', 'shop.sale'])
+    expect((await get('diagram?schema=shop')).json).toEqual({
+      count: 2,
+      tables: [
+        {
+          schema: 'shop',
+          name: 'item',
+          columns: [
+            { name: 'a', type: 'integer', isKey: true },
+            { name: 'B c', type: 'integer', isKey: true },
+          ],
+        },
+        {
+          schema: 'shop',
+          name: 'sale',
+          columns: [
+            { name: 'id', type: 'integer', isKey: true },
+            { name: 'item_a', type: 'integer', isKey: false },
+            { name: 'item_b', type: 'integer', isKey: false },
+            { name: 'day', type: 'date', isKey: false },
+          ],
+        },
+      ],
+      references: [
+        {
+          name: 'of_item',
+          from: { schema: 'shop', name: 'sale', columns: ['item_b', 'item_a'] },
+          to: { schema: 'shop', name: 'item', columns: ['B c', 'a'] },
+        },
+      ],
+    })
+    const near = async (query: string) => {
+      const { json } = await get(`diagram?${query}`)
+      return [json.tables.map(({ name }: { name: string }) => name), json.references.length]
+    }
+    expect(await near('aroundSchema=shop&aroundName=sale')).toEqual([['sold', 'item', 'sale'], 2])
+    expect(await near('aroundName=todo')).toEqual([['step', 'todo'], 1])
+    expect(await near('aroundName=open_todo')).toEqual([[], 0])
+    await app.sql(
+      `do $$ begin for n in 1..295 loop execute format('create table many_%s ()', n); end loop; end $$`,
+    )
+    expect((await get('diagram')).json).toEqual({ count: 301, tables: [], references: [] })
+    expect((await get('diagram?schema=public')).json.tables).toHaveLength(299)
+    await app.sql('drop schema shop cascade')
+    expect((await app.request('GET', `${path}/diagram`)).status).toBe(401)
+  })
+
   test('describes one with its columns, constraints, indexes, policies, triggers and what depends on it', async () => {
     const { status, json } = await get('relations/public/todo')
     expect(status).toBe(200)
@@ -312,12 +372,13 @@ describe('structure › plan', () => {
 
   test('refuses a script that hides statements behind a setting, and does nothing of it', async () => {
     const hidden = `set standard_conforming_strings = off; select 'x\\''; commit; create table escaped (a int); --'`
-    for (const answer of [await plan({ sql: hidden }), await apply({ sql: hidden, name: 'hidden' })]) {
-      expect([answer.status, answer.json.message]).toEqual([
-        400,
-        'line 1: cannot insert multiple commands into a prepared statement',
-      ])
-    }
+    const planned = await plan({ sql: hidden })
+    expect([planned.status, planned.json.isRehearsed]).toEqual([200, false])
+    const applied = await apply({ sql: hidden, name: 'hidden' })
+    expect([applied.status, applied.json.message]).toEqual([
+      400,
+      'line 1: cannot insert multiple commands into a prepared statement',
+    ])
     expect(await exists('escaped')).toBe(false)
   })
 
@@ -412,6 +473,92 @@ describe('structure › plan', () => {
     expect(messages(await plan({ sql: 'select pg_sleep(2)' }))).toEqual([
       'not rehearsed: not tried to its end: it takes longer than a second, and holds its locks for as long',
     ])
+  })
+
+  test.each<[sql: string, why: string]>([
+    ["copy (select 1) to program 'true'", 'line 1 (copy select) is not known to be undone as a whole'],
+    [
+      'create table a ();\ncreate extension dblink',
+      'line 2 (create extension) is not known to be undone as a whole',
+    ],
+    ['notify todo', 'line 1 (notify todo) is not known to be undone as a whole'],
+    [
+      "do $$ begin perform setval('todo_id_seq', 77); end $$",
+      'line 1 (do) is not known to be undone as a whole',
+    ],
+    ['call nothing()', 'line 1 (call nothing) is not known to be undone as a whole'],
+    [
+      "create function f() returns int language c as '/tmp/f', 'f'",
+      'line 1 (create function) is not known to be undone as a whole',
+    ],
+    [
+      "set standard_conforming_strings = off; select 'a\\'' || setval('todo_id_seq', 77) --'",
+      'line 1 (set standard_conforming_strings) is not known to be undone as a whole',
+    ],
+    ["select setval('todo_id_seq', 77)", 'line 1 calls setval'],
+    ['select "pg_advisory_lock" /* */ (77)', 'line 1 calls pg_advisory_lock'],
+    ["select lo_export(lo_from_bytea(0, 'x'), '/tmp/basalt-trace')", 'line 1 calls lo_export'],
+    ["select pg_catalog.query_to_xml('select 1', true, true, '')", 'line 1 calls query_to_xml'],
+    ["create table a as\nselect nextval('todo_id_seq')", 'line 1 calls nextval'],
+    ["alter table todo add number bigint default nextval('todo_id_seq')", 'line 1 calls nextval'],
+    [
+      "create table a (n int default nextval('todo_id_seq')); insert into a default values",
+      'line 1 calls nextval',
+    ],
+    ['select title from note_of()', 'line 1 calls note_of'],
+    ['select (t).note_of from todo t', 'line 1 calls note_of'],
+    [
+      "create or replace function abs(text) returns bigint language sql as $$ select setval('todo_id_seq', 77) $$;\nselect abs('1')",
+      'line 2 may call functions that the script itself makes or renames',
+    ],
+    [
+      "update todo set title = 'x'",
+      'line 1 uses todo, with a trigger, rule, query, default or check that may call functions',
+    ],
+    [
+      'with a as (delete from open_todo returning *) select from a',
+      'line 1 uses open_todo, with a trigger, rule, query, default or check that may call functions',
+    ],
+    ['insert into numbered (a) values (1)', 'line 1 takes numbers from a sequence of numbered'],
+  ])('does not try what may leave traces: %s', async (sql, why) => {
+    await app.sql(`create table numbered (id int generated always as identity, a int);
+      create function note_of() returns table (title text) language sql stable as $$ select 'a' $$`)
+    const answer = await plan({ sql })
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      {
+        sql,
+        version: expect.any(String),
+        isRehearsed: false,
+        warnings: [
+          {
+            kind: 'not rehearsed',
+            message: `not tried beforehand, as it could leave traces when it is undone: ${why}`,
+          },
+        ],
+      },
+    ])
+    expect(await app.sql('select is_called from todo_id_seq')).toEqual([{ is_called: false }])
+  })
+
+  test('tries what works on rows without a trace', async () => {
+    const { json } = await plan({
+      sql: `alter table step add done bool default random() > 2;
+        create table seen (id uuid default gen_random_uuid(), step int references step);
+        insert into seen (step) select id from step where coalesce(length(left('a)', 1)), 0) in (1, 2);
+        update step set done = exists (select from seen where step = step.id);
+        delete from feeling where how = 'good'`,
+    })
+    expect(json).toMatchObject({
+      isRehearsed: true,
+      rewritten: [{ relation: 'public.step' }, { relation: 'public.step_pkey' }],
+    })
+    const trigger = await plan({
+      sql: `create function g() returns trigger language plpgsql as $$ begin perform setval('x', 1); return new; end $$;
+        create trigger g before insert on step for each row execute function g();
+        create view f as select setval('todo_id_seq', 1)`,
+    })
+    expect(trigger.json.isRehearsed).toBe(true)
   })
 
   test('rehearses one after the other what is asked at once', async () => {

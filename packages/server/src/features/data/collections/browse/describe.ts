@@ -1,4 +1,6 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
+import { captureTriggerPrefix } from '../../../../database/change-log.ts'
+import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
 import { describeColumn } from '../../schema/index.ts'
 
 /** What a grid has to know of a table before it shows rows. */
@@ -29,4 +31,13 @@ function sortedColumns({ indexes }: Relation): readonly string[] {
     isValid && method === 'btree' && columns?.[0] !== undefined ? [columns[0]] : [],
   )
   return [...new Set(first)]
+}
+
+/** Whether the log of changes has what plain SQL changes, too: triggers for inserts, updates and deletes. */
+export function compileIsCaptured({ schema, name }: Relation): Sql {
+  const table = sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)
+  return sql`
+    select count(*) = 3 from pg_trigger
+    where tgrelid = ${table}::regclass and starts_with(tgname, ${sql.literal(captureTriggerPrefix)})
+      and tgenabled <> 'D'`
 }

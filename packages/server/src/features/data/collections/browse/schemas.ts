@@ -38,6 +38,9 @@ export const getTable = {
       columns: Type.Array(anyObject, { description: 'As in `/api/schema`.' }),
       relations: Type.Array(anyObject),
       sorted: Type.Array(Type.String(), { description: 'Columns that an index sorts.' }),
+      isCaptured: Type.Boolean({
+        description: 'Whether streams are sent what plain SQL changes, too (`basalt events capture`).',
+      }),
     }),
   }),
 }

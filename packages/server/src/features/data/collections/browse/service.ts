@@ -15,7 +15,7 @@ import { planRows, relationsOfRows } from '../plan/rows.ts'
 import { type Reading, readerOf, runRead } from '../reading.ts'
 import { fill } from '../statements.ts'
 import { compileWhole } from './cell.ts'
-import { describeTable } from './describe.ts'
+import { compileIsCaptured, describeTable } from './describe.ts'
 import { compilePage, offsetCursor, offsetOf, type PagePlan, planPage, relationsOfPage } from './page.ts'
 import { type BrowseQuery, parseBrowseQuery, parseCellQuery, parseCountQuery } from './parse.ts'
 
@@ -63,7 +63,12 @@ export function createBrowseService(reading: Reading, findUserScope: FindUserSco
 
   return {
     describe: (caller, collection) =>
-      withCatalog(async (catalog) => describeTable(requireRelation(catalog, collection, readerOf(caller)))),
+      withCatalog(async (catalog) => {
+        const relation = requireRelation(catalog, collection, readerOf(caller))
+        const call = statements.call(compileIsCaptured(relation))
+        const [answer] = await runRead(reading, caller, [relation], [call])
+        return { ...describeTable(relation), isCaptured: answer?.rows[0]?.[0] === 't' }
+      }),
 
     async rows(administrator, collection, queryString) {
       const query = parseBrowseQuery(queryString)

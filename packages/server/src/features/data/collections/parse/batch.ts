@@ -89,9 +89,9 @@ function parseOperation(
   if (!isObject(operation)) throw collectionErrors.invalidBatch('expected an object')
   const { method, id, body, table } = operation
   if (method !== 'create' && method !== 'update' && method !== 'delete') {
-    throw collectionErrors.invalidBatch(
-      `unknown method ${JSON.stringify(method ?? '')} (expected create, update, or delete)`,
-    )
+    // As it was written: it may be nested deeper than there is stack to write it again.
+    const written = (method ?? '') === '' ? '""' : sliceObject(text).get('method')
+    throw collectionErrors.invalidBatch(`unknown method ${written} (expected create, update, or delete)`)
   }
   const relation = findRelation(table)
   const texts = sliceObject(text)

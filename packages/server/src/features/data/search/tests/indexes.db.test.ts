@@ -460,6 +460,7 @@ describe('search indexes › list', () => {
 
   test.each([
     ['GET', '/api/admin/search'],
+    ['GET', '/api/admin/search/open'],
     ['POST', '/api/admin/search/open/enable'],
     ['POST', '/api/admin/search/open/disable'],
   ])('%s %s is for administrators', async (method, path) => {
@@ -467,7 +468,55 @@ describe('search indexes › list', () => {
     expect((await app.request(method, path, { token })).status).toBe(401)
   })
 
+  test('of one collection says what there is to choose from, and what its indexes would read', async () => {
+    const describe = async (collection: string) => {
+      const { status, json } = await app.request(
+        'GET',
+        `/api/admin/search/${encodeURIComponent(collection)}`,
+        {
+          token: admin,
+        },
+      )
+      expect(status).toBe(200)
+      return json
+    }
+    expect(await describe('Odd "name')).toEqual({
+      collection: 'Odd "name',
+      isEnabled: expect.anything(),
+      isIndexed: expect.any(Boolean),
+      indexes: expect.any(Array),
+      lastBuild: expect.anything(),
+      advice: null,
+      obstacle: null,
+      textSearchConfig: 'pg_catalog.english',
+      hasTrigrams: true,
+      columns: [
+        { name: 'id', isSearchable: false, isRankable: true },
+        { name: 'Odd "column', isSearchable: true, isRankable: true },
+        { name: 'char', isSearchable: true, isRankable: true },
+      ],
+      source: { estimatedRows: 1, tableBytes: expect.any(Number), textBytes: 17 },
+    })
+    const parts = (await describe('parts')).source
+    expect(parts).toMatchObject({ estimatedRows: 2000 })
+    expect(parts.tableBytes).toBeGreaterThan(parts.textBytes)
+    expect(await describe('number')).toMatchObject({
+      obstacle: 'table "number" has no text columns to search',
+      source: { textBytes: null },
+    })
+    expect(await describe('shown')).toMatchObject({
+      obstacle: '"shown" is a view',
+      isEnabled: null,
+      isIndexed: false,
+      indexes: [],
+      lastBuild: null,
+      source: { estimatedRows: null, tableBytes: 0, textBytes: null },
+    })
+  })
+
   test('and changes of an unknown collection are 404', async () => {
+    const unknown = await app.request('GET', '/api/admin/search/nowhere', { token: admin })
+    expect(unknown).toMatchObject({ status: 404, json: { message: 'collection not found: nowhere' } })
     for (const action of ['enable', 'disable'] as const) {
       const response = await change('nowhere', action)
       expect(response.status).toBe(404)

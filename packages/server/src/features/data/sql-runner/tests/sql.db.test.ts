@@ -266,7 +266,9 @@ describe('sql › run', () => {
     expect(noticed.json.notices.map(({ message }: { message: string }) => message)).toEqual([long])
     const refused = await run("do $$ begin raise '%', repeat('x', 100000); end $$")
     expect([refused.status, refused.text.length < 10_000]).toEqual([400, true])
-    expect((await ask('GET', '/runs?limit=1')).json.items[0].error).toBe(long)
+    const [listed] = (await ask('GET', '/runs?limit=1')).json.items
+    expect(listed).toMatchObject({ error: 'x'.repeat(300), isCut: true })
+    expect((await ask('GET', `/runs/${listed.id}`)).json.error).toBe(long)
   })
 
   test('refuses COPY FROM STDIN, which has no input', async () => {
@@ -512,27 +514,56 @@ describe('sql › history', () => {
 
   test('is searched and read page by page', async () => {
     for (const n of [1, 2, 3]) await run(`select 'Needle ${n}'`)
-    const first = (await ask('GET', '/runs?q=needle&limit=2')).json.items
-    expect(first.map(({ query }: { query: string }) => query)).toEqual([
+    const first = (await ask('GET', '/runs?q=needle&limit=2')).json
+    expect(first.items.map(({ query }: { query: string }) => query)).toEqual([
       "select 'Needle 3'",
       "select 'Needle 2'",
     ])
-    const rest = (await ask('GET', `/runs?q=needle&limit=2&after=${first[1].id}`)).json.items
-    expect(rest).toEqual([
-      {
-        id: any,
-        query: "select 'Needle 1'",
-        mode: 'read',
-        runAs: 'administrator',
-        status: 'succeeded',
-        error: null,
-        statements: 1,
-        rowCount: 1,
-        durationMs: any,
-        startedAt: any,
-      },
-    ])
-    expect((await ask('GET', '/runs?after=x')).json.message).toBe('invalid after; must be a UUID')
+    // It begins at a moment, whether or not the run before it is still kept.
+    await app.sql('delete from basalt.sql_runs where id = $1', [first.items[1].id])
+    const rest = (await ask('GET', `/runs?q=needle&limit=2&cursor=${first.nextCursor}`)).json
+    expect(rest).toEqual({
+      items: [
+        {
+          id: any,
+          query: "select 'Needle 1'",
+          queryLength: 17,
+          isCut: false,
+          mode: 'read',
+          runAs: 'administrator',
+          status: 'succeeded',
+          error: null,
+          statements: 1,
+          rowCount: 1,
+          durationMs: any,
+          startedAt: any,
+        },
+      ],
+    })
+    for (const cursor of ['x', '1_x', `99999999999999999_${randomUUID()}`, '%00'])
+      expect((await ask('GET', `/runs?cursor=${cursor}`)).json.message).toBe(
+        'invalid cursor; expected nextCursor of the page before',
+      )
+  })
+
+  test('lists the beginning of a long query and answers the whole by its id', async () => {
+    const query = `select '${'😀'.repeat(40_000)}'`
+    const { id } = (await run(query)).json
+    const listed = (await ask('GET', '/runs?limit=1')).json.items[0]
+    expect(listed).toMatchObject({
+      id,
+      query: `select '${'😀'.repeat(292)}`,
+      queryLength: 40_009,
+      isCut: true,
+    })
+    const whole = await ask('GET', `/runs/${id}`)
+    expect([whole.status, whole.json]).toEqual([200, { ...listed, query, isCut: false }])
+    for (const unknown of [randomUUID(), 'x'])
+      expect(envelope(await ask('GET', `/runs/${unknown}`))).toEqual({
+        code: 404,
+        error: 'sql_run_not_recorded',
+        message: 'no run with this id is on record',
+      })
   })
 
   test('keeps the last thousand, and calls a run interrupted whose server has died', async () => {
@@ -566,13 +597,50 @@ describe('sql › saved queries', () => {
     const other = (await save({ name: 'reports/a', query: 'select 1' })).json
     const changed = await ask('PUT', `/saved/${id}`, { query: 'select 3', version: 1 })
     expect([changed.status, changed.json]).toMatchObject([200, { query: 'select 3', version: 2 }])
-    expect((await ask('GET', '/saved')).json).toEqual({ items: [other, changed.json] })
+    const cut = { queryLength: 8, isCut: false }
+    expect((await ask('GET', '/saved')).json).toEqual({
+      items: [
+        { ...other, ...cut },
+        { ...changed.json, ...cut },
+      ],
+    })
     for (const each of [id, other.id]) expect((await ask('DELETE', `/saved/${each}`)).status).toBe(204)
     expect((await ask('GET', '/saved')).json).toEqual({ items: [] })
     const audit = await app.sql('select action, detail from basalt.audit where target = $1 order by id', [id])
     expect(audit).toEqual(
       ['sql.save', 'sql.save', 'sql.forget'].map((action) => ({ action, detail: { name: 'reports/b' } })),
     )
+  })
+
+  test('are listed by the beginning of their text, by a part of their name, page by page, and read whole', async () => {
+    const query = `select '${'x'.repeat(900_000)}'`
+    const ids: string[] = []
+    for (const name of ['page/a', 'page/b', 'page/c']) ids.push((await save({ name, query })).json.id)
+    const first = await ask('GET', '/saved?q=PAGE/&limit=2')
+    expect(first.text.length).toBeLessThan(2000)
+    expect(first.json).toMatchObject({
+      items: [
+        { name: 'page/a', query: query.slice(0, 300), queryLength: query.length, isCut: true },
+        { name: 'page/b' },
+      ],
+      nextCursor: 'page/b',
+    })
+    const rest = await ask('GET', `/saved?q=page&limit=2&cursor=${encodeURIComponent(first.json.nextCursor)}`)
+    expect([rest.json.items.map(({ name }: { name: string }) => name), rest.json.nextCursor]).toEqual([
+      ['page/c'],
+      undefined,
+    ])
+    const { isCut: _, queryLength: __, ...listed } = first.json.items[0]
+    expect((await ask('GET', `/saved/${ids[0]}`)).json).toEqual({ ...listed, query })
+    for (const unknown of [randomUUID(), 'x'])
+      expect(envelope(await ask('GET', `/saved/${unknown}`))).toEqual({
+        code: 404,
+        error: 'saved_query_not_found',
+        message: 'saved query not found',
+      })
+    for (const limit of ['0', 'x'])
+      expect((await ask('GET', `/saved?limit=${limit}`)).json.error).toBe('invalid_list_parameter')
+    for (const id of ids) await ask('DELETE', `/saved/${id}`)
   })
 
   test('changed by ten at once on two nodes change once', async () => {

@@ -297,6 +297,7 @@ describe('administration of embeddings', () => {
       columns: ['title', 'body'],
       vectorColumn: 'embedding',
       model: 'openai:letters',
+      provider: { name: 'openai', breaker: 'closed', retryInSeconds: 0 },
       problem: null,
       isOutdated: expect.any(Boolean),
       pending: 0,

@@ -7,6 +7,7 @@ import { type Hub, render } from './hub.ts'
 import type { ListenedTables } from './listened-tables.ts'
 import { beginningOf, covers, endOf, type Position } from './position.ts'
 import type { EventSelector } from './select-events.ts'
+import type { SentLog } from './sent-log.ts'
 
 const batchSize = 500
 /** With no more than this left the stream may join the others. */
@@ -33,6 +34,7 @@ export interface CatchUpDeps {
   readonly selector: EventSelector
   readonly listened: ListenedTables
   readonly hub: Hub
+  readonly sent: SentLog
   /**
    * Runs the work between two steps of the follower.
    *
@@ -95,7 +97,7 @@ export async function catchUp(
 
 /** @returns whether all of it could be decided */
 async function sendNext(
-  { database, selector, listened }: CatchUpDeps,
+  { database, selector, listened, sent }: CatchUpDeps,
   stream: Stream,
   { from, tables, loggedSince }: Missed,
   isCertain: boolean,
@@ -111,5 +113,8 @@ async function sendNext(
   const { messages = [], hasGap = false } = selections.get(audience) ?? {}
   const isWhole = !hasGap && since <= loggedSince
   stream.send(render(stream, { ...read, events }, messages, isCertain && isWhole))
+  const tally = sent.tally(events)
+  tally.add([stream], tables, messages)
+  tally.end()
   return { batch: read, isWhole }
 }

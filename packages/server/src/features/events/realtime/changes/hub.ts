@@ -9,6 +9,7 @@ import type { LogEvent } from './event.ts'
 import type { HeldSnapshots } from './held-snapshots.ts'
 import { formatPosition, type Position } from './position.ts'
 import type { EventSelector, Message, Selection } from './select-events.ts'
+import type { SentLog } from './sent-log.ts'
 import { retryWhileUnavailable } from './verdict-failures.ts'
 
 /** The next batch is read when this one is delivered, or after so long: one slow policy delays its own streams only. */
@@ -25,6 +26,7 @@ interface Group {
 /** The streams of this node that listen to tables, grouped by what they have in common. */
 export class Hub {
   readonly #selector: EventSelector
+  readonly #sent: SentLog
   readonly #log: Logger
   readonly #groups = new Map<string, Group>()
   /** Keys of the group and the audience of each stream. */
@@ -32,8 +34,9 @@ export class Hub {
   /** Needed for every look at the log; undefined when audiences were added or removed. */
   #tables: readonly string[] | undefined
 
-  constructor(selector: EventSelector, log: Logger) {
+  constructor(selector: EventSelector, sent: SentLog, log: Logger) {
     this.#selector = selector
+    this.#sent = sent
     this.#log = log
   }
 
@@ -100,6 +103,7 @@ export class Hub {
     const before = snapshots.at(batch.from.passed)
     const begunAt = performance.now()
     const passing = this.#selector.findPassing(events, [...this.#audiences()])
+    const tally = this.#sent.tally(events)
     const delivered = [...this.#groups.values()].map((group) => {
       // The streams of now: one that joins later has been sent this already.
       const targets = [...group.audiences.values()].map(({ audience, streams }) => ({
@@ -116,12 +120,14 @@ export class Hub {
           )
           for (const { audience, streams } of targets) {
             const selection = selections.get(audience)
-            if (selection !== undefined) sendAll(streams, { ...batch, events }, selection, position)
+            if (selection === undefined) continue
+            sendAll(streams, { ...batch, events }, selection, position)
+            tally.add(streams, audience.subscriptions, selection.messages)
           }
         },
       )
     })
-    const all = Promise.all(delivered)
+    const all = Promise.all(delivered).then(() => tally.end())
     void snapshots.during(before, all)
     await Promise.race([all, delay(deliveryWaitMs, undefined, { ref: false })])
   }

@@ -4,6 +4,7 @@ import { createAccountsApp } from '../../../../../test/accounts.ts'
 import { type EventStreamClient, openEventStream } from '../../../../../test/event-stream.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { testAdminPassword } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
 let app: TestApp
@@ -21,7 +22,10 @@ beforeAll(async () => {
     setup: `
       create table item (id bigint primary key, name text);
       create table later (id int primary key);
-      create table quiet (id int primary key)`,
+      create table quiet (id int primary key);
+      create table closed (id int primary key, secret text);
+      alter table closed enable row level security;
+      revoke all on closed from basalt_authenticated`,
   })
   other = await createTestApp({ config, database: app.database })
 })
@@ -391,6 +395,95 @@ describe('realtime › the administrator', () => {
         { code: 404, message: 'connection not found', error: 'connection_not_found' },
       ])
     }
+  })
+})
+
+describe('realtime › a stream of the administrator', () => {
+  const listen = (admin: string, query = 'tables=closed', node = app, lastEventId?: string) =>
+    openEventStream(node.url, query, { token: admin, path: '/api/admin/realtime/stream', lastEventId })
+  const write = async (method: string, path: string, body?: object, node = other) => {
+    const response = await node.request(method, `/api/collections/${path}`, {
+      token: await app.adminToken(),
+      body,
+    })
+    expect(response.status).toBeLessThan(300)
+  }
+  beforeEach(() => app.sql('delete from closed'))
+
+  test('receives every column of rows that no policy shows, of every node, and resumes on any', async () => {
+    const admin = await app.adminToken()
+    await using stream = await listen(admin)
+    await write('POST', 'closed', { id: 1, secret: 'a' })
+    await stream.next(1)
+    await stream[Symbol.asyncDispose]()
+    await write('PATCH', 'closed/1', { secret: 'b' }, app)
+    await write('DELETE', 'closed/1')
+    await using resumed = await listen(admin, 'tables=closed', other, stream.lastEventId)
+    await resumed.next(2)
+    expect([...stream.messages, ...resumed.messages]).toEqual([
+      { action: 'create', table: 'closed', record: { id: 1, secret: 'a' } },
+      { action: 'update', table: 'closed', record: { id: 1, secret: 'b' } },
+      { action: 'delete', table: 'closed', record: { id: '1' } },
+    ])
+    expect(resumed.events.map(({ name }) => name)).toEqual(['connected', 'message', 'message'])
+  })
+
+  test('is narrowed by a filter, and not counted against the limit of users', async () => {
+    const admin = await app.adminToken()
+    const streams = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        listen(admin, 'tables=closed&filter=id=gt.1', n % 2 === 0 ? app : other),
+      ),
+    )
+    await write('POST', 'closed', { id: 1 })
+    await write('POST', 'closed', { id: 2 })
+    for (const stream of streams) {
+      await stream.next(1)
+      expect(idsOf(stream)).toEqual([2])
+      await stream[Symbol.asyncDispose]()
+    }
+  })
+
+  test.each([
+    ['the session is ended on another node', (admin: string) => logOut(admin)],
+    // As the replacement of the password does to all of them.
+    [
+      'its row is deleted',
+      () =>
+        app.sql(
+          'delete from basalt.admin_sessions where expires_at = (select max(expires_at) from basalt.admin_sessions)',
+        ),
+    ],
+  ])('ends when %s', async (_what, end) => {
+    const login = await other.request('POST', '/api/admin/auth', { body: { password: testAdminPassword } })
+    const admin: string = login.json.token
+    await using stream = await listen(admin)
+    await end(admin)
+    expect((await stream.named('close')).data.reason).toBe('session_ended')
+    await stream.ended()
+    const response = await app.request('GET', '/api/admin/realtime/stream?tables=closed', { token: admin })
+    expect(envelope(response)).toEqual({
+      code: 401,
+      message: 'admin authentication required',
+      error: 'admin_required',
+    })
+  })
+  const logOut = (admin: string) => other.request('POST', '/api/admin/auth/logout', { token: admin })
+
+  test.each([
+    ['', 'tables parameter is required', 'tables_required'],
+    ['?tables=,', 'at least one valid table is required', 'no_valid_table'],
+    ['?tables=missing', 'unknown table: missing', 'unknown_table'],
+    [
+      '?tables=closed&filter=x',
+      'invalid filter: expected column=operator.value at position 0',
+      'invalid_stream_filter',
+    ],
+  ])('with %s is refused', async (query, message, error) => {
+    const response = await app.request('GET', `/api/admin/realtime/stream${query}`, {
+      token: await app.adminToken(),
+    })
+    expect(envelope(response)).toMatchObject({ code: 400, message, error })
   })
 })
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { alice } from '../../../../../test/fixtures.ts'
+import { type EventStreamClient, openEventStream } from '../../../../../test/event-stream.ts'
+import { alice, bob } from '../../../../../test/fixtures.ts'
 import { answer, type Receiver } from '../../../../../test/receiver.ts'
-import { envelope, userToken } from '../../../../../test/test-app.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
 import { createWebhooksApp, hurryRetries, type WebhooksApp } from '../../../../../test/webhooks.ts'
 
 let hooks: WebhooksApp
@@ -19,7 +21,15 @@ beforeAll(async () => {
       create table pair (room text, number int, primary key (room, number));
       create table mine (id int primary key, owner uuid, note text);
       alter table mine enable row level security;
-      create policy own on mine using (owner = basalt.user_id())`,
+      create policy own on mine using (owner = basalt.user_id());
+      create table task (id int primary key);
+      create function add_jobs() returns trigger language plpgsql security definer as $$
+      begin
+        insert into basalt.jobs (type, payload, max_attempts, run_at)
+        select 'realtime_cleanup', '{}', 3, now() + make_interval(days => n) from generate_series(1, 2) n;
+        return null;
+      end $$;
+      create trigger add_jobs after insert on task for each row when (new.id > 0) execute function add_jobs()`,
   })
   sql = hooks.app.sql
   send = hooks.send
@@ -33,7 +43,7 @@ beforeEach(async () => {
   receiver.respond = answer(200, {}, 'thank you')
   await sql(`
     delete from item; delete from pair; delete from basalt.webhook_deliveries; delete from basalt.outbox;
-    delete from basalt.audit; update basalt.webhooks set enabled = true, paused_at = null, failing_since = null`)
+    delete from mine; delete from basalt.audit; update basalt.webhooks set enabled = true, paused_at = null, failing_since = null`)
 })
 
 async function create(id: number, name = `item ${id}`): Promise<string> {
@@ -108,7 +118,13 @@ describe('the event timeline', () => {
             next: null,
           },
         ],
-        streams: { isLogged: false, nodes: [] },
+        streams: {
+          isLogged: false,
+          record: expect.stringMatching(/^(pending|complete)$/),
+          sent: [],
+          nodes: [],
+        },
+        jobs: [],
         embeddings: [],
       },
     ])
@@ -228,6 +244,139 @@ describe('the event timeline', () => {
       error: 'event_not_found',
     })
   })
+})
+
+describe('the streams of an event', () => {
+  let other: TestApp
+  beforeAll(async () => {
+    other = await createTestApp({ database: hooks.app.database })
+  })
+  afterAll(() => other[Symbol.asyncDispose]())
+
+  const listen = (user: string, node = hooks.app, lastEventId?: string) =>
+    openEventStream(node.url, 'tables=mine', { token: userToken({ sub: user }), lastEventId })
+  const addMine = (id: number) =>
+    hooks.app.request('POST', '/api/collections/mine', { token: caller, body: { id, owner: alice } })
+  async function findEvent(record: string, action = 'create') {
+    return await waitFor('the event', async () => {
+      const { items } = (await send('GET', `admin/events?table=mine&record=${record}&action=${action}`)).json
+      return items[0]?.id as string | undefined
+    })
+  }
+  const streamsOf = async (id: string) => (await send('GET', `admin/events/${id}`)).json.streams
+  const recorded = (id: string, count: number) =>
+    waitFor('the record', async () => {
+      const streams = await streamsOf(id)
+      return streams.sent.length === count ? streams.sent : undefined
+    })
+  const idOf = (stream: EventStreamClient) => stream.events[0]?.data.clientId
+  const dropped = async () => {
+    const { text } = await hooks.app.request('GET', '/metrics', { token: hooks.admin })
+    return Number(/basalt_dropped_entries_total\{queue="realtime_sent"\} (\d+)/.exec(text)?.[1])
+  }
+
+  test('are recorded on every node: who was sent it, and how many were not', async () => {
+    await using hers = await listen(alice)
+    await using administrators = await openEventStream(hooks.app.url, 'tables=mine&filter=id=eq.1', {
+      token: hooks.admin,
+      path: '/api/admin/realtime/stream',
+    })
+    await using _his = await listen(bob, other)
+    await addMine(1)
+    await addMine(2)
+    await hers.next(2)
+    const shown = { node: uuid, recordedAt: instant }
+    const receiver = { connection: idOf(hers), transport: 'sse', caller: 'user', userId: alice }
+    const admin = { connection: idOf(administrators), transport: 'sse', caller: 'admin', userId: null }
+    const bySent = (rows: { sent: number }[]) => rows.toSorted((a, b) => b.sent - a.sent)
+    expect(bySent(await recorded(await findEvent('1'), 2))).toEqual([
+      { ...shown, sent: 2, withheld: 0, receivers: expect.arrayContaining([receiver, admin]) },
+      { ...shown, sent: 0, withheld: 1, receivers: [] },
+    ])
+    expect(bySent(await recorded(await findEvent('2'), 2))).toEqual([
+      { ...shown, sent: 1, withheld: 1, receivers: [receiver] },
+      { ...shown, sent: 0, withheld: 1, receivers: [] },
+    ])
+  })
+
+  test('are recorded when a client resumes, too', async () => {
+    const before = await listen(alice)
+    await before[Symbol.asyncDispose]()
+    await addMine(3)
+    await using after = await listen(alice, other, before.lastEventId)
+    await after.next(1)
+    const [row, ...others] = await recorded(await findEvent('3'), 1)
+    expect([row.sent, row.withheld, row.receivers[0].connection, others]).toEqual([1, 0, idOf(after), []])
+  })
+
+  test('are none where none listened', async () => {
+    await waitFor('the streams to end', async () => {
+      return (await sql('select from basalt.realtime_connections')).length === 0
+    })
+    await addMine(4)
+    const id = await findEvent('4')
+    await waitFor('all that there is', async () => (await streamsOf(id)).record === 'complete')
+    expect(await streamsOf(id)).toEqual({ isLogged: true, record: 'complete', sent: [], nodes: [] })
+  })
+
+  test('have no record beyond what a node writes in a second, and say so', async () => {
+    await using stream = await listen(alice)
+    const before = await dropped()
+    await sql(`
+      insert into basalt.outbox (action, table_name, record_key, record)
+      select 'delete', 'mine', json_build_array(n)::text, json_build_object('id', n, 'owner', '${alice}')
+      from generate_series(1001, 1300) n`)
+    await stream.next(300)
+    expect(await dropped()).toBe(before + 50)
+    const ids = await sql(
+      `select id::text from basalt.outbox o where table_name = 'mine' and action = 'delete' order by o.id`,
+    )
+    const [first, last] = [ids[0]?.id, ids.at(-1)?.id]
+    expect(await recorded(first, 1)).toMatchObject([{ sent: 1, withheld: 0 }])
+    await waitFor('the row', async () => (await streamsOf(last)).record === 'incomplete')
+    expect((await streamsOf(last)).sent).toEqual([])
+  })
+
+  test('that cannot be recorded are sent it all the same', async () => {
+    await using stream = await listen(alice)
+    const before = await dropped()
+    await sql('alter table basalt.realtime_sent rename to unavailable')
+    await addMine(5)
+    await stream.next(1)
+    await waitFor('the failure', async () => (await dropped()) === before + 1)
+    await sql('alter table basalt.unavailable rename to realtime_sent')
+    const id = await findEvent('5')
+    await waitFor('the row', async () => (await streamsOf(id)).record === 'incomplete')
+    await addMine(6)
+    await recorded(await findEvent('6'), 1)
+  })
+
+  test('are forgotten in time', async () => {
+    const [row] = await sql(`
+      update basalt.realtime_sent set recorded_at = now() - interval '25 hours' returning node`)
+    expect(row).toBeDefined()
+    await send('POST', 'admin/jobs', { type: 'realtime_cleanup' })
+    await waitFor('the job', async () => (await sql('select from basalt.realtime_sent')).length === 0)
+  })
+})
+
+test('the event timeline › shows the jobs that the same transaction has added', async () => {
+  for (const id of [1, 0]) await send('POST', 'collections/task', { id })
+  const { items } = (await send('GET', 'admin/events?table=task')).json
+  const [without, added] = await Promise.all(
+    items.map(async ({ id }: { id: string }) => (await send('GET', `admin/events/${id}`)).json.jobs),
+  )
+  const job = {
+    id: uuid,
+    type: 'realtime_cleanup',
+    state: 'queued',
+    attempts: 0,
+    maxAttempts: 3,
+    lastError: null,
+    runAt: instant,
+    finishedAt: null,
+  }
+  expect([without, added]).toEqual([[], [job, job]])
 })
 
 describe('a replay', () => {

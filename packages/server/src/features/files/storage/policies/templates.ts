@@ -75,6 +75,7 @@ export function createTemplateService(database: SystemDatabase) {
         const found = sql`select from basalt.buckets where name = ${bucket ?? ''}`
         if (bucket !== undefined && (await transaction.count(found)) === 0)
           throw storageErrors.bucketNotFound()
+        await holdPolicies(transaction)
         const policies = template.rules.map((rule) => ({ ...rule, name: nameOf(name, bucket, rule) }))
         for (const policy of policies) await createPolicy(transaction, policy, bucket)
         const isForAll = template.rules.some((rule) => rule.isForAll)
@@ -96,6 +97,14 @@ export function createTemplateService(database: SystemDatabase) {
       })
     },
   }
+}
+
+/**
+ * One application after the other, on whatever node. Two would wait for each other: DROP POLICY IF EXISTS keeps a lock that
+ * the CREATE POLICY of the other one conflicts with (PostgreSQL manual, "Table-Level Locks").
+ */
+async function holdPolicies(transaction: Queryable): Promise<void> {
+  await transaction.count(sql`select pg_advisory_xact_lock(hashtextextended('basalt storage policies', 0))`)
 }
 
 /** Unique within the 63 bytes that a name may have (PostgreSQL manual, "Identifiers and Key Words"). */

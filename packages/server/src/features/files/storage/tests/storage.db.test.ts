@@ -391,6 +391,20 @@ describe('storage › policies', () => {
     expect(json.policies).toHaveLength(4)
   })
 
+  test('of one template applied ten times at once, half on another node, are there once', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const bucket = await createBucket(apps.app)
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, index) =>
+          applyTemplate(index % 2 === 0 ? apps.app : apps.second, 'bucket-scoped', { bucket }),
+        ),
+      )
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
+      const made = `select from pg_policies where tablename = 'objects' and (qual ~ $1 or with_check ~ $1)`
+      expect(await apps.app.sql(made, [bucket])).toHaveLength(4)
+    }
+  })
+
   test('of the template bucket-scoped let every user work in one bucket', async () => {
     const bucket = await createBucket(apps.app)
     expect(problem(await applyTemplate(apps.app, 'bucket-scoped'))).toEqual([

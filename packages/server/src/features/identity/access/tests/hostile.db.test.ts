@@ -63,8 +63,11 @@ let folder: string
 
 beforeAll(async () => {
   scratch = makeScratchDirectory('access-')
-  folder = join(scratch, 'policies')
-  app = await createProjectApp(more, { 'project.policies': folder })
+  folder = join(scratch, 'tests/policies')
+  app = await createProjectApp(more, {
+    'project.policies': folder,
+    'project.migrations': join(scratch, 'migrations'),
+  })
   await app.sql(
     `insert into strange values (1, $1, 'x AND y', '{"x": [null]}', 7), (2, null, null, null, null)`,
     [hostileValue],
@@ -115,6 +118,34 @@ describe('access › policies', () => {
         `select count(*)::int as n from pg_stat_activity where query like '%doze%' and state = 'active' and pid <> pg_backend_pid()`,
       ),
     ).toEqual([{ n: 0 }])
+  }, 60_000)
+
+  test('that sleep are given up when their client leaves, and so is what waits behind them', async () => {
+    const sleeping = async () => {
+      const [row] = await app.sql(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
+      )
+      return row?.n
+    }
+    const policies = Array.from(
+      { length: 8 },
+      (_, index) => `create policy p${index} on dozing for select using (doze() or id > ${index});`,
+    )
+    await app.sql(`create table dozing (id int primary key); insert into dozing values (1);
+      alter table dozing enable row level security; ${policies.join('\n')}`)
+    const leaving = new AbortController()
+    const headers = { authorization: `Bearer ${await app.adminToken()}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ as: asAda, table: 'dozing' })
+    const asked = Array.from({ length: 6 }, () =>
+      fetch(`${app.url}/api/admin/access/explain`, { method: 'POST', headers, body, signal: leaving.signal }),
+    )
+    await waitFor('three of them to run', async () => (await sleeping()) === 3)
+    leaving.abort()
+    await Promise.allSettled(asked)
+    // Each would take twenty seconds.
+    await waitFor('none to run', async () => (await sleeping()) === 0, 15_000)
+    expect((await explain({ as: asAda, table: 'raising', ids: ['1'] })).status).toBe(200)
+    expect(await sleeping()).toBe(0)
   }, 60_000)
 
   test('that write leave nothing but the numbers of sequences', async () => {
@@ -316,6 +347,85 @@ describe('access › compare', () => {
     expect(dropped.json.callers).toMatchObject([{ shown: ['4'], hidden: [] }])
   })
 
+  test('says who could add or change rows under another WITH CHECK', async () => {
+    const asked = { table: 'project', as: [asAda], action: 'insert' }
+    const narrowed = await compare({ ...asked, policy: { name: 'owners', check: 'false' } })
+    const outcome = { label: 'ada@example.com', errors: [] }
+    // Row 4 is hers, and hidden from her by a restrictive policy: an added row is read, too.
+    expect(narrowed.json.callers).toEqual([{ ...outcome, shown: [], hidden: ['2'], kept: 0, absent: 4 }])
+    const widened = await compare({
+      ...asked,
+      policy: { name: 'adds', command: 'INSERT', check: 'team_id = 1' },
+    })
+    expect(widened.json.callers).toEqual([{ ...outcome, shown: ['1'], hidden: [], kept: 1, absent: 3 }])
+    const changed = await compare({
+      ...asked,
+      action: 'update',
+      policy: { name: 'owners', check: 'archived' },
+    })
+    expect(changed.json.callers).toEqual([{ ...outcome, shown: [], hidden: ['2'], kept: 0, absent: 4 }])
+  })
+
+  test('says what a restrictive policy takes, and from whom', async () => {
+    const asked = { table: 'project', as: [asAda, { kind: 'anonymous' }] }
+    await app.sql('grant select on project, member to basalt_anonymous')
+    const policy = { name: 'few', using: 'id = 2' }
+    const restricted = await compare({ ...asked, policy: { ...policy, permissive: false } })
+    const signedIn = await compare({ ...asked, policy: { ...policy, roles: ['basalt_authenticated'] } })
+    const anonymous = await compare({ ...asked, policy: { ...policy, roles: ['basalt_anonymous'] } })
+    const everyone = await compare({ ...asked, policy: { ...policy, roles: ['public'] } })
+    await app.sql('revoke select on project, member from basalt_anonymous')
+    const changes = ({ json }: { json: { callers: { shown: string[]; hidden: string[] }[] } }) =>
+      json.callers.map(({ shown, hidden }) => [shown, hidden])
+    expect(changes(restricted)).toEqual([
+      [[], ['1']],
+      [[], []],
+    ])
+    expect(changes(signedIn)).toEqual([
+      [[], []],
+      [[], []],
+    ])
+    expect(changes(anonymous)).toEqual([
+      [[], []],
+      [['2'], []],
+    ])
+    expect(changes(everyone)).toEqual(changes(anonymous))
+    const narrowed = await compare({ ...asked, policy: { name: 'owners', roles: ['basalt_anonymous'] } })
+    expect(changes(narrowed)[0]).toEqual([[], ['2']])
+  })
+
+  test('knows that a permissive policy without USING permits nothing, as PostgreSQL does', async () => {
+    await app.sql('create policy stores on project for update with check (true)')
+    const explained = await ask(app, 'explain', {
+      as: asAda,
+      table: 'project',
+      action: 'update',
+      ids: ['1'],
+      values: { archived: false },
+    })
+    await app.sql('drop policy stores on project')
+    expect(explained.json.rows[0]).toMatchObject({ allowed: false, actual: false, agrees: true })
+  })
+
+  test.each<[string, object, string]>([
+    ['nothing of a new policy', {}, 'policy.using: expected an expression'],
+    [
+      'WITH CHECK of a policy for reads',
+      { check: 'true' },
+      'policy.check: a policy for SELECT has policy.using alone',
+    ],
+    [
+      'USING of a policy for inserts',
+      { command: 'INSERT', using: 'true' },
+      'policy.using: a policy for INSERT has policy.check alone',
+    ],
+    ['an insert without WITH CHECK', { command: 'INSERT' }, 'policy.check: expected an expression'],
+    ['a role that does not exist', { using: 'true', roles: ['nope'] }, 'policy.roles: no role "nope"'],
+  ])('refuses %s', async (_, policy, message) => {
+    const answer = await compare({ table: 'project', as: [asAda], policy: { name: 'new', ...policy } })
+    expect(envelope(answer)).toMatchObject({ code: 400, error: 'invalid_explanation', message })
+  })
+
   test('changes no definition and takes no lock of the table', async () => {
     await app.sql('begin; lock table project in access share mode; commit')
     const before = await app.sql('select count(*)::int as n from pg_policy')
@@ -351,8 +461,8 @@ describe('access › cases', () => {
   test('are written into the project, and basalt policy test runs them green', async () => {
     const save = (name: string, body: object) => ask(app, 'cases', { ...body, name, save: true })
     const read = await save('ada-reads', { as: asAda, table: 'project', limit: 5 })
-    expect(read.json).toMatchObject({ name: 'ada-reads.toml', path: join(folder, 'ada-reads.toml') })
-    expect(readFileSync(read.json.path, 'utf8')).toBe(read.json.content)
+    expect(read.json).toMatchObject({ name: 'ada-reads.toml', path: 'tests/policies/ada-reads.toml' })
+    expect(readFileSync(join(folder, 'ada-reads.toml'), 'utf8')).toBe(read.json.content)
     const as = { kind: 'claims', userId: ben, email: 'ben@example.com', emailVerified: true, aal: 'aal2' }
     await save('ben-adds', {
       as,

@@ -1,7 +1,6 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import { httpErrors } from '../../../../http/errors.ts'
-import { readChoice } from '../../../../http/filters.ts'
+import { readChoice, readTimePosition, writeTimePosition } from '../../../../http/filters.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { describeUser, type User } from '../users.ts'
 
@@ -45,7 +44,9 @@ export async function listUsers(database: Queryable, query: UserListQuery) {
     perPage,
     totalItems,
     totalPages: isCounted ? Math.ceil(totalItems / perPage) : -1,
-    ...(rows.length > perPage && last !== undefined ? { nextCursor: `${last.position}_${last.id}` } : {}),
+    ...(rows.length > perPage && last !== undefined
+      ? { nextCursor: writeTimePosition({ microseconds: last.position, id: last.id }) }
+      : {}),
   }
 }
 
@@ -114,9 +115,8 @@ function matchesText(search: string): Sql {
 
 /** Continues after a position of the order. @throws AppError invalid_list_parameter */
 function readCursor(cursor: string): Sql {
-  const [, position = '', id = ''] = /^(\d{1,16})_(.+)$/.exec(cursor) ?? []
-  if (!isUuid(id)) throw httpErrors.invalidListParameter('cursor', 'expected nextCursor of the page before')
-  const at = sql`('epoch'::timestamptz + ${position}::bigint * interval '1 microsecond')`
+  const { microseconds, id } = readTimePosition(cursor)
+  const at = sql`('epoch'::timestamptz + ${microseconds}::bigint * interval '1 microsecond')`
   return sql`(u.created_at < ${at} or (u.created_at = ${at} and u.id > ${id}::uuid))`
 }
 

@@ -210,6 +210,15 @@ describe('support › administration', () => {
       totalItems: 2,
       totalPages: 2,
     })
+    expect(await ids(`?user_id=${ann}&search=BROKEN%20d`)).toEqual([second, first])
+    expect(await ids(`?search=${address.slice(0, 9).toUpperCase()}`)).toEqual([second, first])
+    expect(await ids(`?user_id=${ann}&search=%20`)).toEqual([second, first])
+    expect(await ids(`?user_id=${ann}&search=%25`)).toEqual([])
+    expect(envelope(await asAdmin('GET', '?search=%00'))).toEqual({
+      code: 400,
+      error: 'invalid_support_field',
+      message: 'search: PostgreSQL text cannot hold the character U+0000',
+    })
     expect(envelope(await asAdmin('GET', '?user_id=x'))).toEqual({
       code: 400,
       error: 'invalid_support_field',

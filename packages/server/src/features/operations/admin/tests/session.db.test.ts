@@ -206,24 +206,19 @@ describe('a session in a cookie', () => {
     }
   })
 
-  test('opens a stream, which ends with it', async () => {
+  test('opens a stream of the administrator, which ends with it, and none of callers', async () => {
     const cookie = await newSession()
     const headers = { cookie, ...ofDashboard, 'sec-fetch-site': 'same-origin' }
-    await using stream = await openEventStream(first.url, 'tables=note', { headers })
+    const streamPath = '/api/admin/realtime/stream'
+    await using stream = await openEventStream(first.url, 'tables=note', { headers, path: streamPath })
     expect(stream.status).toBe(200)
-    const created = await first.request('POST', '/api/collections/note', {
-      body: { owner_id: alice, body: 'streamed' },
-      token: await first.adminToken(),
-    })
-    expect(created.status).toBe(201)
-    expect(JSON.stringify(await stream.next(1))).toContain('streamed')
     await ask(second, 'DELETE', path, cookie)
     await stream.ended()
-    // A token in a header opens none, as before.
-    const byToken = await first.request('GET', '/api/realtime?tables=note', {
-      token: await first.adminToken(),
-    })
-    expect([byToken.status, byToken.json.error]).toEqual([401, 'invalid_token'])
+    const others = await newSession()
+    const public_ = await ask(first, 'GET', '/api/realtime?tables=note', others)
+    expect([public_.status, public_.json.error]).toEqual([401, 'invalid_token'])
+    const unproved = await first.request('GET', `${streamPath}?tables=note`, { headers: { cookie: others } })
+    expect([unproved.status, unproved.json.error]).toEqual([403, 'dashboard_header_required'])
   })
 
   test('gives way to a token: the request is that of its user', async () => {

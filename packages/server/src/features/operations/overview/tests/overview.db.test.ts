@@ -90,7 +90,14 @@ describe('GET /api/admin/tables', () => {
       json.items.map(({ collection, ...rest }: { collection: string }) => [collection, rest]),
     )
     expect(items).toMatchObject({
-      note: { kind: 'table', rlsEnabled: true, policies: expect.any(Number), isReadable: true },
+      note: {
+        schema: 'public',
+        name: 'note',
+        kind: 'table',
+        rlsEnabled: true,
+        policies: expect.any(Number),
+        isReadable: true,
+      },
       open_to_all: { kind: 'table', estimatedRows: 250, rlsEnabled: false, policies: 0, isReadable: true },
       internal: { isReadable: false },
       names: { kind: 'view', estimatedRows: null },
@@ -105,6 +112,10 @@ describe('GET /api/admin/tables', () => {
     const { items, count } = await ask('search=NA&limit=1')
     expect([items.map(({ collection }: { collection: string }) => collection), count]).toEqual([['names'], 2])
     expect(await ask('search=nothing')).toEqual({ items: [], count: 0 })
+    const named = async (query: string) =>
+      (await ask(query)).items.map(({ collection }: { collection: string }) => collection)
+    expect(await named('search=_2026%20READ')).toEqual(['reading_2026'])
+    expect(await named('search=e&limit=2')).toEqual(['internal', 'names'])
   })
 
   test('estimates a table that was never analyzed by the rows written', async () => {

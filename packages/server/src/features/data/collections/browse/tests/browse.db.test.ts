@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { faultsOf } from '../../../../../../test/faults.ts'
 import { alice } from '../../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../../test/test-app.ts'
+import { captureTable, releaseTable } from '../../../../events/outbox/index.ts'
 
 /** What a grid of an administrator reads and writes. */
 
@@ -107,8 +108,25 @@ describe('a table', () => {
         },
       ],
       sorted: ['id', 'title'],
+      isCaptured: false,
     })
-    expect((await read('titles')).json).toMatchObject({ kind: 'view', isWritable: false, primaryKey: [] })
+    expect((await read('titles')).json).toMatchObject({
+      kind: 'view',
+      isWritable: false,
+      primaryKey: [],
+      isCaptured: false,
+    })
+  })
+
+  test('says whether the log has what plain SQL changes', async () => {
+    const isCaptured = async () => (await read(encodeURIComponent('Odd "name" ü'))).json.isCaptured
+    expect(await isCaptured()).toBe(false)
+    const relation = app.app.catalog.current.relations.get('Odd "name" ü')
+    if (relation === undefined) throw new Error('the table is not in the catalog')
+    await app.app.database.system.transaction((transaction) => captureTable(transaction, relation))
+    expect(await isCaptured()).toBe(true)
+    await app.app.database.system.transaction((transaction) => releaseTable(transaction, relation))
+    expect(await isCaptured()).toBe(false)
   })
 
   test('that does not exist is 404, also after it was dropped', async () => {

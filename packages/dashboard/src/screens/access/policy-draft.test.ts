@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { draftOf, editOf, newPolicy } from './policy-draft.ts'
+
+const owners = {
+  ...{ name: 'owners', command: 'ALL', permissive: true, roles: ['basalt_authenticated'] },
+  ...{ using: 'a = 1', check: null, isForCaller: true, stages: [] },
+}
+
+test('dashboard › access › a policy that is tried has what was changed of it, and of a new one everything', () => {
+  expect(editOf(draftOf(owners), owners)).toEqual({ name: 'owners' })
+  expect(editOf({ ...draftOf(owners), check: 'a = 2', roles: 'a, b,' }, owners)).toEqual({
+    name: 'owners',
+    check: 'a = 2',
+    roles: ['a', 'b'],
+  })
+  expect(editOf(newPolicy('insert'), undefined)).toEqual({
+    ...{ name: 'new policy', command: 'INSERT', permissive: true, roles: ['public'], check: 'true' },
+  })
+  // What was typed for another command is left out.
+  expect(editOf({ ...newPolicy('insert'), command: 'DELETE', using: 'b' }, undefined)).toEqual({
+    ...{ name: 'new policy', command: 'DELETE', permissive: true, roles: ['public'], using: 'b' },
+  })
+})

@@ -1,0 +1,64 @@
+import type { Action, ExplainedPolicy, PolicyEdit } from './api.ts'
+
+/** What is typed of a policy; `name` is that of a new one. */
+export interface PolicyDraft {
+  readonly name: string
+  readonly command: string
+  readonly isPermissive: boolean
+  /** With commas; empty: everyone. */
+  readonly roles: string
+  readonly using: string
+  readonly check: string
+}
+
+export const commands = ['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const
+
+/** Which clauses a policy has (PostgreSQL manual, CREATE POLICY). */
+export const hasUsing = (command: string) => command !== 'INSERT'
+export const hasCheck = (command: string) => command !== 'SELECT' && command !== 'DELETE'
+
+export function newPolicy(action: Action): PolicyDraft {
+  const command = action.toUpperCase()
+  return {
+    name: 'new policy',
+    command,
+    isPermissive: true,
+    roles: 'public',
+    using: hasUsing(command) ? 'true' : '',
+    check: command === 'INSERT' ? 'true' : '',
+  }
+}
+
+export const draftOf = ({
+  name,
+  command,
+  permissive,
+  roles,
+  using,
+  check,
+}: ExplainedPolicy): PolicyDraft => ({
+  ...{ name, command, isPermissive: permissive, roles: roles.join(', ') },
+  using: using ?? '',
+  check: check ?? '',
+})
+
+/** What the draft changes; all of it where there is no such policy. Pure. */
+export function editOf(draft: PolicyDraft, present: ExplainedPolicy | undefined): PolicyEdit {
+  const roles = readRoles(draft.roles)
+  const before = present && draftOf(present)
+  const differs = (part: 'using' | 'check') => draft[part].trim() !== '' && draft[part] !== before?.[part]
+  return {
+    name: draft.name,
+    ...(present === undefined ? { command: draft.command, permissive: draft.isPermissive } : {}),
+    ...(draft.roles === before?.roles || roles.length === 0 ? {} : { roles }),
+    ...(hasUsing(draft.command) && differs('using') ? { using: draft.using } : {}),
+    ...(hasCheck(draft.command) && differs('check') ? { check: draft.check } : {}),
+  }
+}
+
+function readRoles(text: string): string[] {
+  return text
+    .split(',')
+    .map((role) => role.trim())
+    .filter((role) => role !== '')
+}

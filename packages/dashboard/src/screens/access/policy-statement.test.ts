@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { policyStatement } from './policy-statement.ts'
+
+const table = { schema: 'public', name: 'a.b' }
+
+test('dashboard › access › the statement of a policy has the name of its table whole, its roles and clauses', () => {
+  expect(policyStatement(table, { name: 'own "x"', using: 'a = 1' }, true)).toBe(
+    'alter policy "own ""x""" on "public"."a.b" using (a = 1);',
+  )
+  expect(
+    policyStatement(
+      table,
+      { name: 'adds', command: 'INSERT', check: 'true', roles: ['public', 'Staff'] },
+      false,
+    ),
+  ).toBe('create policy "adds" on "public"."a.b" for insert to public, "Staff" with check (true);')
+  expect(policyStatement(table, { name: 'p', using: 'true', permissive: false }, false)).toBe(
+    'create policy "p" on "public"."a.b" as restrictive for select using (true);',
+  )
+})

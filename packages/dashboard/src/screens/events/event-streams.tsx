@@ -1,0 +1,67 @@
+import { Link } from 'wouter'
+import { previewLink, userLink } from '../../links.ts'
+import { countOf } from '../../ui/format.ts'
+import type { EventDetail, SentByNode } from './api.ts'
+import styles from './event-detail.module.css'
+
+/** Which streams were sent the event. */
+export function Streams({ event: { streams, table, userId } }: { readonly event: EventDetail }) {
+  const { isLogged, record, sent, nodes } = streams
+  return (
+    <>
+      {sent.length === 0 && <p>{withoutRecord(isLogged, record)}</p>}
+      {sent.length > 0 && (
+        <ul className={styles.attempts} aria-label="Nodes">
+          {sent.map((node, index) => (
+            // A node has several when a client has resumed later.
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows are added at the end
+            <Sent key={index} sent={node} />
+          ))}
+        </ul>
+      )}
+      {sent.length > 0 && record === 'incomplete' && (
+        <p>A node had more to record than it does in a second: there may have been further streams.</p>
+      )}
+      <p>
+        <Link href={previewLink({ tables: table, as: userId ?? 'admin' })}>Preview</Link> decides again what a
+        subscriber would be sent.
+        {nodes.length > 0 && <> {countOf(totalOf(nodes), 'stream')} of the table open now.</>}
+      </p>
+    </>
+  )
+}
+
+function withoutRecord(isLogged: boolean, record: EventDetail['streams']['record']): string {
+  if (record === 'pending') return 'Nodes record within a second or two which streams were sent it.'
+  if (record === 'incomplete')
+    return 'Not recorded: a node had more to record than it does in a second, or it is too long ago.'
+  return isLogged ? 'No stream of this table was open.' : 'No stream listened to this table when it happened.'
+}
+
+function Sent({ sent: { node, sent, withheld, receivers } }: { readonly sent: SentByNode }) {
+  const others = sent - receivers.length
+  return (
+    <li>
+      Node <code>{node.slice(0, 8)}</code>: sent to {countOf(sent, 'stream')}
+      {receivers.length > 0 && ' of '}
+      {receivers.map(({ connection, caller, userId }, index) => (
+        <span key={connection}>
+          {index > 0 && ', '}
+          {userId === null ? callers[caller] : <Link href={userLink(userId)}>{userId}</Link>}
+        </span>
+      ))}
+      {others > 0 && receivers.length > 0 && <> and {others} more</>}
+      {withheld > 0 && <>; withheld from {withheld} by their policies or filters</>}
+    </li>
+  )
+}
+
+const callers = {
+  user: 'a user',
+  anonymous: 'a caller without a token',
+  admin: 'an administrator',
+  open: 'a caller (auth is off)',
+} as const
+
+const totalOf = (nodes: EventDetail['streams']['nodes']) =>
+  nodes.reduce((total, { connections }) => total + connections, 0)

@@ -1,0 +1,68 @@
+import { useState } from 'react'
+import { useApi } from '../../api/queries.ts'
+import { DataTable } from '../../ui/data-table.tsx'
+import { formatBytes, formatNumber } from '../../ui/format.ts'
+import { FilterField, Toolbar } from '../../ui/layout.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { listTables, type TableSummary } from '../tables/api.ts'
+import { listIndexes } from './api.ts'
+import { IndexState } from './index-state.tsx'
+
+/** More are found by their names. */
+const listed = 100
+const refetchIntervalMs = 5_000
+
+/** All tables that can be read, with the state of their indexes. */
+export function CollectionList() {
+  const [name, setName] = useState('')
+  const tables = useApi(['tables', 'list', name, listed], (signal) => listTables(name, listed, signal))
+  const indexes = useApi(['search', 'indexes'], listIndexes, { refetchIntervalMs })
+  const statusOf = ({ collection }: TableSummary) =>
+    indexes.data?.items.find((status) => status.collection === collection)
+  const sizeOf = (table: TableSummary) =>
+    statusOf(table)?.indexes.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) ?? 0
+  return (
+    <>
+      <Toolbar label="Tables">
+        <FilterField label="Find a table" value={name} onChange={setName} />
+      </Toolbar>
+      <Loaded query={tables}>
+        {({ items, count }) => (
+          <>
+            <DataTable<TableSummary>
+              caption="Tables"
+              rows={items.filter(({ isReadable }) => isReadable)}
+              rowKey={({ collection }) => collection}
+              href={({ collection }) => `/search/${encodeURIComponent(collection)}`}
+              empty={name === '' ? 'There are no tables yet.' : 'No table has this name.'}
+              columns={[
+                { key: 'name', title: 'Table', cell: ({ collection }) => collection },
+                { key: 'state', title: 'Index', cell: (table) => <IndexState status={statusOf(table)} /> },
+                {
+                  key: 'size',
+                  title: 'Size of the index',
+                  align: 'end',
+                  isMinor: true,
+                  cell: (table) => (sizeOf(table) === 0 ? '' : formatBytes(sizeOf(table))),
+                },
+                {
+                  key: 'rows',
+                  title: 'Rows',
+                  align: 'end',
+                  isMinor: true,
+                  cell: ({ estimatedRows }) =>
+                    estimatedRows === null ? '' : `≈ ${formatNumber(estimatedRows)}`,
+                },
+              ]}
+            />
+            {count > items.length && (
+              <p>
+                {formatNumber(items.length)} of {formatNumber(count)}: search for the others.
+              </p>
+            )}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}

@@ -1,0 +1,90 @@
+import { isBasaltError } from '@basaltdb/client'
+import { moreOf, usePages } from '../../api/queries.ts'
+import { AsCode } from '../../ui/as-code.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Select } from '../../ui/field.tsx'
+import { FilterField, Notice, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { LoadedRows } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { queryPath } from '../activity/query-path.ts'
+import { useFilters } from '../activity/use-filters.ts'
+import { listTickets, type Ticket, ticketStatuses } from './api.ts'
+import { StatusBadge } from './status-badge.tsx'
+
+/** Users write while the list is open. */
+const refetchIntervalMs = 10_000
+
+export function TicketList() {
+  const { values, settled, set, isFiltered } = useFilters(['search', 'status', 'user'])
+  const tickets = usePages(
+    ['support', 'list', settled],
+    (cursor, signal) => listTickets(settled, cursor, signal),
+    { refetchIntervalMs },
+  )
+  const isOff = isBasaltError(tickets.error, 'support_not_enabled')
+  const { user: user_id, ...rest } = settled
+  return (
+    <>
+      <PageHeader
+        title="Support"
+        actions={
+          <AsCode
+            request={{ method: 'GET', path: queryPath('/api/admin/support/tickets', { ...rest, user_id }) }}
+            sql="select id, subject, status, updated_at from basalt.support_tickets order by updated_at desc limit 50"
+          />
+        }
+      >
+        What users ask for help with, by the API and by mail.
+      </PageHeader>
+      {isOff ? (
+        <Notice>
+          Support is off. <code>support.enabled = true</code> in the configuration lets users open tickets.
+        </Notice>
+      ) : (
+        <>
+          <Toolbar label="Tickets">
+            <FilterField
+              label="Search subjects and addresses"
+              value={values.search ?? ''}
+              onChange={(search) => set({ search })}
+            />
+            <Select
+              label="Status"
+              hidesLabel
+              value={values.status ?? ''}
+              onChange={(status) => set({ status })}
+              choices={[
+                { value: '', label: 'Every status' },
+                ...ticketStatuses.map((status) => ({ value: status, label: status })),
+              ]}
+            />
+            <FilterField label="Id of a user" value={values.user ?? ''} onChange={(user) => set({ user })} />
+          </Toolbar>
+          <LoadedRows list={tickets}>
+            {(rows) => (
+              <DataTable<Ticket>
+                caption="Tickets"
+                rows={rows}
+                rowKey={({ id }) => id}
+                href={({ id }) => `/support/${id}`}
+                empty={isFiltered ? 'No such tickets.' : 'No user has opened a ticket.'}
+                columns={[
+                  { key: 'subject', title: 'Subject', cell: ({ subject }) => subject },
+                  { key: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+                  { key: 'user', title: 'User', cell: ({ email, user_id: user }) => email ?? user },
+                  {
+                    key: 'changed',
+                    title: 'Last change',
+                    isMinor: true,
+                    cell: ({ updated_at }) => <Time value={updated_at} />,
+                  },
+                ]}
+                {...moreOf(tickets)}
+              />
+            )}
+          </LoadedRows>
+        </>
+      )}
+    </>
+  )
+}

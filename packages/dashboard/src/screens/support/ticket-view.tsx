@@ -1,0 +1,125 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useAction, useApi } from '../../api/queries.ts'
+import { auditLink, userLink } from '../../links.ts'
+import { usePageTitle } from '../../shell/page-title.ts'
+import { AsCode } from '../../ui/as-code.tsx'
+import { Button } from '../../ui/button.tsx'
+import { TextArea } from '../../ui/field.tsx'
+import { formatBytes } from '../../ui/format.ts'
+import { Form, Notice, PageHeader } from '../../ui/layout.tsx'
+import { Failure, Loaded } from '../../ui/states.tsx'
+import { Time } from '../../ui/time.tsx'
+import { answerTicket, type Message, readTicket, setStatus, type TicketDetail } from './api.ts'
+import { StatusBadge } from './status-badge.tsx'
+import styles from './support.module.css'
+
+/** The user writes while the ticket is open on the screen. */
+const refetchIntervalMs = 5_000
+/** As many as the API answers. */
+const shownMessages = 500
+
+export function TicketView({ id }: { readonly id: string }) {
+  const ticket = useApi(['support', 'one', id], (signal) => readTicket(id, signal), { refetchIntervalMs })
+  return <Loaded query={ticket}>{(found) => <LoadedTicket ticket={found} />}</Loaded>
+}
+
+function LoadedTicket({ ticket }: { readonly ticket: TicketDetail }) {
+  const { id, subject, status, email, user_id, messages, created_at } = ticket
+  usePageTitle(subject)
+  const isClosed = status === 'closed'
+  const change = useAction(setStatus, {
+    invalidates: [['support']],
+    done: isClosed ? 'Ticket opened again.' : 'Ticket closed.',
+  })
+  return (
+    <>
+      <PageHeader
+        title={subject}
+        actions={
+          <>
+            <AsCode request={{ method: 'GET', path: `/api/admin/support/tickets/${id}` }} />
+            <Button
+              isPending={change.isPending}
+              onClick={() => change.run({ id, status: isClosed ? 'open' : 'closed' })}
+            >
+              {isClosed ? 'Open again' : 'Close ticket'}
+            </Button>
+          </>
+        }
+      >
+        <StatusBadge status={status} /> of <Link href={userLink(user_id)}>{email ?? user_id}</Link>, opened{' '}
+        <Time value={created_at} />
+      </PageHeader>
+      <p className={styles.links}>
+        <Link href="/support">All tickets</Link>
+        <Link href={`/support?user=${user_id}`}>Tickets of this user</Link>
+        <Link href={auditLink({ action: 'support.answer' })}>Who answered</Link>
+      </p>
+      {messages.length === shownMessages && <Notice>The last {shownMessages} messages.</Notice>}
+      <ol className={styles.messages} aria-label="Messages">
+        {messages.map((message) => (
+          <MessageItem key={message.id} message={message} />
+        ))}
+      </ol>
+      {email === null && (
+        <Notice tone="warning">The user has no address: an answer is seen in the app alone.</Notice>
+      )}
+      <Answer key={id} id={id} isMailed={email !== null} />
+    </>
+  )
+}
+
+function MessageItem({ message }: { readonly message: Message }) {
+  const { author, body, attachments, mailed_at, created_at } = message
+  const isAnswer = author === 'support'
+  return (
+    <li className={styles.message} data-author={author}>
+      <p className={styles.author}>
+        <strong>{isAnswer ? 'Support' : 'User'}</strong> <Time value={created_at} />
+        {isAnswer && mailed_at !== null && (
+          <>
+            {' · mailed '}
+            <Time value={mailed_at} />
+          </>
+        )}
+        {isAnswer && mailed_at === null && ' · not mailed yet'}
+      </p>
+      <p className={styles.body}>{body}</p>
+      {attachments.length > 0 && (
+        <p className={styles.author}>
+          Attached, not kept:{' '}
+          {attachments.map(({ filename, size }) => `${filename} (${formatBytes(size)})`).join(', ')}
+        </p>
+      )}
+    </li>
+  )
+}
+
+function Answer({ id, isMailed }: { readonly id: string; readonly isMailed: boolean }) {
+  const [body, setBody] = useState('')
+  const action = useAction(answerTicket, {
+    invalidates: [['support']],
+    failure: 'view',
+    done: isMailed ? 'Answered; a job mails it.' : 'Answered.',
+    onDone: () => setBody(''),
+  })
+  return (
+    <Form onSubmit={() => action.run({ id, body })}>
+      <TextArea
+        label="Answer"
+        value={body}
+        onChange={setBody}
+        rows={6}
+        maxLength={20_000}
+        hint={isMailed ? 'It is mailed to the user.' : undefined}
+      />
+      {action.error !== null && <Failure error={action.error} />}
+      <div>
+        <Button type="submit" look="primary" isPending={action.isPending} disabled={body.trim() === ''}>
+          Answer
+        </Button>
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,110 @@
+import type { RowPage } from './api.ts'
+import { changedKeys, hasSameRows, type Place, pagesBetween, readAgain } from './live-rows.ts'
+
+/** Between the end of one look at the rows and the next; changes that come meanwhile are read together. */
+const leastMs = 300
+/** A statement that takes long is not what the server does all the time. */
+const shareOfTime = 5
+const retryMs = 5000
+
+export interface LoadedPages {
+  readonly pages: readonly RowPage[]
+  readonly pageParams: readonly Place[]
+}
+
+export interface LiveReaderOptions {
+  readonly read: (place: Place) => Promise<RowPage>
+  readonly loaded: () => LoadedPages | undefined
+  /** The rows in view, of those that are loaded. */
+  readonly view: () => { readonly first: number; readonly last: number }
+  /** Whether rows must stay as they are: a cell is being edited, or changes are being written. */
+  readonly isHeld: () => boolean
+  /** Shows the page in place of the other one. @returns it as it is kept; undefined when rows were loaded meanwhile */
+  readonly replace: (index: number, before: RowPage, now: RowPage) => RowPage | undefined
+  /** Loads all pages again. */
+  readonly reload: () => Promise<void>
+  readonly onChanged: (keys: readonly string[], isSameRows: boolean) => void
+}
+
+/** Reads the pages in view again when something has changed, and the others when they come into view. */
+export class LiveReader {
+  readonly #options: LiveReaderOptions
+  /** Counts what was noticed. */
+  #changes = 0
+  /** What of it each page shows. */
+  readonly #shown = new WeakMap<RowPage, number>()
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isReading = false
+  #isClosed = false
+  #nextAt = 0
+
+  constructor(options: LiveReaderOptions) {
+    this.#options = options
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  /** Rows may have changed. */
+  note(): void {
+    this.#changes += 1
+    this.look()
+  }
+
+  /** Other rows are in view, or rows are held no longer. */
+  look(): void {
+    if (this.#isClosed || this.#isReading || this.#timer !== undefined) return
+    if (this.#options.isHeld() || this.#stale().length === 0) return
+    const waitMs = Math.max(0, this.#nextAt - performance.now())
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      if (!this.#options.isHeld()) void this.#readStale()
+    }, waitMs)
+  }
+
+  #stale(): readonly { readonly index: number; readonly page: RowPage; readonly place: Place }[] {
+    const { pages = [], pageParams = [] } = this.#options.loaded() ?? {}
+    const { first, last } = this.#options.view()
+    return pagesBetween(pages, first, last).flatMap((index) => {
+      const [page, place] = [pages[index], pageParams[index]]
+      const isStale = page !== undefined && (this.#shown.get(page) ?? 0) < this.#changes
+      return isStale && place !== undefined ? [{ index, page, place }] : []
+    })
+  }
+
+  async #readStale(): Promise<void> {
+    const begunAt = performance.now()
+    this.#isReading = true
+    let waitMs = leastMs
+    try {
+      for (const { index, page, place } of this.#stale()) await this.#renew(index, page, place)
+    } catch {
+      // The page says itself that the server is unavailable.
+      waitMs = retryMs
+    }
+    this.#isReading = false
+    const now = performance.now()
+    this.#nextAt = now + Math.max(waitMs, (now - begunAt) * shareOfTime)
+    this.look()
+  }
+
+  async #renew(index: number, before: RowPage, place: Place): Promise<void> {
+    const { read, loaded, isHeld, replace, reload, onChanged } = this.#options
+    const changes = this.#changes
+    const now = await readAgain(loaded()?.pages ?? [], index, place, read)
+    if (this.#isClosed || isHeld()) return
+    if (now === undefined) {
+      await reload()
+      for (const page of loaded()?.pages ?? []) this.#shown.set(page, changes)
+      return onChanged([], false)
+    }
+    const changed = changedKeys(before, now)
+    const isSameRows = hasSameRows(before, now)
+    const isUnchanged = changed.length === 0 && isSameRows && before.paging === 'keyset'
+    const shown = isUnchanged ? before : replace(index, before, now)
+    if (shown !== undefined) this.#shown.set(shown, changes)
+    if (shown !== undefined && !isUnchanged) onChanged(changed, isSameRows)
+  }
+}

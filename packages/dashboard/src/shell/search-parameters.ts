@@ -1,0 +1,12 @@
+/** The parameters of an address with these changed; an empty one goes. Pure. */
+export function withParameters(
+  search: URLSearchParams,
+  changed: Readonly<Record<string, string | undefined>>,
+): URLSearchParams {
+  const next = new URLSearchParams(search)
+  for (const [name, value] of Object.entries(changed)) {
+    if (value === undefined || value === '') next.delete(name)
+    else next.set(name, value)
+  }
+  return next
+}

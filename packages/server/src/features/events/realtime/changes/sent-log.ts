@@ -1,0 +1,211 @@
+import type { Logger } from 'pino'
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+import type { Stream } from '../stream.ts'
+import type { Subscriptions } from './audience.ts'
+import type { LogEvent } from './event.ts'
+import type { Message } from './select-events.ts'
+
+/** A node writes one row of all that it has sent in so long. */
+const writeMs = 1000
+/** What one row holds: events, streams that they name, and of those for each event. */
+const eventLimit = 250
+const streamLimit = 500
+const receiverLimit = 10
+
+/** What became of one event on this node. */
+interface Entry {
+  readonly id: string
+  readonly sent: number
+  /** Streams that listen to the table and were not sent it, by their policies or filters. */
+  readonly withheld: number
+  /** The first that were sent it. */
+  readonly receivers: readonly Stream[]
+}
+
+/** What one row will hold. */
+interface Page {
+  readonly entries: Map<string, readonly [sent: number, withheld: number, receivers: readonly number[]]>
+  readonly streams: Map<Stream, number>
+  first: bigint
+  last: bigint
+  /** Events between these that are not recorded. */
+  dropped: number
+}
+
+export interface SentLogOptions {
+  readonly database: Queryable
+  readonly node: string
+  /** False: nothing is recorded. */
+  readonly isKept: boolean
+  readonly log: Logger
+}
+
+/**
+ * Records which streams were sent which event, for administrators who look for it: one row a second and node, written
+ * beside the delivery. What does not fit, or cannot be written, is counted and not recorded.
+ */
+export class SentLog {
+  readonly #options: SentLogOptions
+  #page: Page | undefined
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<void> = Promise.resolve()
+  #isFailing = false
+  #isStopped = false
+  /** Events that were not recorded, since the start. */
+  dropped = 0
+
+  constructor(options: SentLogOptions) {
+    this.#options = options
+  }
+
+  /** Counts who is sent what of the events. */
+  tally(events: readonly LogEvent[]): Tally {
+    return new Tally(events, this.#options.isKept ? (entries) => this.#add(entries) : () => undefined)
+  }
+
+  /** Writes what is pending. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#writing
+    await this.#write()
+    clearTimeout(this.#timer)
+  }
+
+  #add(entries: readonly Entry[]): void {
+    const [first, last] = [entries[0], entries.at(-1)]
+    if (first === undefined || last === undefined || this.#isStopped) return
+    const page = this.#extend(BigInt(first.id), BigInt(last.id))
+    for (const { id, sent, withheld, receivers } of entries) {
+      const known = page.entries.get(id)
+      if (known === undefined && page.entries.size >= eventLimit) {
+        page.dropped += 1
+        this.dropped += 1
+        continue
+      }
+      const places = receivers.flatMap((stream) => placeOf(page, stream))
+      // A client that has resumed meanwhile may have been sent it, too.
+      const [sentBefore, withheldBefore, placesBefore] = known ?? [0, 0, []]
+      const all = [...placesBefore, ...places].slice(0, receiverLimit)
+      page.entries.set(id, [sentBefore + sent, withheldBefore + withheld, all])
+    }
+    this.#writeSoon()
+  }
+
+  /** The page to come, which is about these events, too. */
+  #extend(first: bigint, last: bigint): Page {
+    this.#page ??= { entries: new Map(), streams: new Map(), first, last, dropped: 0 }
+    if (first < this.#page.first) this.#page.first = first
+    if (last > this.#page.last) this.#page.last = last
+    return this.#page
+  }
+
+  #writeSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#writing = this.#write()
+    }, writeMs).unref()
+  }
+
+  async #write(): Promise<void> {
+    const page = this.#page
+    this.#page = undefined
+    if (page === undefined) return
+    try {
+      await insertPage(this.#options.database, this.#options.node, page)
+      this.#isFailing = false
+    } catch (error) {
+      this.#lose(page, error)
+    } finally {
+      this.#timer = undefined
+      // What came meanwhile, or was lost.
+      if (this.#page !== undefined) this.#writeSoon()
+    }
+  }
+
+  /** The next row says that these are missing. */
+  #lose({ entries, first, last, dropped }: Page, error: unknown): void {
+    this.dropped += entries.size
+    this.#extend(first, last).dropped += dropped + entries.size
+    if (!this.#isFailing)
+      this.#options.log.warn(
+        { reason: messageOf(error) },
+        'failed to record which streams were sent what; their events have no record',
+      )
+    this.#isFailing = true
+  }
+}
+
+/** Who is sent what of one batch, identity by identity. */
+export class Tally {
+  readonly #events: readonly LogEvent[]
+  readonly #onEnd: (entries: readonly Entry[]) => void
+  /** Streams by the table they listen to. */
+  readonly #listening = new Map<string, number>()
+  readonly #sent = new Map<number, { count: number; readonly receivers: Stream[] }>()
+
+  constructor(events: readonly LogEvent[], onEnd: (entries: readonly Entry[]) => void) {
+    this.#events = events
+    this.#onEnd = onEnd
+  }
+
+  /** The streams of one audience were sent these. */
+  add(streams: readonly Stream[], subscriptions: Subscriptions, messages: readonly Message[]): void {
+    const open = streams.filter(({ isOpen }) => isOpen)
+    if (open.length === 0) return
+    for (const table of subscriptions.keys())
+      this.#listening.set(table, (this.#listening.get(table) ?? 0) + open.length)
+    for (const { index } of messages) {
+      const known = this.#sent.get(index) ?? { count: 0, receivers: [] }
+      known.count += open.length
+      if (known.receivers.length < receiverLimit)
+        known.receivers.push(...open.slice(0, receiverLimit - known.receivers.length))
+      this.#sent.set(index, known)
+    }
+  }
+
+  end(): void {
+    this.#onEnd(
+      this.#events.flatMap(({ id, table }, index) => {
+        const listening = this.#listening.get(table) ?? 0
+        if (listening === 0) return []
+        const { count, receivers } = this.#sent.get(index) ?? { count: 0, receivers: [] }
+        return [{ id, sent: count, withheld: listening - count, receivers }]
+      }),
+    )
+  }
+}
+
+function placeOf({ streams }: Page, stream: Stream): number | [] {
+  const known = streams.get(stream)
+  if (known !== undefined) return known
+  if (streams.size >= streamLimit) return []
+  streams.set(stream, streams.size)
+  return streams.size - 1
+}
+
+async function insertPage(database: Queryable, node: string, page: Page): Promise<void> {
+  const streams = [...page.streams.keys()].map(({ id, transport, listener: { userId, scope, token } }) => [
+    id,
+    transport.name,
+    scope.kind === 'caller'
+      ? 'user'
+      : scope.kind === 'anonymous'
+        ? 'anonymous'
+        : token === undefined
+          ? 'open'
+          : 'admin',
+    userId ?? null,
+  ])
+  await database.count(sql`
+    insert into basalt.realtime_sent (node, events, entries, streams, dropped)
+    values (${node}::uuid, int8range(${page.first.toString()}::int8, ${page.last.toString()}::int8, '[]'),
+      ${JSON.stringify(Object.fromEntries(page.entries))}::jsonb, ${JSON.stringify(streams)}::jsonb,
+      ${page.dropped}::int)`)
+}
+
+/** Removes what is older. */
+export async function pruneSent(database: Queryable, hours: number): Promise<void> {
+  await database.count(sql`
+    delete from basalt.realtime_sent where recorded_at < now() - make_interval(hours => ${hours}::int)`)
+}
