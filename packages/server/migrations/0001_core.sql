@@ -77,7 +77,7 @@ create table basalt.imports (
   collection text not null,
   -- The user who began it; null for an administrator, and while auth is off.
   owner text,
-  state text not null default 'running' check (state in ('running', 'succeeded', 'failed')),
+  state text not null default 'running' check (state in ('running', 'succeeded', 'failed', 'canceled')),
   rows_read bigint not null,
   rows_written bigint not null default 0,
   failed bigint not null default 0,

@@ -93,7 +93,7 @@ create table basalt.support_messages (
   body text not null,
   -- What a mail is known by when it is delivered again; null of messages that did not arrive by mail.
   mail_key bytea,
-  -- Names, types and sizes of what was attached to the mail; the content is not kept.
+  -- Names, types and sizes of what was attached to the mail, in the order of their places in support_attachments.
   attachments jsonb not null default '[]',
   -- When an answer was handed to the mail backend.
   mailed_at timestamptz,
@@ -102,6 +102,16 @@ create table basalt.support_messages (
   unique (ticket_id, mail_key)
 );
 create index support_messages_ticket on basalt.support_messages (ticket_id, created_at, id);
+
+-- What was attached, as far as the ticket had room for it. Bytes of mail do not compress.
+create table basalt.support_attachments (
+  message_id uuid not null references basalt.support_messages on delete cascade,
+  -- Place in the list of the message, from 0.
+  place int not null,
+  content bytea not null,
+  primary key (message_id, place)
+);
+alter table basalt.support_attachments alter column content set storage external;
 
 insert into basalt.schedules (name, job_type, cron_expr, next_run_at)
 values ('support_retention_daily', 'support_retention', '0 4 * * *',

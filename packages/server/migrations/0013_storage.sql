@@ -59,6 +59,15 @@ create table basalt.storage_usage (
 );
 create index storage_usage_ended_at on basalt.storage_usage (ended_at) where ended_at is not null;
 
+-- What the objects of an app take, in parts that together are exact: a process of PostgreSQL adds to its own, so that uploads
+-- do not wait for each other. One part alone may be negative.
+create table basalt.app_storage_usage (
+  app_id uuid not null,
+  part int not null,
+  bytes bigint not null,
+  primary key (app_id, part)
+);
+
 -- Addresses whose copies in a content delivery network are out of date; the reaper hands them to the purge.
 create table basalt.storage_purges (
   id bigint generated always as identity primary key,
@@ -66,8 +75,34 @@ create table basalt.storage_purges (
   name text not null
 );
 
--- Whatever changes an object, plain SQL included: its bytes follow, its user's usage is exact, copies of it are purged,
--- listeners learn of it.
+-- Adds to what an app stores.
+create function basalt.add_app_storage(app uuid, delta bigint) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  -- Of the caller's statement: bytes by the name of a plan; empty where none is enforced.
+  limits jsonb := nullif(current_setting('basalt.storage_limits', true), '')::jsonb;
+  most bigint;
+begin
+  if delta = 0 then
+    return;
+  end if;
+  if delta > 0 and limits is not null then
+    most := (select (limits ->> a.plan)::bigint from basalt.apps a where a.id = app);
+  end if;
+  if most > 0 then
+    -- One at a time, so that of two at once the second one counts the first.
+    perform pg_advisory_xact_lock(hashtextextended('basalt storage of ' || app, 0));
+  end if;
+  insert into basalt.app_storage_usage as u (app_id, part, bytes) values (app, pg_backend_pid() % 16, delta)
+  on conflict (app_id, part) do update set bytes = u.bytes + excluded.bytes;
+  if most > 0 and most < (select sum(u.bytes) from basalt.app_storage_usage u where u.app_id = app) then
+    raise exception 'the plan of the app has no room' using errcode = 'BS005';
+  end if;
+end $$;
+revoke all on function basalt.add_app_storage(uuid, bigint) from public;
+
+-- Whatever changes an object, plain SQL included: its bytes follow, the usage of its user and of its app is exact, copies
+-- of it are purged, listeners learn of it.
 create function basalt.track_object() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -116,6 +151,17 @@ begin
     end if;
   end loop;
 
+  if tg_op = 'UPDATE' and new.app_id = old.app_id then
+    perform basalt.add_app_storage(new.app_id, new.size - old.size);
+  else
+    if tg_op <> 'INSERT' then
+      perform basalt.add_app_storage(old.app_id, -old.size);
+    end if;
+    if tg_op <> 'DELETE' then
+      perform basalt.add_app_storage(new.app_id, new.size);
+    end if;
+  end if;
+
   if tg_op = 'DELETE' or is_replaced or (tg_op = 'UPDATE' and (new.bucket, new.name) <> (old.bucket, old.name)) then
     insert into basalt.storage_purges (bucket, name)
     select old.bucket, old.name from basalt.buckets b where b.name = old.bucket and b.is_public;
@@ -138,7 +184,7 @@ revoke all on function basalt.track_object() from public;
 create function basalt.object_record(o basalt.objects) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object('id', o.id, 'bucket', o.bucket, 'name', o.name, 'size', o.size, 'content_type', o.content_type,
-    'user_id', o.user_id, 'created_at', o.created_at, 'updated_at', o.updated_at)
+    'user_id', o.user_id, 'created_at', o.created_at, 'updated_at', o.updated_at, 'etag', o.etag)
 $$;
 revoke all on function basalt.object_record(basalt.objects) from public;
 

@@ -30,6 +30,8 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   policy: async () => (await import('./cli/policy.ts')).policyCommands,
   db: async () => (await import('./cli/db.ts')).dbCommands,
   migrate: async () => (await import('./cli/migrate.ts')).migrateCommands,
+  import: async () => (await import('./cli/import.ts')).importCommand,
+  export: async () => (await import('./cli/export.ts')).exportCommand,
   sites: async () => (await import('./cli/sites.ts')).sitesCommands,
   events: async () => (await import('./cli/events.ts')).eventsCommands,
   storage: async () => (await import('./cli/storage.ts')).storageCommands,

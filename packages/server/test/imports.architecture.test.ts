@@ -56,7 +56,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['audit', 'outbox', 'queue'],
   schedules: ['audit', 'jobs'],
   sites: ['audit', 'cdn', 'throttle'],
-  storage: ['audit', 'cdn'],
+  storage: ['audit', 'cdn', 'idempotency', 'usage'],
   'social-login': ['accounts', 'audit'],
   usage: ['audit'],
 }

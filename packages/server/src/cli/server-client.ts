@@ -16,6 +16,8 @@ export interface ServerClient {
   readonly url: string
   /** @returns the JSON of the answer @throws ServerRefused, OperatorError when there is no answer */
   send(method: string, path: string, request?: ServerRequest): Promise<unknown>
+  /** An answer that is no JSON, to be read as it comes; it may take as long as it likes. @throws as `send` */
+  open(path: string, signal?: AbortSignal): Promise<Response>
   /** Ends the session, if the command has begun one. */
   close(): Promise<void>
 }
@@ -24,6 +26,9 @@ export interface ServerRequest {
   /** Sent as JSON. */
   readonly body?: object
   readonly form?: EncodedForm
+  /** Sent as it is, however long that takes; a file is read while it is sent. */
+  readonly content?: { readonly type: string; readonly bytes: Blob }
+  readonly headers?: Readonly<Record<string, string>>
   /** Whether it may be sent again after no answer has come. */
   readonly isRepeatable?: boolean
   readonly signal?: AbortSignal
@@ -117,34 +122,53 @@ function readAddress(text: string): string {
 }
 
 function createClient(url: string, token: string | undefined, isOwnSession: boolean): ServerClient {
+  /** @param isLong whether the answer may take as long as it likes */
+  async function ask(
+    method: string,
+    path: string,
+    request: ServerRequest,
+    isLong = false,
+  ): Promise<Response> {
+    const { body, form, content, headers, signal } = request
+    const type = body === undefined ? (content?.type ?? form?.contentType) : 'application/json'
+    const bytes = body === undefined ? (content?.bytes ?? form?.bytes) : JSON.stringify(body)
+    const limits = content === undefined && !isLong ? [AbortSignal.timeout(timeoutMs)] : []
+    return await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(type === undefined ? {} : { 'content-type': type }),
+        ...headers,
+      },
+      ...(bytes === undefined ? {} : { body: bytes }),
+      redirect: 'error',
+      signal: AbortSignal.any([...limits, ...(signal === undefined ? [] : [signal])]),
+    })
+  }
+
+  function refusalOf({ status }: Response, text: string): ServerRefused {
+    return new ServerRefused(status, showControls(messageIn(text) ?? `${url} answers ${status}`))
+  }
+
+  function unreachable(reason: string): OperatorError {
+    return new OperatorError(`${url} cannot be reached: ${reason}`)
+  }
+
   async function exchange(method: string, path: string, request: ServerRequest): Promise<Outcome> {
-    const { body, form, signal } = request
-    const type = body === undefined ? form?.contentType : 'application/json'
-    const bytes = body === undefined ? form?.bytes : JSON.stringify(body)
-    const timeout = AbortSignal.timeout(timeoutMs)
+    const { signal } = request
     try {
-      const response = await fetch(`${url}${path}`, {
-        method,
-        headers: {
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...(type === undefined ? {} : { 'content-type': type }),
-        },
-        ...(bytes === undefined ? {} : { body: bytes }),
-        redirect: 'error',
-        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
-      })
+      const response = await ask(method, path, request)
       const text = await response.text()
       if (response.ok) return { answer: text === '' ? undefined : JSON.parse(text) }
-      const message = messageIn(text) ?? `${url} answers ${response.status}`
       return {
-        failure: new ServerRefused(response.status, showControls(message)),
+        failure: refusalOf(response, text),
         isPassing: passing.includes(response.status),
         retryAfterSeconds: Number(response.headers.get('retry-after') ?? 0) || 0,
       }
     } catch (error) {
       signal?.throwIfAborted()
       const reason = error instanceof SyntaxError ? 'the answer is no JSON' : reasonOf(error)
-      return { failure: new OperatorError(`${url} cannot be reached: ${reason}`), isPassing: true }
+      return { failure: unreachable(reason), isPassing: true }
     }
   }
 
@@ -165,6 +189,15 @@ function createClient(url: string, token: string | undefined, isOwnSession: bool
   return {
     url,
     send,
+    async open(path, signal) {
+      const request = signal === undefined ? {} : { signal }
+      const response = await ask('GET', path, request, true).catch((error) => {
+        signal?.throwIfAborted()
+        throw unreachable(reasonOf(error))
+      })
+      if (!response.ok) throw refusalOf(response, await response.text())
+      return response
+    },
     async close() {
       // A session that could not be ended ends by itself.
       if (isOwnSession) await send('POST', '/api/admin/auth/logout').catch(() => undefined)

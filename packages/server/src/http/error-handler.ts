@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { translateDatabaseFailure } from '../database/errors.ts'
 import { AppError, codeOf } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
+import { isBodyAwaited } from './expectation.ts'
 import type { FailureLog } from './failure-log.ts'
 import { sendEarly } from './linger.ts'
 
@@ -35,6 +36,11 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
     const error = toAppError(thrown, options)
     if (error.status >= 500) options.failures.add(request, error, thrown)
     sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
+  })
+  // Fastify reads a body before it looks whether there is a route for it.
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (request.is404 && isBodyAwaited(request.raw)) answerUnrouted(request, reply, options)
+    else done(null, payload)
   })
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, options))
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isBodyAwaited } from './expectation.ts'
 
 /** How much and for how long a client may keep sending after the answer. */
 const lingerBytes = 16 * 1024 * 1024
@@ -20,7 +21,8 @@ export function sendEarly(
 ): void {
   const { raw, headers } = request
   const rest = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity
-  if (raw.complete || rest <= bodyLimit) {
+  // A client that waits to be asked for the rest sends none of it.
+  if (raw.complete || isBodyAwaited(raw) || rest <= bodyLimit) {
     // Fastify closes after every body it refuses; a server that stops closes for a reason.
     if (reply.raw.getHeader('connection') !== 'close') void reply.removeHeader('connection')
     void reply.send(payload)

@@ -15,6 +15,7 @@ import { acceptJson } from './body.ts'
 import { addCors, createOriginPolicy } from './cors.ts'
 import { addErrorHandling, sendError } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
+import { addExpectation } from './expectation.ts'
 import { FailureLog } from './failure-log.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
 import type { Origins } from './origins.ts'
@@ -117,6 +118,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addCors(app, allowOrigin)
   addProtocolErrors(app, headers, referenceUrl)
   upgrades.route(app)
+  addExpectation(app)
   addMetrics(app, options.metrics)
   addRequestLog(app, options.requestLog ?? options.log, options.config.logging)
   addRequestObservers(app, options.observers ?? [], options.clock)

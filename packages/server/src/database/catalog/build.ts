@@ -125,11 +125,12 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
     builtAt,
     schemas,
     // A table of `public` whose name contains a dot comes before a schema of that name.
-    relations: new Map(
-      [...relations]
-        .sort((one, other) => Number(one.schema === 'public') - Number(other.schema === 'public'))
-        .map((relation) => [relation.collection, Object.freeze(relation)]),
+    relations: byCollection(
+      relations
+        .filter(({ schema }) => schemas.includes(schema))
+        .sort((one, other) => Number(one.schema === 'public') - Number(other.schema === 'public')),
     ),
+    systemRelations: byCollection(relations.filter(({ schema }) => !schemas.includes(schema))),
     functions,
     procedures: groupBy(functions, ({ procedure }) => procedure),
     extensions: new Map(rows.extensions.map(({ name, version }) => [name, version])),
@@ -143,6 +144,10 @@ const relationKinds: Readonly<Record<RelationRow['kind'], RelationKind>> = {
   v: 'view',
   m: 'materialized_view',
   f: 'foreign_table',
+}
+
+function byCollection(relations: readonly Relation[]): ReadonlyMap<string, Relation> {
+  return new Map(relations.map((relation) => [relation.collection, Object.freeze(relation)]))
 }
 
 function collectionName({ schema, name }: { schema: string; name: string }): string {

@@ -8,6 +8,8 @@ export interface Catalog {
   readonly schemas: readonly string[]
   /** By collection name: `track`, or `shop.track` outside `public`. */
   readonly relations: ReadonlyMap<string, Relation>
+  /** Our own, which are no collections and have policies of the operator: `basalt.objects`. */
+  readonly systemRelations: ReadonlyMap<string, Relation>
   readonly functions: readonly DatabaseFunction[]
   /** Overloads by {@link DatabaseFunction.procedure}. */
   readonly procedures: ReadonlyMap<string, readonly DatabaseFunction[]>

@@ -125,6 +125,41 @@ describe('what is HTTP/1.1 is understood', () => {
     expect((await ended).text).toContain('HTTP/1.1 401 Unauthorized')
   })
 
+  const announce = (path: string, length: number, authorization = '') =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\n${authorization}Content-Type: application/json\r\n` +
+    `Content-Length: ${length}\r\nExpect: 100-continue\r\n\r\n`
+
+  test.each([
+    ['without a token', '/api/collections/note', 20, '', 401],
+    ['with a token that is none', '/api/collections/note', 20, 'Authorization: Bearer x\r\n', 401],
+    [
+      'that is too large',
+      '/api/collections/note',
+      2_000_000,
+      () => `Authorization: Bearer ${token}\r\n`,
+      413,
+    ],
+    ['for no route', '/api/nothing', 20, '', 404],
+  ])('a body announced by 100-continue %s is not asked for', async (_what, path, length, header, status) => {
+    const { write, ended } = openRaw(app.url)
+    write(announce(path, length, typeof header === 'string' ? header : header()))
+    const { text } = await ended
+    expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(text).toMatch(/\r\nconnection: close\r\n/i)
+  })
+
+  test('a body announced by 100-continue is asked for once, and the connection stays', async () => {
+    const { socket, write, ended } = openRaw(app.url)
+    const body = '{"body":"announced"}'
+    write(announce('/api/collections/note', body.length, `Authorization: Bearer ${token}\r\n`))
+    expect(String((await once(socket, 'data'))[0])).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+    write(body)
+    await once(socket, 'data')
+    write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    const { text } = await ended
+    expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 201', 'HTTP/1.1 200'])
+  })
+
   test('a body in chunks', async () => {
     const response = await exchangeRaw(
       app.url,

@@ -63,13 +63,17 @@ async function rehearseOn(
 /** For people. */
 export function describeChecked({ copy, migrations, access }: Checked): string {
   if (migrations.length === 0) return 'nothing is pending\n'
-  const lines = migrations.flatMap(({ name, durationMs, locks, rewritten }) => [
+  const lines = migrations.flatMap(({ name, durationMs, locks, rewritten, breaks }) => [
     `${name} (${durationMs} ms)`,
     ...locks.map(
       ({ relation, blocks, heldMs, line, mode }) =>
         `  line ${line} blocks ${blocks} of ${relation} for ${heldMs} ms (${mode})`,
     ),
     ...rewritten.map(({ relation, bytes }) => `  rewrites ${relation} (${bytes} bytes)`),
+    ...breaks.map(
+      ({ line, what, instead }) =>
+        `  warning: line ${line} ${what}, on which the release before still counts; instead: ${instead}`,
+    ),
   ])
   return `${[
     copy === 'database'

@@ -29,16 +29,21 @@ export interface TakenLock {
   readonly at: number
 }
 
+export interface StatementHooks {
+  readonly before?: () => Promise<void>
+  readonly after?: (statement: SqlStatement) => Promise<void>
+}
+
 /**
  * Runs the statements in the transaction of the connection, and looks at its locks after each.
  *
- * @param before is called before each
+ * @param before is called before each, `after` when it has run
  */
 export async function runAndWatchLocks(
   connection: Connection,
   statements: readonly SqlStatement[],
   files: RelationFiles,
-  before?: () => Promise<void>,
+  { before, after }: StatementHooks = {},
 ): Promise<TakenLock[]> {
   const queryable = queryableOn(connection)
   const taken = new Map<string, TakenLock>()
@@ -46,6 +51,7 @@ export async function runAndWatchLocks(
     await before?.()
     const at = performance.now()
     await runStatement(connection, statement)
+    await after?.(statement)
     for (const { relation, mode } of await listLocks(queryable)) {
       const known = taken.get(relation)
       if (!files.has(relation) || (known !== undefined && strength(known.mode) >= strength(mode))) continue

@@ -2,7 +2,9 @@ import type { Connection } from '../../database/connection.ts'
 import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
 import { inTransaction, queryableOn } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'
+import type { SqlStatement } from '../../lib/sql-statements.ts'
 import { type AccessChange, compareAccess, readAccess } from '../schema/access.ts'
+import { type Break, compareColumns, type KnownColumns, listColumns } from './compatibility.ts'
 import type { MigrationFile } from './files.ts'
 import {
   describeLock,
@@ -20,6 +22,7 @@ export interface Rehearsed {
   /** The strongest lock on each relation that was there before; none are observed of a file without a transaction. */
   readonly locks: readonly HeldLock[]
   readonly rewritten: readonly Rewritten[]
+  readonly breaks: readonly Break[]
 }
 
 export interface Rehearsal {
@@ -30,22 +33,40 @@ export interface Rehearsal {
 /** Runs the files on a copy, and watches. @throws OperatorError with the line that fails */
 export async function rehearse(connection: Connection, files: readonly MigrationFile[]): Promise<Rehearsal> {
   const before = await inTransaction(connection, readAccess)
+  const known = await listColumns(queryableOn(connection))
   const migrations: Rehearsed[] = []
-  for (const file of files) migrations.push(await rehearseFile(connection, file))
+  for (const file of files) migrations.push(await rehearseFile(connection, file, known))
   const after = await inTransaction(connection, readAccess)
   return { migrations, access: compareAccess(before, after) }
 }
 
-async function rehearseFile(connection: Connection, file: MigrationFile): Promise<Rehearsed> {
+/** @param known what was there before the first of the files */
+async function rehearseFile(
+  connection: Connection,
+  file: MigrationFile,
+  known: KnownColumns,
+): Promise<Rehearsed> {
   const queryable = queryableOn(connection)
   const before = await listFiles(queryable)
+  const breaks: Break[] = []
+  let columns = await listColumns(queryable, known.keys())
+  const after = async ({ line }: SqlStatement) => {
+    const now = await listColumns(queryable, known.keys())
+    breaks.push(...compareColumns(columns, now).map((each) => ({ line, ...each })))
+    columns = now
+  }
   const startedAt = performance.now()
   let taken: TakenLock[] = []
   try {
     if (file.isTransaction) {
-      taken = await inTransaction(connection, () => runAndWatchLocks(connection, file.statements, before))
+      taken = await inTransaction(connection, () =>
+        runAndWatchLocks(connection, file.statements, before, { after }),
+      )
     } else {
-      for (const statement of file.statements) await runStatement(connection, statement)
+      for (const statement of file.statements) {
+        await runStatement(connection, statement)
+        await after(statement)
+      }
     }
   } catch (error) {
     if (!(error instanceof ScriptFailure)) throw error
@@ -58,5 +79,6 @@ async function rehearseFile(connection: Connection, file: MigrationFile): Promis
     durationMs: Math.round(endedAt - startedAt),
     locks: taken.map((lock) => describeLock(lock, endedAt)),
     rewritten: findRewritten(before, await listFiles(queryable)),
+    breaks,
   }
 }

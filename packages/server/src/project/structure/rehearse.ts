@@ -79,13 +79,14 @@ export async function rehearseHere(
       const access = await readAccess(transaction)
       const files = await listFiles(transaction)
       const beganAt = performance.now()
-      const taken = await runAndWatchLocks(connection, statements, files, async () => {
+      const before = async () => {
         if (performance.now() - beganAt > limits.statement_timeout_ms) {
           throw new Undone({ version, observed: undefined, reason: 'slow', large })
         }
         // Anew for each: the script may have set others.
         await setTimeouts(transaction, limits, 'transaction')
-      })
+      }
+      const taken = await runAndWatchLocks(connection, statements, files, { before })
       const endedAt = performance.now()
       const after = await look(transaction)
       const observed = {

@@ -85,6 +85,14 @@ revoke execute on function old() from public;
           { relation: 'public.a', bytes: 0 },
           { relation: 'public.a_pkey', bytes: 8192 },
         ],
+        breaks: [
+          {
+            line: 2,
+            what: 'changes the type of a.body from text to character varying(10)',
+            instead:
+              'add a column of type character varying(10) and keep both equal by a trigger, in the next release drop the old one',
+          },
+        ],
       },
     ])
     const ofRole = (role: string) => access.filter((each: { role: string }) => each.role === role)
@@ -128,6 +136,50 @@ revoke execute on function old() from public;
     expect(stdout).toContain(
       'basalt_authenticated may newly select, insert, update, delete table public.b: every row\n',
     )
+  })
+
+  test('warns of what the release before still counts on, with the line and the way in two releases', async () => {
+    write(
+      'migrations/20260102000000_b.sql',
+      `create table fresh (id int, x int);
+alter table fresh drop column x;
+alter table a add column plain int, add column filled int not null default 1;
+alter table a add column needed int not null;
+alter table a alter column plain set default 2;
+alter table a alter column plain set not null;
+alter table a alter column filled drop default;
+do $$ begin execute 'alter table a rename body to words'; end $$;
+alter table a drop column words;
+alter table a rename to z;`,
+    )
+    const { code, stdout } = await basalt('migrate', 'check', '--interrupt')
+    expect(code).toBe(0)
+    const warnings = stdout.split('\n').filter((line) => line.startsWith('  warning: '))
+    const counts = ', on which the release before still counts; instead: '
+    expect(warnings.map((line) => line.split(counts))).toEqual([
+      [
+        '  warning: line 4 adds a.needed, which has to have a value',
+        'add it with a default or without not null, in the next release set not null',
+      ],
+      [
+        '  warning: line 7 refuses rows without a.filled',
+        'give it a default or fill it by a trigger, in the next release set not null and drop that',
+      ],
+      [
+        '  warning: line 8 renames a.body to words',
+        'add words and keep both equal by a trigger, in the next release drop body',
+      ],
+      [
+        '  warning: line 9 drops a.words',
+        'in this release stop using words and let inserts leave it out, in the next one drop it',
+      ],
+      [
+        '  warning: line 10 renames a to z',
+        'make a view a on z in the same migration, in the next release drop that',
+      ],
+    ])
+    write('migrations/20260102000000_b.sql', '-- basalt: no transaction\ndrop table a;')
+    expect((await basalt('migrate', 'check', '--interrupt')).stdout).toContain('line 2 drops a,')
   })
 
   test('fails with the line of what fails, as up would', async () => {

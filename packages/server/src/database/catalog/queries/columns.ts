@@ -1,5 +1,6 @@
 import { type Sql, sql, type TypeName } from '../../sql.ts'
 import { anonymousPrivileges, caller } from './caller.ts'
+import { isShown } from './shown.ts'
 
 /** Columns in table order. */
 export function columnsQuery(schemas: readonly string[]): Sql {
@@ -28,7 +29,7 @@ export function columnsQuery(schemas: readonly string[]): Sql {
     join pg_class c on c.oid = a.attrelid
     join pg_namespace n on n.oid = c.relnamespace
     left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-    where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    where ${isShown(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
       and a.attnum > 0 and not a.attisdropped
     order by a.attrelid, a.attnum`
 }

@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../sql.ts'
 import { unlessLocked } from './exclusive-locks.ts'
+import { isShown } from './shown.ts'
 
 /** Primary keys, unique, foreign key and check constraints. */
 export function constraintsQuery(schemas: readonly string[]): Sql {
@@ -18,7 +19,7 @@ export function constraintsQuery(schemas: readonly string[]): Sql {
     from pg_constraint k
     join pg_class c on c.oid = k.conrelid
     join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = any (${schemas}) and k.contype in ('p', 'u', 'f', 'c')
+    where ${isShown(schemas)} and k.contype in ('p', 'u', 'f', 'c')
       -- A key that references a partitioned table has one more entry per partition it references.
       and not exists (
         select from pg_constraint parent where parent.oid = k.conparentid and parent.conrelid = k.conrelid

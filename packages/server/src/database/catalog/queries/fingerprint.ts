@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../sql.ts'
 import { anonymous, caller } from './caller.ts'
+import { isShown } from './shown.ts'
 
 /** First object id that `initdb` does not use (access/transam.h, FirstNormalObjectId). */
 const firstUserOid = sql.integer(16384)
@@ -19,8 +20,8 @@ export function fingerprintQuery(schemas: readonly string[], requireRls = false)
     with exposed as (
       select c.oid, c.xmin
       from pg_class c
-      where c.relnamespace = any (select oid from pg_namespace where nspname = any (${schemas}))
-        and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      join pg_namespace n on n.oid = c.relnamespace
+      where ${isShown(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
     ), passing as (
       select oid from pg_namespace where nspname like 'pg\\_temp\\_%' or nspname like 'pg\\_toast%'
     )

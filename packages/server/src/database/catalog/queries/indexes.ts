@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../sql.ts'
 import { unlessLocked } from './exclusive-locks.ts'
+import { isShown } from './shown.ts'
 
 export function indexesQuery(schemas: readonly string[]): Sql {
   return sql`
@@ -19,7 +20,7 @@ export function indexesQuery(schemas: readonly string[]): Sql {
     join pg_am m on m.oid = x.relam
     join pg_class c on c.oid = i.indrelid
     join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = any (${schemas})
+    where ${isShown(schemas)}
     order by i.indrelid, x.relname`
 }
 

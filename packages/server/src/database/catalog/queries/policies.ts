@@ -1,5 +1,6 @@
 import { type Expression, type Sql, sql } from '../../sql.ts'
 import { anonymous, caller } from './caller.ts'
+import { isShown } from './shown.ts'
 
 /** A relation among what a stored expression reads from (PostgreSQL, `nodes/parsenodes.h`, RangeTblEntry). */
 const readsRelation = sql.literal(':relid [1-9]')
@@ -69,7 +70,7 @@ export function policiesQuery(schemas: readonly string[]): Sql {
     from pg_policy p
     join pg_class c on c.oid = p.polrelid
     join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = any (${schemas})
+    where ${isShown(schemas)}
     order by p.polrelid, p.polname`
 }
 

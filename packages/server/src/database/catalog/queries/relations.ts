@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../sql.ts'
 import { anonymous, anonymousPrivileges, caller } from './caller.ts'
+import { isShown } from './shown.ts'
 
 /** Tables, partitioned tables, views, materialized views and foreign tables, with what callers may do, with a token and without. */
 export function relationsQuery(schemas: readonly string[]): Sql {
@@ -32,7 +33,7 @@ export function relationsQuery(schemas: readonly string[]): Sql {
       ) as anonymous_privileges
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    where ${isShown(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
     order by n.nspname, c.relname`
 }
 

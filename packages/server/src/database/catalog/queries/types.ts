@@ -1,6 +1,7 @@
 import { type Sql, sql, type TypeName } from '../../sql.ts'
 import type { OwnOperator } from '../model.ts'
 import { isServedFunction } from './functions.ts'
+import { isShown } from './shown.ts'
 
 /** The types of all exposed columns and of functions' arguments and results, and what they are made of: bases of domains, elements of arrays, attributes. */
 export function typesQuery(schemas: readonly string[]): Sql {
@@ -14,7 +15,7 @@ export function typesQuery(schemas: readonly string[]): Sql {
         from pg_attribute a
         join pg_class c on c.oid = a.attrelid
         join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = any (${schemas}) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        where ${isShown(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
           and a.attnum > 0 and not a.attisdropped
         union
         select unnest(p.prorettype || coalesce(p.proallargtypes, p.proargtypes::oid[]))

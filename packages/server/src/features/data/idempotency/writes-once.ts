@@ -26,6 +26,13 @@ export interface WritesOnce {
     key: IdempotencyKey | undefined,
     write: (steps: KeySteps<Result>) => Promise<Result>,
   ): Promise<Result>
+  /**
+   * Does what looks at the state before it writes by `run`: once made, a write finds what it has changed itself. The stored
+   * answer comes first, also where the same request has made the write meanwhile.
+   *
+   * @throws AppError idempotency_key_reused
+   */
+  unlessMade<Result>(key: IdempotencyKey | undefined, work: () => Promise<Result>): Promise<Result>
 }
 
 export interface KeyedWrite {
@@ -105,6 +112,19 @@ export function createWritesOnce(database: {
       const { key, scope, steps, options } = write
       if (key === undefined) return read(await database.user.run(scope, steps, options))
       return await repeat(key, () => runReserved(write, key, read))
+    },
+
+    async unlessMade<Result>(key: IdempotencyKey | undefined, work: () => Promise<Result>) {
+      if (key === undefined) return await work()
+      const made = await findResult<Result>(key)
+      if (made !== undefined) return made.result
+      try {
+        return await work()
+      } catch (error) {
+        const madeMeanwhile = await findResult<Result>(key)
+        if (madeMeanwhile === undefined) throw error
+        return madeMeanwhile.result
+      }
     },
 
     async runLong(key, write) {

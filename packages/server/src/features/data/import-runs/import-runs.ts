@@ -10,6 +10,7 @@ import {
   type ReceivedImport,
 } from '../collections/index.ts'
 import {
+  cancelImport,
   failImport,
   failLostImport,
   findImport,
@@ -29,6 +30,8 @@ export class ImportRuns implements BackgroundImports {
   readonly #log: Logger
   readonly #stopping = new AbortController()
   readonly #running = new Set<Promise<void>>()
+  /** Of the imports of this node, by their ids. */
+  readonly #cancelling = new Map<string, AbortController>()
   #reserved = 0
 
   constructor(database: SystemDatabase, log: Logger) {
@@ -73,6 +76,18 @@ export class ImportRuns implements BackgroundImports {
     return status
   }
 
+  async cancel(collection: string, id: string, owner: string | null): Promise<ImportStatus> {
+    // One that was lost has failed, and says so.
+    const { state } = await this.find(collection, id, owner)
+    const canceled =
+      state === 'running' ? await cancelImport(this.#database, collection, id, owner) : undefined
+    if (canceled === undefined) {
+      throw importErrors.importHasEnded((await this.find(collection, id, owner)).state)
+    }
+    this.#cancelling.get(id.toLowerCase())?.abort(new Error('the import was canceled'))
+    return canceled
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the server stops'))
     await Promise.all(this.#running)
@@ -83,10 +98,16 @@ export class ImportRuns implements BackgroundImports {
     let failed = 0
     let saved: Promise<unknown> = Promise.resolve()
     let isSaving = false
+    const cancelling = new AbortController()
+    this.#cancelling.set(id, cancelling)
     const save = () => {
       if (isSaving) return
       isSaving = true
       saved = saveProgress(this.#database, id, { rowsWritten, failed })
+        .then((count) => {
+          // Canceled on another node, or taken for lost: there is no use in writing on.
+          if (count === 0) cancelling.abort(new Error('the import is no longer running'))
+        })
         .catch((error) => this.#log.warn({ import: id, reason: messageOf(error) }, 'failed to save progress'))
         .finally(() => {
           isSaving = false
@@ -104,7 +125,7 @@ export class ImportRuns implements BackgroundImports {
     keepSaving()
     try {
       await received.write({
-        signal: this.#stopping.signal,
+        signal: AbortSignal.any([this.#stopping.signal, cancelling.signal]),
         end: (result) => succeedImport(id, result),
         wrote(rows, refused) {
           rowsWritten += rows
@@ -119,9 +140,11 @@ export class ImportRuns implements BackgroundImports {
       })
     } catch (error) {
       await stopSaving()
-      await this.#fail(id, this.#stopping.signal.aborted ? httpErrors.shuttingDown() : error)
+      if (!cancelling.signal.aborted)
+        await this.#fail(id, this.#stopping.signal.aborted ? httpErrors.shuttingDown() : error)
     } finally {
       clearInterval(saving)
+      this.#cancelling.delete(id)
       await received[Symbol.asyncDispose]()
     }
   }

@@ -63,6 +63,26 @@ export function failLostImport(database: SystemDatabase, id: string, error: obje
     where id = ${id}::uuid and state = 'running' and alive_at < now() - make_interval(secs => ${leaseSeconds}::int)`)
 }
 
+/**
+ * Ends it, unless it has ended. Its node notices when it renews the row, and at the latest when it is to write its end: its
+ * transaction finds no running import, and is undone.
+ *
+ * @param owner null for an administrator, who may end all
+ */
+export function cancelImport(
+  database: SystemDatabase,
+  collection: string,
+  id: string,
+  owner: string | null,
+): Promise<ImportStatus | undefined> {
+  return database.maybeOne<StatusRow>(sql`
+    update basalt.imports
+    set state = 'canceled', finished_at = now(), rows_written = 0
+    where id = ${id}::uuid and collection = ${collection} and (${owner}::text is null or owner = ${owner})
+      and state = 'running'
+    returning ${status}`)
+}
+
 /** @param owner null for an administrator, who sees all */
 export function findImport(
   database: SystemDatabase,

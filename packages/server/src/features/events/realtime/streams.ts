@@ -22,6 +22,7 @@ import type { ListenedTables } from './changes/listened-tables.ts'
 import { formatPosition, type Position } from './changes/position.ts'
 import type { EventSelector } from './changes/select-events.ts'
 import { SentLog } from './changes/sent-log.ts'
+import { findStreamed } from './changes/streamed.ts'
 import * as connections from './connections.ts'
 import { realtimeErrors } from './errors.ts'
 import type { Ending, Stream } from './stream.ts'
@@ -152,9 +153,9 @@ export class Streams {
 
   /** Whether policies of one of the tables read others. */
   #readRelations(tables: readonly string[]): boolean {
-    const { relations } = this.#deps.live.current
+    const catalog = this.#deps.live.current
     return tables.some((table) => {
-      const relation = relations.get(table)
+      const relation = findStreamed(catalog, table)
       if (relation === undefined) return false
       return readsRelations(relation, 'caller') || readsRelations(relation, 'anonymous')
     })

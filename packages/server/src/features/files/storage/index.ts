@@ -2,6 +2,8 @@ import type { Feature } from '../../../feature.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Platform } from '../../../platform.ts'
+import { createWritesOnce } from '../../data/idempotency/index.ts'
+import { refuseBeyondPlan, storageLimits } from '../../operations/usage/index.ts'
 import type { PurgeChanged } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
 import { openByteStore } from './bytes/open-store.ts'
@@ -48,10 +50,16 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
     onFailure: (error) =>
       log.warn({ reason: messageOf(error) }, 'failed to add a job of storage; the schedule will add one'),
   })
+  const writesOnce = createWritesOnce(database)
   const objects = createObjectService({
     database: database.user,
+    writesOnce,
     urlOf,
     defaultQuotaMb: default_quota_mb,
+    plans: {
+      limits: config.usage.enforce ? storageLimits(config.usage.plans) : '',
+      exceeded: () => refuseBeyondPlan('storage_bytes', clock.now()),
+    },
     reaper,
   })
   const uploader = createUploader({
@@ -95,7 +103,7 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
           objects,
           images,
           uploader,
-          copier: createCopier({ database: system, store, objects, uploader }),
+          copier: createCopier({ database: system, store, objects, uploader, writesOnce }),
           addresses,
           // A network that is purged on changes may keep what browsers ask about each time.
           publicCacheControl:

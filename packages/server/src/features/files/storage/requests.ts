@@ -1,4 +1,6 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { anonymousIdentity } from '../../../http/identity.ts'
+import { type IdempotencyKey, idempotencyKeyOf } from '../../data/idempotency/index.ts'
 import { storageErrors } from './errors.ts'
 import { readObjectName } from './names.ts'
 import type { Place, WriteCondition } from './objects/object-queries.ts'
@@ -29,6 +31,11 @@ export function splitVerb<Verb extends string>(
 ): [string, Verb | undefined] {
   const verb = verbs.find((each) => path.endsWith(`/${each}`))
   return verb === undefined ? [path, undefined] : [path.slice(0, -verb.length - 1), verb]
+}
+
+/** Of a write that may be sent again; a signed address has no caller. @throws AppError invalid_idempotency_key */
+export function keyOf(request: FastifyRequest, reply: FastifyReply): IdempotencyKey | undefined {
+  return idempotencyKeyOf(request, reply, request.identity ?? anonymousIdentity)
 }
 
 export function signatureOf({

@@ -12,7 +12,15 @@ import type { Copier } from './objects/copy.ts'
 import type { Place, StoredObject } from './objects/object-queries.ts'
 import type { ObjectService } from './objects/objects.ts'
 import type { Uploader } from './objects/upload.ts'
-import { type ObjectParams, placeOf, readDestination, readTags, signatureOf, splitVerb } from './requests.ts'
+import {
+  keyOf,
+  type ObjectParams,
+  placeOf,
+  readDestination,
+  readTags,
+  signatureOf,
+  splitVerb,
+} from './requests.ts'
 import * as schemas from './schemas.ts'
 import type { AddressService, Signature } from './signing/addresses.ts'
 
@@ -119,7 +127,10 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
       const actor = actorOf(identityOf(request))
       const { bucket } = request.params
       requireBucket(actor, bucket)
-      await objects.delete(actor, placeOf(request), readTags(request.headers['if-match']))
+      await objects.delete(actor, placeOf(request), {
+        etags: readTags(request.headers['if-match']),
+        key: keyOf(request, reply),
+      })
       return reply.code(204).send()
     },
   )
@@ -146,9 +157,10 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
       }
       const destination = readDestination(place, to)
       requireBucket(actor, destination.bucket)
+      const key = keyOf(request, reply)
       return verb === 'move'
-        ? reply.send(await copier.move(actor, place, destination))
-        : reply.code(201).send(await copier.copy(actor, place, destination))
+        ? reply.send(await copier.move(actor, place, destination, key))
+        : reply.code(201).send(await copier.copy(actor, place, destination, key))
     },
   )
 }

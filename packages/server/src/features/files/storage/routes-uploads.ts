@@ -10,7 +10,7 @@ import { readObjectName } from './names.ts'
 import type { Place } from './objects/object-queries.ts'
 import type { Uploader } from './objects/upload.ts'
 import { readUploadForm } from './objects/upload-form.ts'
-import { placeOf, readCondition, signatureOf } from './requests.ts'
+import { keyOf, placeOf, readCondition, signatureOf } from './requests.ts'
 import * as schemas from './schemas.ts'
 import type { AddressService, Signature } from './signing/addresses.ts'
 
@@ -72,6 +72,7 @@ export function uploadRoutes(app: HttpServer, { uploader, addresses }: UploadSer
         const { bucket } = request.params
         requireBucket(actor, bucket)
         await uploader.limitOf(bucket)
+        const key = keyOf(request, reply)
         const { object, etag } = await withBody(request, reply, (body) =>
           readUploadForm(body, request.headers, (file) =>
             uploader.receive(actor, {
@@ -79,6 +80,7 @@ export function uploadRoutes(app: HttpServer, { uploader, addresses }: UploadSer
               name: async () => readObjectName(await file.name()),
               declaredType: file.type,
               source: file.source,
+              key,
             }),
           ),
         )
@@ -105,6 +107,7 @@ export function uploadRoutes(app: HttpServer, { uploader, addresses }: UploadSer
         const limit = await uploader.limitOf(place.bucket)
         // Said before the client sends it.
         if (Number(request.headers['content-length']) > limit) throw storageErrors.fileTooLarge(limit)
+        const key = keyOf(request, reply)
         const { object, etag, isNew } = await withBody(request, reply, (source) =>
           uploader.receive(actor, {
             bucket: place.bucket,
@@ -112,6 +115,7 @@ export function uploadRoutes(app: HttpServer, { uploader, addresses }: UploadSer
             declaredType: request.headers['content-type'],
             source,
             condition: readCondition(request),
+            key,
           }),
         )
         return reply

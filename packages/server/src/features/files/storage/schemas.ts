@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { idempotencyHeaders } from '../../data/idempotency/index.ts'
 
 const tags = ['storage']
 const security = bearerSecurity
@@ -38,6 +39,9 @@ const bucketSettings = {
     }),
   ),
 }
+
+/** Of writes of objects. */
+const headers = Type.Object(idempotencyHeaders)
 
 const bucketParams = Type.Object({ bucket: Type.String() })
 const objectParams = Type.Object({
@@ -120,6 +124,7 @@ export const uploadFormSchema = {
     'Parts: `file`, and `name` unless the file name of the part is that. Replaces the object of this name, where policies permit it.',
   consumes: ['multipart/form-data'],
   params: bucketParams,
+  headers,
   response: responses({ 201: object }),
 }
 
@@ -131,6 +136,7 @@ export const putObjectSchema = {
     'The body is the content. `If-None-Match: *` does not replace an object, `If-Match` only the one with that tag.',
   consumes: ['application/octet-stream'],
   params: objectParams,
+  headers,
   querystring: Type.Object(signature),
   response: responses({ 200: object, 201: object }),
 }
@@ -177,6 +183,7 @@ export const deleteObjectSchema = {
   security,
   summary: 'Delete an object',
   params: objectParams,
+  headers,
   response: responses({ 204: noContent }),
 }
 
@@ -187,6 +194,7 @@ export const actOnObjectSchema = {
   description:
     'Behind the name: `/sign` for an address to download from, `/sign-upload` for one to `PUT` to, `/revoke` to end those that the caller had signed, `/move` and `/copy` with the place in the body.',
   params: objectParams,
+  headers,
   body: Type.Optional(
     Type.Object(
       {

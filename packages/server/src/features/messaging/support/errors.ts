@@ -46,6 +46,11 @@ export const supportErrorTable = {
     message: 'ticket not found',
     help: 'There is no ticket of this id, or it is of another user. Closed tickets are removed after `support.retention_days`.',
   },
+  attachmentNotFound: {
+    status: 404,
+    message: 'attachment not found',
+    help: 'The message has no such attachment, or it was not kept: attachments of one ticket take at most 25 MiB. Places count from 0.',
+  },
   supportLimitReached: {
     status: 429,
     message: 'too many support messages',

@@ -18,6 +18,8 @@ export interface InboundMail {
   readonly ticketId: string | undefined
   readonly text: string
   readonly attachments: readonly Attachment[]
+  /** Their contents, in the same order. */
+  readonly files: readonly Blob[]
   /** The same whenever the mail is delivered: of its Message-ID, or of all that it says when it has none. */
   readonly key: Buffer
   /** The part of its Message-ID that is an id of ours, if it is one. */
@@ -43,7 +45,8 @@ const mostAttachments = 50
 
 /** @throws AppError missing_support_field, invalid_support_field */
 export function readInboundMail(form: FormData): InboundMail {
-  const attachments = readAttachments(form)
+  const files = readFiles(form)
+  const attachments = files.map(describeFile)
   const html = textOf(form, 'html')
   const values = requiredFields.map((name) => {
     const text = textOf(form, name)
@@ -65,6 +68,7 @@ export function readInboundMail(form: FormData): InboundMail {
     ticketId: ticketIn(subject),
     text: clean(text === '' ? textOfHtml(html) : text),
     attachments,
+    files,
     key: createHash('sha256')
       .update(messageId ?? JSON.stringify([...values, html, attachments]))
       .digest(),
@@ -85,13 +89,13 @@ function optionalTextOf(form: FormData, name: string): string | undefined {
   return text === '' ? undefined : text
 }
 
-function readAttachments(form: FormData): Attachment[] {
+function readFiles(form: FormData): File[] {
   const files = [...form.values()].filter((value) => typeof value !== 'string')
-  return files.slice(0, mostAttachments).map(({ name, type, size }) => ({
-    filename: oneLine(name),
-    content_type: oneLine(type),
-    size,
-  }))
+  return files.slice(0, mostAttachments)
+}
+
+function describeFile({ name, type, size }: File): Attachment {
+  return { filename: oneLine(name), content_type: oneLine(type), size }
 }
 
 /** Text that PostgreSQL stores, at most so long. */

@@ -105,6 +105,43 @@ export interface NewMessage {
   readonly attachments?: readonly Attachment[]
 }
 
+/** What attachments of one ticket may take together: a mail of 2 MiB is sent quickly, and again. */
+const ticketBytes = 25 * 1024 * 1024
+
+/** Keeps the content of an attachment unless its ticket is full. After the message, which has locked the ticket. */
+export async function insertAttachment(
+  transaction: Queryable,
+  { id, ticket_id: ticketId }: Pick<MessageRow, 'id' | 'ticket_id'>,
+  place: number,
+  content: Buffer,
+): Promise<void> {
+  await transaction.count(sql`
+    insert into basalt.support_attachments (message_id, place, content)
+    select ${id}, ${place}::int, ${content}
+    where ${content.length}::bigint + coalesce((
+      select sum(octet_length(a.content))
+      from basalt.support_messages m join basalt.support_attachments a on a.message_id = m.id
+      where m.ticket_id = ${ticketId}
+    ), 0) <= ${ticketBytes}::bigint`)
+}
+
+export interface StoredAttachment extends Record<string, unknown> {
+  readonly filename: string
+  readonly content: Buffer
+}
+
+export function findAttachment(
+  database: Queryable,
+  ticketId: string,
+  messageId: string,
+  place: number,
+): Promise<StoredAttachment | undefined> {
+  return database.maybeOne<StoredAttachment>(sql`
+    select m.attachments -> a.place ->> 'filename' as filename, a.content
+    from basalt.support_messages m join basalt.support_attachments a on a.message_id = m.id
+    where m.ticket_id = ${ticketId} and m.id = ${messageId} and a.place = ${place}::int`)
+}
+
 /** Undefined when there is no such ticket, or the mail is in it already. */
 export function insertMessage(
   transaction: Queryable,

@@ -1,4 +1,5 @@
 import { userOf } from '../../../http/authentication.ts'
+import { contentDisposition } from '../../../http/disposition.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { adminSchemas, ownSchemas } from './schemas.ts'
@@ -51,6 +52,19 @@ export function adminSupportRoutes(app: HttpServer, service: SupportService): vo
     { config: { guard: 'admin', operation: 'support.change' }, schema: adminSchemas.change },
     async (request, reply) =>
       reply.send(await service.change(request.params.id, request.body.status, originOf(request))),
+  )
+  app.get(
+    `${path}/:id/messages/:messageId/attachments/:place`,
+    { config: { guard: 'admin', operation: 'support.getAttachment' }, schema: adminSchemas.getAttachment },
+    async (request, reply) => {
+      const { id, messageId, place } = request.params
+      const { filename, content } = await service.getAttachment(id, messageId, place)
+      return reply
+        .type('application/octet-stream')
+        .header('content-disposition', contentDisposition('attachment', filename || 'attachment'))
+        .header('content-security-policy', "default-src 'none'; sandbox")
+        .send(content)
+    },
   )
   app.post(
     `${path}/:id/messages`,

@@ -12,7 +12,9 @@ const message = Type.Object({
   body: Type.String(),
   attachments: Type.Array(
     Type.Object({ filename: Type.String(), content_type: Type.String(), size: Type.Integer() }),
-    { description: 'What was attached to the mail; the content is not kept.' },
+    {
+      description: 'What was attached to the mail. Administrators read the contents by their places, from 0.',
+    },
   ),
   mailed_at: nullable('When an answer was mailed.'),
   created_at: Type.String(),
@@ -89,6 +91,22 @@ export const adminSchemas = {
     params,
     body: Type.Object({ status }),
     response: responses({ 200: ticketWithMessages }),
+  },
+  getAttachment: {
+    ...common,
+    summary: 'Download what was attached to a mail',
+    description: 'Always as a file, of no type that a browser would show.',
+    params: Type.Object({
+      id: Type.String(),
+      messageId: Type.String(),
+      place: Type.String({ description: 'In the list `attachments` of the message, from 0.' }),
+    }),
+    response: responses({
+      200: {
+        description: 'The content.',
+        content: { 'application/octet-stream': { schema: Type.String({ format: 'binary' }) } },
+      },
+    }),
   },
   answer: {
     ...common,

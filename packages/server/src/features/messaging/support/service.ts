@@ -135,6 +135,17 @@ export class SupportService {
     return await this.get(ticketId)
   }
 
+  /** @param place in the list of the message, from 0. @throws AppError invalid_ticket_id, attachment_not_found */
+  async getAttachment(id: string, messageId: string, place: string): Promise<queries.StoredAttachment> {
+    const ticketId = requireTicketId(id)
+    const isPlace = isUuid(messageId) && /^\d{1,3}$/.test(place)
+    const found = isPlace
+      ? await queries.findAttachment(this.#deps.database, ticketId, messageId, Number(place))
+      : undefined
+    if (found === undefined) throw supportErrors.attachmentNotFound()
+    return found
+  }
+
   /**
    * Puts a mail into the ticket that its subject names, once however often it is delivered.
    *
@@ -156,9 +167,19 @@ export class SupportService {
     if (known !== undefined) return showMessage(known)
     await this.#requireAttempt(ticket.user_id)
     const { text: body, attachments } = mail
-    const added = await database.transaction(async (transaction) =>
-      addMessage(transaction, { ticketId, author: 'user', body, mailKey, attachments }, 'open'),
-    )
+    const contents = await Promise.all(mail.files.map(async (file) => Buffer.from(await file.arrayBuffer())))
+    const added = await database.transaction(async (transaction) => {
+      const message = await addMessage(
+        transaction,
+        { ticketId, author: 'user', body, mailKey, attachments },
+        'open',
+      )
+      if (message === undefined) return undefined
+      for (const [place, content] of contents.entries()) {
+        await queries.insertAttachment(transaction, message, place, content)
+      }
+      return message
+    })
     const message = added ?? (await queries.findMailedMessage(database, ticketId, mailKey))
     if (message === undefined) throw supportErrors.ticketNotFound()
     return showMessage(message)

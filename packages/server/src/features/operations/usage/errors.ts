@@ -39,7 +39,7 @@ export const usageErrorTable = {
   usageLimitExceeded: {
     status: 429,
     message: (metric: string) => `usage limit exceeded: ${metric}`,
-    help: "The app has used up its plan's limit of this month. Wait for the seconds in `Retry-After`, or raise the limit.",
+    help: "The app has used up its plan's limit of this month. Wait for the seconds in `Retry-After`, or raise the limit; of `storage_bytes`, deleting files makes room at once.",
   },
 } as const
 

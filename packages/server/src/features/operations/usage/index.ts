@@ -11,8 +11,10 @@ import { usageRoutes } from './routes.ts'
 
 export { usageErrorTable } from './errors.ts'
 export { countJobRuns, type MeasureStorage, Meter } from './meter.ts'
+export { storageLimits } from './plans.ts'
 export { deleteUsage, listAppUsage } from './queries.ts'
 export { Quotas } from './quotas.ts'
+export { refuseBeyondPlan } from './refusal.ts'
 export { readSpan } from './span.ts'
 
 export interface UsageDeps {

@@ -25,6 +25,15 @@ export function limitsOf(plans: Plans, name: string): PlanLimits {
   }
 }
 
+/** What apps may store, as JSON: bytes by the name of their plan. Empty when no plan limits it. */
+export function storageLimits(plans: Plans): string {
+  const limits = Object.keys(plans).flatMap((name) => {
+    const { storage_bytes: bytes } = limitsOf(plans, name)
+    return bytes > 0 ? [[name, bytes] as const] : []
+  })
+  return limits.length === 0 ? '' : JSON.stringify(Object.fromEntries(limits))
+}
+
 export const defaultPlan = 'default'
 
 export function isPlan(plans: Plans, name: string): boolean {

@@ -3,10 +3,10 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { AnsweredRequest, RequestObserver } from '../../../http/request-observer.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { type AppError, messageOf } from '../../../lib/errors.ts'
-import { usageErrors } from './errors.ts'
 import { type LimitedMetric, limitsOf, type PlanLimits, type Plans } from './plans.ts'
 import { listUsed } from './queries.ts'
-import { monthAfter, monthOf } from './span.ts'
+import { refuseBeyondPlan } from './refusal.ts'
+import { monthOf } from './span.ts'
 
 /** How often a node reads what apps have used on all nodes: what is used meanwhile elsewhere is noticed late by so much. */
 const pollMs = 5000
@@ -73,8 +73,7 @@ export class Quotas implements RequestObserver {
     if (monthOf(now).getTime() !== this.#month) return undefined
     const metric = enforced.find((name) => quota.limits[name] > 0 && quota.used[name] >= quota.limits[name])
     if (metric === undefined) return undefined
-    const seconds = Math.ceil((monthAfter(now).getTime() - now.getTime()) / 1000)
-    return usageErrors.usageLimitExceeded(metric).with({ headers: { 'retry-after': String(seconds) } })
+    return refuseBeyondPlan(metric, now)
   }
 
   /** Reads what was used on all nodes; also done every few seconds. */

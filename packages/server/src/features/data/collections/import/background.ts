@@ -5,7 +5,7 @@ import type { ImportResult } from './result.ts'
 export interface ImportStatus {
   readonly id: string
   readonly collection: string
-  readonly state: 'running' | 'succeeded' | 'failed'
+  readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Of the file. */
   readonly rowsRead: number
   readonly rowsWritten: number
@@ -49,4 +49,10 @@ export interface BackgroundImports {
   ): Promise<ImportStatus>
   /** @param owner null for an administrator, who sees all @throws AppError import_not_found */
   find(collection: string, id: string, owner: string | null): Promise<ImportStatus>
+  /**
+   * Ends it with nothing imported, whichever node writes it.
+   *
+   * @param owner null for an administrator, who may end all @throws AppError import_not_found, import_has_ended
+   */
+  cancel(collection: string, id: string, owner: string | null): Promise<ImportStatus>
 }

@@ -47,6 +47,11 @@ export const importErrorTable = {
     message: 'import not found',
     help: 'No import into this collection has this id, another user began it, or it was more than seven days ago.',
   },
+  importHasEnded: {
+    status: 409,
+    message: (state: string) => `the import has ended: ${state}`,
+    help: 'Only an import that is `running` can be canceled.',
+  },
   importLost: {
     status: 503,
     message: 'the server that wrote the import has stopped and nothing was imported',

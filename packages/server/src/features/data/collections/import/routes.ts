@@ -69,6 +69,19 @@ export function importRoutes(app: HttpServer, importer: Importer, catalog: LiveC
         return await importer.find(callerOf(request, reply), table, id)
       },
     )
+
+    scope.delete<{ Params: { table: string; id: string } }>(
+      '/api/collections/:table/imports/:id',
+      {
+        config: { guard: 'data', programs: 'write', operation: 'collections.cancelImport' },
+        schema: cancelImportSchema,
+      },
+      async (request, reply) => {
+        readParameters(queryOf(request), [])
+        const { table, id } = request.params
+        return await importer.cancel(callerOf(request, reply), table, id)
+      },
+    )
   })
 }
 
@@ -124,7 +137,12 @@ const result = Type.Object({
 const status = Type.Object({
   id: Type.String({ format: 'uuid' }),
   collection: Type.String(),
-  state: Type.Union([Type.Literal('running'), Type.Literal('succeeded'), Type.Literal('failed')]),
+  state: Type.Union([
+    Type.Literal('running'),
+    Type.Literal('succeeded'),
+    Type.Literal('failed'),
+    Type.Literal('canceled'),
+  ]),
   rowsRead: Type.Integer({ description: 'Of the file.' }),
   rowsWritten: Type.Integer({ description: 'So far; they are there when the state is `succeeded`.' }),
   failed: Type.Integer({ description: 'Rows that were refused so far.' }),
@@ -179,4 +197,9 @@ const importStatusSchema = {
   summary: 'Get the status of an import that was answered with 202',
   params: Type.Object({ table: Type.String(), id: Type.String({ format: 'uuid' }) }),
   response: responses({ 200: status }),
+}
+
+const cancelImportSchema = {
+  ...importStatusSchema,
+  summary: 'Cancel an import that was answered with 202 and has not ended: nothing of it is imported',
 }

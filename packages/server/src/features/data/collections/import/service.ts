@@ -67,6 +67,8 @@ export interface Importer {
   start(caller: Caller, request: ImportRequest): Promise<ImportStatus>
   /** @throws AppError import_not_found */
   find(caller: Caller, collection: string, id: string): Promise<ImportStatus>
+  /** @throws AppError import_not_found, import_has_ended */
+  cancel(caller: Caller, collection: string, id: string): Promise<ImportStatus>
 }
 
 /** Imports of this node that receive their body at once; it goes to the disk. */
@@ -235,6 +237,11 @@ export function createImporter(deps: ImportDeps): Importer {
     find(caller, collection, id) {
       requireTable(caller.scope, collection)
       return background.find(collection, id, ownerOf(caller))
+    },
+
+    cancel(caller, collection, id) {
+      requireTable(caller.scope, collection)
+      return background.cancel(collection, id, ownerOf(caller))
     },
   }
 }

@@ -147,6 +147,63 @@ describe('an import that is answered before it is written', () => {
     expect(await app.sql('select id from song')).toEqual([{ id: 1 }])
   })
 
+  const cancel = (location: string, as = token, on = other) => on.request('DELETE', location, { token: as })
+  const hasEnded = (state: string) => ({
+    code: 409,
+    message: `the import has ended: ${state}`,
+    error: 'import_has_ended',
+  })
+
+  test.each([
+    ['another node', () => other],
+    ['its own node', () => app],
+  ])('is canceled on %s, once of ten requests, and nothing is imported', async (_, nodeOf) => {
+    await closeGate()
+    const location = await begin('gated/import', rows(600))
+    await waitFor('progress', async () => (await statusOf(location)).rowsWritten === 400)
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_each, index) => cancel(location, token, index % 2 ? nodeOf() : other)),
+    )
+    const [canceled, ...rest] = answers.filter(({ status }) => status === 200)
+    expect(rest).toEqual([])
+    expect(canceled?.json).toMatchObject({
+      state: 'canceled',
+      rowsWritten: 0,
+      finishedAt: instant,
+      error: null,
+    })
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(refused.map(envelope)).toEqual(refused.map(() => hasEnded('canceled')))
+    // Its connection is given back although the gate stays closed.
+    await waitFor('the end of the statement', async () => {
+      const [row] = await app.sql<{ waiting: number }>(
+        `select count(*)::int as waiting from pg_locks where locktype = 'advisory' and objid = 42 and not granted`,
+      )
+      return row?.waiting === 0
+    })
+    await openGate()
+    expect(await app.sql('select 1 from gated')).toEqual([])
+    expect(await statusOf(location)).toEqual(canceled?.json)
+    expect(await ended(await begin('gated/import', rows(600)))).toMatchObject({ state: 'succeeded' })
+  })
+
+  test('is canceled by its user and by administrators alone, while it runs', async () => {
+    await closeGate()
+    const location = await begin('gated/import', rows(600))
+    const missing = { code: 404, message: 'import not found', error: 'import_not_found' }
+    expect(envelope(await cancel(location, userToken({ sub: bob })))).toEqual(missing)
+    expect(envelope(await cancel(location.replace('gated', 'song')))).toEqual(missing)
+    expect(envelope(await cancel('/api/collections/gated/imports/x'))).toEqual(missing)
+    expect((await cancel(`${location}?now=1`)).status).toBe(400)
+    expect((await statusOf(location)).state).toBe('running')
+    expect((await cancel(location, await app.adminToken())).json.state).toBe('canceled')
+    await openGate()
+    const done = await begin('song/import', rows(1))
+    await ended(done)
+    expect(envelope(await cancel(done))).toEqual(hasEnded('succeeded'))
+    expect(await app.sql('select id from song')).toEqual([{ id: 1 }])
+  })
+
   test.each([
     ['no JSON', 'song/import', '[{', 400],
     ['nothing', 'song/import', '', 400],

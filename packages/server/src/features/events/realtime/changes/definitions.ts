@@ -1,12 +1,13 @@
 import type { Catalog } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
+import { findStreamed } from './streamed.ts'
 
 /**
  * What decides about the events of tables as it stands in the database: the table itself, its columns, its privileges and
  * its policies. Each row has the columns `name` and `version`, which differs after any DDL; null without the table.
  */
 export function definitionsOf(catalog: Catalog, tables: readonly string[]): Sql {
-  const relations = tables.map((table) => catalog.relations.get(table))
+  const relations = tables.map((table) => findStreamed(catalog, table))
   return sql`
     select given.name, d.version
     from unnest(

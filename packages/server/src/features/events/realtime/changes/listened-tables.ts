@@ -7,6 +7,7 @@ import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { definitionsOf } from './definitions.ts'
 import type { LogEvent } from './event.ts'
+import { findStreamed } from './streamed.ts'
 
 /** The interest in a table is renewed after so long. */
 const renewSeconds = 10
@@ -187,7 +188,7 @@ export class ListenedTables {
    */
   async #awaitWriters(tables: readonly string[], notedAt: string): Promise<void> {
     const { database, live, log } = this.#options
-    const relations = tables.flatMap((table) => live.current.relations.get(table) ?? [])
+    const relations = tables.flatMap((table) => findStreamed(live.current, table) ?? [])
     let written = tables
     try {
       const writers = await database.many<{ transaction: string; name: string }>(sql`

@@ -9,6 +9,7 @@ import { compilePassing } from './decision-statements.ts'
 import type { LogEvent } from './event.ts'
 import { type Row, type RowName, rowsOf, toJsonArray } from './event-rows.ts'
 import type { Filter } from './filter.ts'
+import { findStreamed } from './streamed.ts'
 import { isUndecidable, retryWhileUnavailable, Undecidable } from './verdict-failures.ts'
 
 /** Which rows of a batch pass a filter; undefined when that cannot be said. */
@@ -61,7 +62,7 @@ async function evaluate(
   { table, filters }: FilterGroup,
   rows: readonly Row[],
 ) {
-  const relation = live.current.relations.get(table)
+  const relation = findStreamed(live.current, table)
   const list = [...filters.values()]
   const [first] = list
   if (relation === undefined || first === undefined) throw new Undecidable(`there is no table ${table}`)

@@ -26,6 +26,7 @@ import { type Row, type RowName, rowsOf, toJsonArray } from './event-rows.ts'
 import type { Filter } from './filter.ts'
 import type { HeldSnapshot } from './held-snapshots.ts'
 import { findPassing, type Passing } from './passing.ts'
+import { findStreamed } from './streamed.ts'
 import { isUndecidable, sqlStateOf } from './verdict-failures.ts'
 
 /** What an audience receives of one event. */
@@ -139,7 +140,7 @@ export class EventSelector {
     rows: readonly Row[],
     onUndecided: () => void,
   ): Promise<readonly Row[]> {
-    const relation = catalog.relations.get(table)
+    const relation = findStreamed(catalog, table)
     if (relation === undefined) return []
     if (scope.kind === 'unrestricted') return rows
     if (!privilegesOf(relation, scope.kind).select || relation.rlsGap !== undefined) return []
@@ -213,7 +214,7 @@ export class EventSelector {
     const whole = new Map<number, string>()
     const removed = new Map<number, string>()
     for (const [table, indexes] of Map.groupBy(events.keys(), (index) => events[index]?.table ?? '')) {
-      const relation = catalog.relations.get(table)
+      const relation = findStreamed(catalog, table)
       if (relation === undefined) continue
       const columns = relation.columns.filter((column) => maySelect(column, scope.kind))
       const shown = indexes.filter((index) => readable.has(`new ${index}`))
@@ -332,7 +333,7 @@ async function takenBy(
 
   /** A filter on a column that callers may no longer read would still reveal what it holds. */
   async function passingRows(table: string, filter: Filter): Promise<Iterable<RowName> | undefined> {
-    const relation = catalog.relations.get(table)
+    const relation = findStreamed(catalog, table)
     const isAllowed = filter.conditions.every(({ column: name }) => {
       const column = relation?.column.get(name)
       return scope.kind === 'unrestricted' || (column !== undefined && maySelect(column, scope.kind))

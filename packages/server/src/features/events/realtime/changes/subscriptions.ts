@@ -2,13 +2,13 @@ import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { CallerScope } from '../../../../database/user-database.ts'
-import { requireTable } from '../../../../http/grants.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 import { privilegesOf, type Reader, requireRls } from '../../../data/collections/index.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Subscriptions } from './audience.ts'
 import { compileCheck, type Filter, planFilter } from './filter.ts'
 import type { Condition } from './parse-filter.ts'
+import { findStreamed, requireStreamed } from './streamed.ts'
 
 /** One stream may listen to so many tables. */
 export const tableLimit = 100
@@ -31,8 +31,8 @@ export class SubscriptionPlanner {
 
   /** Whether a request without a token may listen to all of them. A grant may be new: the catalog is looked at again. */
   async admitsAnonymous(tables: readonly string[]): Promise<boolean> {
-    const areOpen = ({ relations }: Catalog) =>
-      tables.length > 0 && tables.every((table) => relations.get(table)?.anonymous.select === true)
+    const areOpen = (catalog: Catalog) =>
+      tables.length > 0 && tables.every((table) => findStreamed(catalog, table)?.anonymous.select === true)
     const catalog = this.#live.current
     if (areOpen(catalog)) return true
     // A token is required whether or not the database can be reached.
@@ -48,7 +48,7 @@ export class SubscriptionPlanner {
   ): Promise<Subscriptions> {
     if (tables.length > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
     const subscriptions = new Map<string, Filter | undefined>()
-    for (const table of tables) requireTable(scope, table)
+    for (const table of tables) requireStreamed(scope, table, conditions)
     for (const table of tables) {
       const relation = await this.#find(table, scope.kind, conditions ?? [])
       // A client whose pages share a stream has to know which of them asked for it.
@@ -71,8 +71,8 @@ export class SubscriptionPlanner {
       relation !== undefined &&
       (reader === 'unrestricted' || relation.rlsGap === undefined) &&
       conditions.every(({ column }) => relation.column.has(column))
-    if (!isWhole(catalog.relations.get(table))) await this.#live.refresh(catalog)
-    const relation = this.#live.current.relations.get(table)
+    if (!isWhole(findStreamed(catalog, table))) await this.#live.refresh(catalog)
+    const relation = findStreamed(this.#live.current, table)
     if (relation === undefined || !privilegesOf(relation, reader).select) return undefined
     requireRls(relation, reader)
     return relation.kind === 'table' || relation.kind === 'partitioned_table' ? relation : undefined

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { contentDisposition, isSafeInline } from '../../../../http/disposition.ts'
 import { matchesTag, readRange } from '../../../../http/partial-content.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { StoredObject } from '../objects/object-queries.ts'
 import { translateStoreFailure } from '../objects/staging.ts'
-import { contentDisposition, isSafeInline } from './disposition.ts'
 
 /** What a page made of an object may do: show it, and nothing else. */
 const sandbox =

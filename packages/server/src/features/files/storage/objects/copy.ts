@@ -1,5 +1,6 @@
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { AppError } from '../../../../lib/errors.ts'
+import { type IdempotencyKey, type WritesOnce, withBody } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
@@ -14,6 +15,7 @@ export interface CopierDeps {
   readonly store: ByteStore
   readonly objects: ObjectService
   readonly uploader: Uploader
+  readonly writesOnce: WritesOnce
 }
 
 /** An object that was replaced since it was looked at is looked at again. */
@@ -22,41 +24,58 @@ const attempts = 3
 export type Copier = ReturnType<typeof createCopier>
 
 /** Objects under another name, in the same bucket or another one, whose limits they have to fit. */
-export function createCopier({ database, store, objects, uploader }: CopierDeps) {
+export function createCopier({ database, store, objects, uploader, writesOnce }: CopierDeps) {
+  async function move(actor: Actor, from: Place, to: Place, key: IdempotencyKey | undefined) {
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const { object } = await objects.getReadable(actor, from.bucket, from.name)
+      if (from.bucket !== to.bucket) {
+        await uploader.requireFitting(to.bucket, object.size, object.contentType)
+      }
+      const moved = await objects.move(actor, object, to, key)
+      if (moved !== undefined) return moved
+    }
+    // Replaced again and again.
+    throw storageErrors.fileNotFound()
+  }
+
+  async function copy(actor: Actor, from: Place, to: Place, key: IdempotencyKey | undefined) {
+    const { object } = await objects.getReadable(actor, from.bucket, from.name)
+    const { size, contentType } = object
+    await uploader.requireFitting(to.bucket, size, contentType)
+    const bytes = await store.read(object.key)
+    // Replaced since it was looked at.
+    if (bytes === undefined) throw storageErrors.fileNotFound()
+    try {
+      const { timeoutSeconds } = uploader
+      return await withStagedBytes({ database, store }, bytes, timeoutSeconds, (staged) => {
+        const content = { ...to, key: staged.key, size, contentType }
+        const condition = { isNew: true }
+        return objects.commitObject(actor, content, { condition, key, unused: staged.discard })
+      })
+    } catch (error) {
+      throw isPreconditionFailure(error) ? storageErrors.objectExists() : error
+    }
+  }
+
   return {
     /** Never replaces an object. @throws AppError file_not_found, object_exists, file_too_large, … */
-    async move(actor: Actor, from: Place, to: Place): Promise<ShownObject> {
-      for (let attempt = 1; attempt <= attempts; attempt += 1) {
-        const { object } = await objects.getReadable(actor, from.bucket, from.name)
-        if (from.bucket !== to.bucket) {
-          await uploader.requireFitting(to.bucket, object.size, object.contentType)
-        }
-        const moved = await objects.move(actor, object, to)
-        if (moved !== undefined) return moved
-      }
-      // Replaced again and again.
-      throw storageErrors.fileNotFound()
+    async move(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<ShownObject> {
+      const key = keyFor(once, to)
+      return await writesOnce.unlessMade(key, () => move(actor, from, to, key))
     },
 
     /** With bytes of its own. @throws AppError file_not_found, object_exists, storage_quota_exceeded, … */
-    async copy(actor: Actor, from: Place, to: Place): Promise<ShownObject> {
-      const { object } = await objects.getReadable(actor, from.bucket, from.name)
-      const { size, contentType } = object
-      await uploader.requireFitting(to.bucket, size, contentType)
-      const bytes = await store.read(object.key)
-      // Replaced since it was looked at.
-      if (bytes === undefined) throw storageErrors.fileNotFound()
-      try {
-        const { timeoutSeconds } = uploader
-        const committed = await withStagedBytes({ database, store }, bytes, timeoutSeconds, ({ key }) =>
-          objects.commitObject(actor, { ...to, key, size, contentType }, { isNew: true }),
-        )
-        return committed.object
-      } catch (error) {
-        throw isPreconditionFailure(error) ? storageErrors.objectExists() : error
-      }
+    async copy(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<ShownObject> {
+      const key = keyFor(once, to)
+      const { object } = await writesOnce.unlessMade(key, () => copy(actor, from, to, key))
+      return object
     },
   }
+}
+
+/** The key of a request to this place. */
+function keyFor(key: IdempotencyKey | undefined, { bucket, name }: Place): IdempotencyKey | undefined {
+  return key && withBody(key, JSON.stringify([bucket, name]))
 }
 
 function isPreconditionFailure(error: unknown): boolean {

@@ -7,6 +7,7 @@ const notStaged = 'BS001'
 const quotaExceeded = 'BS002'
 const leaseLost = 'BS003'
 const trialPassed = 'BS004'
+const planExceeded = 'BS005'
 const denied = '42501'
 const duplicate = '23505'
 const missingReference = '23503'
@@ -35,6 +36,11 @@ export function isDuplicate(error: unknown): boolean {
 
 export function isDenied(error: unknown): boolean {
   return stateOf(error) === denied
+}
+
+/** Whether the plan of the object's app has no room for it. */
+export function isBeyondPlan(error: unknown): boolean {
+  return stateOf(error) === planExceeded
 }
 
 /** Whether a trial got to its end, where it rolls itself back. */

@@ -103,9 +103,20 @@ export function listObjects({ bucket, prefix, delimiter, limit, offset }: ListWi
       'totalItems', (select count(*) from entries))::text`
 }
 
-/** For the triggers of the statements that follow. @param quota in bytes; empty: none applies */
-export function setQuota(quota: string): Sql {
-  return sql`select set_config('basalt.storage_quota', ${quota}, true) is null`
+/** What the caller may store, for the triggers of the statements that follow. */
+export interface StorageLimits {
+  /** Of a user who has none of its own, in bytes; empty: none applies. */
+  readonly quota: string
+  /** Of apps, as JSON: bytes by the name of their plan; empty: none applies. */
+  readonly ofPlans: string
+}
+
+export const unlimited: StorageLimits = { quota: '', ofPlans: '' }
+
+export function setLimits({ quota, ofPlans }: StorageLimits): Sql {
+  return sql`
+    select set_config('basalt.storage_quota', ${quota}, true) is null,
+      set_config('basalt.storage_limits', ${ofPlans}, true) is null`
 }
 
 export interface Content {

@@ -1,11 +1,13 @@
 import type { Answer } from '../../../../database/message.ts'
 import type { Step, UserDatabase } from '../../../../database/user-database.ts'
+import type { AppError } from '../../../../lib/errors.ts'
+import type { IdempotencyKey, WritesOnce } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'
 import { newKey } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { Reaper } from '../reaper.ts'
 import { type ObjectRow, type ShownObject, showObject, type UrlOf } from '../show.ts'
-import { isDenied, isDuplicate, isPassedTrial, translateFailure } from './failures.ts'
+import { isBeyondPlan, isDenied, isDuplicate, isPassedTrial, translateFailure } from './failures.ts'
 import type { Content, ListWindow, Place, StoredObject, WriteCondition } from './object-queries.ts'
 import * as queries from './object-queries.ts'
 
@@ -13,7 +15,9 @@ export interface ObjectsDeps {
   readonly database: UserDatabase
   readonly urlOf: UrlOf
   readonly defaultQuotaMb: number
+  readonly plans: StoragePlans
   readonly reaper: Pick<Reaper, 'wake'>
+  readonly writesOnce: WritesOnce
 }
 
 export interface ObjectPage {
@@ -28,13 +32,40 @@ export interface Committed {
   readonly isNew: boolean
 }
 
+/** What plans of apps say about storing. */
+export interface StoragePlans {
+  /** As `StorageLimits.ofPlans` says. */
+  readonly limits: string
+  readonly exceeded: () => AppError
+}
+
+/** What surrounds a commit of bytes. */
+export interface CommitOptions {
+  readonly condition?: WriteCondition | undefined
+  /** Of the same transaction. */
+  readonly further?: readonly Step[] | undefined
+  readonly key?: IdempotencyKey | undefined
+  /** Called when the same request had been answered before, so that these bytes belong to no object. */
+  readonly unused?: () => Promise<void>
+}
+
+/** The object was replaced, moved or deleted since it was looked at. */
+class Outdated extends Error {}
+
 /** Between the look at an object and the write another one may have been made; then the write looks again. */
 const attempts = 3
 
 export type ObjectService = ReturnType<typeof createObjectService>
 
 /** Objects as rows, under the policies of the operator. Their bytes are elsewhere. */
-export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }: ObjectsDeps) {
+export function createObjectService({
+  database,
+  urlOf,
+  defaultQuotaMb,
+  plans,
+  reaper,
+  writesOnce,
+}: ObjectsDeps) {
   async function run(
     { scope }: Pick<Actor, 'scope'>,
     steps: readonly Step[],
@@ -43,12 +74,25 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     return await database.run(scope, steps, { isRead })
   }
 
+  /** @param read what it throws undoes a write with a key; without one it is thrown where nothing was written */
+  async function runWrite<Result>(
+    { scope }: Pick<Actor, 'scope'>,
+    steps: readonly Step[],
+    key: IdempotencyKey | undefined,
+    read: (answers: readonly Answer[]) => Result,
+  ): Promise<Result> {
+    return await writesOnce.run({ key, scope, steps, options: { isRead: false } }, read)
+  }
+
   /**
-   * In bytes, for `setQuota`. Administrators are not held to quotas: they could not make room. Nor are programs that act
-   * for no user.
+   * Administrators are not held to limits: they could not make room. Programs that act for no user have those of their app
+   * alone.
    */
-  function quotaOf({ userId }: Actor): string {
-    return userId === null ? '' : String(defaultQuotaMb * 1024 * 1024)
+  function limitsOf({ userId, scope }: Actor): queries.StorageLimits {
+    return {
+      quota: userId === null ? '' : String(defaultQuotaMb * 1024 * 1024),
+      ofPlans: scope.kind === 'unrestricted' ? '' : plans.limits,
+    }
   }
 
   /** As the login role, without policies: what the caller may see of it is decided next. */
@@ -72,7 +116,7 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     }
   }
 
-  async function show(row: ObjectRow, isPublic: boolean): Promise<ShownObject> {
+  function show(row: ObjectRow, isPublic: boolean): ShownObject {
     const { id, bucket, name, size, contentType, userId, createdAt, updatedAt } = row
     const visible = { id, bucket, name, size, contentType, userId, createdAt, updatedAt }
     return showObject(visible, isPublic ? urlOf : undefined)
@@ -98,6 +142,7 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
       try {
         return await work()
       } catch (error) {
+        if (isBeyondPlan(error)) throw plans.exceeded()
         if (!isDuplicate(error)) throw translateFailure(error)
         if (condition.isNew === true) throw storageErrors.preconditionFailed()
         // It is there, and stays out of the caller's reach.
@@ -108,7 +153,7 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
 
   return {
     getReadable,
-    quotaOf,
+    limitsOf,
 
     /** @throws AppError bucket_not_found, missing_auth_token */
     async list(actor: Actor, window: ListWindow): Promise<ObjectPage> {
@@ -120,7 +165,7 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
           prefixes: string[]
           totalItems: number
         }
-        const items = await Promise.all(page.items.map((row) => show(queries.readObject(row), isPublic)))
+        const items = page.items.map((row) => show(queries.readObject(row), isPublic))
         const { prefixes, totalItems } = page
         return { items, ...(window.delimiter === '' ? {} : { prefixes }), totalItems }
       } catch (error) {
@@ -133,43 +178,49 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
      * Gives staged bytes to an object, new or not: the one place where an upload, of whatever kind, becomes one. The row, its
      * bytes' state and its user's usage change together or not at all.
      *
-     * @throws AppError insufficient_storage_permissions, storage_quota_exceeded, precondition_failed, bucket_not_found
+     * @throws AppError insufficient_storage_permissions, storage_quota_exceeded, usage_limit_exceeded, precondition_failed,
+     *   bucket_not_found
      */
     async commitObject(
       actor: Actor,
       content: Content,
-      condition: WriteCondition = {},
-      // Of the same transaction.
-      further: readonly Step[] = [],
+      { condition = {}, further = [], key, unused }: CommitOptions = {},
     ): Promise<Committed> {
+      let isReplayed = false
+      const replaying = () => {
+        isReplayed = true
+        key?.replaying()
+      }
       const steps = [
-        queries.asLogin(queries.setQuota(quotaOf(actor))),
+        queries.asLogin(queries.setLimits(limitsOf(actor))),
         queries.asCaller(queries.putObject(content, actor, condition)),
         queries.asLogin(queries.findByKey(content.key)),
         queries.asLogin(queries.isPublicBucket(content.bucket)),
         ...further,
       ]
-      return await write(condition, async () => {
-        const answers = await run(actor, steps, false)
-        const object = queries.readObjectText(queries.firstValue(answers[2]))
-        if (object === undefined) throw storageErrors.preconditionFailed()
-        const isNew = answers[1]?.count === 1
-        if (!isNew) reaper.wake()
-        const isPublic = queries.firstValue(answers[3]) === 't'
-        return { object: await show(object, isPublic), etag: object.etag, isNew }
-      })
+      const committed = await write(condition, () =>
+        runWrite(actor, steps, key && { ...key, replaying }, (answers) => {
+          const object = queries.readObjectText(queries.firstValue(answers[2]))
+          if (object === undefined) throw storageErrors.preconditionFailed()
+          const isPublic = queries.firstValue(answers[3]) === 't'
+          return { object: show(object, isPublic), etag: object.etag, isNew: answers[1]?.count === 1 }
+        }),
+      )
+      if (isReplayed) await unused?.()
+      else if (!committed.isNew) reaper.wake()
+      return committed
     },
 
     /**
      * Makes sure that the caller could commit such an object now: does so without bytes, and rolls it back.
      *
-     * @throws AppError insufficient_storage_permissions, storage_quota_exceeded, bucket_not_found
+     * @throws AppError insufficient_storage_permissions, storage_quota_exceeded, usage_limit_exceeded, bucket_not_found
      */
     async tryCommit(actor: Actor, content: Omit<Content, 'key'>): Promise<void> {
       const key = newKey()
       const steps = [
         queries.asLogin(queries.stageTrial(key)),
-        queries.asLogin(queries.setQuota(quotaOf(actor))),
+        queries.asLogin(queries.setLimits(limitsOf(actor))),
         queries.asCaller(queries.putObject({ ...content, key }, actor, {})),
         queries.asLogin(queries.endTrial),
       ]
@@ -181,23 +232,31 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
     },
 
     /** @throws AppError file_not_found, insufficient_storage_permissions, precondition_failed */
-    async delete(actor: Actor, { bucket, name }: Place, etags?: readonly string[]): Promise<void> {
-      const { isPublic, object } = await lookUp(bucket, name)
-      if (object === undefined) throw storageErrors.fileNotFound()
+    async delete(
+      actor: Actor,
+      { bucket, name }: Place,
+      {
+        etags,
+        key,
+      }: { readonly etags?: readonly string[] | undefined; readonly key?: IdempotencyKey | undefined } = {},
+    ): Promise<void> {
       const steps = [
         queries.asCaller(queries.seeObject(bucket, name)),
         queries.asCaller(queries.deleteObject(bucket, name, etags)),
       ]
-      const [seen, deleted] = await run(actor, steps, false).catch((error) => {
-        throw translateFailure(error)
+      await writesOnce.unlessMade(key, async () => {
+        const { isPublic, object } = await lookUp(bucket, name)
+        if (object === undefined) throw storageErrors.fileNotFound()
+        return await runWrite(actor, steps, key, ([seen, deleted]) => {
+          if ((deleted?.count ?? 0) > 0) return null
+          if (!isPublic && (seen?.count ?? 0) === 0) throw storageErrors.fileNotFound()
+          if (etags !== undefined && !etags.includes(object.etag)) throw storageErrors.preconditionFailed()
+          throw storageErrors.insufficientStoragePermissions()
+        }).catch((error) => {
+          throw translateFailure(error)
+        })
       })
-      if ((deleted?.count ?? 0) > 0) {
-        reaper.wake()
-        return
-      }
-      if (!isPublic && (seen?.count ?? 0) === 0) throw storageErrors.fileNotFound()
-      if (etags !== undefined && !etags.includes(object.etag)) throw storageErrors.preconditionFailed()
-      throw storageErrors.insufficientStoragePermissions()
+      reaper.wake()
     },
 
     /**
@@ -206,24 +265,30 @@ export function createObjectService({ database, urlOf, defaultQuotaMb, reaper }:
      * @returns undefined when it has been replaced, moved or deleted since
      * @throws AppError object_exists, insufficient_storage_permissions, bucket_not_found
      */
-    async move(actor: Actor, object: StoredObject, to: Place): Promise<ShownObject | undefined> {
+    async move(
+      actor: Actor,
+      object: StoredObject,
+      to: Place,
+      key: IdempotencyKey | undefined,
+    ): Promise<ShownObject | undefined> {
       const steps = [
-        queries.asLogin(queries.setQuota('')),
+        queries.asLogin(queries.setLimits(queries.unlimited)),
         queries.asCaller(queries.moveObject(object, to)),
         queries.asLogin(queries.findById(object.id)),
         queries.asLogin(queries.isPublicBucket(to.bucket)),
       ]
       try {
-        const [, moved, found, isPublic] = await run(actor, steps, false)
-        const row = queries.readObjectText(queries.firstValue(found))
-        if ((moved?.count ?? 0) === 0) {
-          if (row === undefined || !isSame(row, object)) return undefined
-          throw storageErrors.insufficientStoragePermissions()
-        }
-        if (row === undefined) return undefined
+        const shown = await runWrite(actor, steps, key, ([, moved, found, isPublic]) => {
+          const row = queries.readObjectText(queries.firstValue(found))
+          const isMoved = (moved?.count ?? 0) > 0
+          if (row === undefined || (!isMoved && !isSame(row, object))) throw new Outdated()
+          if (!isMoved) throw storageErrors.insufficientStoragePermissions()
+          return show(row, queries.firstValue(isPublic) === 't')
+        })
         reaper.wake()
-        return await show(row, queries.firstValue(isPublic) === 't')
+        return shown
       } catch (error) {
+        if (error instanceof Outdated) return undefined
         throw isDuplicate(error) ? storageErrors.objectExists() : translateFailure(error)
       }
     },

@@ -7,6 +7,8 @@ import { storageErrors } from '../errors.ts'
 export interface StagedBytes {
   readonly key: string
   readonly size: number
+  /** Removes them again, where the work has no need of them. */
+  discard(): Promise<void>
 }
 
 /** How long after its time is up an upload still counts as one: its own timer ends it first. */
@@ -26,14 +28,15 @@ export async function withStagedBytes<Result>(
   work: (staged: StagedBytes) => Promise<Result>,
 ): Promise<Result> {
   const key = newKey()
+  // Of a commit whose answer was lost the row says whether it happened: only what is still staged is doomed.
+  const discardThis = () => discard(database, store, key).catch(() => undefined)
   await database.count(sql`
     insert into basalt.stored_bytes (key, expires_at)
     values (${key}, now() + make_interval(secs => ${seconds + marginSeconds}))`)
   try {
-    return await work({ key, size: await store.write(key, source) })
+    return await work({ key, size: await store.write(key, source), discard: discardThis })
   } catch (error) {
-    // Of a commit whose answer was lost the row says whether it happened: only what is still staged is doomed.
-    await discard(database, store, key).catch(() => undefined)
+    await discardThis()
     throw translateStoreFailure(error)
   }
 }

@@ -1,5 +1,7 @@
+import { createHash, type Hash } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { Step } from '../../../../database/user-database.ts'
+import { type IdempotencyKey, withBody } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'
 import { type BucketRow, findBucket } from '../buckets/bucket-queries.ts'
 import type { ByteStore } from '../bytes/store.ts'
@@ -24,6 +26,8 @@ export interface Upload {
   readonly declaredType: string | undefined
   readonly source: AsyncIterable<Buffer>
   readonly condition?: WriteCondition
+  /** Of an upload that may be sent again. */
+  readonly key?: IdempotencyKey | undefined
   /** That it may take; as configured unless given. */
   readonly seconds?: number
   /** Statements of the transaction that makes the object. */
@@ -62,20 +66,19 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
      */
     async receive(
       actor: Actor,
-      { bucket, name, declaredType, source, condition, seconds = timeoutSeconds, further }: Upload,
+      { bucket, name, declaredType, source, condition, key: once, seconds = timeoutSeconds, further }: Upload,
     ): Promise<Committed> {
       const found = await getBucket(bucket)
       const head = new Head()
-      const limited = head.read(limit(source, limitOf(found)))
-      return await withStagedBytes({ database, store }, limited, seconds, async ({ key, size }) => {
+      const hash = once && createHash('sha256')
+      const limited = head.read(hashed(limit(source, limitOf(found)), hash))
+      return await withStagedBytes({ database, store }, limited, seconds, async (staged) => {
         const contentType = contentTypeOf(head.bytes, declaredType)
         requireAllowedType(found, contentType)
-        return await objects.commitObject(
-          actor,
-          { bucket, name: await name(), key, size, contentType },
-          condition,
-          further,
-        )
+        const content = { bucket, name: await name(), key: staged.key, size: staged.size, contentType }
+        const digest = JSON.stringify([hash?.digest('hex'), content.name, contentType])
+        const key = once && withBody(once, digest)
+        return await objects.commitObject(actor, content, { condition, further, key, unused: staged.discard })
       })
     },
   }
@@ -96,6 +99,13 @@ async function* limit(source: AsyncIterable<Buffer>, limitBytes: number): AsyncI
   for await (const chunk of source) {
     size += chunk.length
     if (size > limitBytes) throw storageErrors.fileTooLarge(limitBytes)
+    yield chunk
+  }
+}
+
+async function* hashed(source: AsyncIterable<Buffer>, hash: Hash | undefined): AsyncIterable<Buffer> {
+  for await (const chunk of source) {
+    hash?.update(chunk)
     yield chunk
   }
 }

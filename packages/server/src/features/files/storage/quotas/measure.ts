@@ -1,7 +1,7 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 
-/** The sum reads every object: an hour's maximum does not need it more often. */
+/** An hour's maximum does not need it more often. */
 const intervalMs = 60_000
 
 /** What is stored, by app, for the usage; empty while it was measured a short time ago. */
@@ -13,7 +13,7 @@ export function createStorageMeasure(
   return async () => {
     if (now() - measuredAt < intervalMs) return new Map()
     const rows = await database.many<{ app_id: string; bytes: number }>(sql`
-      select app_id, sum(size)::float8 as bytes from basalt.objects group by app_id`)
+      select app_id, sum(bytes)::float8 as bytes from basalt.app_storage_usage group by app_id`)
     measuredAt = now()
     return new Map(rows.map((row) => [row.app_id, row.bytes]))
   }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../../http/authentication.ts'
+import { isBodyAwaited } from '../../../../http/expectation.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { openSlowBody } from '../../../../http/slow-body.ts'
 import { actorOf, requireBucket } from '../actor.ts'
@@ -126,6 +127,9 @@ export function resumableRoutes(
 
   /** The body is opened before anything is waited for: of a request that is cut meanwhile, what came is there. */
   async function add(request: FastifyRequest, reply: FastifyReply, id: string, offset: number) {
+    const length = lengthOf(request)
+    const actor = actorOf(identityOf(request))
+    if (isBodyAwaited(request.raw)) await uploads.requireFitting(actor, id, { offset, length })
     const source = openSlowBody({
       socket: request.raw.socket,
       // Streams stay as they are, and without a content type there is none.
@@ -139,8 +143,7 @@ export function resumableRoutes(
       },
     })
     try {
-      const length = lengthOf(request)
-      return await uploads.add(actorOf(identityOf(request)), id, { offset, length, source })
+      return await uploads.add(actor, id, { offset, length, source })
     } finally {
       source.destroy()
     }

@@ -17,7 +17,7 @@ import * as queries from './upload-queries.ts'
 export interface ResumableDeps {
   readonly database: SystemDatabase
   readonly store: ByteStore
-  readonly objects: Pick<ObjectService, 'tryCommit' | 'quotaOf'>
+  readonly objects: Pick<ObjectService, 'tryCommit' | 'limitsOf'>
   readonly uploader: Uploader
   readonly reaper: Pick<Reaper, 'wake'>
 }
@@ -185,7 +185,7 @@ export function createResumableService({ database, store, objects, uploader, rea
         user_id: actor.userId,
         actor: nameOf(actor),
       }
-      await queries.insertUpload(database, upload, objects.quotaOf(actor)).catch((error) => {
+      await queries.insertUpload(database, upload, objects.limitsOf(actor).quota).catch((error) => {
         throw translateFailure(error)
       })
       return await completeIfDue(actor, await getOwn(actor, id))
@@ -194,6 +194,17 @@ export function createResumableService({ database, store, objects, uploader, rea
     /** @throws AppError resumable_upload_not_found, resumable_upload_forbidden, resumable_upload_expired, … */
     async find(actor: Actor, id: string): Promise<ResumableUpload> {
       return await completeIfDue(actor, await getOwn(actor, id))
+    },
+
+    /** Whether an upload takes so many bytes more at the place. @throws those of `add` that need no body */
+    async requireFitting(
+      actor: Actor,
+      id: string,
+      { offset, length = 0 }: Omit<Addition, 'source'>,
+    ): Promise<void> {
+      const { size, received } = await getOwn(actor, id)
+      if (offset + length > size) throw storageErrors.resumableUploadExceeded()
+      if (offset !== received) throw storageErrors.resumableUploadOffsetMismatch()
     },
 
     /**

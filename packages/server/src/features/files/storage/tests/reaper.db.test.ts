@@ -210,6 +210,7 @@ describe('storage › changes', () => {
       user_id: null,
       created_at: expect.any(String),
       updated_at: expect.any(String),
+      etag: expect.stringMatching(/^[0-9a-f]{32}$/),
     })
     expect(events).toEqual([
       { action: 'create', record: record(1), old_record: null },

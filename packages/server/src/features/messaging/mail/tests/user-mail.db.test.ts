@@ -168,6 +168,13 @@ describe('email › send', () => {
       'invalid_mail_field',
       'subject: expected one line',
     ],
+    [
+      'with a misspelled member',
+      { txt: 'x' },
+      'invalid_mail_field',
+      'unknown member "txt"; did you mean text?',
+    ],
+    ['with a member of no mail', { attachments: [] }, 'invalid_mail_field', 'unknown member "attachments"'],
     ['with NUL', { text: 'a\0b' }, 'invalid_mail_field', 'text: not valid Unicode text'],
     [
       'with a long subject',

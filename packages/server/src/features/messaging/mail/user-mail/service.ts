@@ -6,6 +6,7 @@ import type { UserIdentity } from '../../../../http/identity.ts'
 import { normalizeEmail } from '../../../../lib/email-address.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { parseSender } from '../../../../lib/mail-sender.ts'
+import { suggestion } from '../../../../lib/suggestion.ts'
 import { requireAllowed, type Throttle } from '../../../operations/throttle/index.ts'
 import type { MailBackend } from '../backend.ts'
 import { mailErrors } from '../errors.ts'
@@ -23,6 +24,16 @@ export interface UserMailDeps {
   readonly throttle: Throttle
   readonly log: Logger
 }
+
+const members = [
+  'to',
+  'from',
+  'subject',
+  'html',
+  'text',
+  'templateKey',
+  'variables',
+] as const satisfies (keyof UserMailRequest)[]
 
 export interface UserMailRequest extends MailContent {
   readonly to?: string | readonly string[]
@@ -46,6 +57,7 @@ export class UserMail {
   async send(request: UserMailRequest, caller: UserIdentity) {
     const { config, isDevelopment, templates, database } = this.#deps
     this.#requirePermitted(caller)
+    requireKnownMembers(request)
     const recipients = readRecipients(request.to, config.policy.max_recipients_per_request)
     const from = this.#readFrom(request.from)
     const mail = await compose(request, templates)
@@ -135,4 +147,12 @@ function readRecipients(given: UserMailRequest['to'], most: number): string[] {
     return address
   })
   return [...new Set(addresses)]
+}
+
+/** A misspelled `html` would be left out of the mail without notice. @throws AppError invalid_mail_field */
+function requireKnownMembers(request: object): void {
+  const unknown = Object.keys(request).find((name) => !members.some((known) => known === name))
+  if (unknown !== undefined) {
+    throw mailErrors.invalidMailField(`unknown member "${unknown}"${suggestion(unknown, members)}`)
+  }
 }

@@ -405,6 +405,69 @@ describe('support › mail', () => {
     })
   })
 
+  test('brings attachments, which administrators download as files of no type', async () => {
+    const ticket = await open()
+    const page = new Blob(['<script>alert(1)</script>'], { type: 'text/html' })
+    const picture = new Blob([Buffer.from([0, 255, 13, 10])], { type: 'image/png' })
+    const message = (await deliver(reply(ticket, { page, 'Größe"': picture }))).json
+    expect(message.attachments).toEqual([
+      { filename: 'page.png', content_type: 'text/html', size: 25 },
+      { filename: 'Größe".png', content_type: 'image/png', size: 4 },
+    ])
+    // Delivered again, it is the same message, with one copy of each.
+    expect((await deliver(reply(ticket, { page, 'Größe"': picture }), { node: other })).json).toEqual(message)
+    const path = `${app.url}/api/admin/support/tickets/${ticket}/messages/${message.id}/attachments`
+    const headers = { authorization: `Bearer ${admin}` }
+    const first = await fetch(`${path}/0`, { headers })
+    expect([first.status, await first.text()]).toEqual([200, '<script>alert(1)</script>'])
+    expect(Object.fromEntries(first.headers)).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': 'attachment; filename="page.png"',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'content-length': '25',
+    })
+    const second = await fetch(`${path}/1`, { headers })
+    expect(Buffer.from(await second.arrayBuffer())).toEqual(Buffer.from([0, 255, 13, 10]))
+    expect(second.headers.get('content-disposition')).toContain("filename*=UTF-8''Gr%C3%B6%C3%9Fe%22.png")
+    const missing = { code: 404, error: 'attachment_not_found', message: 'attachment not found' }
+    for (const rest of [
+      `${message.id}/attachments/2`,
+      `${message.id}/attachments/x`,
+      `${unknown}/attachments/0`,
+      'x/attachments/0',
+    ]) {
+      expect(envelope(await asAdmin('GET', `/${ticket}/messages/${rest}`))).toEqual(missing)
+    }
+    // Of another ticket; and for administrators alone.
+    expect(envelope(await asAdmin('GET', `/${await open()}/messages/${message.id}/attachments/0`))).toEqual(
+      missing,
+    )
+    expect(
+      (await fetch(`${path}/0`, { headers: { authorization: `Bearer ${userToken({ sub: ann })}` } })).status,
+    ).toBe(401)
+  })
+
+  test('brings no more than a ticket has room for, and says what it was', async () => {
+    const ticket = await open()
+    await deliver(reply(ticket, { text: 'first' }))
+    await app.sql(
+      `insert into basalt.support_attachments (message_id, place, content)
+       select id, 9, convert_to(repeat('x', 26214390), 'utf8') from basalt.support_messages
+       where ticket_id = $1 and author = 'user' limit 1`,
+      [ticket],
+    )
+    const [small, large] = [new Blob(['0123456789']), new Blob(['01234567890'])]
+    const { id, attachments } = (await deliver(reply(ticket, { large, small }))).json
+    expect(attachments).toHaveLength(2)
+    const statusOf = async (place: number) =>
+      (await asAdmin('GET', `/${ticket}/messages/${id}/attachments/${place}`)).status
+    expect([await statusOf(0), await statusOf(1)]).toEqual([404, 200])
+    await app.sql('delete from basalt.support_tickets where id = $1', [ticket])
+    expect(await app.sql('select from basalt.support_attachments where message_id = $1', [id])).toEqual([])
+  })
+
   test('is cut where it is too long, and loses what cannot be stored', async () => {
     const ticket = await open()
     const { body } = (await deliver(reply(ticket, { text: `a\0b${'x'.repeat(200_000)}` }))).json
@@ -458,6 +521,7 @@ describe('support › mail', () => {
       'SPF of another sender',
       () => ({ SPF: 'pass', dkim: 'none', envelope: '{"from": "mallory@evil.example"}' }),
     ],
+    ['DKIM of a public suffix', () => ({ SPF: 'fail', dkim: '{@com : pass}' })],
     ['DKIM of a domain that only ends alike', () => ({ SPF: 'fail', dkim: '{@badexample.com : pass}' })],
   ])('with %s is refused', async (_, change) => {
     const ticket = await open()
@@ -477,6 +541,22 @@ describe('support › mail', () => {
   ])('with %s is accepted', async (_, change) => {
     const ticket = await open()
     expect((await deliver(reply(ticket, change(address)))).json.author).toBe('user')
+  })
+
+  test.each([
+    ['co.uk', 'example.co.uk', 403],
+    ['com', 'example.com', 403],
+    ['github.io', 'ann.github.io', 403],
+    ['mail.example.co.uk', 'example.co.uk', 200],
+    ['example.co.uk', 'mail.example.co.uk', 200],
+    ['other.co.uk', 'example.co.uk', 403],
+    ['host.intern', 'host.intern', 200],
+  ])('with DKIM of %s for an address of %s is %i', async (signer, domain, status) => {
+    const own = `ann-${ann}@${domain}`
+    await app.sql('update basalt.users set email = $2 where id = $1', [ann, own])
+    const envelope = JSON.stringify({ from: own })
+    const mail = reply(await open(), { from: own, envelope, SPF: 'fail', dkim: `{@${signer} : pass}` })
+    expect((await deliver(mail)).status).toBe(status)
   })
 
   test('into the ticket of a user without an address is refused, and into an unknown one not found', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { contentDisposition, isSafeInline } from './disposition.ts'
 
-describe('storage › content disposition', () => {
+describe('http › content disposition', () => {
   test.each([
     ['a.txt', 'attachment; filename="a.txt"'],
     ['a b;c.txt', 'attachment; filename="a b;c.txt"'],

@@ -1,0 +1,181 @@
+import { openAsBlob } from 'node:fs'
+import { extname, resolve } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Command } from 'commander'
+import { type Static, Type } from 'typebox'
+import { messageOf, OperatorError } from '../lib/errors.ts'
+import {
+  type JsonOption,
+  loadCommandConfig,
+  print,
+  printJson,
+  type Terminal,
+  withConfigFlags,
+} from './context.ts'
+import {
+  connectToServer,
+  expectShape,
+  type ServerClient,
+  ServerRefused,
+  withServerFlags,
+} from './server-client.ts'
+
+interface Options extends JsonOption {
+  readonly url?: string
+  readonly adminToken?: string
+  readonly format?: string
+  readonly partial?: boolean
+  readonly dryRun?: boolean
+  readonly upsert?: boolean
+  readonly skipExisting?: boolean
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  csv: 'text/csv',
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+}
+
+/** Between two looks at how far it is. */
+const lookMs = 500
+
+const faults = Type.Optional(Type.Array(Type.Object({ row: Type.Integer(), message: Type.String() })))
+const resultSchema = Type.Object({
+  processed: Type.Integer(),
+  inserted: Type.Integer(),
+  updated: Type.Integer(),
+  skipped: Type.Integer(),
+  failed: Type.Integer(),
+  errors: faults,
+})
+const statusSchema = Type.Object({
+  id: Type.String(),
+  state: Type.String(),
+  rowsRead: Type.Integer(),
+  rowsWritten: Type.Integer(),
+  result: Type.Union([resultSchema, Type.Null()]),
+  error: Type.Union([Type.Object({ message: Type.String(), errors: faults }), Type.Null()]),
+})
+type ImportStatus = Static<typeof statusSchema>
+
+/** `basalt import`: rows of a file into a collection, through the API of a server. */
+export function importCommand(terminal: Terminal): Command {
+  const command = new Command('import')
+    .description('import the rows of a file into a table: all of them, or none')
+    .argument('<table>', 'the collection; outside `public` as schema.table')
+    .argument('<file>', 'CSV with a header, a JSON array or NDJSON; - for standard input')
+    .option('--format <format>', 'csv, json or ndjson; by the name of the file unless given')
+    .option('--partial', 'import the rows that are accepted, and list the others')
+    .option('--dry-run', 'say what would happen, and change nothing')
+    .option('--upsert', 'update the rows whose primary key exists')
+    .option('--skip-existing', 'leave the rows whose primary key exists as they are')
+    .option('--json', 'print JSON')
+  return withConfigFlags(withServerFlags(command)).action(async (table: string, file: string) => {
+    const options = command.opts<Options>()
+    const type = contentTypeOf(file, options.format)
+    const query = queryOf(options)
+    const loaded = loadCommandConfig(terminal, command)
+    const bytes = await readRows(terminal, file)
+    const server = await connectToServer(terminal, loaded, options)
+    try {
+      const path = `/api/collections/${encodeURIComponent(table)}`
+      const answer = await server.send('POST', `${path}/import${query}`, {
+        content: { type, bytes },
+        headers: { prefer: 'respond-async' },
+      })
+      const begun = expectShape(statusSchema, answer)
+      report(terminal, options, await follow(terminal, server, `${path}/imports/${begun.id}`, begun))
+    } finally {
+      await server.close()
+    }
+  })
+}
+
+/** @throws OperatorError exit code 2 */
+function contentTypeOf(file: string, given: string | undefined): string {
+  const format =
+    given ??
+    extname(file)
+      .slice(1)
+      .replace(/^jsonl$/, 'ndjson')
+  const type = Object.hasOwn(contentTypes, format) ? contentTypes[format] : undefined
+  if (type !== undefined) return type
+  const problem = given === undefined ? `${file}: the name does not say which format it has; ` : ''
+  throw new OperatorError(`${problem}--format: expected csv, json or ndjson`, { exitCode: 2 })
+}
+
+/** @throws OperatorError exit code 2 */
+function queryOf({ partial, dryRun, upsert, skipExisting }: Options): string {
+  if (upsert === true && skipExisting === true) {
+    throw new OperatorError('--upsert and --skip-existing exclude each other', { exitCode: 2 })
+  }
+  const parameters = [
+    ...(partial === true ? ['mode=partial'] : []),
+    ...(dryRun === true ? ['dryRun=true'] : []),
+    ...(upsert === true ? ['on_conflict=update'] : []),
+    ...(skipExisting === true ? ['on_conflict=skip'] : []),
+  ]
+  return parameters.length === 0 ? '' : `?${parameters.join('&')}`
+}
+
+/** A file is read while it is sent. */
+async function readRows(terminal: Terminal, file: string): Promise<Blob> {
+  if (file === '-') return new Blob([await buffer(terminal.stdin)])
+  try {
+    return await openAsBlob(resolve(terminal.cwd(), file))
+  } catch (error) {
+    throw new OperatorError(`${file} cannot be read: ${messageOf(error)}`)
+  }
+}
+
+/** Shows on a terminal how far it is. Interrupted, it cancels the import. */
+async function follow(
+  terminal: Terminal,
+  server: ServerClient,
+  path: string,
+  begun: ImportStatus,
+): Promise<ImportStatus> {
+  const { stderr } = terminal
+  const interruption = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => interruption.abort())
+  let status = begun
+  let isShown = false
+  while (status.state === 'running') {
+    if (stderr.isTTY === true) {
+      stderr.write(`\r${status.rowsWritten} of ${status.rowsRead} rows\u001b[K`)
+      isShown = true
+    }
+    await delay(lookMs, undefined, { signal: interruption.signal }).catch(() => undefined)
+    status = interruption.signal.aborted
+      ? await cancel(server, path)
+      : expectShape(statusSchema, await server.send('GET', path, { isRepeatable: true }))
+  }
+  if (isShown) stderr.write('\r\u001b[K')
+  return status
+}
+
+/** It may have ended in this moment. */
+async function cancel(server: ServerClient, path: string): Promise<ImportStatus> {
+  const answer = await server.send('DELETE', path).catch((error) => {
+    if (error instanceof ServerRefused && error.status === 409) return server.send('GET', path)
+    throw error
+  })
+  return expectShape(statusSchema, answer)
+}
+
+/** @throws OperatorError when nothing was imported, and when rows were refused */
+function report(terminal: Terminal, { json, dryRun }: Options, status: ImportStatus): void {
+  const { state, result, error } = status
+  if (json === true) printJson(terminal, status)
+  if (state === 'canceled') throw new OperatorError('interrupted; nothing was imported')
+  for (const { row, message } of (result ?? error)?.errors ?? []) {
+    if (json !== true) terminal.stderr.write(`row ${row}: ${message}\n`)
+  }
+  if (result === null) throw new OperatorError(error?.message ?? 'the import has failed')
+  const { inserted, updated, skipped, failed } = result
+  const counts = [`${inserted} inserted`, `${updated} updated`, `${skipped} skipped`, `${failed} refused`]
+  if (json !== true)
+    print(terminal, `${counts.join(', ')}${dryRun === true ? '; nothing was changed' : ''}\n`)
+  if (failed > 0) throw new OperatorError(`${failed} ${failed === 1 ? 'row was' : 'rows were'} refused`)
+}

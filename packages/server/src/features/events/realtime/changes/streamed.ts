@@ -1,0 +1,33 @@
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import type { CallerScope } from '../../../../database/user-database.ts'
+import { requireTable } from '../../../../http/grants.ts'
+import type { Condition } from './parse-filter.ts'
+
+/** The table of files of users: no collection, but its policies are the operator's and its changes are logged. */
+const objects = 'basalt.objects'
+
+/** The table of a stream, as the catalog has it. */
+export function findStreamed(catalog: Catalog, table: string): Relation | undefined {
+  return catalog.relations.get(table) ?? catalog.systemRelations.get(table)
+}
+
+/**
+ * Makes sure that a program may listen to a table. One that is allowed some buckets names them in its filter.
+ *
+ * @throws AppError insufficient_scope
+ */
+export function requireStreamed(
+  scope: CallerScope,
+  table: string,
+  conditions: readonly Condition[] | undefined,
+): void {
+  const grant = scope.kind === 'caller' ? scope.grant?.tables : undefined
+  const isByBucket = table === objects && grant?.has(objects) === false
+  const named = isByBucket ? conditions?.find(namesBuckets) : undefined
+  if (named === undefined) requireTable(scope, table)
+  else for (const bucket of named.values) requireTable(scope, `storage:${bucket}`)
+}
+
+function namesBuckets({ column, operator }: Condition): boolean {
+  return column === 'bucket' && (operator === 'eq' || operator === 'in')
+}
