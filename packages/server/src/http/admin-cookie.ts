@@ -10,8 +10,10 @@ export const dashboardHeader = 'x-basalt-dashboard'
 
 /** The browser keeps it for this host alone and for HTTPS, or for this machine (RFC 6265bis §4.1.3.2). */
 const secureName = '__Host-basalt-admin'
-/** Over HTTP to another machine a browser takes no cookie that is marked `Secure`. */
+/** Over HTTP to another machine a browser takes no cookie that is marked `Secure`; Safari not from its own machine either. */
 const plainName = 'basalt-admin'
+/** Safari, not the browsers that name it for the sake of old pages (WebKit bug 281149). */
+const safari = /\bVersion\/[\d.]+ (?:Mobile\/\w+ )?Safari\//
 
 /** The administrator's token in the cookie; undefined when the request carries none. */
 export function adminCookieOf({ headers: { cookie } }: FastifyRequest): string | undefined {
@@ -41,7 +43,8 @@ export function clearAdminCookie(reply: FastifyReply): void {
 
 /** Whether the browser regards the address as secure. It says so by its `Origin`, whatever a proxy has made of the rest. */
 function isSecure({ headers, hostname, protocol }: FastifyRequest): boolean {
-  return protocol === 'https' || headers.origin?.startsWith('https:') === true || isLoopback(hostname)
+  if (protocol === 'https' || headers.origin?.startsWith('https:') === true) return true
+  return isLoopback(hostname) && !safari.test(headers['user-agent'] ?? '')
 }
 
 /**

@@ -38,6 +38,8 @@ function newAddress(): string {
   return `198.51.100.${addresses}`
 }
 
+const safari =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0.1 Safari/605.1.15'
 const path = '/api/admin/session'
 const ofDashboard = { 'x-basalt-dashboard': '1' }
 
@@ -111,6 +113,17 @@ describe('POST /api/admin/session', () => {
       '__Host-basalt-admin',
     ],
     ['on this machine is, whatever its name', { host: '[::1]:8090' }, '__Host-basalt-admin'],
+    ['on this machine is not for Safari', { host: 'localhost:8090', 'user-agent': safari }, 'basalt-admin'],
+    [
+      'over HTTPS is for Safari, too',
+      { host: 'db.example', 'x-forwarded-proto': 'https', 'user-agent': safari },
+      '__Host-basalt-admin',
+    ],
+    [
+      'on this machine is for a browser that names Safari',
+      { host: 'localhost:8090', 'user-agent': safari.replace('Version/18.0.1', 'Chrome/141.0.0.0') },
+      '__Host-basalt-admin',
+    ],
   ])('a cookie %s', async (_what, headers, name) => {
     const answer = await raw(first, 'POST', path, headers, { password: testAdminPassword })
     expect(answer.status).toBe(200)
