@@ -3,8 +3,8 @@ import { extname, resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
-import { type Static, Type } from 'typebox'
 import { messageOf, OperatorError } from '../lib/errors.ts'
+import { type Static, Type } from '../lib/type.ts'
 import {
   type JsonOption,
   loadCommandConfig,

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Static, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { isProcessAlive } from '../database/embedded/lock-file.ts'
 import { codeOf } from '../lib/errors.ts'
+import { type Static, Type } from '../lib/type.ts'
 
 /** What a server writes down in its data directory, so that commands find it wherever it listens. */
 const noteSchema = Type.Object({

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { type Static, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { findRunningCluster } from '../database/embedded/cluster.ts'
 import { postmasterPid } from '../database/embedded/lock-file.ts'
+import { type Static, Type } from '../lib/type.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 import { findServers, type NotedServer } from './server-note.ts'
 

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type TSchema, Type } from '../lib/type.ts'
 
 // What a configuration key can be. Each helper sets what the loader, the command line and the reference read of a key:
 // its type, its default, its description and what is expected.

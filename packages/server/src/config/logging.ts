@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../lib/type.ts'
 import { choice, flag, integer, table } from './keys.ts'
 
 /** `logging`: what the log shows, and what is kept of it. */

@@ -1,4 +1,3 @@
-import { type Static, type TSchema, Type } from 'typebox'
 import { databaseConfig } from '../database/config.ts'
 import { apiConfig } from '../features/data/collections/config.ts'
 import { aiConfig } from '../features/data/embedding-provider/config.ts'
@@ -27,6 +26,7 @@ import { metricsConfig } from '../features/operations/metrics/config.ts'
 import { telemetryConfig } from '../features/operations/telemetry/config.ts'
 import { usageConfig } from '../features/operations/usage/config.ts'
 import { serverConfig } from '../http/config.ts'
+import { type Static, type TSchema, Type } from '../lib/type.ts'
 import { projectConfig } from '../project/config.ts'
 import { loggingConfig } from './logging.ts'
 

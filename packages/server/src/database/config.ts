@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, integer, list, text } from '../config/keys.ts'
+import { Type } from '../lib/type.ts'
 
 /** `database`: which PostgreSQL, and how it is used. */
 export const databaseConfig = Type.Object({

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, integer, list, text } from '../config/keys.ts'
+import { Type } from '../lib/type.ts'
 
 /** `server`: where the server listens and what clients may send. */
 export const serverConfig = Type.Object({

@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify'
-import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { suggestion } from '../lib/suggestion.ts'
+import { type TSchema, Type } from '../lib/type.ts'
 import { httpErrors } from './errors.ts'
 
 type ValidatorCompiler = FastifySchemaCompiler<TSchema>

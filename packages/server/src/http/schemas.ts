@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type TSchema, Type } from '../lib/type.ts'
 
 /** Shapes that many routes share. */
 

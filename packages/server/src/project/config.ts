@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { automatic, flag, integer, text } from '../config/keys.ts'
+import { Type } from '../lib/type.ts'
 
 const path = (fallback: string, description: string) =>
   text(fallback, description, { pattern: '.', expects: 'a path' })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Type } from 'typebox'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
+import { Type } from '../../lib/type.ts'
 import {
   encodeForm,
   expectShape,

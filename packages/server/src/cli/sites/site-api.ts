@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { OperatorError } from '../../lib/errors.ts'
+import { type Static, Type } from '../../lib/type.ts'
 import { expectShape, type ServerClient } from '../server-client.ts'
 
 /** What the commands read of answers. */
@@ -20,8 +20,8 @@ export const deploySchema = Type.Object({
   createdAt: Type.String(),
 })
 
-export type Site = Type.Static<typeof siteSchema>
-export type Deploy = Type.Static<typeof deploySchema>
+export type Site = Static<typeof siteSchema>
+export type Deploy = Static<typeof deploySchema>
 
 export const sitesPath = '/api/admin/sites'
 

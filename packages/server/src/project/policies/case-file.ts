@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { parse as parseToml, TomlError } from 'smol-toml'
-import { type Static, Type } from 'typebox'
 import { Errors } from 'typebox/schema'
 import { OperatorError } from '../../lib/errors.ts'
 import { suggestion } from '../../lib/suggestion.ts'
+import { type Static, Type } from '../../lib/type.ts'
 
 const text = Type.String({ minLength: 1 })
 const values = Type.Record(Type.String(), Type.Unknown())

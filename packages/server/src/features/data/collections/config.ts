@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, integer, text } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `api`: the data API. */
 export const apiConfig = Type.Object({

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { responses } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { recordQuery, rowsQuery, sort } from './query-schemas.ts'
 import { common, record, tableParams } from './schemas.ts'
 

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../../lib/type.ts'
 
 /** Parameters of the routes, for the API document. */
 

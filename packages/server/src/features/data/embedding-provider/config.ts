@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { integer, plain, table, text } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 const providerName = '[A-Za-z0-9_-]{1,64}'
 

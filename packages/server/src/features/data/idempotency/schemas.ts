@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../../lib/type.ts'
 
 /** The header of every write of the data API. */
 export const idempotencyHeaders = {

@@ -1,9 +1,9 @@
-import { Type } from 'typebox'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import type { Feature } from '../../../feature.ts'
 import { identityOf } from '../../../http/authentication.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import type { Viewer } from './column.ts'
 import { describeCatalog } from './document.ts'
 

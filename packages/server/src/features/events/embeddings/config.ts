@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { table } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 const columnName = Type.String({ minLength: 1, maxLength: 63 })
 

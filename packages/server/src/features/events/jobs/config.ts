@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, integer } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `jobs`: work in the background. */
 export const jobsConfig = Type.Object({

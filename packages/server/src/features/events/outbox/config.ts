@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { integer } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `events`: the log of changes. */
 export const eventsConfig = Type.Object({

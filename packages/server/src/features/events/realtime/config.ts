@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { integer } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `realtime`: streams and channels. */
 export const realtimeConfig = Type.Object({

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 
 const tags = ['events']
 const security = bearerSecurity

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { automatic, flag, integer } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `webhooks`: changes posted to receivers. */
 export const webhooksConfig = Type.Object({

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { choice, plain, secret, webAddress } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `storage.cdn`: the content delivery network before the server, which keeps copies of what it serves. */
 export const cdnConfig = Type.Object({

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { integer, text } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `sites`: static sites that the server hosts. */
 export const sitesConfig = Type.Object({

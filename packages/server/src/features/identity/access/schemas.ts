@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 const tags = ['access']
 const security = bearerSecurity

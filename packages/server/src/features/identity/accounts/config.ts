@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, integer, text } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** Longest life of an access token: revocations of tokens that no session stands behind are kept so long. */
 export const longestTokenSeconds = 86_400

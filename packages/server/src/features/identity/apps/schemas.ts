@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { bearerSecurity, noContent, pageOf, pageQuery, responses } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 
 const tags = ['admin']
 const params = Type.Object({ id: Type.String() })

@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import type { Feature } from '../../../feature.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { type AuthSettings, pickToggles, toggleNames } from './settings.ts'
 
 export { AuthSettings, type AuthToggles } from './settings.ts'

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, integer, list } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** Of `auth`: the OAuth 2.0 authorization server. */
 export const oauthServerKeys = {

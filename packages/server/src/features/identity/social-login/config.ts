@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, list, plain, secret, table, text, webAddress } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** Keys that every provider has. */
 function provider(title: string) {

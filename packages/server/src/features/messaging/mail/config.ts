@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { choice, integer, list, plain, secret, text, webAddress } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `email`: what sends mail. */
 export const emailConfig = Type.Object({

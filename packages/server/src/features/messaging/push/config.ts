@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { choice, flag, integer, plain, secret, text, webAddress } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `push`: messages to devices. Credentials can also be given by administrators while the server runs. */
 export const pushConfig = Type.Object({

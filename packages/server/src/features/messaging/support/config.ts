@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, integer, secret, text } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `support`: what users ask for help with, and answers by mail. */
 export const supportConfig = Type.Object({

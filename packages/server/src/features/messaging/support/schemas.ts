@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { bearerSecurity, pageOf, pageQuery, responses } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 
 const common = { tags: ['support'], security: bearerSecurity }
 const id = Type.String({ format: 'uuid' })

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, list, text } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `admin`: the administrator and the dashboard. */
 export const adminConfig = Type.Object({

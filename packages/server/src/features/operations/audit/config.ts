@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { integer, list } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `audit`: which changes are recorded. */
 export const auditConfig = Type.Object({

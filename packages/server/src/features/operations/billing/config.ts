@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { integer, secret, table, text } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `billing`: who reports what apps pay for. */
 export const billingConfig = Type.Object({

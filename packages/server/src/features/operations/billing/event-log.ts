@@ -1,9 +1,9 @@
-import { Type } from 'typebox'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { readLimit, readOffset, readTimeRange, readUuid, type TimeRange } from '../../../http/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
+import { Type } from '../../../lib/type.ts'
 
 interface EventRow {
   readonly id: string

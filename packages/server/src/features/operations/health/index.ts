@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { ping } from '../../../database/ping.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { Type } from '../../../lib/type.ts'
 
 export interface HealthDeps {
   readonly database: SystemDatabase

@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import { readChoice, readTimeRange, readUuid } from '../../../http/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import { Type } from '../../../lib/type.ts'
 import { type LatencyStep, latencySteps, listLatency, stepMs } from './latency.ts'
 
 /** More are no picture any more. */

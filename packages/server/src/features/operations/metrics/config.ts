@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, text } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `metrics`: metrics in the Prometheus text format. */
 export const metricsConfig = Type.Object({

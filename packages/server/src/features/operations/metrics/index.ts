@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { Type } from 'typebox'
 import type { Feature } from '../../../feature.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import { responses } from '../../../http/schemas.ts'
 import type { AppError } from '../../../lib/errors.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `GET /metrics` in the Prometheus text format, behind a token of its own when one is configured. */
 export function metrics(collected: Metrics, token: string): Feature {

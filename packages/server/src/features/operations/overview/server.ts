@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
 import { listEffectiveSettings } from '../../../config/effective.ts'
 import type { Config } from '../../../config/schema.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 
 const serverSchema = {
   tags: ['admin'],

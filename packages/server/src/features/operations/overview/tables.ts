@@ -1,8 +1,8 @@
-import { Type } from 'typebox'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 
 export const tableListSchema = {
   tags: ['admin'],

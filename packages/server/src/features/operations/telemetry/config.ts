@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { integer, text, webAddress } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `telemetry`: traces of requests and statements. */
 export const telemetryConfig = Type.Object({

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { flag, integer, table } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
 
 const planLimit = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 

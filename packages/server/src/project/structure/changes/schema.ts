@@ -1,4 +1,4 @@
-import { type Static, type TObject, Type } from 'typebox'
+import { type Static, type TObject, Type } from '../../../lib/type.ts'
 
 /** A name of an object: PostgreSQL cuts what is longer than 63 bytes. */
 const text = Type.String({ minLength: 1, maxLength: 63 })

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { bearerSecurity, noContent, responses } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 
 const tags = ['storage']
 const security = bearerSecurity

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { bearerSecurity, responses } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 
 const common = { tags: ['mail'], security: bearerSecurity }
 const nullable = Type.Union([Type.String(), Type.Null()])
