@@ -80,7 +80,7 @@ export const getDiagramSchema = {
   tags,
   security,
   summary: 'Tables and the foreign keys between them',
-  description: `Of everything, of one schema, or of one table and those beside it. Above ${mostDrawn} tables only their count.`,
+  description: `Of all schemas, of one, or of one table and those beside it. Above ${mostDrawn} tables only their count.`,
   querystring: Type.Object({
     schema: Type.Optional(Type.String()),
     aroundSchema: Type.Optional(Type.String({ description: 'public unless given.' })),
