@@ -112,7 +112,8 @@ describe('HEAD', () => {
   test('answers on every route that has GET, with its status and headers and without a body', async () => {
     const routes = listRoutes(app)
     // A stream has no end that a HEAD request could wait for.
-    const isStream = (url: string) => url.startsWith('/api/realtime') || url === '/api/admin/logs/tail'
+    const isStream = (url: string) =>
+      url.startsWith('/api/realtime') || ['/api/admin/realtime/stream', '/api/admin/logs/tail'].includes(url)
     // Begins or ends a sign-in, which a HEAD request must not.
     const isSignIn = (url: string) => /^\/(api\/auth\/oauth|oauth\/authorize)\//.test(url)
     const gets = routes.filter(({ method, url }) => method === 'GET' && !isStream(url) && !isSignIn(url))

@@ -14,8 +14,8 @@ export function pagePolicy(nonce: string): string {
     "frame-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",
-    "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
     'trusted-types basalt-inert',
+    "frame-ancestors 'none'",
   ].join('; ')
 }
