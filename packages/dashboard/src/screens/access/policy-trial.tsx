@@ -41,7 +41,7 @@ export function PolicyTrial({ request, explanation: { policies, table, caller } 
     policy,
   }
   const statement = policyStatement(table, policy, present !== undefined)
-  const title = `${present === undefined ? 'Add' : 'Change'} ${policy.name} of ${table.collection}`
+  const title = `${present === undefined ? `Add ${policy.name} to` : `Change ${policy.name} of`} ${table.collection}`
   const isChanged = policy.using !== undefined || policy.check !== undefined || policy.roles !== undefined
   const run = () => {
     if (isChanged) trial.run(asked)
