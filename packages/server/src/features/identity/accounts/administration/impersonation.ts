@@ -33,7 +33,8 @@ export async function impersonate(
 ) {
   const { database, clock, keys } = context
   const reason = requireText(givenReason?.replaceAll('\0', '').trim(), 'reason')
-  const expiresAt = new Date((Math.floor(clock.now().getTime() / 1000) + lifetimeSeconds) * 1000)
+  const begunAt = clock.now()
+  const expiresAt = new Date((Math.floor(begunAt.getTime() / 1000) + lifetimeSeconds) * 1000)
   const { user, id } = await database.transaction(async (transaction) => {
     const found = await lockUser(transaction, userId)
     if (found === undefined) throw accountErrors.userNotFound()
@@ -66,7 +67,9 @@ export async function impersonate(
     act: { sub: actor },
     jti: randomBytes(16).toString('hex'),
   }
-  const token = signAccessToken(claims, lifetimeSeconds, { secret: keys.access, clock })
+  // At the same instant, so that the token ends when the answer and the audit say.
+  const at = { now: () => begunAt }
+  const token = signAccessToken(claims, lifetimeSeconds, { secret: keys.access, clock: at })
   return { id, token, expiresAt: expiresAt.toISOString() }
 }
 
