@@ -8,7 +8,7 @@ const client = 'packages/{client,react}'
 const dashboard = 'packages/dashboard'
 const database = { globalSetup: [`${server}/test/global-setup.ts`] }
 /** Tests wait for Postgres and for servers that start: more files at once than there are cores. */
-const sideBySide = { maxWorkers: 4, sequence: { groupOrder: 0 } }
+const sideBySide = { maxWorkers: 5, sequence: { groupOrder: 0 } }
 /**
  * Files that run one after the other in a worker share its modules, which keep no state, and their compiled code: it
  * takes a quarter of the processor time away.
