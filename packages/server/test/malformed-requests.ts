@@ -35,7 +35,7 @@ const hostileJson = [
 ]
 const hostileBodies = ['', '{', '[]', '{"a":1,"a":2}', `{"a":${deep(6000)}}`, '"x"']
 
-/** Of each place of each operation a value that does not belong there, the next one for each: no operation gets them all. */
+/** Of each place of each operation a value or two that do not belong there, the next ones for each: no operation gets them all. */
 export function* malformedRequests(
   operations: readonly (Operation & { readonly method: string; readonly path: string })[],
 ): Generator<MalformedRequest> {
@@ -52,7 +52,7 @@ export function* malformedRequests(
     const body = valid === undefined ? {} : { body: JSON.stringify(valid) }
     const declared = path.replace(/\{(\w+)\}/g, ':$1')
     for (const { name, in: place } of parameters) {
-      for (const value of some(hostileTexts, 1)) {
+      for (const value of some(hostileTexts, place === 'path' ? 2 : 1)) {
         const target =
           place === 'path'
             ? examplePath(declared.replace(`:${name}`, () => value))
