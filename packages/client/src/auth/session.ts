@@ -69,11 +69,12 @@ export function localSession(name = 'basalt.session'): SessionStorage {
     save(session) {
       kept = null
       try {
-        // Of one that is not replaced, another tab would use the refresh token twice, which ends the session.
-        localStorage.removeItem(name)
-        if (session !== null) localStorage.setItem(name, session)
+        // In one step: what is removed first looks like a sign-out to other tabs.
+        if (session === null) localStorage.removeItem(name)
+        else localStorage.setItem(name, session)
       } catch {
         kept = session
+        removeOutdated(name)
       }
     },
     watch(changed) {
@@ -84,6 +85,15 @@ export function localSession(name = 'basalt.session'): SessionStorage {
       addEventListener('storage', listener)
       return () => removeEventListener('storage', listener)
     },
+  }
+}
+
+/** Of a session that could not be replaced, another tab would use the refresh token twice, which ends the session. */
+function removeOutdated(name: string): void {
+  try {
+    localStorage.removeItem(name)
+  } catch {
+    // Denied: there is none.
   }
 }
 
