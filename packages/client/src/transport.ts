@@ -199,9 +199,9 @@ async function unlessAborted<Value>(
   signal: AbortSignal | undefined,
 ): Promise<Value> {
   if (signal === undefined || !(value instanceof Promise)) return await value
-  signal.throwIfAborted()
   return await new Promise<Value>((resolve, reject) => {
     const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
     value.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
