@@ -19,6 +19,8 @@ export interface Ceremonies {
 
 export function createCeremonies(): Ceremonies {
   let running: AbortController | undefined
+  /** The last that was offered, which anything else may end. */
+  let offered: AbortController | undefined
 
   async function run(
     ask: (signal: AbortSignal) => Promise<Credential | null>,
@@ -29,6 +31,7 @@ export function createCeremonies(): Ceremonies {
     running?.abort(ended.superseded)
     const own = new AbortController()
     running = own
+    if (lastsMs !== undefined) offered = own
     const abort = () => own.abort(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     const timer = lastsMs === undefined ? undefined : setTimeout(() => own.abort(ended.expired), lastsMs)
@@ -64,6 +67,8 @@ export function createCeremonies(): Ceremonies {
         const publicKey = parseRequest(options)
         return await navigator.credentials.get({ publicKey, signal, mediation: 'conditional' })
       }
+      // What a person has asked for goes on.
+      if (running !== undefined && running !== offered) return 'superseded'
       // Browsers ignore it here, but the server does not.
       const { timeout = 300_000 } = options as { timeout?: number }
       try {
