@@ -1,5 +1,5 @@
 import { isBasaltError } from '@basaltdb/client'
-import { useCallback, useRef, useState } from 'react'
+import { useCallback, useState } from 'react'
 import { inSession } from '../../api/queries.ts'
 import { randomId } from '../../api/random-id.ts'
 import { countOf } from '../../ui/format.ts'
@@ -14,7 +14,6 @@ import {
   putRow,
   type RowChange,
 } from './changes.ts'
-import { idOf } from './names.ts'
 import { undoAction, type Written } from './undo.ts'
 
 /** A row that another request has changed since it was read. */
@@ -39,6 +38,14 @@ function keyOf(before: Unanswered | undefined, operations: unknown): Unanswered 
 
 /** By table, so that what is staged stays while another view is shown. */
 const kept = new Map<string, Changes>()
+/** By table, too: what is staged may have been written already. */
+const unanswered = new Map<string, Unanswered>()
+
+/** Whether the changes may have been written, or still may be. */
+function isInDoubt(error: unknown): boolean {
+  if (!isBasaltError(error)) return true
+  return [0, 502, 503, 504].includes(error.status) || error.error === 'idempotency_key_in_use'
+}
 
 addEventListener('beforeunload', (event) => {
   if (kept.size > 0) event.preventDefault()
@@ -57,7 +64,6 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
   )
   const [conflict, setConflict] = useState<Conflict>()
   const [isApplying, setApplying] = useState(false)
-  const unanswered = useRef<Unanswered>(undefined)
   const types = new Map(info.columns.map(({ name, type }) => [name, type]))
 
   async function apply(staged: Changes): Promise<void> {
@@ -70,14 +76,14 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
         if (planned.length === 0) return
         try {
           const operations = planned.map(({ operation }) => operation)
-          const key = keyOf(unanswered.current, operations)
-          unanswered.current = key
+          const key = keyOf(unanswered.get(info.table), operations)
+          unanswered.set(info.table, key)
           const written = await inSession(() => applyChanges(info.table, operations, key.key))
-          unanswered.current = undefined
+          unanswered.delete(info.table)
           report(planned, written)
           return
         } catch (error) {
-          if (isBasaltError(error) && error.status > 0) unanswered.current = undefined
+          if (!isInDoubt(error)) unanswered.delete(info.table)
           const next = await resolve(current, planned, error)
           if (next === undefined) return
           current = next
@@ -170,5 +176,3 @@ function withFault(changes: Changes, of: PlannedOperation['of'], fault: string):
   if (change === undefined) return changes
   return { ...changes, rows: new Map(changes.rows).set(of.id, { ...change, fault }) }
 }
-
-export const rowIdOf = (row: TableRow) => (row.key === null ? undefined : idOf(row.key))
