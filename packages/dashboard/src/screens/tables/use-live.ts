@@ -37,11 +37,16 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
   latest.current = { isHeld, created }
   const isActive = isOn && isVisible
   const shape = JSON.stringify(request)
+  /** The view that is followed. */
+  const known = useRef<string>(undefined)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the shape stands for the request.
   useEffect(() => {
     clear()
-    if (!isActive) return
+    if (!isActive) {
+      known.current = undefined
+      return
+    }
     const controller = new AbortController()
     const entry = () => {
       const filters = { queryKey: ['tables', table, 'rows', request], type: 'active' as const }
@@ -77,6 +82,9 @@ export function useLive({ info, request, isOn, isHeld, created }: LiveOptions) {
       },
     })
     reader.current = current
+    // Rows of a view that was shown before: what has changed since was noticed for another.
+    if (known.current !== undefined && known.current !== shape && entry()?.[1] !== undefined) current.note()
+    known.current = shape
     return () => {
       reader.current = undefined
       current.close()
