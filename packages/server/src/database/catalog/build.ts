@@ -54,7 +54,9 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
     (positions ?? []).map(
       (position) => columnsOf.get(oid)?.find((column) => column.position === position)?.name ?? '',
     )
-  const relationships = nameRelationships(foreignKeyEdges(rows.constraints, byOid, columnNames))
+  // Tables of the system, which streams name, are no collections: nothing expands to them.
+  const served = new Map([...byOid].filter(([, { schema }]) => schemas.includes(schema)))
+  const relationships = nameRelationships(foreignKeyEdges(rows.constraints, served, columnNames))
 
   const relations = rows.relations.map((row): Relation => {
     const columnRows = columnsOf.get(row.oid) ?? []
