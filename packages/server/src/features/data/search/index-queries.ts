@@ -57,11 +57,11 @@ export interface IndexSource {
 }
 
 export async function readIndexSource(
-  database: Pick<Queryable, 'one'>,
+  database: Pick<Queryable, 'maybeOne'>,
   { schema, name }: { readonly schema: string; readonly name: string },
   columns: readonly string[],
-): Promise<IndexSource> {
-  return await database.one<IndexSource & Record<string, unknown>>(sql`
+): Promise<IndexSource | undefined> {
+  return await database.maybeOne<IndexSource & Record<string, unknown>>(sql`
     select case when c.reltuples >= 0 then c.reltuples::float8 end as "estimatedRows",
       case when c.relkind = 'p'
         then (select sum(pg_table_size(relid)) from pg_partition_tree(c.oid) where isleaf)

@@ -5,6 +5,7 @@ import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import {
+  collectionErrors,
   createCatalogAccess,
   isSearchable,
   requireRelation,
@@ -111,7 +112,7 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
     const [status] = (await indexing.list(live.current, new Set([collection]))).filter(
       (each) => each.collection === collection,
     )
-    if (status === undefined) throw new Error(`the collection ${collection} has no status`)
+    if (status === undefined) throw collectionErrors.collectionNotFound(collection)
     return status
   }
 
@@ -160,6 +161,8 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
           statusOf(relation.collection),
           readIndexSource(database, relation, searched),
         ])
+        // Dropped since the catalog was read, which is read again then.
+        if (source === undefined) throw collectionErrors.collectionNotFound(relation.collection)
         return {
           ...status,
           obstacle: findObstacle(relation) ?? null,
