@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import { httpErrors } from '../../../../http/errors.ts'
+import { isBodyAwaited } from '../../../../http/expectation.ts'
 import { bearerSecurity, responses } from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { Type } from '../../../../lib/type.ts'
@@ -51,7 +52,8 @@ export function importRoutes(app: HttpServer, importer: Importer, catalog: LiveC
           const location = `/api/collections/${encodeURIComponent(collection)}/imports/${status.id}`
           return reply.code(202).headers({ location, 'preference-applied': 'respond-async' }).send(status)
         } catch (error) {
-          request.raw.resume()
+          // A body that is not asked for yet is not read to be thrown away.
+          if (!isBodyAwaited(request.raw)) request.raw.resume()
           throw error
         }
       },
