@@ -116,7 +116,7 @@ export async function listSent(database: Queryable, logId: string): Promise<read
       ), '[]') as receivers
     from basalt.realtime_sent s
     cross join lateral (select s.entries -> ${logId} as entry) e
-    where s.events @> ${logId}::int8
+    where s.events @> ${logId}::int8 and (e.entry is not null or s.dropped > 0)
     order by s.recorded_at, s.node
     limit ${mostAttempts}::int`)
 }
