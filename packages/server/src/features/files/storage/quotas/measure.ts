@@ -13,7 +13,7 @@ export function createStorageMeasure(
   return async () => {
     if (now() - measuredAt < intervalMs) return new Map()
     const rows = await database.many<{ app_id: string; bytes: number }>(sql`
-      select app_id, sum(bytes)::float8 as bytes from basalt.app_storage_usage group by app_id`)
+      select app_id, sum(bytes)::float8 as bytes from basalt.app_storage_usage group by app_id having sum(bytes) <> 0`)
     measuredAt = now()
     return new Map(rows.map((row) => [row.app_id, row.bytes]))
   }
