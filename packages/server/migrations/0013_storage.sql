@@ -59,8 +59,8 @@ create table basalt.storage_usage (
 );
 create index storage_usage_ended_at on basalt.storage_usage (ended_at) where ended_at is not null;
 
--- What the objects of an app take, in parts that together are exact: a process of PostgreSQL adds to its own, so that uploads
--- do not wait for each other. One part alone may be negative.
+-- What the objects of an app take, in parts that together are exact: a transaction adds to one that no other holds, so that
+-- uploads do not wait for each other. There are as many as transactions at once. One part alone may be negative.
 create table basalt.app_storage_usage (
   app_id uuid not null,
   part int not null,
@@ -82,6 +82,7 @@ declare
   -- Of the caller's statement: bytes by the name of a plan; empty where none is enforced.
   limits jsonb := nullif(current_setting('basalt.storage_limits', true), '')::jsonb;
   most bigint;
+  free int;
 begin
   if delta = 0 then
     return;
@@ -93,7 +94,8 @@ begin
     -- One at a time, so that of two at once the second one counts the first.
     perform pg_advisory_xact_lock(hashtextextended('basalt storage of ' || app, 0));
   end if;
-  insert into basalt.app_storage_usage as u (app_id, part, bytes) values (app, pg_backend_pid() % 16, delta)
+  select p.part into free from basalt.app_storage_usage p where p.app_id = app limit 1 for update skip locked;
+  insert into basalt.app_storage_usage as u (app_id, part, bytes) values (app, coalesce(free, pg_backend_pid()), delta)
   on conflict (app_id, part) do update set bytes = u.bytes + excluded.bytes;
   if most > 0 and most < (select sum(u.bytes) from basalt.app_storage_usage u where u.app_id = app) then
     raise exception 'the plan of the app has no room' using errcode = 'BS005';

@@ -9,6 +9,7 @@ import { createApiKey, createApplication } from '../../../../../test/api-keys.ts
 import { openEventStream } from '../../../../../test/event-stream.ts'
 import { openRaw } from '../../../../../test/raw-http.ts'
 import { createTestApp } from '../../../../../test/test-app.ts'
+import { sql } from '../../../../database/sql.ts'
 import {
   applyTemplate,
   createBucket,
@@ -290,6 +291,25 @@ describe('storage › plans', () => {
       headers: { 'tus-resumable': '1.0.0', 'upload-length': '50' },
     })
     expect(problem(began)).toEqual(full)
+  })
+
+  test('an upload waits for no other change of what its app stores, and both are counted', async () => {
+    const bucket = await createBucket(apps.app)
+    const stored = () =>
+      apps.app.sql(`
+        select (select sum(bytes)::int from basalt.app_storage_usage) as counted,
+          (select sum(size)::int from basalt.objects) as "present"`)
+    expect((await put(apps.app, `/${bucket}/first`, admin, 'one')).status).toBe(201)
+    await apps.app.app.database.system.transaction(async (transaction) => {
+      await transaction.count(sql`update basalt.app_storage_usage set bytes = bytes`)
+      await transaction.count(sql`
+        insert into basalt.app_storage_usage
+        select a.app_id, p, 0 from (select distinct app_id from basalt.app_storage_usage) a, generate_series(0, 15) p
+        on conflict do nothing`)
+      expect((await put(apps.second, `/${bucket}/second`, admin, 'two')).status).toBe(201)
+    })
+    const [{ counted, present } = {}] = await stored()
+    expect(counted).toBe(present)
   })
 
   test('a plan counts from the next upload on, for its app alone, and not for administrators', async () => {
