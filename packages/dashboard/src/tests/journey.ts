@@ -140,6 +140,8 @@ function watchProblems(context: BrowserContext): string[] {
 const notedOtherwise = [
   // A refusal of the API, which the page shows; answers of 500 are noted by the response.
   /^Failed to load resource: the server responded with a status of [45]/,
+  // HTML of the database in a frame without permissions, as it is meant to be shown. May arrive much later.
+  /^Blocked script execution in 'about:srcdoc' because the document's frame is sandboxed/,
 ]
 
 async function closeAll(browser: Browser, context: BrowserContext): Promise<void> {

@@ -15,8 +15,7 @@ journeys('dashboard › storage', () => {
     await dashboard?.[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
   })
-  // What the sandbox of a preview keeps from running.
-  afterEach(() => dashboard.expectNoProblems(/Blocked script execution in 'about:srcdoc'/))
+  afterEach(() => dashboard.expectNoProblems())
 
   const hostileName = '"><img src=x onerror=document.title=1>.html'
   const objects = () => dashboard.app.sql('select bucket, name, size::int from basalt.objects order by name')

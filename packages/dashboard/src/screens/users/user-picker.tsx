@@ -1,4 +1,4 @@
-import { useId, useState } from 'react'
+import { useEffect, useId, useState } from 'react'
 import { useApi } from '../../api/queries.ts'
 import { TextField } from '../../ui/field.tsx'
 import { listUsers } from './api.ts'
@@ -33,6 +33,11 @@ export function UserPicker({ label, hint, value, onChange }: UserPickerProps) {
   const found = users.data ?? []
   const idOf = (given: string) =>
     found.find((user) => user.id === given.trim() || nameOf(user) === given.trim())?.id ?? ''
+  const id = idOf(text)
+  // Suggestions may arrive after the last key.
+  useEffect(() => {
+    if (id !== '' && id !== value) onChange(id)
+  }, [id, value, onChange])
   return (
     <>
       <TextField
@@ -44,8 +49,6 @@ export function UserPicker({ label, hint, value, onChange }: UserPickerProps) {
           setText(next)
           onChange(idOf(next))
         }}
-        // Suggestions may arrive after the last key.
-        onBlur={() => onChange(idOf(text))}
       />
       <datalist id={list}>
         {found.slice(0, 20).map((user) => (
