@@ -570,6 +570,9 @@ describe('a preview of what a subscriber would have been sent', () => {
     expect(data(await preview('tables=mine&filter=note=eq.note 2'.replaceAll(' ', '%20')))).toHaveLength(1)
     expect(data(await preview('tables=mine&since=2200-01-01'))).toEqual([])
     expect(data(await preview(`tables=mine&as=${alice}&limit=1`))).toEqual([own])
+    expect(
+      await sql(`select actor, target, detail from basalt.audit where action = 'realtime.preview'`),
+    ).toEqual([{ actor: 'admin', target: 'mine', detail: { as: `user ${alice}` } }])
     expect(envelope(await preview('tables=mine&as=anonymous'))).toMatchObject({
       code: 400,
       message: 'unknown table: mine',
