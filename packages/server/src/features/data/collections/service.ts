@@ -234,7 +234,7 @@ export function createCollectionService({
       withCatalog((catalog) => {
         const relation = requireWritableBy(caller, catalog, collection)
         const operations = parseBatch(body, tableOf(relation), { readsVersions: true })
-        return runBatch(catalog, caller, readerOf(caller), operations)
+        return runBatch(catalog, caller, readerOf(caller), operations, { answersVersions: true })
       }),
 
     batchAcross: (caller, body, queryString) =>

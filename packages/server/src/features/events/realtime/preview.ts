@@ -78,4 +78,3 @@ export function createPreview({ database, planner, selector, viewAs }: PreviewDe
     }
   }
 }
-

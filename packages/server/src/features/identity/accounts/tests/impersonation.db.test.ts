@@ -235,7 +235,9 @@ test('impersonation › ends on every node with the session of the administrator
   for (const node of [app, other]) await expect.poll(() => statusOn(node, ended), lasting).toBe(401)
   expect(await statusOn(app, kept)).toBe(200)
   // As a new password ends all of them.
-  await app.sql('delete from basalt.admin_sessions where token_hash = sha256($1)', [Buffer.from(second.token)])
+  await app.sql('delete from basalt.admin_sessions where token_hash = sha256($1)', [
+    Buffer.from(second.token),
+  ])
   for (const node of [app, other]) await expect.poll(() => statusOn(node, kept), lasting).toBe(401)
 })
 

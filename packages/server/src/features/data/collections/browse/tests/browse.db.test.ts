@@ -392,6 +392,10 @@ describe('changes', () => {
       { id: 2, title: 'title 2' },
       undefined,
     ])
+    // The next change can name what these have made.
+    const [updated, deleted, created] = response.json
+    expect([updated.version, created.version]).toEqual([await versionOf(1), await versionOf(100)])
+    expect(deleted.version).toBeUndefined()
     expect(await app.sql('select id, title from book where id in (1, 2, 100) order by id')).toEqual([
       { id: 1, title: 'new' },
       { id: 100, title: null },
