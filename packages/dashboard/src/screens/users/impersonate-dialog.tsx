@@ -37,9 +37,9 @@ export function ImpersonateDialog({ user, onClose }: ImpersonateDialogProps) {
       onClose={onClose}
     >
       <Notice>
-        You get an access token of this user for fifteen minutes, or until you sign out. It reads and writes data and files under the
-        policies of the user, never the account. The audit, the request log and every row that you change name
-        you, and the user sees the session.
+        You get an access token of this user for fifteen minutes, or until you sign out. It reads and writes
+        data and files under the policies of the user, never the account. The audit, the request log and every
+        row that you change name you, and the user sees the session.
       </Notice>
       <TextArea
         label="Reason"
