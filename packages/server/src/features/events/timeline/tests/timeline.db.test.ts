@@ -449,6 +449,18 @@ describe('a replay', () => {
     expect(delivered().sort()).toEqual([1, 2, 3])
   })
 
+  test('of very many events takes no more than ten thousand of them in one request', async () => {
+    await sql('update basalt.webhooks set enabled = false')
+    await sql(`insert into basalt.outbox (action, table_name, record_key, record)
+      select 'create', 'item', json_build_array(n)::text, json_build_object('id', n) from generate_series(1, 11000) n`)
+    await hooks.settle()
+    const queue = async (body: object) => (await replay({ which: 'missed', ...body })).json
+    expect(await queue({ dryRun: true })).toEqual({ queued: 1000, hasMore: true })
+    expect(await queue({ dryRun: true, limit: 1_000_000 })).toEqual({ queued: 10_000, hasMore: true })
+    await sql('delete from basalt.outbox')
+    await send('PATCH', `webhooks/${webhook.id}`, { enabled: true })
+  })
+
   test('leaves out what has succeeded after the time that it is asked for', async () => {
     await fail(1)
     await sql(`update basalt.webhook_deliveries set delivered_at = '2026-01-02T00:00:00Z'`)

@@ -344,7 +344,14 @@ describe('administration', () => {
       ])
     }
     for (const address of [
-      ...['192.0.2.77', '::ffff:192.0.2.1', '::ffff:c000:201', '203.0.113.5', '198.18.0.7', '::ffff:198.18.0.7'],
+      ...[
+        '192.0.2.77',
+        '::ffff:192.0.2.1',
+        '::ffff:c000:201',
+        '203.0.113.5',
+        '198.18.0.7',
+        '::ffff:198.18.0.7',
+      ],
       ...['2001:db8::1', '2001:DB8:0:0::ffff', '2001:db7::9'],
     ]) {
       expect([address, (await from(address)).status]).toEqual([address, 200])
