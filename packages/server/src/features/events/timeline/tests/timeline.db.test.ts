@@ -348,7 +348,9 @@ describe('the streams of an event', () => {
     await live.next(1)
     const id = await findEvent('7', 'delete')
     const rows = () => streamsOf(id).then(({ sent }) => sent)
-    const row = await waitFor('the record', async () => (await rows()).find((each) => each.sent === 1))
+    const row = await waitFor('the record', async () =>
+      (await rows()).find((each: { sent: number }) => each.sent === 1),
+    )
     expect(row.receivers).toEqual([{ connection: idOf(live), transport: 'sse', caller: 'user', userId: bob }])
   })
 
