@@ -151,7 +151,7 @@ journeys('dashboard › session', () => {
       .nth(1)
       .waitFor()
     await page.keyboard.press('ArrowDown')
-    const chosen = page.getByRole('option', { selected: true })
+    const chosen = page.getByRole('listbox', { name: 'Found' }).getByRole('option', { selected: true })
     const email = await chosen.textContent()
     expect(email).toMatch(/^track-/)
     isChosen.resolve()
