@@ -86,6 +86,8 @@ export default defineConfig({
           name: 'dashboard',
           include: [`${dashboard}/src/**/*.journey.test.ts`],
           ...patient,
+          // A hundred steps and more, of which each has the limit of a condition.
+          testTimeout: 300_000,
           globalSetup: [...database.globalSetup, `${dashboard}/src/tests/global-setup.ts`],
           ...sideBySide,
           ...sharedModules,
