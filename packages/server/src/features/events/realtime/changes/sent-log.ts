@@ -47,7 +47,8 @@ export interface SentLogOptions {
 
 /**
  * Records which streams were sent which event, for administrators who look for it: one row a second and node, and
- * another one while clients resume, written beside the delivery. What does not fit, or cannot be written, is counted and not recorded.
+ * another one while clients resume, written beside the delivery. What does not fit, or cannot be written, is counted and
+ * not recorded.
  */
 export class SentLog {
   readonly #options: SentLogOptions
