@@ -18,8 +18,11 @@ const sharedModules = { isolate: false }
 /** These put a load on the server and judge how soon it answers: side by side they would measure each other. */
 const underLoad = `${server}/test/faults/{network,nodes,overload,postgres}.process.test.ts`
 
-/** Generous: a test that waits for a condition ends with it, and machines may be busy. */
-const ofProcesses = { testTimeout: 120_000, hookTimeout: 60_000, expect: { poll: { timeout: 15_000 } } }
+/**
+ * Generous: a test that waits for a condition ends with it, and machines may be ten times slower. These end tests that
+ * hang; the limit of one condition, here and in `test/wait-for.ts`, is shorter, so that the failure names it.
+ */
+const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } }
 
 /**
  * Kinds of tests, by name: pure (`.test.ts`), with a database (`.db.test.ts`), those that start whole processes or break
@@ -42,7 +45,7 @@ export default defineConfig({
             `packages/{client,react,dashboard}/src/**/*.test.ts`,
           ],
           exclude: [`packages/*/**/*.{db,process,architecture,journey}.test.ts`],
-          testTimeout: 120_000,
+          ...patient,
           ...sideBySide,
           ...sharedModules,
         },
@@ -51,7 +54,7 @@ export default defineConfig({
         test: {
           name: 'architecture',
           include: [`${server}/test/**/*.architecture.test.ts`],
-          testTimeout: 120_000,
+          ...patient,
           ...sideBySide,
           ...sharedModules,
         },
@@ -60,8 +63,7 @@ export default defineConfig({
         test: {
           name: 'database',
           include: [`${server}/{src,test}/**/*.db.test.ts`, `${client}/src/**/*.db.test.ts`],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...patient,
           ...database,
           ...sideBySide,
           ...sharedModules,
@@ -72,7 +74,7 @@ export default defineConfig({
           name: 'process',
           include: [`${server}/{src,test}/**/*.process.test.ts`, `${client}/src/**/*.process.test.ts`],
           exclude: [underLoad],
-          ...ofProcesses,
+          ...patient,
           maxConcurrency: 2,
           ...database,
           ...sideBySide,
@@ -83,7 +85,9 @@ export default defineConfig({
         test: {
           name: 'dashboard',
           include: [`${dashboard}/src/**/*.journey.test.ts`],
-          ...ofProcesses,
+          ...patient,
+          // A hundred steps and more, of which each has the limit of a condition.
+          testTimeout: 300_000,
           globalSetup: [...database.globalSetup, `${dashboard}/src/tests/global-setup.ts`],
           ...sideBySide,
           ...sharedModules,
@@ -93,7 +97,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: [underLoad],
-          ...ofProcesses,
+          ...patient,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
           ...database,

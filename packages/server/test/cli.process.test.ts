@@ -137,7 +137,7 @@ describe('beside an external database', () => {
 
       const reset = await basaltHere(['admin', 'reset-password'], { env: ownEnv })
       expect(reset).toEqual(done(expect.stringMatching(/^([0-9a-f]{5}-){5}[0-9a-f]{5}\n$/)))
-      await expect.poll(() => statusWith(adminToken), { timeout: 10_000 }).toBe(401)
+      await expect.poll(() => statusWith(adminToken)).toBe(401)
       expect((await signIn(first.password)).status).toBe(401)
       expect((await signIn(reset.stdout.trim())).status).toBe(200)
       expect(
@@ -169,7 +169,7 @@ describe('beside an external database', () => {
       'server.data_dir': data.path,
     }
     await using server = launchServer({ config })
-    await expect.poll(() => server.log().length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => server.log().length).toBe(1)
     expect(server.log()).toEqual([
       expect.objectContaining({ level: 'info', path: join(data.path, 'first-sign-in') }),
     ])

@@ -68,7 +68,7 @@ describe.each([
     const to = 'link@example.com'
     expect((await post(server, 'magic-link', { email: to })).status).toBe(200)
     const logged = () => server.log().filter((line) => line.to === to)
-    await expect.poll(() => logged().length, { timeout: 15_000 }).toBe(1)
+    await expect.poll(() => logged().length).toBe(1)
     expect(server.output().includes('/auth/magic-link?token=')).toBe(isDevelopment)
   })
 })

@@ -90,7 +90,7 @@ describe.each(accounts)('database.embedded_port, as %s', (_, account) => {
     const token = userToken({ sub: alice })
     const visits = async () => (await ask('GET', `${server.url}/api/collections/visit`, { token })).json
     // The new column is seen when the catalog is read the next time.
-    await expect.poll(visits, { timeout: 10_000 }).toMatchObject({ items: [{ id: 1, place: 'Rome' }] })
+    await expect.poll(visits).toMatchObject({ items: [{ id: 1, place: 'Rome' }] })
     expect((await ask('GET', `${server.url}/api/collections/trip`, { token })).status).toBe(200)
 
     const { stdout } = await runCommand(['status'], options)

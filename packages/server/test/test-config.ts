@@ -14,6 +14,9 @@ export function testConfig(overrides: Readonly<Record<string, string>>): Config 
     'admin.password': testAdminPassword,
     'logging.level': 'error',
     'database.max_conns': '10',
+    // What a busy machine makes late is not refused; tests of these limits set their own.
+    'database.acquire_timeout_ms': '60000',
+    'database.statement_timeout_ms': '60000',
     ...overrides,
   }
   return loadConfig({ directory: tmpdir(), env: {}, flags }).config

@@ -10,7 +10,7 @@ const intervalMs = 20
 export async function waitFor<Value>(
   what: string,
   ask: () => Value | undefined | null | false | Promise<Value | undefined | null | false>,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<Value> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

@@ -5,6 +5,8 @@ export interface EventsOptions {
   readonly signal: AbortSignal
   readonly query?: Readonly<Record<string, string | undefined>> | undefined
   readonly lastEventId?: string | undefined
+  /** Called when the server has begun to answer: from here on nothing is missed. */
+  readonly onOpen?: (() => void) | undefined
 }
 
 /**
@@ -14,7 +16,7 @@ export interface EventsOptions {
  */
 export async function* readEvents(
   path: string,
-  { signal, query, lastEventId }: EventsOptions,
+  { signal, query, lastEventId, onOpen }: EventsOptions,
 ): AsyncGenerator<ServerSentEvent> {
   const headers = {
     accept: 'text/event-stream',
@@ -22,6 +24,7 @@ export async function* readEvents(
   }
   const detail = { signal, query, headers, isRepeatable: true }
   const response = await client.transport.exchange('GET', path, detail, (answer) => answer)
+  onOpen?.()
   if (response.body === null) return
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   const parse = createEventParser()

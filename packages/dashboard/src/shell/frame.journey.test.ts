@@ -11,7 +11,7 @@ journeys('the frame of the dashboard', () => {
 
   test('opens at every address below its own under its policy', async () => {
     await dashboard.open('/settings')
-    expect(await dashboard.page.title()).toContain('Settings')
+    await expect.poll(() => dashboard.page.title()).toContain('Settings')
     expect(await dashboard.page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0)
     await dashboard.expectAccessible()
     await dashboard.screenshot('settings')

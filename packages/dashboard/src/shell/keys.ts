@@ -23,13 +23,14 @@ export function useKeys({ openPalette, openHelp }: Bindings): void {
         return
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isDialogOpen()) return
-      if (Date.now() < sequenceUntil) {
+      // When it was pressed: the page may be busy.
+      if (event.timeStamp < sequenceUntil) {
         sequenceUntil = 0
         const path = event.key === 'h' ? '/' : screens.find((screen) => screen.key === event.key)?.path
         if (path === undefined) return
         event.preventDefault()
         navigate(path)
-      } else if (event.key === 'g') sequenceUntil = Date.now() + sequenceMs
+      } else if (event.key === 'g') sequenceUntil = event.timeStamp + sequenceMs
       else if (event.key === '?') openHelp()
       else if (event.key === '/') {
         const filter = document.querySelector<HTMLElement>('#content [data-filter]')

@@ -68,7 +68,8 @@ export function useCommands(typed: string): readonly Command[] {
           }),
         )
       : []),
-    ...(isTyping && search.length >= shortestUserSearch ? (users.data?.items ?? []) : []).map(
+    // Not those of the text before: what makes a user match is known to the server alone.
+    ...(search === typed && search.length >= shortestUserSearch ? (users.data?.items ?? []) : []).map(
       ({ id, email }): Command => ({
         id: `user-${id}`,
         title: email || id,

@@ -7,11 +7,15 @@ import { type Command, useCommands } from './palette-commands.ts'
 /** Finds screens, tables, users and what the view can do. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [typed, setTyped] = useState('')
-  const [position, setPosition] = useState(0)
+  /** By its id: more may be found meanwhile. */
+  const [chosen, choose] = useState<string>()
   const [, navigate] = useLocation()
   const commands = useCommands(typed.trim())
   const id = useId()
-  const selectedIndex = Math.min(position, commands.length - 1)
+  const selectedIndex = Math.max(
+    0,
+    commands.findIndex((command) => command.id === chosen),
+  )
   const selected = commands[selectedIndex]
   const optionId = (index: number) => `${id}-${index}`
 
@@ -22,9 +26,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   }
 
   function press(event: React.KeyboardEvent): void {
-    const last = commands.length - 1
-    if (event.key === 'ArrowDown') setPosition(position >= last ? 0 : position + 1)
-    else if (event.key === 'ArrowUp') setPosition(position <= 0 ? last : position - 1)
+    if (event.key === 'ArrowDown') choose(commands[(selectedIndex + 1) % commands.length]?.id)
+    else if (event.key === 'ArrowUp') choose(commands.at(selectedIndex - 1)?.id)
     else if (event.key === 'Enter' && selected !== undefined && !event.nativeEvent.isComposing) run(selected)
     else return
     event.preventDefault()
@@ -51,7 +54,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         value={typed}
         onChange={(event) => {
           setTyped(event.target.value)
-          setPosition(0)
+          choose(undefined)
         }}
         onKeyDown={press}
       />

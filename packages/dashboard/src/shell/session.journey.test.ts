@@ -62,7 +62,7 @@ journeys('dashboard › session', () => {
     await heading('Home').waitFor()
     expect(page.url()).toBe(`${app.url}/admin/`)
     expect(await page.evaluate(() => document.cookie)).not.toContain('basalt-admin')
-    expect(await page.title()).toBe('Home · Basalt')
+    await expect.poll(() => page.title()).toBe('Home · Basalt')
     await page.getByText('Open to every signed-in caller').waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('home')
@@ -135,6 +135,30 @@ journeys('dashboard › session', () => {
     await page.getByRole('option', { name: /track.*Table/ }).waitFor()
     await dashboard.expectAccessible()
     await dashboard.screenshot('palette')
+
+    // What is chosen stays so when more is found above it.
+    await database.sql(
+      "insert into basalt.users (email) values ('track-1@example.com'), ('track-2@example.com')",
+    )
+    const isChosen = Promise.withResolvers<void>()
+    await page.route('**/api/admin/tables?*', async (route) => {
+      await isChosen.promise
+      await route.continue()
+    })
+    await field.fill('trac')
+    await page
+      .getByRole('option', { name: /^track-/ })
+      .nth(1)
+      .waitFor()
+    await page.keyboard.press('ArrowDown')
+    const chosen = page.getByRole('listbox', { name: 'Found' }).getByRole('option', { selected: true })
+    const email = await chosen.textContent()
+    expect(email).toMatch(/^track-/)
+    isChosen.resolve()
+    await page.getByRole('option', { name: /track.*Table/ }).waitFor()
+    expect(await chosen.textContent()).toBe(email)
+    await page.unroute('**/api/admin/tables?*')
+
     await field.fill('configur')
     await page.keyboard.press('Enter')
     await heading('Settings').waitFor()
@@ -161,8 +185,9 @@ journeys('dashboard › session', () => {
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
     await page.getByRole('link', { name: 'Storage' }).click()
     await heading('Storage').waitFor()
-    expect(await page.getByRole('navigation').isVisible()).toBe(false)
+    await page.getByRole('navigation').waitFor({ state: 'hidden' })
     await page.reload()
+    await heading('Storage').waitFor()
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
     const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth
     expect(await page.evaluate(overflow)).toBe(0)

@@ -67,6 +67,8 @@ export async function openDashboard({
   const app = given ?? (await createTestApp(options))
   const browser = await chromium.connect(inject('browserEndpoint'))
   const context = await browser.newContext({ viewport, baseURL: app.url, reducedMotion: 'reduce' })
+  // Only ends journeys that hang; the failure is to name the step.
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const problems = watchProblems(context)
   const dashboard: Dashboard = {
@@ -77,7 +79,11 @@ export async function openDashboard({
     async open(path) {
       await page.goto(`/admin${path}`)
       await page.locator('#root *').first().waitFor()
-      await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null)
+      await page.waitForFunction(() => {
+        const statuses = [...document.querySelectorAll('[role="status"]')]
+        const isLoading = statuses.some(({ textContent }) => textContent === 'Loading…')
+        return !isLoading && document.querySelector('[aria-busy="true"]') === null
+      })
     },
     expectNoProblems(...expected) {
       const left = problems.filter((problem) => !expected.some((pattern) => pattern.test(problem)))

@@ -39,6 +39,8 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 /** Between two looks at how far it is. */
 const lookMs = 500
+/** An interrupted command waits so long for the answer that says which import to cancel. */
+const answerMs = 2000
 
 const faults = Type.Optional(Type.Array(Type.Object({ row: Type.Integer(), message: Type.String() })))
 const resultSchema = Type.Object({
@@ -80,12 +82,16 @@ export function importCommand(terminal: Terminal): Command {
     const server = await connectToServer(terminal, loaded, options)
     try {
       const path = `/api/collections/${encodeURIComponent(table)}`
+      const interruption = new AbortController()
+      for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => interruption.abort())
       const answer = await server.send('POST', `${path}/import${query}`, {
         content: { type, bytes },
         headers: { prefer: 'respond-async' },
+        signal: leaveWithoutAnswer(interruption.signal),
       })
       const begun = expectShape(statusSchema, answer)
-      report(terminal, options, await follow(terminal, server, `${path}/imports/${begun.id}`, begun))
+      const end = await follow(terminal, server, `${path}/imports/${begun.id}`, begun, interruption.signal)
+      report(terminal, options, end)
     } finally {
       await server.close()
     }
@@ -129,16 +135,22 @@ async function readRows(terminal: Terminal, file: string): Promise<Blob> {
   }
 }
 
+/** The server discards a file whose client leaves before the answer. */
+function leaveWithoutAnswer(interruption: AbortSignal): AbortSignal {
+  const controller = new AbortController()
+  const leave = () => controller.abort(new OperatorError('interrupted; nothing was imported'))
+  interruption.addEventListener('abort', () => setTimeout(leave, answerMs).unref())
+  return controller.signal
+}
+
 /** Shows on a terminal how far it is. Interrupted, it cancels the import. */
 async function follow(
-  terminal: Terminal,
+  { stderr }: Terminal,
   server: ServerClient,
   path: string,
   begun: ImportStatus,
+  interruption: AbortSignal,
 ): Promise<ImportStatus> {
-  const { stderr } = terminal
-  const interruption = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => interruption.abort())
   let status = begun
   let isShown = false
   while (status.state === 'running') {
@@ -146,8 +158,8 @@ async function follow(
       stderr.write(`\r${status.rowsWritten} of ${status.rowsRead} rows\u001b[K`)
       isShown = true
     }
-    await delay(lookMs, undefined, { signal: interruption.signal }).catch(() => undefined)
-    status = interruption.signal.aborted
+    await delay(lookMs, undefined, { signal: interruption }).catch(() => undefined)
+    status = interruption.aborted
       ? await cancel(server, path)
       : expectShape(statusSchema, await server.send('GET', path, { isRepeatable: true }))
   }

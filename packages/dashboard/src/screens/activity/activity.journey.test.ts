@@ -62,11 +62,20 @@ journeys('logs, requests, audit, usage and statements', () => {
 
   test('the log is followed while it is written, and filtered on every node', async () => {
     const { page } = dashboard
+    const isWritten = Promise.withResolvers<void>()
+    await page.route('**/api/admin/logs/tail?*', async (route) => {
+      await isWritten.promise
+      await route.continue()
+    })
     await dashboard.open('/logs?live=1&q=telegram')
     await page.getByText('No entry matches.').waitFor()
-    await page.getByRole('switch', { name: 'Live', exact: true }).waitFor()
+    await page.getByRole('switch', { name: 'Live (connecting)' }).waitFor()
+    // After the list was read, and before the rest is followed.
     await log('telegram one', null, { reason: 'late' })
+    isWritten.resolve()
     await page.getByText('telegram one').waitFor()
+    await page.getByRole('switch', { name: 'Live', exact: true }).waitFor()
+    await page.unroute('**/api/admin/logs/tail?*')
     await log('something else', null)
     await log('telegram two', null)
     await page.getByText('telegram two').waitFor()

@@ -1,5 +1,5 @@
 import { get } from '../../api/request.ts'
-import { readEvents } from '../../api/stream.ts'
+import { type EventsOptions, readEvents } from '../../api/stream.ts'
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 
@@ -35,12 +35,9 @@ export async function listLogs(
 }
 
 /** Entries as they are written, of all nodes; with where to resume. */
-export async function* followLogs(filter: LogFilter, signal: AbortSignal, lastEventId: string | undefined) {
-  for await (const { name, data, id } of readEvents('admin/logs/tail', {
-    signal,
-    query: { ...filter },
-    lastEventId,
-  })) {
+export async function* followLogs(filter: LogFilter, options: Omit<EventsOptions, 'query'>) {
+  const query = { ...filter }
+  for await (const { name, data, id } of readEvents('admin/logs/tail', { ...options, query })) {
     // The server's own entry, as it is documented.
     if (name === 'log') yield { entry: JSON.parse(data) as LogEntry, id }
   }

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { inSession } from '../../api/queries.ts'
 import { followLogs, type LogEntry, type LogFilter } from './api.ts'
@@ -19,6 +20,7 @@ const off: Tail = { entries: [], state: 'off' }
 /** The log as it is written, while `isOn`. A connection that ends is resumed where it was. */
 export function useTail(filter: LogFilter, isOn: boolean): Tail {
   const [tail, setTail] = useState(off)
+  const queries = useQueryClient()
   const key = JSON.stringify(filter)
   useEffect(() => {
     if (!isOn) {
@@ -40,7 +42,11 @@ export function useTail(filter: LogFilter, isOn: boolean): Tail {
     setTail({ entries: [], state: 'connecting' })
     const given = JSON.parse(key) as LogFilter
     void follow(given, aborter.signal, {
-      onOpen: () => setTail(({ entries }) => ({ entries, state: 'following' })),
+      onOpen() {
+        setTail(({ entries }) => ({ entries, state: 'following' }))
+        // What was written after the list was read and before this is in neither.
+        void queries.invalidateQueries({ queryKey: ['logs'] })
+      },
       onEntry: (entry) => waiting.push(entry),
       onLost: () => setTail(({ entries }) => ({ entries, state: 'connecting' })),
     })
@@ -48,7 +54,7 @@ export function useTail(filter: LogFilter, isOn: boolean): Tail {
       clearInterval(timer)
       aborter.abort()
     }
-  }, [key, isOn])
+  }, [queries, key, isOn])
   return tail
 }
 
@@ -63,8 +69,8 @@ async function follow(filter: LogFilter, signal: AbortSignal, follower: Follower
   while (!signal.aborted) {
     try {
       await inSession(async () => {
-        follower.onOpen()
-        for await (const { entry, id } of followLogs(filter, signal, position)) {
+        const { onOpen } = follower
+        for await (const { entry, id } of followLogs(filter, { signal, lastEventId: position, onOpen })) {
           position = id
           follower.onEntry(entry)
         }

@@ -112,6 +112,21 @@ journeys('SQL screen', () => {
     await button('Run').click()
     await button('Cancel').click()
     await page.getByText('the run was canceled').waitFor()
+
+    // Before the run has reached the server.
+    const isCanceled = Promise.withResolvers<void>()
+    await page.route('**/api/admin/sql', async (route) => {
+      await isCanceled.promise
+      // The page has aborted it.
+      await route.continue().catch(() => undefined)
+    })
+    await write('select pg_sleep(200)')
+    await button('Run').click()
+    await page.getByText('the run was canceled').waitFor({ state: 'hidden' })
+    await button('Cancel').click()
+    await page.getByText('the run was canceled').waitFor()
+    isCanceled.resolve()
+    await page.unroute('**/api/admin/sql')
   })
 
   test('keeps queries, and shows the conflict when another administrator has changed one', async () => {

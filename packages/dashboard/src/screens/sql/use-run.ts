@@ -71,8 +71,9 @@ export function useRun() {
           }
         }, abort.signal)
       } catch (error) {
-        if (abort.signal.aborted) return undefined
-        failure = asFailure(error)
+        // By a later run, or by a cancel that was quicker than the run.
+        if (current.current?.id !== id) return undefined
+        failure = abort.signal.aborted ? canceled : asFailure(error)
       }
       change({ isRunning: false, failure })
       return failure
@@ -88,6 +89,9 @@ export function useRun() {
 
   return { run, start, cancel }
 }
+
+/** As the server says it. */
+const canceled: RunFailure = { code: 409, message: 'the run was canceled', error: 'sql_run_canceled' }
 
 function asFailure(error: unknown): RunFailure {
   if (isBasaltError(error)) return { code: error.status, message: error.message, error: error.error }

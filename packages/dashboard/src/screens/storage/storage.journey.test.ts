@@ -76,7 +76,7 @@ journeys('dashboard › storage', () => {
     const { page } = dashboard
     await page.getByRole('link', { name: hostileName }).click()
     await page.frameLocator('iframe').getByRole('heading', { name: 'Hi' }).waitFor()
-    expect(await page.title()).toBe('photos · Storage · Basalt')
+    await expect.poll(() => page.title()).toBe('photos · Storage · Basalt')
     await dashboard.screenshot('storage')
   })
 

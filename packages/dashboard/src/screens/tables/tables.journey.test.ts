@@ -437,7 +437,7 @@ journeys('tables', () => {
     if (relation === undefined) throw new Error('no table')
     await app.app.database.system.transaction((transaction) => captureTable(transaction, relation))
     let reads = 0
-    page.on('request', (request) => {
+    page.on('requestfinished', (request) => {
       if (request.url().includes('/api/admin/tables/author/rows')) reads += 1
     })
     await open('/tables/author')
@@ -451,7 +451,7 @@ journeys('tables', () => {
     })
     expect(response.status).toBe(200)
     await expect.poll(() => cell(1, 2).textContent()).toBe('Changed elsewhere')
-    expect(await grid().getByText('changed by another').count()).toBe(1)
+    await expect.poll(() => grid().getByText('changed by another').count()).toBe(1)
     await app.sql(`update author set name = 'By plain SQL' where id = 2`)
     await expect.poll(() => cell(2, 2).textContent()).toBe('By plain SQL')
     await app.sql(`insert into author (name) select 'Of many ' || n from generate_series(1, 5) n`)
@@ -483,7 +483,7 @@ journeys('tables', () => {
     }
     await write('POST', '', { id: -1, title: 'Before all' })
     await expect.poll(() => cell(21, 2).textContent()).toBe('Mine')
-    expect((await cell(21, 2).boundingBox())?.y).toBe(before?.y)
+    await expect.poll(async () => (await cell(21, 2).boundingBox())?.y).toBe(before?.y)
     // While a cell is edited its row stays where it is.
     await cell(22, 2).dblclick()
     await page.keyboard.press('Control+A')

@@ -2,8 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { basaltHere } from '../../../test/terminal.ts'
+import { type OpenTransaction, openTransaction } from '../../../test/account-nodes.ts'
+import { basaltHere, createTerminal } from '../../../test/terminal.ts'
 import { createTestApp, type TestApp } from '../../../test/test-app.ts'
+import { waitFor } from '../../../test/wait-for.ts'
+import { main } from '../../main.ts'
 
 let app: TestApp
 let directory: string
@@ -98,6 +101,47 @@ describe('basalt import', () => {
     write('a.csv', 'id,name\n')
     const result = await run('import', ...args)
     expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(`basalt: ${message}`)])
+  })
+})
+
+describe('basalt import that is interrupted before it is answered', () => {
+  const file = 'id,name\n1,One\n'
+
+  /** The command, at the moment at which the server has the file and no id for it. */
+  async function interrupt(imports: OpenTransaction) {
+    await imports.sql('lock table basalt.imports in exclusive mode')
+    const listeners = new Map<string, () => void>()
+    const env = { BASALT_URL: app.url, BASALT_ADMIN_TOKEN: await app.adminToken() }
+    const terminal = {
+      ...createTerminal(['import', 'song', write('late.csv', file)], { directory, env }),
+      on: (signal: string, listener: () => void) => void listeners.set(signal, listener),
+    }
+    const ended = main(terminal).then(() => [terminal.exitCode, terminal.output.stderr])
+    await imports.waitForBlocked()
+    listeners.get('SIGINT')?.()
+    return { ended }
+  }
+  const interrupted = [1, 'basalt: interrupted; nothing was imported\n']
+  const states = () =>
+    app.sql('select state from basalt.imports').then((all) => all.map(({ state }) => state))
+
+  beforeEach(() => app.sql('delete from basalt.imports'))
+
+  test.each([
+    ['an answer that comes soon', true],
+    ['no answer', false],
+  ])('cancels it with %s', async (_what, isAnswered) => {
+    // No row can be written meanwhile.
+    await using rows = await openTransaction(app.database)
+    await rows.sql('lock table song in exclusive mode')
+    await using imports = await openTransaction(app.database)
+    const { ended } = await interrupt(imports)
+    if (isAnswered) await imports.commit()
+    expect(await ended).toEqual(interrupted)
+    if (!isAnswered) await imports.commit()
+    await waitFor('the end of the import', async () => (await states()).join() === 'canceled')
+    await rows.commit()
+    expect(await songs()).toEqual([])
   })
 })
 

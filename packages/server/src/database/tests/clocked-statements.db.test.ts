@@ -115,7 +115,7 @@ beforeAll(async () => {
   target = rare
   await app.sql('update basalt.schedules set next_run_at = now() where enabled')
   const missing = () => clocks.filter((clock) => !isSeen(clock))
-  await waitFor(`the slow clocks`, () => missing().length === 0, 20_000).catch(() => {
+  await waitFor(`the slow clocks`, () => missing().length === 0).catch(() => {
     throw new Error(`not sent: ${missing().join()}`)
   })
   observed.stop()

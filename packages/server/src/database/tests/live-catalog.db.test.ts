@@ -196,9 +196,9 @@ describe('the live catalog', () => {
 
   test('notices changes by itself', async () => {
     await database.sql('create table noticed (id int)')
-    await waitFor('the table', () => catalog.current.relations.has('noticed'), 4000)
+    await waitFor('the table', () => catalog.current.relations.has('noticed'))
     await database.sql('drop table noticed')
-    await waitFor('the end of the table', () => !catalog.current.relations.has('noticed'), 4000)
+    await waitFor('the end of the table', () => !catalog.current.relations.has('noticed'))
   })
 
   test('tells whether there is something new', async () => {
@@ -311,10 +311,10 @@ describe('the live catalog', () => {
     const { current } = shakyCatalog
     isAway = true
     shaky.cut()
-    await waitFor('two failures', () => shaky.refusals >= 2, 5000)
+    await waitFor('two failures', () => shaky.refusals >= 2)
     expect(shakyCatalog.current).toBe(current)
     isAway = false
     await database.sql('create table afterwards (id int)')
-    await waitFor('the table', () => shakyCatalog.current.relations.has('afterwards'), 5000)
+    await waitFor('the table', () => shakyCatalog.current.relations.has('afterwards'))
   })
 })

@@ -136,13 +136,13 @@ function ask({ method, url }: ServedRoute, headers: Record<string, string>, quer
 }
 
 const seconds = Math.floor(Date.now() / 1000)
-const claims = { sub: alice, email: '', aal: 'aal1', amr: ['password'], iat: seconds, exp: seconds + 900 }
+const claims = { sub: alice, email: '', aal: 'aal1', amr: ['password'], iat: seconds, exp: seconds + 86_400 }
 const user = forgeJwt({ payload: claims })
 
 const refusedTokens = {
   garbage: 'x',
   'an expired one': forgeJwt({ payload: { ...claims, exp: seconds - 1 } }),
-  'one that is not valid yet': forgeJwt({ payload: { ...claims, nbf: seconds + 300 } }),
+  'one that is not valid yet': forgeJwt({ payload: { ...claims, nbf: seconds + 86_400 } }),
   'one of another server': forgeJwt({ payload: claims, secret: 'another-secret-of-more-than-32-characters' }),
   'an unsigned one': user.replace(/[^.]*$/, ''),
   'an admin token with a wrong checksum': `basalt_admin_${'0'.repeat(49)}`,

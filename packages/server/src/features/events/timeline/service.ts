@@ -137,7 +137,7 @@ const recordSeconds = 3
 /** Whether all that streams were sent of it is in the record. */
 function judgeRecord(age: number, sent: readonly destinations.SentRow[], hours: number): string {
   const isMissing = sent.some((row) => row.sent === null && row.dropped > 0)
-  if (isMissing || age > hours * 3600) return 'incomplete'
+  if (isMissing || sent.length >= destinations.mostAttempts || age > hours * 3600) return 'incomplete'
   return age < recordSeconds ? 'pending' : 'complete'
 }
 

@@ -8,6 +8,7 @@ import { waitFor } from '../../../../test/wait-for.ts'
 let app: TestApp
 /** Another server on the same database and the same folder. */
 let other: TestApp
+let config: Readonly<Record<string, string>>
 let token: string
 let folder: string
 
@@ -30,7 +31,8 @@ const fixture = `
 
 beforeAll(async () => {
   folder = join(mkdtempSync(join(tmpdir(), 'basalt-structure-')), 'migrations')
-  const config = { 'project.migrations': folder, 'project.lock_timeout_ms': '100' }
+  // An index that is built concurrently waits for whatever else runs.
+  config = { 'project.migrations': folder, 'project.lock_timeout_ms': '60000' }
   app = await createTestApp({ config })
   other = await createTestApp({ config, database: app.database })
   token = await app.adminToken()
@@ -710,10 +712,14 @@ describe('structure › apply', () => {
   })
 
   test('gives up on a table that is in use, with nothing done', async () => {
+    await using hasty = await createTestApp({
+      config: { ...config, 'project.lock_timeout_ms': '100' },
+      database: app.database,
+    })
     const connection = await app.app.database.aside.open()
     try {
       await connection.script('begin; select from todo limit 1')
-      expect(envelope(await apply({ sql: 'alter table todo add b int', name: 'add b' }))).toEqual({
+      expect(envelope(await apply({ sql: 'alter table todo add b int', name: 'add b' }, hasty))).toEqual({
         code: 409,
         error: 'structure_in_use',
         message: 'canceling statement due to lock timeout; nothing of it is done, try again',

@@ -63,7 +63,11 @@ interface Written extends Pick<ImportRequest, 'options' | 'signal'> {
 export interface Importer {
   /** @throws AppError import_failed when rows are refused and the mode is full */
   run(caller: Caller, request: ImportRequest): Promise<ImportResult>
-  /** Answers when the file is received; it is written afterwards. @throws AppError too_many_imports */
+  /**
+   * Answers when the file is received; it is written afterwards, unless the client leaves before it has the answer.
+   *
+   * @throws AppError too_many_imports
+   */
   start(caller: Caller, request: ImportRequest): Promise<ImportStatus>
   /** @throws AppError import_not_found */
   find(caller: Caller, collection: string, id: string): Promise<ImportStatus>
@@ -224,15 +228,22 @@ export function createImporter(deps: ImportDeps): Importer {
       return await received.write(request)
     },
 
-    start: (caller, request) =>
-      background.start({ collection: request.collection, owner: ownerOf(caller) }, async () => {
+    async start(caller, request) {
+      const { collection, options, signal } = request
+      const owner = ownerOf(caller)
+      const status = await background.start({ collection, owner }, async () => {
         const received = await receive(caller, request)
         return {
           ...received,
-          write: (progress) =>
-            received.write({ options: request.options, signal: progress.signal, progress }),
+          write: (progress) => received.write({ options, signal: progress.signal, progress }),
         }
-      }),
+      })
+      // A client that leaves before it has the id can neither follow nor cancel it. One that has ended stays so.
+      const cancel = () => void background.cancel(collection, status.id, owner).catch(() => undefined)
+      if (signal.aborted) cancel()
+      else signal.addEventListener('abort', cancel)
+      return status
+    },
 
     find(caller, collection, id) {
       requireTable(caller.scope, collection)

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { createApiKey } from '../../../../../test/api-keys.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
@@ -86,6 +87,32 @@ const closeGate = () => gate.query('select pg_advisory_lock(42)')
 const openGate = () => gate.query('select pg_advisory_unlock(42)')
 
 describe('an import that is answered before it is written', () => {
+  test('is canceled when its client leaves before the answer', async () => {
+    await closeGate()
+    await using imports = await openTransaction(app.database)
+    await imports.sql('lock table basalt.imports in exclusive mode')
+    const leaving = new AbortController()
+    const sent = fetch(`${app.url}/api/collections/gated/import`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        prefer: 'respond-async',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(rows(600)),
+      signal: leaving.signal,
+    })
+    await imports.waitForBlocked()
+    leaving.abort()
+    await expect(sent).rejects.toThrow('aborted')
+    await imports.commit()
+    const states = () => app.sql('select state from basalt.imports')
+    await waitFor('the end of the import', async () => (await states())[0]?.state === 'canceled')
+    await openGate()
+    expect(await app.sql('select 1 from gated')).toEqual([])
+    await app.sql('delete from basalt.imports')
+  })
+
   test('shows its progress on every node, and its result', async () => {
     await closeGate()
     const response = await post('gated/import', rows(600))

@@ -47,11 +47,7 @@ const token = userToken({ sub: alice })
 
 beforeAll(async () => {
   app = await createTestApp({ setup, changes: recording })
-  second = await createTestApp({
-    database: app.database,
-    changes: recording,
-    config: { 'database.statement_timeout_ms': '400' },
-  })
+  second = await createTestApp({ database: app.database, changes: recording })
 })
 beforeEach(async () => {
   recordedChanges.clear()
@@ -373,7 +369,11 @@ describe('an Idempotency-Key', () => {
       "insert into basalt.idempotency_keys (owner, key, fingerprint) values ($1, $2, '\\x00')",
       [`user ${alice}`, key],
     )
-    const response = await send('POST', 'collections/task', key, { body: { title: 'x' }, on: second })
+    await using hasty = await createTestApp({
+      database: app.database,
+      config: { 'database.statement_timeout_ms': '400' },
+    })
+    const response = await send('POST', 'collections/task', key, { body: { title: 'x' }, on: hasty })
     expect(envelope(response)).toEqual({
       code: 409,
       message: 'a request with this Idempotency-Key is still in flight',

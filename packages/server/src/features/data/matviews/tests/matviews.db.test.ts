@@ -318,11 +318,12 @@ describe('refreshing', () => {
   })
 
   test('takes as long as it may, whatever the limit of requests is, and no longer', async () => {
-    const config = { 'database.statement_timeout_ms': '200', 'matviews.refresh_timeout': '1' }
-    await using hasty = await createTestApp({ database, config })
-    const slow = await register(await createView('select 1 as id from pg_sleep(0.4)', { isEmpty: true }))
+    const statement = { 'database.statement_timeout_ms': '1000' }
+    await using patient = await createTestApp({ database, config: statement })
+    await using hasty = await createTestApp({ database, config: { 'matviews.refresh_timeout': '1' } })
+    const slow = await register(await createView('select 1 as id from pg_sleep(1.2)', { isEmpty: true }))
     const endless = await register(await createView('select 1 as id from pg_sleep(600)', { isEmpty: true }))
-    expect((await ask('POST', `/${slow.id}/refresh`, undefined, hasty)).status).toBe(200)
+    expect((await ask('POST', `/${slow.id}/refresh`, undefined, patient)).status).toBe(200)
     const response = await ask('POST', `/${endless.id}/refresh`, undefined, hasty)
     expectError(response, 504, 'the refresh took too long', 'refresh_timeout')
     expect(await get(endless.id)).toMatchObject({

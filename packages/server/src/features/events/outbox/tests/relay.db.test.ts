@@ -63,7 +63,7 @@ async function taken(): Promise<number[]> {
 }
 
 async function waitForTaken(count: number): Promise<number[]> {
-  await waitFor(`${count} events to be taken`, async () => (await taken()).length >= count, 15_000)
+  await waitFor(`${count} events to be taken`, async () => (await taken()).length >= count)
   return await taken()
 }
 

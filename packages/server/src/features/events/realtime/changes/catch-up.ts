@@ -113,7 +113,7 @@ async function sendNext(
   const { messages = [], hasGap = false } = selections.get(audience) ?? {}
   const isWhole = !hasGap && since <= loggedSince
   stream.send(render(stream, { ...read, events }, messages, isCertain && isWhole))
-  const tally = sent.tally(events)
+  const tally = sent.tally(events, 'missed')
   tally.add([stream], tables, messages)
   tally.end()
   return { batch: read, isWhole }

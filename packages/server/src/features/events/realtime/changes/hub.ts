@@ -103,7 +103,7 @@ export class Hub {
     const before = snapshots.at(batch.from.passed)
     const begunAt = performance.now()
     const passing = this.#selector.findPassing(events, [...this.#audiences()])
-    const tally = this.#sent.tally(events)
+    const tally = this.#sent.tally(events, 'live')
     const delivered = [...this.#groups.values()].map((group) => {
       // The streams of now: one that joins later has been sent this already.
       const targets = [...group.audiences.values()].map(({ audience, streams }) => ({

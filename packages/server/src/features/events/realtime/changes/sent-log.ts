@@ -24,6 +24,9 @@ interface Entry {
   readonly receivers: readonly Stream[]
 }
 
+/** Rows of their own: a client that resumes may be sent so much that nothing else would fit. */
+export type Delivery = 'live' | 'missed'
+
 /** What one row will hold. */
 interface Page {
   readonly entries: Map<string, readonly [sent: number, withheld: number, receivers: readonly number[]]>
@@ -43,12 +46,13 @@ export interface SentLogOptions {
 }
 
 /**
- * Records which streams were sent which event, for administrators who look for it: one row a second and node, written
- * beside the delivery. What does not fit, or cannot be written, is counted and not recorded.
+ * Records which streams were sent which event, for administrators who look for it: one row a second and node, and
+ * another one while clients resume, written beside the delivery. What does not fit, or cannot be written, is counted and
+ * not recorded.
  */
 export class SentLog {
   readonly #options: SentLogOptions
-  #page: Page | undefined
+  #pages = new Map<Delivery, Page>()
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> = Promise.resolve()
   #isFailing = false
@@ -61,8 +65,9 @@ export class SentLog {
   }
 
   /** Counts who is sent what of the events. */
-  tally(events: readonly LogEvent[]): Tally {
-    return new Tally(events, this.#options.isKept ? (entries) => this.#add(entries) : () => undefined)
+  tally(events: readonly LogEvent[], delivery: Delivery): Tally {
+    const { isKept } = this.#options
+    return new Tally(events, isKept ? (entries) => this.#add(entries, delivery) : () => undefined)
   }
 
   /** Writes what is pending. */
@@ -73,10 +78,10 @@ export class SentLog {
     clearTimeout(this.#timer)
   }
 
-  #add(entries: readonly Entry[]): void {
+  #add(entries: readonly Entry[], delivery: Delivery): void {
     const [first, last] = [entries[0], entries.at(-1)]
     if (first === undefined || last === undefined || this.#isStopped) return
-    const page = this.#extend(BigInt(first.id), BigInt(last.id))
+    const page = this.#extend(delivery, BigInt(first.id), BigInt(last.id))
     for (const { id, sent, withheld, receivers } of entries) {
       const known = page.entries.get(id)
       if (known === undefined && page.entries.size >= eventLimit) {
@@ -85,7 +90,7 @@ export class SentLog {
         continue
       }
       const places = receivers.flatMap((stream) => placeOf(page, stream))
-      // A client that has resumed meanwhile may have been sent it, too.
+      // Several clients may resume.
       const [sentBefore, withheldBefore, placesBefore] = known ?? [0, 0, []]
       const all = [...placesBefore, ...places].slice(0, receiverLimit)
       page.entries.set(id, [sentBefore + sent, withheldBefore + withheld, all])
@@ -94,11 +99,18 @@ export class SentLog {
   }
 
   /** The page to come, which is about these events, too. */
-  #extend(first: bigint, last: bigint): Page {
-    this.#page ??= { entries: new Map(), streams: new Map(), first, last, dropped: 0 }
-    if (first < this.#page.first) this.#page.first = first
-    if (last > this.#page.last) this.#page.last = last
-    return this.#page
+  #extend(delivery: Delivery, first: bigint, last: bigint): Page {
+    const page = this.#pages.get(delivery) ?? {
+      entries: new Map(),
+      streams: new Map(),
+      first,
+      last,
+      dropped: 0,
+    }
+    this.#pages.set(delivery, page)
+    if (first < page.first) page.first = first
+    if (last > page.last) page.last = last
+    return page
   }
 
   #writeSoon(): void {
@@ -108,25 +120,25 @@ export class SentLog {
   }
 
   async #write(): Promise<void> {
-    const page = this.#page
-    this.#page = undefined
-    if (page === undefined) return
-    try {
-      await insertPage(this.#options.database, this.#options.node, page)
-      this.#isFailing = false
-    } catch (error) {
-      this.#lose(page, error)
-    } finally {
-      this.#timer = undefined
-      // What came meanwhile, or was lost.
-      if (this.#page !== undefined) this.#writeSoon()
+    const pages = this.#pages
+    this.#pages = new Map()
+    for (const [delivery, page] of pages) {
+      try {
+        await insertPage(this.#options.database, this.#options.node, page)
+        this.#isFailing = false
+      } catch (error) {
+        this.#lose(delivery, page, error)
+      }
     }
+    this.#timer = undefined
+    // What came meanwhile, or was lost.
+    if (this.#pages.size > 0) this.#writeSoon()
   }
 
   /** The next row says that these are missing. */
-  #lose({ entries, first, last, dropped }: Page, error: unknown): void {
+  #lose(delivery: Delivery, { entries, first, last, dropped }: Page, error: unknown): void {
     this.dropped += entries.size
-    this.#extend(first, last).dropped += dropped + entries.size
+    this.#extend(delivery, first, last).dropped += dropped + entries.size
     if (!this.#isFailing)
       this.#options.log.warn(
         { reason: messageOf(error) },

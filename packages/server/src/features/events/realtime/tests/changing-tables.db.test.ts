@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { openEventStream } from '../../../../../test/event-stream.ts'
@@ -14,7 +13,6 @@ const token = userToken({ sub: alice })
 
 beforeAll(async () => {
   app = await createTestApp({
-    config: { 'database.statement_timeout_ms': '1000' },
     setup: `
       create table marker (id int primary key);
       create type point2 as (a int, j json)`,
@@ -231,11 +229,22 @@ test('realtime › an event whose policy waits for a lock is delivered once the 
     alter table ${table} enable row level security;
     create policy members on ${table}
       using (exists (select from member where who = current_setting('basalt.user_id', true)))`)
-  await using stream = await open(`tables=${table}`)
-  const held = app.sql(`begin; lock table member in access exclusive mode; select pg_sleep(2.5); commit`)
-  await delay(100)
+  const hasty = { 'database.statement_timeout_ms': '1000' }
+  await using node = await createTestApp({ database: app.database, config: hasty })
+  await using stream = await openEventStream(node.url, `tables=${table}`, { token })
+  await using held = await openTransaction(app.database)
+  await held.sql('lock table member in access exclusive mode')
   await write(table, { id: 1 })
-  await held
+  // The first attempt has been ended by its timeout when another one waits.
+  const attempts = new Set<unknown>()
+  await waitFor('a second attempt', async () => {
+    const blocked = await app.sql(`
+      select query_start::text as "startedAt" from pg_stat_activity
+      where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`)
+    for (const { startedAt } of blocked) attempts.add(startedAt)
+    return attempts.size > 1
+  })
+  await held.commit()
   expect((await stream.next(1)).map(({ record }) => record.id)).toEqual([1])
   expect(stream.hasEnded).toBe(false)
 })

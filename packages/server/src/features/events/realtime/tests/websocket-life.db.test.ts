@@ -15,17 +15,23 @@ import {
 
 let app: TestApp
 let other: TestApp
+/** Of the clock of the other node. */
+let aheadMs = 0
 const token = userToken({ sub: alice })
 const config = {
   'realtime.max_connections_per_user': '3',
-  'realtime.heartbeat_interval_seconds': '1',
   'server.cors_allowed_origins': 'https://app.example.com',
   'server.public_base_url': 'http://api.example.com:8000',
 }
 
 beforeAll(async () => {
   app = await createTestApp({ config, setup: 'create table item (id int primary key, name text)' })
-  other = await createTestApp({ config, database: app.database })
+  const clock = { now: () => new Date(Date.now() + aheadMs) }
+  other = await createTestApp({
+    config: { ...config, 'realtime.heartbeat_interval_seconds': '1' },
+    database: app.database,
+    clock,
+  })
 })
 afterAll(async () => {
   await other[Symbol.asyncDispose]()
@@ -245,7 +251,8 @@ describe('realtime › a token', () => {
       alter table secret enable row level security;
       create policy strong on secret using (current_setting('basalt.aal', true) = 'aal2')`)
     const strong = userToken({ sub: alice, aal: 'aal2' })
-    await using client = await open({ token: userToken({ sub: alice }, 2) })
+    const old = userToken({ sub: alice }, 60)
+    await using client = await open({ token: old }, other)
     expect(await client.ask({ type: 'subscribe', tables: ['secret', 'item'] })).toEqual(ok)
     await app.request('POST', '/api/collections/secret', { token: strong, body: { id: 1 } })
     await app.request('POST', '/api/collections/item', { token, body: { id: 11 } })
@@ -257,9 +264,12 @@ describe('realtime › a token', () => {
       ['item', 11],
       ['secret', 2],
     ])
-    await using doomed = await open({ token: userToken({ sub: alice }, 2) })
+    await using doomed = await open({ token: old }, other)
+    await doomed.next('connected')
+    aheadMs = 60_000
     expect((await doomed.ended()).code).toBe(4401)
     expect(client.closed).toBeUndefined()
+    aheadMs = 0
   })
 })
 
@@ -375,7 +385,7 @@ describe('realtime › a WebSocket ends', () => {
 })
 
 test('realtime › pings are sent at the configured interval, and pongs keep the connection open', async () => {
-  await using client = await open()
+  await using client = await open({ token }, other)
   await waitFor('three pings', () => client.pings >= 3)
   expect(client.closed).toBeUndefined()
 })

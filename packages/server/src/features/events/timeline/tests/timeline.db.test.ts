@@ -137,19 +137,14 @@ describe('the event timeline', () => {
       "insert into basalt.outbox (action, table_name, record_key, record) values ('create', 'item', '[7]', '{}')",
     )
     await expect
-      .poll(async () => (await send('GET', 'admin/events')).json.items[0]?.deliveries, { timeout: 20_000 })
+      .poll(async () => (await send('GET', 'admin/events')).json.items[0]?.deliveries)
       .toEqual({ delivered: 0, failed: 0, pending: 1 })
     const { items } = (await send('GET', 'admin/events')).json
     expect(items[0]).toMatchObject({ actor: 'sql', userId: null, requestId: null, record: '7' })
-    await expect
-      .poll(
-        async () => (await send('GET', `admin/events/${items[0].id}`)).json.webhooks[0]?.attempts.length,
-        {
-          timeout: 20_000,
-        },
-      )
-      .toBe(1)
-    const [shown] = (await send('GET', `admin/events/${items[0].id}`)).json.webhooks
+    const shown = await waitFor('the end of the attempt', async () => {
+      const [webhook] = (await send('GET', `admin/events/${items[0].id}`)).json.webhooks
+      return webhook?.attempts.length === 1 && !webhook.next.isInFlight && webhook
+    })
     expect(shown).toMatchObject({
       state: 'pending',
       attempts: [{ success: false, statusCode: 503, error: 'the receiver answered 503' }],
@@ -263,6 +258,14 @@ describe('the streams of an event', () => {
       return items[0]?.id as string | undefined
     })
   }
+  /** As another program would write them. */
+  const deleteMine = (owner: string, from: number, to: number) =>
+    sql(
+      `insert into basalt.outbox (action, table_name, record_key, record)
+       select 'delete', 'mine', json_build_array(n)::text, json_build_object('id', n, 'owner', $1::text)
+       from generate_series($2::int, $3::int) n`,
+      [owner, from, to],
+    )
   const streamsOf = async (id: string) => (await send('GET', `admin/events/${id}`)).json.streams
   const recorded = (id: string, count: number) =>
     waitFor('the record', async () => {
@@ -322,12 +325,9 @@ describe('the streams of an event', () => {
   test('have no record beyond what a node writes in a second, and say so', async () => {
     await using stream = await listen(alice)
     const before = await dropped()
-    await sql(`
-      insert into basalt.outbox (action, table_name, record_key, record)
-      select 'delete', 'mine', json_build_array(n)::text, json_build_object('id', n, 'owner', '${alice}')
-      from generate_series(1001, 1300) n`)
+    await deleteMine(alice, 1001, 1300)
     await stream.next(300)
-    expect(await dropped()).toBe(before + 50)
+    await waitFor('the rest to be counted', async () => (await dropped()) === before + 50)
     const ids = await sql(
       `select id::text from basalt.outbox o where table_name = 'mine' and action = 'delete' order by o.id`,
     )
@@ -335,6 +335,36 @@ describe('the streams of an event', () => {
     expect(await recorded(first, 1)).toMatchObject([{ sent: 1, withheld: 0 }])
     await waitFor('the row', async () => (await streamsOf(last)).record === 'incomplete')
     expect((await streamsOf(last)).sent).toEqual([])
+  })
+
+  test('are recorded while a client resumes that is sent more than a row holds', async () => {
+    const behind = await listen(alice)
+    await behind[Symbol.asyncDispose]()
+    await deleteMine(alice, 2001, 2300)
+    await using live = await listen(bob)
+    await using resuming = await listen(alice, hooks.app, behind.lastEventId)
+    await resuming.next(300)
+    await deleteMine(bob, 7, 7)
+    await live.next(1)
+    const id = await findEvent('7', 'delete')
+    const rows = () => streamsOf(id).then(({ sent }) => sent)
+    const row = await waitFor('the record', async () =>
+      (await rows()).find((each: { sent: number }) => each.sent === 1),
+    )
+    expect(row.receivers).toEqual([{ connection: idOf(live), transport: 'sse', caller: 'user', userId: bob }])
+  })
+
+  test('are incomplete where an answer does not show the rows of all nodes', async () => {
+    await addMine(8)
+    const id = await findEvent('8')
+    await sql(
+      `insert into basalt.realtime_sent (node, events, entries, streams, dropped)
+       select gen_random_uuid(), int8range($1::int8, $1::int8, '[]'), jsonb_build_object($1, '[0, 1, []]'::jsonb), '[]', 0
+       from generate_series(1, 200)`,
+      [id],
+    )
+    const { record, sent } = await streamsOf(id)
+    expect([record, sent.length]).toEqual(['incomplete', 200])
   })
 
   test('that cannot be recorded are sent it all the same', async () => {

@@ -88,7 +88,7 @@ describe('storage › downloads', () => {
         )
         return targets.filter((target) => target.startsWith(apps.directory))
       }
-      await expect.poll(openFiles, { timeout: 5000 }).toEqual([])
+      await expect.poll(openFiles).toEqual([])
       expect(apps.app.log.filter((line) => line.includes('storage_unavailable'))).toEqual([])
     },
   )

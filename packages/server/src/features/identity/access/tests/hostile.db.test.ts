@@ -115,7 +115,8 @@ describe('access › policies', () => {
     ])
     expect(
       await app.sql(
-        `select count(*)::int as n from pg_stat_activity where query like '%doze%' and state = 'active' and pid <> pg_backend_pid()`,
+        `select count(*)::int as n from pg_stat_activity
+         where datname = current_database() and query like '%doze%' and state = 'active' and pid <> pg_backend_pid()`,
       ),
     ).toEqual([{ n: 0 }])
   }, 60_000)
@@ -296,7 +297,8 @@ describe('access › verdicts', () => {
     expect(answers.map(({ json }) => json.rows[0].actual)).toEqual(Array(10).fill(true))
     await waitFor('no open transaction', async () => {
       const [row] = await app.sql(
-        `select count(*)::int as n from pg_stat_activity where state like 'idle in transaction%'`,
+        `select count(*)::int as n from pg_stat_activity
+         where datname = current_database() and state like 'idle in transaction%'`,
       )
       return row?.n === 0
     })

@@ -49,7 +49,7 @@ describe('auth settings', () => {
     const asked = { body: { email: 'a@example.com' } }
     await expect
       .poll(async () => (await other.request('POST', '/api/auth/magic-link', asked)).status, {
-        timeout: 3000,
+        timeout: 15_000,
       })
       .toBe(404)
     expect((await other.request('POST', '/api/auth/anonymous')).status).toBe(201)
@@ -61,7 +61,7 @@ describe('auth settings', () => {
     await call(method, 'auth-settings', { body: configured })
     await expect
       .poll(async () => (await other.request('POST', '/api/auth/magic-link', asked)).status, {
-        timeout: 3000,
+        timeout: 15_000,
       })
       .toBe(200)
   })
@@ -231,7 +231,7 @@ describe('users', () => {
       for (const node of nodes) {
         await expect
           .poll(async () => (await node.request('GET', '/api/auth/me', { token: json.token })).status, {
-            timeout: 3000,
+            timeout: 15_000,
           })
           .toBe(401)
       }

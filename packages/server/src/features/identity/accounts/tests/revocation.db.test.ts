@@ -49,7 +49,7 @@ async function letHoursPass(hours: number, columns = ['ended_at', 'tokens_expire
 
 async function expectDead(token: string): Promise<void> {
   for (const node of [accounts.app, short]) {
-    await waitFor('the token to end', async () => (await statusOf(node, token)) === 401, 3000)
+    await waitFor('the token to end', async () => (await statusOf(node, token)) === 401, 15_000)
   }
   const restarted = await createTestApp({ config: shortConfig, database: accounts.app.database })
   expect(await statusOf(restarted, token)).toBe(401)
@@ -136,13 +136,13 @@ describe('accounts › revocation', () => {
       const stranger = userToken({ sub: randomUUID() }, 86_400)
       const nodes = [accounts.app, short]
       for (const node of nodes) {
-        await waitFor('the table', async () => (await listed(node, token)) === 200, 5000)
+        await waitFor('the table', async () => (await listed(node, token)) === 200)
       }
       await end(id)
       // The token cannot grow older: the revocation stays the later one.
       await letHoursPass(12, ['tokens_expire_at'])
       for (const node of nodes) {
-        await waitFor('the token to end', async () => (await listed(node, token)) === 401, 3000)
+        await waitFor('the token to end', async () => (await listed(node, token)) === 401, 15_000)
         expect(await listed(node, stranger)).toBe(200)
       }
       const restarted = await createTestApp({ config: shortConfig, database: accounts.app.database })
@@ -155,7 +155,7 @@ describe('accounts › revocation', () => {
     const { id } = await insertUser(accounts.app)
     const before = userToken({ sub: id })
     await short.request('POST', `/api/admin/users/${id}/disable`, { token: admin })
-    await waitFor('the token to end', async () => (await statusOf(short, before)) === 401, 3000)
+    await waitFor('the token to end', async () => (await statusOf(short, before)) === 401, 15_000)
     await short.request('POST', `/api/admin/users/${id}/enable`, { token: admin })
     // A token of the same second may be an earlier one.
     await sql(

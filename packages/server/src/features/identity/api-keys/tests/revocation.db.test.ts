@@ -33,7 +33,7 @@ async function warmKey(more: object = {}) {
 /** A second is what revocation may take; the rest is slack for a busy machine. */
 async function expectRevoked(key: string): Promise<void> {
   for (const node of [first, second]) {
-    await waitFor('the key to end', async () => (await statusOf(node, key)) === 401, 3000)
+    await waitFor('the key to end', async () => (await statusOf(node, key)) === 401, 15_000)
   }
 }
 
