@@ -6,9 +6,10 @@ import type { Actor } from '../actor.ts'
 import { type BucketRow, findBucket } from '../buckets/bucket-queries.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
+import type { Committed } from './commit-object.ts'
 import { allowsType, contentTypeOf, sniffedBytes } from './content-type.ts'
 import type { WriteCondition } from './object-queries.ts'
-import type { Committed, ObjectService } from './objects.ts'
+import type { ObjectService } from './objects.ts'
 import { withStagedBytes } from './staging.ts'
 
 export interface UploadDeps {
