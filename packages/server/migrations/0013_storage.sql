@@ -173,10 +173,12 @@ begin
     select from basalt.event_interests i
     where change = any (i.actions) and (i.tables = '{}' or 'basalt.objects' = any (i.tables))
   ) then
-    insert into basalt.outbox (action, table_name, record_key, record, old_record)
+    insert into basalt.outbox (action, table_name, record_key, record, old_record, hidden, old_hidden)
     values (change, 'basalt.objects', json_build_array(case tg_op when 'DELETE' then old.id else new.id end)::text,
       basalt.object_record(case tg_op when 'DELETE' then old else new end),
-      case when tg_op = 'UPDATE' then basalt.object_record(old) end);
+      case when tg_op = 'UPDATE' then basalt.object_record(old) end,
+      basalt.hidden_object_record(case tg_op when 'DELETE' then old else new end),
+      case when tg_op = 'UPDATE' then basalt.hidden_object_record(old) end);
   end if;
   return null;
 end $$;
@@ -189,6 +191,13 @@ set search_path = pg_catalog, pg_temp as $$
     'user_id', o.user_id, 'created_at', o.created_at, 'updated_at', o.updated_at, 'etag', o.etag)
 $$;
 revoke all on function basalt.object_record(basalt.objects) from public;
+
+-- The columns of the system, which policies may name: streams are decided by them, too.
+create function basalt.hidden_object_record(o basalt.objects) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select json_build_object('app_id', o.app_id, 'key', o.key)
+$$;
+revoke all on function basalt.hidden_object_record(basalt.objects) from public;
 
 create trigger objects_tracked after insert or update or delete on basalt.objects
   for each row execute function basalt.track_object();

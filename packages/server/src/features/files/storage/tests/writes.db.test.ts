@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey, createApplication } from '../../../../../test/api-keys.ts'
 import { openEventStream } from '../../../../../test/event-stream.ts'
 import { openRaw } from '../../../../../test/raw-http.ts'
-import { createTestApp } from '../../../../../test/test-app.ts'
+import { createTestApp, userToken } from '../../../../../test/test-app.ts'
 import { sql } from '../../../../database/sql.ts'
 import {
   applyTemplate,
@@ -93,6 +93,43 @@ describe('storage › streams', () => {
   })
 
   test.each([
+    ['shows no file that it hides', 'app_id is distinct from %'],
+    ['shows the files that it permits', 'key is not null and app_id <> %'],
+    ['is asked about the whole row', '(objects.*)::text not like %'],
+  ])('a policy on columns of the system %s', async (_, permits) => {
+    const bucket = await ownFiles()
+    const { userId, appId, token: program } = await addProgram('default')
+    const hidden = permits.replace('%', permits.includes('like') ? `'%${appId}%'` : `'${appId}'`)
+    await apps.app.sql(
+      `create policy "hidden ${bucket}" on basalt.objects as restrictive for select
+       using (bucket <> '${bucket}' or ${hidden})`,
+    )
+    const token = userToken({ sub: userId })
+    await using stream = await listen(token, `bucket=eq.${bucket}`)
+    for (const [name, caller] of [
+      ['hidden', program],
+      ['shown', token],
+    ] as const) {
+      for (const text of ['1', '22']) await put(apps.second, `/${bucket}/${name}`, caller, text)
+    }
+    // By SQL, as the policy keeps the caller from deleting what is hidden, too.
+    await apps.app.sql(`delete from basalt.objects where bucket = $1 and name = 'hidden'`, [bucket])
+    const { json } = await get(apps.app, `/${bucket}`, token)
+    await get(apps.app, `/${bucket}/shown`, token, {}, 'DELETE')
+    const [object] = json.items
+    expect(json.items).toHaveLength(1)
+    const messages = await stream.next(3)
+    expect(messages.map(({ action, record }) => [action, record.name, record.size])).toEqual([
+      ['create', 'shown', 1],
+      ['update', 'shown', 2],
+      ['delete', undefined, undefined],
+    ])
+    expect(messages.map(({ record }) => record.id)).toEqual([object.id, object.id, object.id])
+    expect(messages.flatMap(({ record }) => [record.key, record.app_id])).toEqual(Array(6).fill(undefined))
+    await apps.app.sql(`drop policy "hidden ${bucket}" on basalt.objects`)
+  })
+
+  test.each([
     ['storage:%', (bucket: string) => `bucket=eq.${bucket}`, 200],
     ['storage:%', (bucket: string) => `bucket=in.${bucket}|photos`, 403],
     ['storage:%', (bucket: string) => `bucket=neq.${bucket}`, 403],
@@ -124,6 +161,14 @@ async function addUser(): Promise<string> {
   const { id } = newUser()
   await apps.app.sql('insert into basalt.users (id, email) values ($1, $2)', [id, `${id}@example.com`])
   return id
+}
+
+/** A program of an app with the plan. */
+async function addProgram(plan: string) {
+  const userId = await addUser()
+  const appId = await createApplication(apps.app, { ownerUserId: userId })
+  await apps.app.sql('update basalt.apps set plan = $2 where id = $1', [appId, plan])
+  return { userId, appId, token: (await createApiKey(apps.app, { userId, appId, scope: '*' })).key }
 }
 
 /** A bucket in which users have files of their own. */
@@ -255,14 +300,6 @@ describe('storage › idempotency', () => {
 
 describe('storage › plans', () => {
   const full = [429, 'usage limit exceeded: storage_bytes', 'usage_limit_exceeded']
-
-  /** A program of an app with the plan. */
-  async function addProgram(plan: string) {
-    const userId = await addUser()
-    const appId = await createApplication(apps.app, { ownerUserId: userId })
-    await apps.app.sql('update basalt.apps set plan = $2 where id = $1', [appId, plan])
-    return { userId, appId, token: (await createApiKey(apps.app, { userId, appId, scope: '*' })).key }
-  }
 
   test('an app stores no more than its plan has room for, however many uploads come at once', async () => {
     const bucket = await ownFiles()
