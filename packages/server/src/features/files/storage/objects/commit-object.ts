@@ -33,11 +33,17 @@ export interface StoragePlans {
   readonly exceeded: () => AppError
 }
 
+/** A resumable upload that ends as its bytes become an object. */
+export interface CompletedUpload {
+  readonly id: string
+  /** In the same transaction. */
+  readonly step: Step
+}
+
 /** What surrounds a commit of bytes. */
 export interface CommitOptions {
   readonly condition?: WriteCondition | undefined
-  /** Of the same transaction. */
-  readonly further?: readonly Step[] | undefined
+  readonly completes?: CompletedUpload | undefined
   readonly key?: IdempotencyKey | undefined
   /** Called when the same request had been answered before, so that these bytes belong to no object. */
   readonly unused?: () => Promise<void>
@@ -66,14 +72,18 @@ export function createObjectCommitter({
     }
   }
 
+  /** What the database says of a statement that is held to limits, as the API says it. */
+  function refusalOf(error: unknown): unknown {
+    return isBeyondPlan(error) ? plans.exceeded() : translateFailure(error)
+  }
+
   /** Writes an object, again when one of this name was made meanwhile. */
   async function write<Result>(condition: WriteCondition, work: () => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await work()
       } catch (error) {
-        if (isBeyondPlan(error)) throw plans.exceeded()
-        if (!isDuplicate(error)) throw translateFailure(error)
+        if (!isDuplicate(error)) throw refusalOf(error)
         if (condition.isNew === true) throw storageErrors.preconditionFailed()
         // It is there, and stays out of the caller's reach.
         if (attempt === attempts) throw storageErrors.insufficientStoragePermissions()
@@ -83,6 +93,7 @@ export function createObjectCommitter({
 
   return {
     limitsOf,
+    refusalOf,
 
     /**
      * Gives staged bytes to an object, new or not: the one place where an upload, of whatever kind, becomes one. The row, its
@@ -94,7 +105,7 @@ export function createObjectCommitter({
     async commitObject(
       actor: Actor,
       content: Content,
-      { condition = {}, further = [], key, unused }: CommitOptions = {},
+      { condition = {}, completes, key, unused }: CommitOptions = {},
     ): Promise<Committed> {
       let isReplayed = false
       const replaying = () => {
@@ -102,11 +113,11 @@ export function createObjectCommitter({
         key?.replaying()
       }
       const steps = [
-        queries.asLogin(queries.setLimits(limitsOf(actor))),
+        queries.asLogin(queries.setLimits(limitsOf(actor), completes?.id)),
         queries.asCaller(queries.putObject(content, actor, condition)),
         queries.asLogin(queries.findByKey(content.key)),
         queries.asLogin(queries.isPublicBucket(content.bucket)),
-        ...further,
+        ...(completes === undefined ? [] : [completes.step]),
       ]
       const committed = await write(condition, () =>
         writesOnce.run(

@@ -330,6 +330,71 @@ describe('storage › plans', () => {
     expect(problem(began)).toEqual(full)
   })
 
+  test('a resumable upload reserves what it declares, until it has ended', async () => {
+    const bucket = await ownFiles()
+    const program = await addProgram('tiny')
+    const path = '/upload/resumable'
+    const tus = { 'tus-resumable': '1.0.0' }
+    const begin = (on: typeof apps.app, name: string, size = 30, token = program.token) =>
+      exchange(on, 'POST', `${path}?bucket=${bucket}&name=${name}`, token, undefined, {
+        ...tus,
+        'upload-length': String(size),
+      })
+    const add = (id: string, size: number) =>
+      exchange(apps.second, 'PATCH', `${path}/${id}`, program.token, 'x'.repeat(size), {
+        ...tus,
+        'upload-offset': '0',
+        'content-type': 'application/offset+octet-stream',
+      })
+    const usage = async () => {
+      const [row] = await apps.app.sql(
+        `select sum(bytes)::int as bytes, sum(reserved)::int as reserved from basalt.app_storage_usage where app_id = $1`,
+        [program.appId],
+      )
+      return row
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => begin(index % 2 === 0 ? apps.app : apps.second, `${index}`)),
+    )
+    const [one, two, three] = answers.flatMap(({ status, json }) => (status === 201 ? [json.id] : []))
+    expect(answers.filter(({ status }) => status !== 201).map(problem)).toEqual(Array(7).fill(full))
+    expect(await usage()).toEqual({ bytes: 0, reserved: 90 })
+    // Whatever else the app stores has what is left, and what is reserved becomes an object in a full plan.
+    expect(problem(await put(apps.app, `/${bucket}/more`, program.token, 'x'.repeat(11)))).toEqual(full)
+    expect((await put(apps.app, `/${bucket}/more`, program.token, 'x'.repeat(10))).status).toBe(201)
+    expect((await add(one, 30)).status).toBe(204)
+    expect(await usage()).toEqual({ bytes: 40, reserved: 60 })
+    // Terminated, and reaped: each gives back what it had reserved. One that was completed has nothing to give.
+    expect((await exchange(apps.app, 'DELETE', `${path}/${two}`, program.token, undefined, tus)).status).toBe(
+      204,
+    )
+    expect(await usage()).toEqual({ bytes: 40, reserved: 30 })
+    await apps.app.sql(`update basalt.resumable_uploads set expires_at = now() where id = any ($1)`, [
+      [one, three],
+    ])
+    await apps.app.sql(`delete from basalt.resumable_uploads where id = any ($1)`, [[one, three]])
+    expect(await usage()).toEqual({ bytes: 40, reserved: 0 })
+    // A replacement is stored beside what it replaces until it is whole.
+    const [{ name } = {}] = await apps.app.sql(
+      'select name from basalt.objects where bucket = $1 and size = 30',
+      [bucket],
+    )
+    expect(problem(await begin(apps.app, name, 61))).toEqual(full)
+    const { json } = await begin(apps.app, name, 60)
+    expect((await add(json.id, 60)).status).toBe(204)
+    expect(await usage()).toEqual({ bytes: 70, reserved: 0 })
+    // Administrators are held to no plan, and a bucket takes its uploads with it.
+    expect((await begin(apps.app, 'theirs', 900, admin)).status).toBe(201)
+    expect((await begin(apps.app, 'last', 30)).status).toBe(201)
+    expect(
+      (await apps.app.request('DELETE', `/api/storage/buckets/${bucket}?force=true`, { token: admin }))
+        .status,
+    ).toBe(204)
+    expect(await usage()).toEqual({ bytes: 0, reserved: 0 })
+    const reserved = await apps.app.sql('select sum(reserved)::int as sum from basalt.app_storage_usage')
+    expect(reserved).toEqual([{ sum: 0 }])
+  })
+
   test('an upload waits for no other change of what its app stores, and both are counted', async () => {
     const bucket = await createBucket(apps.app)
     const stored = () =>
