@@ -55,7 +55,7 @@ export async function createPlanner(
     isAudited: false,
     isDevelopment: false,
     limits: { maxFacetBuckets: 1000, aggregateEnabled: true, maxGroups: 10_000 },
-    findUserScope: async () => undefined,
+    viewAs: { findScope: async () => undefined, record: async () => undefined },
     // No statement of an export is recorded.
     aside: {
       open: () => Promise.reject(new Recorded()),

@@ -117,7 +117,8 @@ async function ensureBuilt() {
     mkdirSync(target, { recursive: true })
     await build(name)
   }
-  if (!existsSync(current) || readFileSync(current, 'utf8') !== name) publish(name)
+  // Written anew, too, where it named this build: a server whose own build has failed looks for a later one.
+  publish(name)
   return join(target, name)
 }
 

@@ -494,5 +494,6 @@ export type ErrorSlug =
   | 'webhook_disabled'
   | 'webhook_not_found'
   | 'webhook_target_refused'
+  | 'worker_refused'
   | 'write_not_allowed'
   | 'wrong_password'

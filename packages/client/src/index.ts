@@ -51,4 +51,4 @@ export {
   or,
   where,
 } from './filter.ts'
-export type { RequestOptions, TokenSource, WriteOptions } from './transport.ts'
+export { type RequestOptions, randomId, type TokenSource, type WriteOptions } from './transport.ts'

@@ -38,9 +38,14 @@ create table basalt.sessions (
   -- The administrator who acts as the user, and why. Such a session has no refresh token.
   impersonated_by text,
   impersonation_reason text,
-  check ((impersonated_by is null) = (impersonation_reason is null))
+  -- The session of the administrator, with which it ends.
+  administrator_session uuid references basalt.admin_sessions on delete cascade,
+  check ((impersonated_by is null) = (impersonation_reason is null)),
+  check ((impersonated_by is null) = (administrator_session is null))
 );
 create index sessions_impersonated on basalt.sessions (created_at) where impersonated_by is not null;
+create index sessions_administrator_session on basalt.sessions (administrator_session)
+  where administrator_session is not null;
 create index sessions_user_id on basalt.sessions (user_id);
 create index sessions_expires_at on basalt.sessions (expires_at);
 

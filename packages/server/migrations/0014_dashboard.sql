@@ -17,6 +17,15 @@ create table basalt.sql_runs (
 );
 create index sql_runs_newest on basalt.sql_runs (started_at desc, id desc);
 
+-- Whom an administrator has looked as, at what: the audit has an entry for the first look of a session, not for each page.
+create table basalt.views_as (
+  administrator_session uuid not null references basalt.admin_sessions on delete cascade,
+  action text not null,
+  user_id uuid not null,
+  table_name text not null,
+  primary key (administrator_session, user_id, table_name, action)
+);
+
 create table basalt.saved_queries (
   id uuid primary key default gen_random_uuid(),
   -- Folders are the parts before its slashes.

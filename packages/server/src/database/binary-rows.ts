@@ -16,6 +16,8 @@ const twoTo32 = 2 ** 32
  */
 export class BinaryRows {
   readonly #columns: number
+  /** The UUID before, which the rows of a batch often share, and where it stands. */
+  #latestUuid: { readonly value: string | undefined; readonly at: number } = { value: undefined, at: 0 }
   #bytes = Buffer.allocUnsafe(initialBytes)
   #length = 0
 
@@ -71,9 +73,15 @@ export class BinaryRows {
   uuid(value: string | undefined): this {
     if (value === undefined) return this.#null()
     this.#begin(16)
-    const written = this.#bytes.write(value.replaceAll('-', ''), this.#length, 16, 'hex')
-    if (written !== 16) throw new TypeError('not a UUID')
-    this.#length += written
+    const latest = this.#latestUuid
+    if (value === latest.value) {
+      this.#bytes.copyWithin(this.#length, latest.at, latest.at + 16)
+    } else {
+      const written = this.#bytes.write(value.replaceAll('-', ''), this.#length, 16, 'hex')
+      if (written !== 16) throw new TypeError('not a UUID')
+      this.#latestUuid = { value, at: this.#length }
+    }
+    this.#length += 16
     return this
   }
 

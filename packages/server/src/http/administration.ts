@@ -87,9 +87,14 @@ function isAdministrative({ url, config }: RouteOptions, path: string): boolean 
 function createAllowlist(ranges: readonly string[]): (address: string | undefined) => boolean {
   if (ranges.length === 0) return () => true
   const networks = ranges.map((range) => {
-    if (range.includes('/')) return ipaddr.parseCIDR(range)
-    const address = ipaddr.process(range)
-    return [address, address.kind() === 'ipv4' ? 32 : 128] as const
+    const [text = '', given] = range.split('/')
+    // An IPv4-mapped range is the IPv4 one: so are the addresses that are compared with it (RFC 4291 §2.5.5.2).
+    const address = ipaddr.process(text)
+    const isMapped = address.kind() === 'ipv4' && text.includes(':')
+    const bits = given === undefined ? undefined : Number(given)
+    if (isMapped && bits !== undefined && bits < 96) return [ipaddr.parse(text), bits] as const
+    const most = address.kind() === 'ipv4' ? 32 : 128
+    return [address, bits === undefined ? most : isMapped ? bits - 96 : bits] as const
   })
   return (text) => {
     // Of a disconnected client the address is no longer known.

@@ -50,13 +50,19 @@ export interface RequestObserver {
 const observersOf = new WeakMap<Server, readonly RequestObserver[]>()
 
 /** What of a connection was counted already. */
-const counted = new WeakMap<Socket, { in: number; out: number }>()
+const counted = new WeakMap<Socket, { -readonly [Direction in keyof Traffic]: Traffic[Direction] }>()
 
 function takeTraffic(socket: Socket): Traffic {
-  const before = counted.get(socket) ?? { in: 0, out: 0 }
-  const now = { in: socket.bytesRead, out: socket.bytesWritten }
-  counted.set(socket, now)
-  return { bytesIn: now.in - before.in, bytesOut: now.out - before.out }
+  let before = counted.get(socket)
+  if (before === undefined) {
+    before = { bytesIn: 0, bytesOut: 0 }
+    counted.set(socket, before)
+  }
+  const bytesIn = socket.bytesRead - before.bytesIn
+  const bytesOut = socket.bytesWritten - before.bytesOut
+  before.bytesIn += bytesIn
+  before.bytesOut += bytesOut
+  return { bytesIn, bytesOut }
 }
 
 /** Hands every answered request to the observers. */
@@ -68,22 +74,28 @@ export function addRequestObservers(
   if (observers.length === 0) return
   observersOf.set(app.server, observers)
   app.addHook('onResponse', (request, reply, done) => {
-    const { appId, keyId } = request.identity ?? unattributed
+    const { identity } = request
+    const { appId, keyId } = identity ?? unattributed
+    // Made at each access.
+    const { url, config } = request.routeOptions
+    const user = identity?.kind === 'user' ? identity : undefined
+    const { bytesIn, bytesOut } = takeTraffic(request.raw.socket)
     const answered = {
       at: clock.now(),
       requestId: request.id,
       method: request.method,
       path: pathOf(request),
-      route: request.is404 ? undefined : request.routeOptions.url,
-      operation: request.routeOptions.config.operation,
+      route: url,
+      operation: config.operation,
       status: reply.statusCode,
       durationMs: reply.elapsedTime,
       appId,
       keyId,
-      userId: request.identity?.kind === 'user' ? request.identity.userId : request.pending?.userId,
-      impersonator: request.identity?.kind === 'user' ? request.identity.impersonator : undefined,
+      userId: user === undefined ? request.pending?.userId : user.userId,
+      impersonator: user?.impersonator,
       address: request.ip,
-      ...takeTraffic(request.raw.socket),
+      bytesIn,
+      bytesOut,
     }
     for (const observer of observers) observer.onAnswer?.(answered)
     done()

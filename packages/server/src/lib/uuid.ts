@@ -14,7 +14,17 @@ export function isUuid(text: string): boolean {
  * @param ms since 1970
  */
 export function timedUuid(ms: number): string {
-  const time = ms.toString(16).padStart(12, '0')
   // Variant and random bits are where version 4 has them.
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+  return beginningAt(ms) + randomUUID().slice(15)
+}
+
+let latest = { ms: -1, beginning: '' }
+
+/** Many identifiers are made in a millisecond: what they have in common is written once. */
+function beginningAt(ms: number): string {
+  if (ms !== latest.ms) {
+    const time = ms.toString(16).padStart(12, '0')
+    latest = { ms, beginning: `${time.slice(0, 8)}-${time.slice(8)}-7` }
+  }
+  return latest.beginning
 }

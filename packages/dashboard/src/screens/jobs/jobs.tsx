@@ -85,7 +85,7 @@ export function JobsScreen() {
             rowKey={(job) => job.id}
             href={(job) => `/jobs/${job.id}${rest}`}
             selectedKey={params?.id}
-            empty="No such jobs."
+            empty={state === '' && type === '' ? 'No job was queued yet.' : 'No such jobs.'}
             columns={[
               { key: 'type', title: 'Type', cell: (job) => job.type },
               { key: 'state', title: 'State', cell: (job) => <StateBadge state={job.state} /> },

@@ -9,8 +9,10 @@ export function Options({ settings }: { readonly settings: Draft }) {
   return (
     <div className={styles.options}>
       <Switch
-        label={isWrite ? 'May write' : 'Read-only'}
-        hint={isWrite ? 'Statements change the database.' : 'By a role that may only read.'}
+        label="May write"
+        hint={
+          isWrite ? 'Statements change the database.' : 'Off: statements run by a role that may only read.'
+        }
         checked={isWrite}
         onChange={(checked) => changeDraft({ mode: checked ? 'write' : 'read', transaction: 'all' })}
       />

@@ -44,7 +44,7 @@ journeys('SQL screen', () => {
     await button('Run').click()
     await page.getByText('cannot execute INSERT in a read-only transaction').waitFor()
     await page.getByText('Hint: The run is read-only: set mode to write.').waitFor()
-    await page.getByRole('switch', { name: 'Read-only' }).click()
+    await page.getByRole('switch', { name: 'May write' }).click()
     await button('Run').click()
     await page.getByText('INSERT 0 1').waitFor()
     await expect.poll(() => app.sql('select name from track where id = 0')).toEqual([{ name: 'new' }])

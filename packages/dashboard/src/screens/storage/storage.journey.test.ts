@@ -123,4 +123,56 @@ journeys('dashboard › storage', () => {
     await page.getByText('There is no bucket yet.').waitFor()
     expect(await app.sql('select from basalt.buckets')).toEqual([])
   })
+
+  test('what users upload runs nothing on this origin', async () => {
+    const { app, context } = dashboard
+    const token = await app.adminToken()
+    const upload = async (name: string, type: string, body: string) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': type }
+      const response = await fetch(`${app.url}/api/storage/public/${name}`, { method: 'PUT', headers, body })
+      expect(response.status).toBeLessThan(300)
+      return `${app.url}/api/storage/public/${name}`
+    }
+    const body = { name: 'public', public: true }
+    expect((await app.request('POST', '/api/storage/buckets', { token, body })).status).toBe(201)
+    const script = `localStorage.setItem('hacked', '1'); document.documentElement.setAttribute('data-ran', '1')`
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="${script}"><script>${script}</script></svg>`
+    const drawing = await upload('drawing.svg', 'image/svg+xml', svg)
+    const worker = await upload('worker.js', 'text/javascript', `addEventListener('fetch', () => {})`)
+
+    const page = await context.newPage()
+    // Opened, it is saved. Should a proxy drop the disposition, the policy remains.
+    const download = page.waitForEvent('download')
+    await page.goto(drawing).catch(() => undefined)
+    expect((await download).suggestedFilename()).toBe('drawing.svg')
+    await page.route(drawing, async (route) => {
+      const response = await route.fetch()
+      const { 'content-disposition': _saved, ...headers } = response.headers()
+      await route.fulfill({ response, headers })
+    })
+    await page.goto(drawing)
+    expect(await page.evaluate(() => document.documentElement.tagName)).toBe('svg')
+    expect(await page.evaluate(() => document.documentElement.hasAttribute('data-ran'))).toBe(false)
+    // A page of this origin without a policy.
+    await page.route(`${app.url}/bare`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }),
+    )
+    await page.goto(`${app.url}/bare`)
+    expect(await page.evaluate(() => localStorage.getItem('hacked'))).toBeNull()
+    const register = (url: string) =>
+      page.evaluate(
+        (address) =>
+          navigator.serviceWorker.register(address).then(
+            () => 'registered',
+            (error: unknown) => String(error),
+          ),
+        url,
+      )
+    for (const address of [worker, `${worker}?download=worker.js`]) {
+      expect(await register(address)).toMatch(/bad HTTP response code \(403\)/)
+    }
+    await page.close()
+    // The script that the policy has stopped.
+    dashboard.expectNoProblems(/Blocked script execution/, /bad HTTP response code \(403\)/)
+  })
 })

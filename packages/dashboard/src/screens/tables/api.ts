@@ -1,4 +1,4 @@
-import { randomId } from '../../api/random-id.ts'
+import { randomId } from '@basaltdb/client'
 import { get, post, segment } from '../../api/request.ts'
 
 /** Of `GET /api/admin/tables`. */
@@ -126,6 +126,16 @@ export const readCell = async (table: string, id: string, column: string, signal
     )
   ).value
 
+/** A result of a change. */
+export interface Written {
+  readonly index: number
+  readonly body?: Readonly<Record<string, unknown>>
+  /** The row as it was. */
+  readonly before?: Readonly<Record<string, unknown>>
+  /** That the row is in now. */
+  readonly version?: string
+}
+
 /**
  * All or none.
  *
@@ -133,8 +143,4 @@ export const readCell = async (table: string, id: string, column: string, signal
  * @throws BasaltError `record_changed` when a row is not in the version that was read
  */
 export const applyChanges = (table: string, operations: readonly Operation[], idempotencyKey = randomId()) =>
-  post<{ index: number; status: number; body?: Readonly<Record<string, unknown>> }[]>(
-    path(table, 'changes'),
-    { operations },
-    { idempotencyKey },
-  )
+  post<Written[]>(path(table, 'changes'), { operations }, { idempotencyKey })

@@ -33,7 +33,14 @@ export function TableList({ current }: { readonly current: string | undefined })
             ))}
             {rows.length === 0 && (
               <p className={styles.hint}>
-                {search === '' ? 'There are no tables yet.' : 'No table has this name.'}
+                {search === '' ? (
+                  <>
+                    There are no tables yet. <Link href="/structure">Create one</Link>, or{' '}
+                    <Link href="/sql">run SQL</Link>.
+                  </>
+                ) : (
+                  'No table has this name.'
+                )}
               </p>
             )}
             {(tables.data?.count ?? 0) > rows.length && (

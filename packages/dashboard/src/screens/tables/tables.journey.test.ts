@@ -118,6 +118,50 @@ journeys('tables', () => {
     await expect.poll(() => app.sql('select title from book where id = 1')).toEqual([{ title: 'Mine again' }])
   })
 
+  test('cells that are edited while changes are written stay staged on top of them', async () => {
+    const { app, page } = dashboard
+    const type = async (row: number, text: string) => {
+      await cell(row, 2).click()
+      await page.keyboard.type(text)
+      await page.keyboard.press('Enter')
+    }
+    await open('/tables/book')
+    await type(1, 'First')
+    const gate = Promise.withResolvers<void>()
+    await page.route('**/api/admin/tables/book/changes', async (route) => {
+      await gate.promise
+      await route.continue()
+    })
+    const apply = page.getByRole('button', { name: 'Apply', exact: true }).last()
+    await apply.click()
+    await type(1, 'Second')
+    await type(2, 'Other')
+    gate.resolve()
+    await page.getByText('1 change written.').waitFor()
+    const titles = () => app.sql('select title from book where id <= 2 order by id')
+    expect(await titles()).toEqual([{ title: 'First' }, { title: 'Book 2' }])
+    await page.getByText('2 rows staged, not written yet: 2 edited.').waitFor()
+    expect(await cell(1, 2).textContent()).toBe('Second')
+    await apply.click()
+    await page.getByText('2 changes written.').waitFor()
+    expect(await titles()).toEqual([{ title: 'Second' }, { title: 'Other' }])
+    await page.unroute('**/api/admin/tables/book/changes')
+  })
+
+  test('a change is not taken back where another administrator has written the row since', async () => {
+    const { app, page } = dashboard
+    await open('/tables/book')
+    await cell(1, 2).click()
+    await page.keyboard.type('Mine')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await page.getByText('1 change written.').waitFor()
+    await app.sql(`update book set title = 'Theirs' where id = 1`)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Nothing was taken back: row 1 has changed since you wrote it.').waitFor()
+    expect(await app.sql('select title from book where id = 1')).toEqual([{ title: 'Theirs' }])
+  })
+
   test('rows are added by a form, picked by key, deleted, and every row of a filter is changed', async () => {
     const { app, page } = dashboard
     await open(`/tables/book?filter=${encodeURIComponent('id > 298')}`)

@@ -1,16 +1,10 @@
+import { isBasaltError } from '@basaltdb/client'
 import { inSession } from '../../api/queries.ts'
 import { countOf } from '../../ui/format.ts'
 import { showToast, type ToastMessage } from '../../ui/toasts.ts'
-import { applyChanges, type Operation, type TableInfo } from './api.ts'
+import { applyChanges, type Operation, type TableInfo, type Written } from './api.ts'
 import type { PlannedOperation } from './changes.ts'
-
-/** A result of a change. */
-export interface Written {
-  readonly index: number
-  readonly body?: Readonly<Record<string, unknown>>
-  /** The row as it was. */
-  readonly before?: Readonly<Record<string, unknown>>
-}
+import { idOf } from './names.ts'
 
 /** Of a deletion. */
 export const lostByUndo =
@@ -23,43 +17,56 @@ export function undoAction(
   written: readonly Written[],
   onWritten: () => void,
 ): ToastMessage['action'] {
-  const operations = written.flatMap((result) => {
+  const operations = written.toReversed().flatMap((result) => {
     const operation = planned[result.index]?.operation
     return operation === undefined ? [] : (invert(info, operation, result) ?? [])
   })
   if (operations.length < written.length) return undefined
   const run = async () => {
     try {
-      await inSession(() => applyChanges(info.table, operations.reverse()))
+      await inSession(() => applyChanges(info.table, operations))
       onWritten()
       showToast(`${countOf(operations.length, 'change')} taken back.`)
     } catch (error) {
-      showToast(error instanceof Error ? error.message : String(error), 'failure')
+      const changed = isBasaltError(error, 'record_changed') && operations[error.operation?.index ?? 0]?.id
+      showToast(
+        changed ? `Nothing was taken back: row ${changed} has changed since you wrote it.` : messageOf(error),
+        'failure',
+      )
     }
   }
   return { label: 'Undo', run: () => void run() }
 }
 
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+/** Undefined where the record does not have the whole key. */
+export function idOfRecord(
+  { primaryKey }: TableInfo,
+  record: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const key = primaryKey.map((name) => record[name])
+  return key.length === 0 || key.some((value) => value === undefined) ? undefined : idOf(key.map(String))
+}
+
+/** Rows that another request has written since are left as they are: their version is another one. */
 function invert(
-  { columns, primaryKey }: TableInfo,
+  info: TableInfo,
   { method, id = '', body = {} }: Operation,
-  { before, body: after }: Written,
+  { before, body: after, version }: Written,
 ): Operation | undefined {
+  const { columns, primaryKey } = info
+  const common = version === undefined ? {} : { version }
   switch (method) {
     case 'create': {
-      const key = primaryKey.map((name) => after?.[name])
-      if (key.length === 0 || key.some((value) => value === undefined)) return undefined
-      const [single] = key
-      return {
-        method: 'delete',
-        id: key.length === 1 ? String(single) : key.map((value) => encodeURIComponent(String(value))).join(),
-      }
+      const created = after === undefined ? undefined : idOfRecord(info, after)
+      return created === undefined ? undefined : { method: 'delete', id: created, ...common }
     }
     case 'update': {
       // A key that was changed is the row's address now.
       if (before === undefined || primaryKey.some((name) => name in body)) return undefined
       const values = Object.fromEntries(Object.keys(body).map((name) => [name, before[name] ?? null]))
-      return { method: 'update', id, body: values }
+      return { method: 'update', id, ...common, body: values }
     }
     case 'delete':
       // PostgreSQL alone gives values to such columns.

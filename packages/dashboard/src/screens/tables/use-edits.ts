@@ -1,20 +1,23 @@
-import { isBasaltError } from '@basaltdb/client'
-import { useCallback, useState } from 'react'
+import { isBasaltError, randomId } from '@basaltdb/client'
+import { useState } from 'react'
 import { inSession } from '../../api/queries.ts'
-import { randomId } from '../../api/random-id.ts'
+import { useStore } from '../../api/store.ts'
 import { countOf } from '../../ui/format.ts'
 import { showToast } from '../../ui/toasts.ts'
-import { applyChanges, readRows, type TableInfo, type TableRow } from './api.ts'
+import { applyChanges, readRows, type TableInfo, type TableRow, type Written } from './api.ts'
 import {
   type Changes,
   countChanges,
+  dropRow,
   noChanges,
   type PlannedOperation,
   planOperations,
   putRow,
   type RowChange,
 } from './changes.ts'
-import { undoAction, type Written } from './undo.ts'
+import { remainderOf, withoutSent } from './remainder.ts'
+import { stagedOf } from './staged.ts'
+import { idOfRecord, undoAction } from './undo.ts'
 
 /** A row that another request has changed since it was read. */
 export interface Conflict {
@@ -36,9 +39,7 @@ function keyOf(before: Unanswered | undefined, operations: unknown): Unanswered 
   return before?.content === content ? before : { content, key: randomId() }
 }
 
-/** By table, so that what is staged stays while another view is shown. */
-const kept = new Map<string, Changes>()
-/** By table, too: what is staged may have been written already. */
+/** By table: what is staged may have been written already. */
 const unanswered = new Map<string, Unanswered>()
 
 /** Whether the changes may have been written, or still may be. */
@@ -47,31 +48,21 @@ function isInDoubt(error: unknown): boolean {
   return [0, 502, 503, 504].includes(error.status) || error.error === 'idempotency_key_in_use'
 }
 
-addEventListener('beforeunload', (event) => {
-  if (kept.size > 0) event.preventDefault()
-})
-
 /** What is staged in the grid, and how it is written. */
 export function useEdits(info: TableInfo, onWritten: () => void) {
-  const [changes, setShown] = useState<Changes>(kept.get(info.table) ?? noChanges)
-  const setChanges = useCallback(
-    (next: Changes) => {
-      if (countChanges(next) === 0) kept.delete(info.table)
-      else kept.set(info.table, next)
-      setShown(next)
-    },
-    [info.table],
-  )
+  const staged = stagedOf(info.table)
+  const changes = useStore(staged)
   const [conflict, setConflict] = useState<Conflict>()
   const [isApplying, setApplying] = useState(false)
   const types = new Map(info.columns.map(({ name, type }) => [name, type]))
 
-  async function apply(staged: Changes): Promise<void> {
+  /** Cells may be edited meanwhile: what is staged is read again after each answer. */
+  async function apply(): Promise<void> {
     setApplying(true)
-    let current = staged
+    let current = staged.get()
     try {
       // Each round finds at most one row whose version has moved on without a conflict.
-      for (let round = 0; round <= staged.rows.size; round += 1) {
+      for (let round = 0; round <= current.rows.size; round += 1) {
         const planned = planOperations(current, types)
         if (planned.length === 0) return
         try {
@@ -80,7 +71,10 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
           unanswered.set(info.table, key)
           const written = await inSession(() => applyChanges(info.table, operations, key.key))
           unanswered.delete(info.table)
-          report(planned, written)
+          await takeAway(current, planned, written)
+          onWritten()
+          const undo = undoAction(info, planned, written, onWritten)
+          showToast(`${countOf(planned.length, 'change')} written.`, 'done', undo)
           return
         } catch (error) {
           if (!isInDoubt(error)) unanswered.delete(info.table)
@@ -96,11 +90,31 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
     }
   }
 
-  function report(planned: readonly PlannedOperation[], written: readonly Written[]): void {
-    setChanges(noChanges)
-    onWritten()
-    const undo = undoAction(info, planned, written, onWritten)
-    showToast(`${countOf(planned.length, 'change')} written.`, 'done', undo)
+  /** What was written is staged no more. What was edited meanwhile is, on top of the rows as they are now. */
+  async function takeAway(
+    sent: Changes,
+    planned: readonly PlannedOperation[],
+    written: readonly Written[],
+  ): Promise<void> {
+    const columns = info.columns.map(({ name }) => name)
+    const ids = new Map(
+      written.flatMap(({ index, body }) => {
+        const of = planned[index]?.of
+        if (of === undefined || body === undefined) return []
+        return [['id' in of ? of.id : of.created, idOfRecord(info, body)] as const]
+      }),
+    )
+    const present = new Map<string | number, TableRow>()
+    for (;;) {
+      const remainder = remainderOf(staged.get(), sent, columns)
+      const missing = [...remainder.keys()].find((key) => !present.has(key) && ids.get(key) !== undefined)
+      if (missing === undefined) return staged.set(withoutSent(staged.get(), sent, remainder, present))
+      const id = ids.get(missing)
+      ids.delete(missing)
+      const page = await inSession(() => readRows(info.table, { id })).catch(() => undefined)
+      const row = page?.rows[0]
+      if (row !== undefined) present.set(missing, row)
+    }
   }
 
   /** The changes to try again with; undefined when a person has to decide. */
@@ -113,7 +127,7 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
     const of = planned[error.operation.index]?.of
     if (of === undefined) throw error
     if (error.error !== 'record_changed' || !('id' in of)) {
-      setChanges(withFault(current, of, error.message))
+      staged.set(withFault(staged.get(), of, error.message))
       throw error
     }
     const change = current.rows.get(of.id)
@@ -121,34 +135,35 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
     const page = await inSession(() => readRows(info.table, { id: of.id }))
     const present = page.rows[0] ?? null
     if (present !== null && !isAffected(change, present, page.columns)) {
-      const next = putRow(current, of.id, { ...change, present })
-      setChanges(next)
-      return next
+      notePresent(of.id, present)
+      return putRow(current, of.id, { ...change, present })
     }
-    setChanges(putRow(current, of.id, { ...change, present }))
+    notePresent(of.id, present)
     setConflict({ id: of.id, change, present, columns: page.columns })
     return undefined
   }
 
+  function notePresent(id: string, present: TableRow | null): void {
+    const change = staged.get().rows.get(id)
+    if (change !== undefined) staged.set(putRow(staged.get(), id, { ...change, present }))
+  }
+
   return {
     changes,
-    setChanges,
+    setChanges: staged.set,
     count: countChanges(changes),
     isApplying,
     conflict,
-    apply: () => void apply(changes),
-    discard: () => setChanges(noChanges),
+    apply: () => void apply(),
+    discard: () => staged.set(noChanges),
     /** Writes the change over the row as it is now, or drops it. */
     decide(keepsMine: boolean) {
       if (conflict === undefined) return
-      const { id, change, present } = conflict
+      const { id, present } = conflict
       setConflict(undefined)
-      const rows = new Map(changes.rows)
-      if (keepsMine && present !== null) rows.set(id, { ...change, present })
-      else rows.delete(id)
-      const next = { ...changes, rows }
-      setChanges(next)
-      void apply(next)
+      if (keepsMine && present !== null) notePresent(id, present)
+      else staged.set(dropRow(staged.get(), id))
+      void apply()
     },
     postpone: () => setConflict(undefined),
   }

@@ -37,9 +37,9 @@ export function ImpersonateDialog({ user, onClose }: ImpersonateDialogProps) {
       onClose={onClose}
     >
       <Notice>
-        You get an access token of this user for fifteen minutes. It reads and writes data and files under the
-        policies of the user, never the account. The audit, the request log and every row that you change name
-        you, and the user sees the session.
+        You get an access token of this user for fifteen minutes, or until you sign out. It reads and writes
+        data and files under the policies of the user, never the account. The audit, the request log and every
+        row that you change name you, and the user sees the session.
       </Notice>
       <TextArea
         label="Reason"
@@ -90,8 +90,8 @@ function ActingAs({
       }
     >
       <Notice tone="warning">
-        The token is shown once and works until <Time value={expiresAt} />. The list of users shows it as long
-        as it does.
+        The token is shown once and works until <Time value={expiresAt} /> or until you sign out. The list of
+        users shows it as long as it does.
       </Notice>
       <h3>Token</h3>
       <Code label="Token">{token}</Code>

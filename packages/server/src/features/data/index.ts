@@ -20,7 +20,7 @@ import { schema } from './schema/index.ts'
 import { createIndexer, createIndexing, StoredDefinitions, search } from './search/index.ts'
 import { sqlRunner } from './sql-runner/index.ts'
 import { vectorIndexes } from './vector-indexes/index.ts'
-import { createUserScopes } from './view-as/index.ts'
+import { createViewAs } from './view-as/index.ts'
 
 type RehearsedDatabase = Pick<UserDatabase, 'run' | 'begin'>
 
@@ -54,7 +54,7 @@ export function wireData(
   }
   const collectionDeps = {
     ...deps,
-    findUserScope: createUserScopes(database.system),
+    viewAs: createViewAs(database.system, 'tables.view_as'),
     aside: database.aside,
     log,
     embedder:

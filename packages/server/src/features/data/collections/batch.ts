@@ -2,6 +2,7 @@ import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { type Capture, withCapture } from '../../../database/change-log.ts'
 import { isDefinitionFault, translateDatabaseFailure } from '../../../database/errors.ts'
 import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
+import { sql } from '../../../database/sql.ts'
 import type { Step } from '../../../database/user-database.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import type { WritesOnce } from '../idempotency/index.ts'
@@ -41,6 +42,7 @@ export type RunBatch = (
   caller: Caller,
   reader: Reader,
   operations: readonly BatchOperation[],
+  options?: { readonly answersVersions: boolean },
 ) => Promise<string>
 
 interface RunStep {
@@ -53,6 +55,9 @@ interface RunStep {
   /** Of a run that is captured. */
   readonly committed?: (() => void) | undefined
 }
+
+/** Of the rows that this transaction has written, as {@link compileVersionCheck} compares it. */
+const writtenVersion = sql`select pg_current_xact_id()::xid::text`
 
 export function createBatchRunner({
   statements,
@@ -129,16 +134,18 @@ export function createBatchRunner({
   }
 
   async function attempt(
-    [catalog, caller, reader, operations]: Parameters<RunBatch>,
+    batch: Parameters<RunBatch>,
     { mayJoin, mayRetry }: { readonly mayJoin: boolean; readonly mayRetry: boolean },
   ): Promise<string> {
+    const [catalog, caller, reader, operations, { answersVersions } = { answersVersions: false }] = batch
     const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
     const compiled = [
       ...compileChecks(runs),
       ...compileVersionChecks(reader, runs),
       ...runs.flatMap((run) => compileRun(catalog, reader, run)),
     ]
-    const steps = compiled.map(({ step }) => step)
+    const versions = answersVersions ? [statements.call(writtenVersion)] : []
+    const steps = [...compiled.map(({ step }) => step), ...versions]
     const { scope, key, isAbandoned, origin } = caller
     const isRecorded = isAudited || compiled.some(({ committed }) => committed !== undefined)
     try {
@@ -155,7 +162,10 @@ export function createBatchRunner({
           if (isWork && answer !== undefined) works.get(run)?.push(answer)
           if (compared !== undefined) befores.set(run, answer?.rows[0]?.[0] ?? null)
         }
-        const results = Array.from(works, ([run, done]) => formatResult(run, done, befores.get(run)))
+        const version = answers[compiled.length]?.rows[0]?.[0]
+        const results = Array.from(works, ([run, done]) =>
+          formatResult(run, done, { before: befores.get(run) ?? null, version: version ?? null }),
+        )
         return `[${results.join()}]`
       })
       compiled.find(({ committed }) => committed !== undefined)?.committed?.()
@@ -174,7 +184,7 @@ export function createBatchRunner({
         throw blameOperation(collectionErrors.recordChanged(compared.id.join(',')), compared)
       }
       if (mayRetry && failed.upsert !== undefined && mayFindKeyNow(error.error)) {
-        return await attempt([catalog, caller, reader, operations], { mayJoin, mayRetry: false })
+        return await attempt(batch, { mayJoin, mayRetry: false })
       }
       if (!isJoined(failed)) {
         const fault = isRowMissing(error)
@@ -186,11 +196,12 @@ export function createBatchRunner({
       if (isRefused) unjoinable.add(failed.relation)
       else if (!isFaultOfRequest(error) && !isDefinitionFault(error.error)) throw error
       // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
-      return await attempt([catalog, caller, reader, operations], { mayJoin: isRefused, mayRetry })
+      return await attempt(batch, { mayJoin: isRefused, mayRetry })
     }
   }
 
-  return (...batch) => attempt(batch, { mayJoin: true, mayRetry: true })
+  // Creates that are merged are answered by one statement, which knows no version.
+  return (...batch) => attempt(batch, { mayJoin: batch[4]?.answersVersions !== true, mayRetry: true })
 }
 
 function isJoined({ operations }: BatchRun): boolean {
@@ -208,12 +219,12 @@ function slotsOf(run: BatchRun): SlotValues {
  * One result, or those of a run separated by commas.
  *
  * @param answers to its work
- * @param before the record of an operation with a version, as it was
+ * @param more `before`: the record of an operation with a version, as it was; `version`: what the record is in now
  */
 function formatResult(
   run: BatchRun,
   [answer, found]: readonly Answer[],
-  before: string | null = null,
+  { before, version }: { readonly before: string | null; readonly version: string | null },
 ): string {
   const index = run.operations[0]?.index ?? 0
   if (run.upsert !== undefined) {
@@ -224,9 +235,9 @@ function formatResult(
   if (isJoined(run)) return json
   switch (run.method) {
     case 'create':
-      return `{"index":${index},"status":201,"body":${json}}`
+      return `{"index":${index},"status":201,"body":${json}${formatVersion(version)}}`
     case 'update':
-      return `{"index":${index},"status":200,"body":${json}${formatBefore(before)}}`
+      return `{"index":${index},"status":200,"body":${json}${formatBefore(before)}${formatVersion(version)}}`
     case 'delete':
       return `{"index":${index},"status":204${formatBefore(before)}}`
   }
@@ -234,6 +245,10 @@ function formatResult(
 
 function formatBefore(before: string | null): string {
   return before === null ? '' : `,"before":${before}`
+}
+
+function formatVersion(version: string | null): string {
+  return version === null ? '' : `,"version":"${version}"`
 }
 
 /** Whether a part of the request is to blame, rather than a database that is slow or away. */

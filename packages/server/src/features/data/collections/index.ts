@@ -1,4 +1,3 @@
-export type { FindUserScope } from './browse/service.ts'
 export type { Caller } from './caller.ts'
 export {
   createCatalogAccess,

@@ -7,8 +7,9 @@ import type { Database } from '../../../database/open.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { requireTable } from '../../../http/grants.ts'
 import type { WritesOnce } from '../idempotency/index.ts'
+import type { ViewAs } from '../view-as/index.ts'
 import { createBatchRunner } from './batch.ts'
-import { type BrowseService, createBrowseService, type FindUserScope } from './browse/service.ts'
+import { type BrowseService, createBrowseService } from './browse/service.ts'
 import type { Caller } from './caller.ts'
 import { createCaptureFinder } from './capture.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './catalog-access.ts'
@@ -67,7 +68,7 @@ export interface CreateResult {
 export interface CollectionDeps {
   readonly catalog: LiveCatalog
   readonly database: Pick<UserDatabase, 'run' | 'begin'>
-  readonly findUserScope: FindUserScope
+  readonly viewAs: ViewAs
   readonly writesOnce: WritesOnce
   /** Connections beside the pools, for exports. */
   readonly aside: Database['aside']
@@ -89,7 +90,7 @@ export interface CollectionDeps {
 export function createCollectionService({
   catalog: live,
   database,
-  findUserScope,
+  viewAs,
   writesOnce,
   changes,
   embedder,
@@ -131,7 +132,7 @@ export function createCollectionService({
   }
 
   return {
-    browse: createBrowseService(reading, findUserScope),
+    browse: createBrowseService(reading, viewAs),
     list: createList(reading, embedder),
     searchFacet: createFacetSearch(reading),
     openExport: exporter.open,
@@ -233,7 +234,7 @@ export function createCollectionService({
       withCatalog((catalog) => {
         const relation = requireWritableBy(caller, catalog, collection)
         const operations = parseBatch(body, tableOf(relation), { readsVersions: true })
-        return runBatch(catalog, caller, readerOf(caller), operations)
+        return runBatch(catalog, caller, readerOf(caller), operations, { answersVersions: true })
       }),
 
     batchAcross: (caller, body, queryString) =>

@@ -1,23 +1,91 @@
 import { sql } from '../../../database/sql.ts'
-import type { Queryable } from '../../../database/system-database.ts'
-import type { FindUserScope } from '../collections/index.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { CallerScope } from '../../../database/user-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import type { RequestOrigin } from '../../../http/request-origin.ts'
+import { Lru } from '../../../lib/lru.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
 
-/** Finds what policies see of a user, so that an administrator can read rows in the place of one. */
-export function createUserScopes(database: Queryable): FindUserScope {
-  return async (userId) => {
-    const user = await database.maybeOne<{ email: string; is_verified: boolean; is_anonymous: boolean }>(sql`
-      select coalesce(email, '') as email, email_verified_at is not null as is_verified, is_anonymous
-      from basalt.users
-      where id = ${userId}::uuid`)
-    if (user === undefined) return undefined
-    return {
-      kind: 'caller',
-      userId,
-      email: user.email,
-      isEmailVerified: user.is_verified,
-      aal: 'aal1',
-      isAnonymous: user.is_anonymous,
-      sessionId: '',
-    }
+/** The administrator who looks. */
+export interface Viewer {
+  readonly sessionId: string
+  readonly origin: RequestOrigin
+}
+
+export interface View {
+  readonly userId: string
+  /** Names of collections. */
+  readonly tables: readonly string[]
+  readonly viewer: Viewer
+}
+
+export type UserScope = Extract<CallerScope, { kind: 'caller' }>
+
+/** Rows and events in the place of a user. */
+export interface ViewAs {
+  /** What policies see of a user who has signed in with one factor. */
+  findScope(userId: string): Promise<UserScope | undefined>
+  /**
+   * Records in the audit that a view begins, before anything of it is answered: once for the session of the
+   * administrator, the user and the table, however many pages follow.
+   *
+   * @throws AppError admin_required
+   */
+  record(view: View): Promise<void>
+}
+
+/** Views that this node knows to be recorded. */
+const mostKnown = 1000
+
+/** @param action what the audit calls it */
+export function createViewAs(
+  database: SystemDatabase,
+  action: 'tables.view_as' | 'realtime.preview',
+): ViewAs {
+  const known = new Lru<string, true>(mostKnown)
+  return {
+    async findScope(userId) {
+      const user = await database.maybeOne<{
+        id: string
+        email: string
+        is_verified: boolean
+        is_anonymous: boolean
+      }>(sql`
+        select id, coalesce(email, '') as email, email_verified_at is not null as is_verified, is_anonymous
+        from basalt.users
+        where id = ${userId}::uuid`)
+      if (user === undefined) return undefined
+      return {
+        kind: 'caller',
+        userId: user.id,
+        email: user.email,
+        isEmailVerified: user.is_verified,
+        aal: 'aal1',
+        isAnonymous: user.is_anonymous,
+        sessionId: '',
+      }
+    },
+
+    async record({ userId, tables, viewer: { sessionId, origin } }) {
+      const key = JSON.stringify([sessionId, userId, ...tables])
+      if (known.get(key) === true) return
+      await database.transaction(async (transaction) => {
+        // Held until the end: the entries go with the session.
+        const held = await transaction.count(
+          sql`select from basalt.admin_sessions where id = ${sessionId} for key share`,
+        )
+        if (held === 0) throw httpErrors.adminRequired()
+        const begun = await transaction.many<{ table_name: string }>(sql`
+          insert into basalt.views_as (administrator_session, action, user_id, table_name)
+          select ${sessionId}, ${action}, ${userId}, name from unnest(${tables}::text[]) name order by name
+          on conflict do nothing
+          returning table_name`)
+        for (const { table_name: target } of begun) {
+          const detail = { as: `user ${userId}` }
+          await recordAudit(transaction, { actor: 'admin', action, target, detail, origin })
+        }
+      })
+      known.set(key, true)
+    },
   }
 }

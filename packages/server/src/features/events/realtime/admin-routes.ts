@@ -90,7 +90,10 @@ export function realtimeAdminRoutes(
         throw httpErrors.invalidListParameter('cursor', 'expected the nextCursor of a page')
       const { from } = readTimeRange({ from: since, to: undefined }, ['since', 'until'])
       return reply.send(
-        await preview({ as, tables, filter, from, cursor, limit: readLimit(limit, 100, 500) }),
+        await preview({
+          ...{ as, tables, filter, from, cursor, limit: readLimit(limit, 100, 500) },
+          viewer: { sessionId: adminOf(request).sessionId, origin: originOf(request) },
+        }),
       )
     },
   )

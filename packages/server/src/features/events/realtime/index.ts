@@ -10,6 +10,7 @@ import type { Metrics } from '../../../http/metrics.ts'
 import type { Origins } from '../../../http/origins.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import { createViewAs } from '../../data/view-as/index.ts'
 import type { Interests } from '../outbox/index.ts'
 import { realtimeAdminRoutes } from './admin-routes.ts'
 import { forgetUnlistened, ListenedTables } from './changes/listened-tables.ts'
@@ -155,7 +156,10 @@ export function realtime({
       realtimeRoutes(app, { streams, planner, log, openPopup })
       const handshake = new WebSocketHandshake(config.broadcast_max_message_bytes + frameOverheadBytes)
       websocketRoute(app, { streams, sockets, handshake, origins })
-      const preview = createPreview({ database: system, planner, selector })
+      const preview = createPreview({
+        ...{ database: system, planner, selector },
+        viewAs: createViewAs(system, 'realtime.preview'),
+      })
       realtimeAdminRoutes(app, { database: system, streams, preview, version, clock })
     },
     drain() {

@@ -1,7 +1,7 @@
-import { sql } from '../../../database/sql.ts'
-import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { CallerScope } from '../../../database/user-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
+import type { ViewAs, Viewer } from '../../data/view-as/index.ts'
 import { findIdAt } from '../outbox/index.ts'
 import { readPast } from './changes/event.ts'
 import { parseFilter } from './changes/parse-filter.ts'
@@ -17,6 +17,7 @@ export interface PreviewRequest {
   readonly from: Date | undefined
   readonly cursor: string | undefined
   readonly limit: number
+  readonly viewer: Viewer
 }
 
 export interface Preview {
@@ -37,17 +38,27 @@ export interface PreviewDeps {
   readonly database: SystemDatabase
   readonly planner: SubscriptionPlanner
   readonly selector: EventSelector
+  readonly viewAs: ViewAs
 }
 
 /** What a subscriber would have been sent of the log, by the policies and the rows of other tables as they are now. */
-export function createPreview({ database, planner, selector }: PreviewDeps) {
+export function createPreview({ database, planner, selector, viewAs }: PreviewDeps) {
+  async function findScope(as: string): Promise<CallerScope> {
+    if (as === 'admin') return { kind: 'unrestricted' }
+    if (as === 'anonymous') return { kind: 'anonymous' }
+    const scope = isUuid(as) ? await viewAs.findScope(as) : undefined
+    if (scope === undefined) throw realtimeErrors.subscriberNotFound()
+    return scope
+  }
+
   /** @throws AppError subscriber_not_found and those of a stream */
-  return async ({ as, tables, filter, from, cursor, limit }: PreviewRequest): Promise<Preview> => {
+  return async ({ as, tables, filter, from, cursor, limit, viewer }: PreviewRequest): Promise<Preview> => {
     const names = parseTables(tables)
     if (names.length === 0) throw realtimeErrors.tablesRequired()
-    const scope = await findScope(database, as)
+    const scope = await findScope(as)
     const conditions = filter === undefined || filter === '' ? undefined : parseFilter(filter)
     const subscriptions = await planner.plan(scope, names, conditions)
+    if (scope.kind === 'caller') await viewAs.record({ userId: scope.userId, tables: names, viewer })
     const start = from === undefined ? undefined : await findIdAt(database, from, 'before')
     const after = cursor ?? (start === undefined ? '0' : String(BigInt(start) - 1n))
     const { events, next } = await readPast(database, { after, tables: names, from, limit })
@@ -65,26 +76,5 @@ export function createPreview({ database, planner, selector }: PreviewDeps) {
       hasGap: selection?.hasGap ?? false,
       ...(next === undefined ? {} : { nextCursor: next }),
     }
-  }
-}
-
-/** The claims of a user who has signed in with one factor. */
-async function findScope(database: Queryable, as: string): Promise<CallerScope> {
-  if (as === 'admin') return { kind: 'unrestricted' }
-  if (as === 'anonymous') return { kind: 'anonymous' }
-  const user = isUuid(as)
-    ? await database.maybeOne<{ id: string; email: string; is_verified: boolean; is_anonymous: boolean }>(sql`
-        select id, coalesce(email, '') as email, email_verified_at is not null as is_verified, is_anonymous
-        from basalt.users where id = ${as}::uuid`)
-    : undefined
-  if (user === undefined) throw realtimeErrors.subscriberNotFound()
-  return {
-    kind: 'caller',
-    userId: user.id,
-    email: user.email,
-    isEmailVerified: user.is_verified,
-    aal: 'aal1',
-    isAnonymous: user.is_anonymous,
-    sessionId: '',
   }
 }

@@ -77,6 +77,11 @@ export const storageErrorTable = {
     message: 'object already exists',
     help: 'An object of this name is there. Delete it first, or choose another name.',
   },
+  workerRefused: {
+    status: 403,
+    message: 'an object cannot be a service worker',
+    help: 'A service worker would answer in the place of this server. Serve it with the application, as a file of a site.',
+  },
   preconditionFailed: {
     status: 412,
     message: 'precondition failed',

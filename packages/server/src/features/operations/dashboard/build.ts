@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 export type BuildState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'building' }
-  | { readonly kind: 'failed'; readonly output: string }
+  | { readonly kind: 'failed'; readonly output: string; readonly failedAtMs: number }
 
 /** Characters of what a failed build has written. */
 const shownOutput = 4000
@@ -43,7 +43,8 @@ export class DashboardBuild {
     const end = (reason: string | undefined) => {
       const wasBuilding = this.#state.kind === 'building'
       this.#process = undefined
-      this.#state = reason === undefined ? { kind: 'idle' } : { kind: 'failed', output: reason }
+      this.#state =
+        reason === undefined ? { kind: 'idle' } : { kind: 'failed', output: reason, failedAtMs: Date.now() }
       if (reason !== undefined) log.error({ reason }, 'failed to build the dashboard')
       else if (wasBuilding) {
         log.info({ durationMs: Math.round(performance.now() - startedAt) }, 'the dashboard is built')

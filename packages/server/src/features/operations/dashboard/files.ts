@@ -43,10 +43,10 @@ export interface DashboardAsset {
   read(): ReadStream
 }
 
-/** Files of the dashboard. They are read from the disk each time: most servers are looked at rarely. */
+/** Files of the dashboard. Those of builds are read from the disk each time, so that a new one is served at once. */
 export interface DashboardFiles {
   readonly state: BuildState
-  /** `index.html`; undefined while there is none. */
+  /** `index.html`; undefined while there is none, while one is built, and until one is built after a failure. */
   readPage(): Promise<string | undefined>
   /** @param name without a path */
   findAsset(name: string, acceptedCodings: string | undefined): Promise<DashboardAsset | undefined>
@@ -56,36 +56,68 @@ export interface DashboardFiles {
   stop(): Promise<void>
 }
 
-export function openDashboardFiles(folders = ownFolders): DashboardFiles {
-  const build = folders.clone === undefined ? undefined : new DashboardBuild(folders.clone.script)
+export function openDashboardFiles({ published, clone } = ownFolders): DashboardFiles {
+  return clone === undefined ? openPublished(published) : openClone(clone, published)
+}
+
+/** They stay as they are: after the first request nothing is asked of the disk but content. */
+function openPublished(folder: string): DashboardFiles {
+  let page: string | undefined
+  let names: readonly string[] | undefined
+  const assets = new Map<string, DashboardAsset>()
   return {
-    get state() {
-      return build?.state ?? { kind: 'idle' }
-    },
+    state: { kind: 'idle' },
     async readPage() {
-      const builds = folders.clone?.builds ?? ''
-      const name = builds === '' ? undefined : await readIfPresent(join(builds, 'current'))
-      const folder = name === undefined ? folders.published : join(builds, name)
-      return await readIfPresent(join(folder, 'index.html'))
+      page ??= await readIfPresent(join(folder, 'index.html'))
+      return page
     },
     async findAsset(name, acceptedCodings) {
-      for (const folder of await listFolders(folders)) {
+      names ??= await readdir(join(folder, 'assets')).catch(() => undefined)
+      // Only what is there is kept, whatever clients ask for.
+      if (names?.includes(name) !== true) return undefined
+      const key = `${chooseCoding(acceptedCodings, ['br', 'gzip'])} ${name}`
+      const asset = assets.get(key) ?? (await openAsset(join(folder, 'assets', name), acceptedCodings))
+      if (asset !== undefined) assets.set(key, asset)
+      return asset
+    },
+    build: () => undefined,
+    stop: async () => undefined,
+  }
+}
+
+function openClone({ builds, script }: Clone, published: string): DashboardFiles {
+  const build = new DashboardBuild(script)
+  const current = join(builds, 'current')
+  /** By hand, or by another server. */
+  const isBuiltSince = async (timeMs: number) =>
+    ((await stat(current).catch(() => undefined))?.mtimeMs ?? 0) > timeMs
+  return {
+    get state() {
+      return build.state
+    },
+    async readPage() {
+      const { state } = build
+      if (state.kind === 'building') return undefined
+      if (state.kind === 'failed' && !(await isBuiltSince(state.failedAtMs))) return undefined
+      const name = await readIfPresent(current)
+      return await readIfPresent(join(name === undefined ? published : join(builds, name), 'index.html'))
+    },
+    async findAsset(name, acceptedCodings) {
+      for (const folder of [...(await listBuilds(builds)), published]) {
         const asset = await openAsset(join(folder, 'assets', name), acceptedCodings)
         if (asset !== undefined) return asset
       }
       return undefined
     },
-    build: (log) => build?.start(log),
-    stop: async () => await build?.stop(),
+    build: (log) => build.start(log),
+    stop: () => build.stop(),
   }
 }
 
 /** Builds before the newest are for pages that are open: they load parts of theirs late. */
-async function listFolders({ published, clone }: DashboardFolders): Promise<string[]> {
-  if (clone === undefined) return [published]
-  const names = await readdir(clone.builds).catch(() => [])
-  const builds = names.filter((name) => /^[0-9a-f]{16}$/.test(name))
-  return [...builds.map((name) => join(clone.builds, name)), published]
+async function listBuilds(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names.filter((name) => /^[0-9a-f]{16}$/.test(name)).map((name) => join(folder, name))
 }
 
 const suffixes: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' }

@@ -74,7 +74,7 @@ async function sendDashboard(
   files: DashboardFiles,
 ): Promise<FastifyReply> {
   void reply.header('cache-control', 'no-store')
-  const html = files.state.kind === 'idle' ? await files.readPage() : undefined
+  const html = await files.readPage()
   if (html === undefined) return sendPage(reply, createWaitingPage(files.state))
   const nonce = randomBytes(16).toString('base64')
   return reply

@@ -1,4 +1,8 @@
+import type { FastifyRequest } from 'fastify'
+import { adminOf } from '../../../../http/authentication.ts'
+import { originOf } from '../../../../http/request-origin.ts'
 import type { HttpServer } from '../../../../http/server.ts'
+import type { Viewer } from '../../view-as/index.ts'
 import { readParameters } from '../parse/parameters.ts'
 import { bodyOf, type CollectionRoute, callerOf, queryOf } from '../request.ts'
 import type { CollectionService } from '../service.ts'
@@ -6,6 +10,11 @@ import * as schemas from './schemas.ts'
 
 const path = '/api/admin/tables'
 const json = 'application/json; charset=utf-8'
+
+const viewerOf = (request: FastifyRequest): Viewer => ({
+  sessionId: adminOf(request).sessionId,
+  origin: originOf(request),
+})
 
 /** What a grid of an administrator reads and writes. Bodies stay text, as in the data API. */
 export function addBrowseRoutes(app: HttpServer, { browse, applyChanges }: CollectionService): void {
@@ -24,13 +33,21 @@ export function addBrowseRoutes(app: HttpServer, { browse, applyChanges }: Colle
     async (request, reply) =>
       reply
         .type(json)
-        .send(await browse.rows(callerOf(request, reply), request.params.table, queryOf(request))),
+        .send(
+          await browse.rows(
+            callerOf(request, reply),
+            request.params.table,
+            queryOf(request),
+            viewerOf(request),
+          ),
+        ),
   )
 
   app.get<CollectionRoute>(
     `${path}/:table/count`,
     { config: { guard: 'admin', operation: 'tables.count' }, schema: schemas.countRows },
-    (request, reply) => browse.count(callerOf(request, reply), request.params.table, queryOf(request)),
+    (request, reply) =>
+      browse.count(callerOf(request, reply), request.params.table, queryOf(request), viewerOf(request)),
   )
 
   app.get<CollectionRoute>(

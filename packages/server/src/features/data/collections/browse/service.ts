@@ -1,7 +1,8 @@
-import type { Catalog, Column } from '../../../../database/catalog/model.ts'
+import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
 import type { Answer } from '../../../../database/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { CallerScope } from '../../../../database/user-database.ts'
+import type { ViewAs, Viewer } from '../../view-as/index.ts'
 import type { Caller } from '../caller.ts'
 import { requireRelation } from '../catalog-access.ts'
 import { compileFrom } from '../compile/rows.ts'
@@ -23,8 +24,8 @@ import { type BrowseQuery, parseBrowseQuery, parseCellQuery, parseCountQuery } f
 export interface BrowseService {
   describe(caller: Caller, collection: string): Promise<object>
   /** A page of rows as JSON text. */
-  rows(caller: Caller, collection: string, queryString: string): Promise<string>
-  count(caller: Caller, collection: string, queryString: string): Promise<RowCount>
+  rows(caller: Caller, collection: string, queryString: string, viewer: Viewer): Promise<string>
+  count(caller: Caller, collection: string, queryString: string, viewer: Viewer): Promise<RowCount>
   /** A value in full. */
   cell(caller: Caller, collection: string, queryString: string): Promise<{ readonly value: string | null }>
 }
@@ -37,18 +38,19 @@ export interface RowCount {
   readonly estimate: number
 }
 
-/** What policies see of a user who has signed in with one factor. */
-export type FindUserScope = (userId: string) => Promise<Extract<CallerScope, { kind: 'caller' }> | undefined>
-
-export function createBrowseService(reading: Reading, findUserScope: FindUserScope): BrowseService {
+export function createBrowseService(reading: Reading, viewAs: ViewAs): BrowseService {
   const { statements, withCatalog, searches } = reading
 
   /** Who reads: the administrator, or the user in whose place the rows are shown. */
   async function readAs(caller: Caller, userId: string | undefined): Promise<Caller> {
     if (userId === undefined) return caller
-    const scope: CallerScope | undefined = await findUserScope(userId)
+    const scope: CallerScope | undefined = await viewAs.findScope(userId)
     if (scope === undefined) throw collectionErrors.invalidParameter('as: user not found')
     return { ...caller, scope }
+  }
+
+  async function recordView({ scope }: Caller, { collection }: Relation, viewer: Viewer) {
+    if (scope.kind === 'caller') await viewAs.record({ userId: scope.userId, tables: [collection], viewer })
   }
 
   const contextOf = (catalog: Catalog, caller: Caller) => ({ catalog, reader: readerOf(caller), searches })
@@ -70,12 +72,13 @@ export function createBrowseService(reading: Reading, findUserScope: FindUserSco
         return { ...describeTable(relation), isCaptured: answer?.rows[0]?.[0] === 't' }
       }),
 
-    async rows(administrator, collection, queryString) {
+    async rows(administrator, collection, queryString, viewer) {
       const query = parseBrowseQuery(queryString)
       const caller = await readAs(administrator, query.as)
       return await withCatalog(async (catalog) => {
         const relation = requireRelation(catalog, collection, readerOf(caller))
         const plan = planPage(contextOf(catalog, caller), relation, query)
+        await recordView(caller, relation, viewer)
         const page = compilePage(plan)
         if (query.maxCost !== undefined) await requireCheap(caller, plan, page, query.maxCost)
         const [answer] = await runRead(reading, caller, relationsOfPage(plan), [statements.call(page)])
@@ -83,12 +86,13 @@ export function createBrowseService(reading: Reading, findUserScope: FindUserSco
       })
     },
 
-    async count(administrator, collection, queryString) {
+    async count(administrator, collection, queryString, viewer) {
       const query = parseCountQuery(queryString)
       const caller = await readAs(administrator, query.as)
       return await withCatalog(async (catalog) => {
         const relation = requireRelation(catalog, collection, readerOf(caller))
         const rows = planRows(contextOf(catalog, caller), relation, query)
+        await recordView(caller, relation, viewer)
         const { most } = query
         const limit = most === undefined ? sql.empty : sql`limit ${sql.integer(most + 1)}`
         const calls = [

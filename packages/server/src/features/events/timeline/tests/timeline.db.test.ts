@@ -449,6 +449,18 @@ describe('a replay', () => {
     expect(delivered().sort()).toEqual([1, 2, 3])
   })
 
+  test('of very many events takes no more than ten thousand of them in one request', async () => {
+    await sql('update basalt.webhooks set enabled = false')
+    await sql(`insert into basalt.outbox (action, table_name, record_key, record)
+      select 'create', 'item', json_build_array(n)::text, json_build_object('id', n) from generate_series(1, 11000) n`)
+    await hooks.settle()
+    const queue = async (body: object) => (await replay({ which: 'missed', ...body })).json
+    expect(await queue({ dryRun: true })).toEqual({ queued: 1000, hasMore: true })
+    expect(await queue({ dryRun: true, limit: 1_000_000 })).toEqual({ queued: 10_000, hasMore: true })
+    await sql('delete from basalt.outbox')
+    await send('PATCH', `webhooks/${webhook.id}`, { enabled: true })
+  })
+
   test('leaves out what has succeeded after the time that it is asked for', async () => {
     await fail(1)
     await sql(`update basalt.webhook_deliveries set delivered_at = '2026-01-02T00:00:00Z'`)
@@ -570,6 +582,9 @@ describe('a preview of what a subscriber would have been sent', () => {
     expect(data(await preview('tables=mine&filter=note=eq.note 2'.replaceAll(' ', '%20')))).toHaveLength(1)
     expect(data(await preview('tables=mine&since=2200-01-01'))).toEqual([])
     expect(data(await preview(`tables=mine&as=${alice}&limit=1`))).toEqual([own])
+    expect(
+      await sql(`select actor, target, detail from basalt.audit where action = 'realtime.preview'`),
+    ).toEqual([{ actor: 'admin', target: 'mine', detail: { as: `user ${alice}` } }])
     expect(envelope(await preview('tables=mine&as=anonymous'))).toMatchObject({
       code: 400,
       message: 'unknown table: mine',

@@ -22,7 +22,7 @@ export interface Served {
  * one version of the bytes, so that a range never joins two.
  *
  * @returns false when the bytes were replaced since the object was read: nothing is answered
- * @throws AppError precondition_failed, range_not_satisfiable, storage_unavailable
+ * @throws AppError worker_refused, precondition_failed, range_not_satisfiable, storage_unavailable
  */
 export async function serveObject(
   store: ByteStore,
@@ -30,6 +30,8 @@ export async function serveObject(
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<boolean> {
+  // Sent by browsers that register one (Service Workers, "Service-Worker" header): it needs no page that runs.
+  if (headers['service-worker'] !== undefined) throw storageErrors.workerRefused()
   const tag = `"${object.etag}"`
   // Whole seconds: the header has no more.
   const modified = Math.floor(Date.parse(object.updatedAt) / 1000)

@@ -154,6 +154,8 @@ describe('storage › downloads', () => {
       'application/octet-stream',
       'attachment; filename="a.png"',
     ])
+    const worker = await get(apps.app, path, undefined, { 'service-worker': 'script' })
+    expect(problem(worker)).toEqual([403, 'an object cannot be a service worker', 'worker_refused'])
     const saved = await get(apps.app, `${path}?download=a%0D%0Ab.txt`)
     expect(saved.headers.get('content-disposition')).toBe(
       `attachment; filename="a__b.txt"; filename*=UTF-8''a%0D%0Ab.txt`,

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import { httpErrors } from '../../../../http/errors.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
@@ -10,7 +12,7 @@ import { signAccessToken } from '../sessions/access-token.ts'
 import { lockUser } from '../users.ts'
 
 /** Long enough to look into a complaint, short enough to be forgotten about. */
-const lifetimeSeconds = 15 * 60
+const mostSeconds = 15 * 60
 const actor = 'admin'
 const mostListed = 1000
 
@@ -21,9 +23,9 @@ export interface ImpersonationRequest {
 
 /**
  * Starts a session in which an administrator acts as the user: without a refresh token, and marked in its row and in its
- * access token.
+ * access token. It ends with the administrator's own session.
  *
- * @throws AppError field_required, invalid_request, user_not_found, user_disabled
+ * @throws AppError field_required, invalid_request, user_not_found, user_disabled, admin_required
  */
 export async function impersonate(
   context: AccountContext,
@@ -34,17 +36,18 @@ export async function impersonate(
   const { database, clock, keys } = context
   const reason = requireText(givenReason?.replaceAll('\0', '').trim(), 'reason')
   const begunAt = clock.now()
-  const expiresAt = new Date((Math.floor(begunAt.getTime() / 1000) + lifetimeSeconds) * 1000)
-  const { user, id } = await database.transaction(async (transaction) => {
+  const { user, id, expiresAt, lifetimeSeconds } = await database.transaction(async (transaction) => {
     const found = await lockUser(transaction, userId)
     if (found === undefined) throw accountErrors.userNotFound()
     if (found.disabled_at !== null) throw accountErrors.userDisabled()
+    const lifetimeSeconds = await holdAdministrator(transaction, administratorSession)
+    const expiresAt = new Date((Math.floor(begunAt.getTime() / 1000) + lifetimeSeconds) * 1000)
     const session = await transaction.one<{ id: string }>(sql`
       insert into basalt.sessions (user_id, aal, amr, user_agent, ip_address, expires_at, tokens_expire_at,
-        impersonated_by, impersonation_reason)
+        impersonated_by, impersonation_reason, administrator_session)
       values (${userId}, ${aal}, array['impersonation'], 'impersonation', ${origin.address},
         now() + make_interval(secs => ${lifetimeSeconds}::int), ${expiresAt.toISOString()}::timestamptz,
-        ${actor}, ${reason})
+        ${actor}, ${reason}, ${administratorSession})
       returning id`)
     const detail = {
       reason,
@@ -54,7 +57,7 @@ export async function impersonate(
       administratorSession,
     }
     await recordAudit(transaction, { actor, action: 'users.impersonate', target: userId, detail, origin })
-    return { user: found, id: session.id }
+    return { user: found, id: session.id, expiresAt, lifetimeSeconds }
   })
   const claims = {
     sub: user.id,
@@ -71,6 +74,22 @@ export async function impersonate(
   const at = { now: () => begunAt }
   const token = signAccessToken(claims, lifetimeSeconds, { secret: keys.access, clock: at })
   return { id, token, expiresAt: expiresAt.toISOString() }
+}
+
+/**
+ * Keeps the administrator's session until the transaction ends, so that a sign-out either finds what it has to end or
+ * comes first.
+ *
+ * @returns how many seconds to act in
+ */
+async function holdAdministrator(transaction: Queryable, sessionId: string): Promise<number> {
+  const held = await transaction.maybeOne<{ seconds: number }>(sql`
+    select least(${mostSeconds}::int, extract(epoch from least(expires_at, idle_expires_at) - now())::int) as seconds
+    from basalt.admin_sessions
+    where id = ${sessionId} and least(expires_at, idle_expires_at) > now()
+    for key share`)
+  if (held === undefined) throw httpErrors.adminRequired()
+  return held.seconds
 }
 
 interface ImpersonationRow {

@@ -29,7 +29,7 @@ afterAll(async () => {
 vi.setConfig({ testTimeout: 120_000 })
 
 type Ask = () => Promise<TestResponse>
-const rounds = 40
+const rounds = 20
 
 /** What a caller can see of a response, but for its time. */
 function visible({ status, text, headers }: TestResponse): string {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AccountsApp, claimsOf, createAccountsApp } from '../../../../../test/accounts.ts'
 import { forgeJwt } from '../../../../../test/jwt.ts'
 import { envelope, type TestApp } from '../../../../../test/test-app.ts'
+import { testAdminPassword } from '../../../../../test/test-config.ts'
 
 let accounts: AccountsApp
 let app: TestApp
@@ -208,6 +209,64 @@ test('impersonation › ends on every node when it is ended, once', async () => 
   const own = (await accounts.register()).user
   const [session] = (await call('GET', `users/${own.id}/sessions`)).json
   expect((await call('DELETE', `impersonations/${session.id}`)).status).toBe(404)
+})
+
+/** A session of the administrator apart from the one of the file. */
+async function signInApart() {
+  const { token } = (await app.request('POST', '/api/admin/auth', { body: { password: testAdminPassword } }))
+    .json
+  const { user } = await accounts.register()
+  return {
+    token,
+    impersonate: () =>
+      app.request('POST', `/api/admin/users/${user.id}/impersonate`, { token, body: { reason: 'x' } }),
+    signOut: () => other.request('POST', '/api/admin/auth/logout', { token }),
+  }
+}
+const statusOn = async (node: TestApp, token: string) =>
+  (await node.request('GET', '/api/collections/memo', { token })).status
+
+test('impersonation › ends on every node with the session of the administrator, and with no other one', async () => {
+  const [first, second] = [await signInApart(), await signInApart()]
+  const ended = (await first.impersonate()).json.token
+  const kept = (await second.impersonate()).json.token
+  expect([await statusOn(app, ended), await statusOn(other, ended)]).toEqual([200, 200])
+  expect((await first.signOut()).status).toBe(204)
+  for (const node of [app, other]) await expect.poll(() => statusOn(node, ended), lasting).toBe(401)
+  expect(await statusOn(app, kept)).toBe(200)
+  // As a new password ends all of them.
+  await app.sql('delete from basalt.admin_sessions where token_hash = sha256($1)', [
+    Buffer.from(second.token),
+  ])
+  for (const node of [app, other]) await expect.poll(() => statusOn(node, kept), lasting).toBe(401)
+})
+
+test('impersonation › lasts no longer than the session of the administrator', async () => {
+  const { token, impersonate: start } = await signInApart()
+  for (const [column, minutes] of [
+    ['expires_at', 5],
+    ['idle_expires_at', 4],
+  ] as const) {
+    await app.sql(
+      `update basalt.admin_sessions set ${column} = now() + make_interval(mins => $1) where token_hash = sha256($2)`,
+      [minutes, Buffer.from(token)],
+    )
+    const claims = claimsOf((await start()).json.token)
+    const seconds = Number(claims.exp) - Number(claims.iat)
+    expect(seconds).toBeGreaterThan(minutes * 60 - 60)
+    expect(seconds).toBeLessThanOrEqual(minutes * 60)
+  }
+})
+
+test('impersonation › that begins while the administrator signs out has ended after it', async () => {
+  const { impersonate: start, signOut } = await signInApart()
+  const [out, ...begun] = await Promise.all([signOut(), ...Array.from({ length: 9 }, start)])
+  expect(out.status).toBe(204)
+  for (const { status, json } of begun) {
+    expect([201, 401]).toContain(status)
+    if (status === 201) await expect.poll(() => statusOn(other, json.token), lasting).toBe(401)
+    else expect(json.message).toBe('admin authentication required')
+  }
 })
 
 test('impersonation › ends with the user', async () => {

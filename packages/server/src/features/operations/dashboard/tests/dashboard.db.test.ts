@@ -188,6 +188,13 @@ describe('the dashboard', () => {
       msg: 'failed to build the dashboard',
       reason: 'no <b>react</b>',
     })
+    // The build before is not the one of these sources; one that is made by hand is, without a restart.
+    expect((await app.request('GET', '/admin')).text).not.toContain('second-2b')
+    writeBuild('cccccccccccccccc', 'third-3c')
+    expect((await app.request('GET', '/admin')).text).toContain('third-3c')
+    const file = await fetchUndecoded(`${app.url}/admin/assets/third-3c.js`, 'br')
+    expect([file.status, file.text]).toEqual([200, 'br third-3c'])
+    writeBuild('bbbbbbbbbbbbbbbb', 'second-2b')
   })
 
   test('whose build is stopped leaves no process', async () => {
@@ -207,6 +214,10 @@ describe('the dashboard', () => {
     expect([installed.state, await installed.readPage()]).toEqual([{ kind: 'idle' }, 'published'])
     expect(await installed.findAsset('own.js', 'br')).toMatchObject({ size: 3, coding: undefined })
     expect(await installed.findAsset('first-1a.js', 'br')).toBeUndefined()
+    // They stay as they are, so nothing is looked up again.
+    rmSync(folders.published, { recursive: true })
+    expect(await installed.readPage()).toBe('published')
+    expect(await installed.findAsset('own.js', 'br')).toMatchObject({ size: 3 })
     expect((await app.request('GET', '/admin')).text).toContain('second-2b')
   })
 
@@ -313,7 +324,7 @@ describe('administration', () => {
 
   test('answers allowed addresses only, by what a trusted proxy says', async () => {
     await using node = await start({
-      'admin.allowed_ips': '192.0.2.0/24,2001:db8::/32',
+      'admin.allowed_ips': '192.0.2.0/24,2001:db8::/32,::ffff:203.0.113.0/120,::ffff:198.18.0.7,2001:db7::9',
       'server.trusted_proxies': '127.0.0.1',
     })
     const from = (address: string, path = '/api/admin/status') =>
@@ -332,10 +343,23 @@ describe('administration', () => {
         { code: 403, message: 'Your IP address is not in the allowlist', error: 'access_denied' },
       ])
     }
-    for (const address of ['192.0.2.77', '::ffff:192.0.2.1', '2001:db8::1']) {
+    for (const address of [
+      ...[
+        '192.0.2.77',
+        '::ffff:192.0.2.1',
+        '::ffff:c000:201',
+        '203.0.113.5',
+        '198.18.0.7',
+        '::ffff:198.18.0.7',
+      ],
+      ...['2001:db8::1', '2001:DB8:0:0::ffff', '2001:db7::9'],
+    ]) {
       expect([address, (await from(address)).status]).toEqual([address, 200])
     }
-    for (const address of ['192.0.3.1', '2001:db9::1', 'x']) {
+    for (const address of [
+      ...['192.0.3.1', '::ffff:192.0.3.1', '203.0.114.1', '198.18.0.8', '::192.0.2.1', '64:ff9b::192.0.2.1'],
+      ...['2001:db9::1', '2001:db7::8', '::1', 'x'],
+    ]) {
       expect([address, (await from(address)).status]).toEqual([address, 403])
     }
     // The rest of the API is for everybody.

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { faultsOf } from '../../../../../../test/faults.ts'
 import { alice } from '../../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../../test/test-app.ts'
+import { testAdminPassword } from '../../../../../../test/test-config.ts'
 import { captureTable, releaseTable } from '../../../../events/outbox/index.ts'
 
 /** What a grid of an administrator reads and writes. */
@@ -264,6 +265,49 @@ describe('rows', () => {
     expect((await read('book/count', { as: alice })).json).toMatchObject({ count: 2 })
   })
 
+  test('that are read as a user are recorded once for a session, a user and a table', async () => {
+    const recorded = () =>
+      app.sql(
+        `select actor, action, target, detail, address from basalt.audit where action = 'tables.view_as' order by id`,
+      )
+    const before = (await recorded()).length
+    const signIn = async () =>
+      (await app.request('POST', '/api/admin/auth', { body: { password: testAdminPassword } })).json.token
+    const [first, another] = [await signIn(), await signIn()]
+    const look = (path: string, on = app, bearer = first) =>
+      on.request('GET', `/api/admin/tables/${path}`, { token: bearer })
+    const [bob] = await app.sql(
+      `insert into basalt.users (email) values ('bob@example.com') on conflict (email) do update set email = excluded.email returning id`,
+    )
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        look(`book/rows?as=${index % 3 ? alice : alice.toUpperCase()}&limit=1`, index % 2 ? second : app),
+      ),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    await look(`book/count?as=${alice}`)
+    await look(`pair/count?as=${alice}`)
+    await look(`pair/rows?as=${bob?.id}`, second)
+    // Nothing that is refused, and nothing of the administrator's own.
+    expect((await look(`nothing/rows?as=${alice}`)).status).toBe(404)
+    await look('wide/rows')
+    const entry = (target: string, id: unknown) => ({
+      ...{ actor: 'admin', action: 'tables.view_as', target, address: '127.0.0.1' },
+      detail: { as: `user ${id}` },
+    })
+    expect((await recorded()).slice(before)).toEqual([
+      entry('book', alice),
+      entry('pair', alice),
+      entry('pair', bob?.id),
+    ])
+    await look(`book/rows?as=${alice}`, app, another)
+    expect((await recorded()).slice(before + 3)).toEqual([entry('book', alice)])
+    const kept = () => app.sql('select from basalt.views_as')
+    const held = (await kept()).length
+    await app.request('POST', '/api/admin/auth/logout', { token: first })
+    expect(await kept()).toHaveLength(held - 3)
+  })
+
   test('that cost more than allowed are refused before they are read', async () => {
     const refused = await read('book/rows', { sort: 'price', maxCost: '1' })
     expect([refused.status, envelope(refused)]).toMatchObject([
@@ -348,6 +392,10 @@ describe('changes', () => {
       { id: 2, title: 'title 2' },
       undefined,
     ])
+    // The next change can name what these have made.
+    const [updated, deleted, created] = response.json
+    expect([updated.version, created.version]).toEqual([await versionOf(1), await versionOf(100)])
+    expect(deleted.version).toBeUndefined()
     expect(await app.sql('select id, title from book where id in (1, 2, 100) order by id')).toEqual([
       { id: 1, title: 'new' },
       { id: 100, title: null },

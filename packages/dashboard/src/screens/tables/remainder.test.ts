@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { addRow, changeCell, changeNew, deleteRow, dropNew, noChanges } from './changes.ts'
+import { remainderOf, withoutSent } from './remainder.ts'
+
+const columns = ['id', 'a', 'b']
+const row = (id: string, a = 'a', version = '1') => ({ key: [id], version, cells: [id, a, 'b'] })
+
+describe('what is staged while changes are written', () => {
+  test('is everything that was not sent', () => {
+    const sent = changeCell(noChanges, row('1'), 'a', 'x', 'a')
+    const later = addRow(changeCell(sent, row('2'), 'b', 'y', 'b'), { a: 'new' })
+    const remainder = remainderOf(later, sent, columns)
+    expect([...remainder]).toEqual([])
+    const rest = withoutSent(later, sent, remainder, new Map())
+    expect([[...rest.rows.keys()], rest.created]).toEqual([['2'], [{ id: 1, values: { a: 'new' } }]])
+  })
+
+  test('has the cells that were edited once more, on top of what was written', () => {
+    const sent = changeCell(changeCell(noChanges, row('1'), 'a', 'x', 'a'), row('1'), 'b', 'y', 'b')
+    const later = changeCell(sent, row('1'), 'a', 'again', 'a')
+    const remainder = remainderOf(later, sent, columns)
+    expect([...remainder]).toEqual([['1', { values: { a: 'again' }, isDeleted: false }]])
+    const written = row('1', 'x', '2')
+    expect([...withoutSent(later, sent, remainder, new Map([['1', written]])).rows]).toEqual([
+      ['1', { row: written, values: { a: 'again' }, isDeleted: false }],
+    ])
+    // A row that cannot be read keeps the version that is old by now: writing it is a conflict.
+    expect(withoutSent(later, sent, remainder, new Map()).rows.get('1')?.row.version).toBe('1')
+  })
+
+  test('has cells that were set back to what was read', () => {
+    const sent = changeCell(noChanges, row('1'), 'a', 'x', 'a')
+    const later = changeCell(sent, row('1'), 'a', 'a', 'a')
+    expect([...remainderOf(later, sent, columns)]).toEqual([['1', { values: { a: 'a' }, isDeleted: false }]])
+    expect([...remainderOf(deleteRow(sent, row('1'), true), sent, columns)]).toEqual([
+      ['1', { values: {}, isDeleted: true }],
+    ])
+  })
+
+  test('has new rows that were edited or dropped, by their key', () => {
+    const sent = addRow(addRow(noChanges, { a: 'one' }), { a: 'two' })
+    const later = dropNew(changeNew(sent, 1, 'a', 'uno'), 2)
+    const remainder = remainderOf(later, sent, columns)
+    const present = new Map([
+      [1, row('10')],
+      [2, row('11')],
+    ])
+    const rest = withoutSent(later, sent, remainder, present)
+    expect([...rest.rows.values()]).toEqual([
+      { row: row('10'), values: { a: 'uno' }, isDeleted: false },
+      { row: row('11'), values: {}, isDeleted: true },
+    ])
+    expect(rest.created).toEqual([])
+  })
+})

@@ -1,0 +1,72 @@
+import type { TableRow } from './api.ts'
+import { type Changes, dropNew, dropRow, type RowChange, type Value } from './changes.ts'
+import { idOf } from './names.ts'
+
+/** What was staged while changes were in flight. Pure. */
+
+/** A row that was written, and is changed once more. */
+export interface Remainder {
+  readonly values: RowChange['values']
+  readonly isDeleted: boolean
+}
+
+/** How the changes differ from those that were sent, by the id that the row was sent under, or the number of a new one. */
+export function remainderOf(
+  changes: Changes,
+  sent: Changes,
+  columns: readonly string[],
+): ReadonlyMap<string | number, Remainder> {
+  const found = new Map<string | number, Remainder>()
+  const note = (key: string | number, remainder: Remainder) => {
+    if (remainder.isDeleted || Object.keys(remainder.values).length > 0) found.set(key, remainder)
+  }
+  for (const [id, before] of sent.rows) {
+    if (before.isDeleted) continue
+    const { values = {}, isDeleted = false } = changes.rows.get(id) ?? {}
+    const asRead = Object.fromEntries(
+      Object.keys(before.values).flatMap((name) => {
+        const value = readValue(before.row, columns.indexOf(name))
+        return value === undefined ? [] : [[name, value]]
+      }),
+    )
+    note(id, { values: differenceOf(before.values, { ...asRead, ...values }), isDeleted })
+  }
+  for (const before of sent.created) {
+    const after = changes.created.find(({ id }) => id === before.id)
+    note(before.id, {
+      values: differenceOf(before.values, after?.values ?? {}),
+      isDeleted: after === undefined,
+    })
+  }
+  return found
+}
+
+/**
+ * The changes without those that were sent.
+ *
+ * @param present the rows of the remainder as they are now that they are written; what has none keeps the row as it was
+ * read, so that writing it is a conflict
+ */
+export function withoutSent(
+  changes: Changes,
+  sent: Changes,
+  remainder: ReadonlyMap<string | number, Remainder>,
+  present: ReadonlyMap<string | number, TableRow>,
+): Changes {
+  let rest = changes
+  for (const id of sent.rows.keys()) rest = dropRow(rest, id)
+  for (const { id } of sent.created) rest = dropNew(rest, id)
+  const rows = new Map(rest.rows)
+  for (const [key, change] of remainder) {
+    const row = present.get(key) ?? (typeof key === 'string' ? sent.rows.get(key)?.row : undefined)
+    if (row?.key != null) rows.set(idOf(row.key), { row, ...change })
+  }
+  return { ...rest, rows }
+}
+
+/** Undefined where the grid has only its beginning. */
+const readValue = ({ cells, sizes }: TableRow, place: number): Value =>
+  sizes?.[place] === undefined ? (cells[place] ?? null) : undefined
+
+const differenceOf = (before: RowChange['values'], after: RowChange['values']): RowChange['values'] =>
+  Object.fromEntries(Object.entries(after).filter(([name, value]) => value !== before[name]))

@@ -1,0 +1,15 @@
+import { createStore, type Store } from '../../api/store.ts'
+import { type Changes, countChanges, noChanges } from './changes.ts'
+
+/** By table, so that what is staged stays while another view is shown. */
+const stores = new Map<string, Store<Changes>>()
+
+export function stagedOf(table: string): Store<Changes> {
+  const store = stores.get(table) ?? createStore(noChanges)
+  stores.set(table, store)
+  return store
+}
+
+addEventListener('beforeunload', (event) => {
+  if ([...stores.values()].some((store) => countChanges(store.get()) > 0)) event.preventDefault()
+})
