@@ -15,6 +15,9 @@ create table basalt.outbox (
   old_record_key text,
   record json not null,
   old_record json,
+  -- Columns of both rows that policies may name and no receiver is sent; null where the records hold all columns.
+  hidden json,
+  old_hidden json,
   -- Who wrote, from a setting of the transaction: a default, so that whatever appends to the log has it. A JSON array of
   -- actor, user, API key, request, app and address; one column, which costs a write a third of four. Null: plain SQL.
   origin text default coalesce(

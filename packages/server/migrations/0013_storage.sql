@@ -65,6 +65,8 @@ create table basalt.app_storage_usage (
   app_id uuid not null,
   part int not null,
   bytes bigint not null,
+  -- What unfinished resumable uploads have declared: their bytes arrive before their objects.
+  reserved bigint not null default 0,
   primary key (app_id, part)
 );
 
@@ -75,19 +77,21 @@ create table basalt.storage_purges (
   name text not null
 );
 
--- Adds to what an app stores.
-create function basalt.add_app_storage(app uuid, delta bigint) returns void language plpgsql
+-- Adds to what an app stores and to what its unfinished uploads reserve.
+create function basalt.add_app_storage(app uuid, delta bigint, reservation bigint default 0) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
   -- Of the caller's statement: bytes by the name of a plan; empty where none is enforced.
   limits jsonb := nullif(current_setting('basalt.storage_limits', true), '')::jsonb;
+  -- The upload that becomes an object by this statement: its reservation ends in the same transaction.
+  completed uuid := nullif(current_setting('basalt.completed_upload', true), '')::uuid;
   most bigint;
   free int;
 begin
-  if delta = 0 then
+  if delta = 0 and reservation = 0 then
     return;
   end if;
-  if delta > 0 and limits is not null then
+  if (delta > 0 or reservation > 0) and limits is not null then
     most := (select (limits ->> a.plan)::bigint from basalt.apps a where a.id = app);
   end if;
   if most > 0 then
@@ -95,25 +99,31 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('basalt storage of ' || app, 0));
   end if;
   select p.part into free from basalt.app_storage_usage p where p.app_id = app limit 1 for update skip locked;
-  insert into basalt.app_storage_usage as u (app_id, part, bytes) values (app, coalesce(free, pg_backend_pid()), delta)
-  on conflict (app_id, part) do update set bytes = u.bytes + excluded.bytes;
-  if most > 0 and most < (select sum(u.bytes) from basalt.app_storage_usage u where u.app_id = app) then
+  insert into basalt.app_storage_usage as u (app_id, part, bytes, reserved)
+  values (app, coalesce(free, pg_backend_pid()), delta, reservation)
+  on conflict (app_id, part) do update set bytes = u.bytes + excluded.bytes, reserved = u.reserved + excluded.reserved;
+  if most > 0 and most < (select sum(u.bytes + u.reserved) from basalt.app_storage_usage u where u.app_id = app)
+    - coalesce((
+      select r.size from basalt.resumable_uploads r where r.id = completed and r.app_id = app and r.completed_at is null
+    ), 0)
+  then
     raise exception 'the plan of the app has no room' using errcode = 'BS005';
   end if;
 end $$;
-revoke all on function basalt.add_app_storage(uuid, bigint) from public;
+revoke all on function basalt.add_app_storage(uuid, bigint, bigint) from public;
 
--- Whatever changes an object, plain SQL included: its bytes follow, the usage of its user and of its app is exact, copies
--- of it are purged, listeners learn of it.
+-- Whatever adds or changes an object, plain SQL included: its bytes follow, the usage of its user and of its app is exact,
+-- copies of it are purged, listeners learn of it.
 create function basalt.track_object() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
   -- Of the caller's statement: the default quota in bytes; empty where none applies.
   quota bigint := nullif(current_setting('basalt.storage_quota', true), '')::bigint;
   is_replaced bool := tg_op = 'UPDATE' and new.key is distinct from old.key;
-  change text := case tg_op when 'INSERT' then 'create' when 'UPDATE' then 'update' else 'delete' end;
+  change text := case tg_op when 'INSERT' then 'create' else 'update' end;
   owner uuid;
   delta bigint;
+  gained int;
   used bigint;
   own_quota int;
   owner_ended timestamptz;
@@ -124,25 +134,25 @@ begin
       raise exception 'the bytes are no longer staged' using errcode = 'BS001';
     end if;
   end if;
-  if tg_op = 'DELETE' or is_replaced then
+  if is_replaced then
     update basalt.stored_bytes set state = 'doomed' where key = old.key;
   end if;
 
   -- In the order of users, so that none waits in a circle.
-  for owner, delta in
-    select c.user_id, sum(c.bytes)
+  for owner, delta, gained in
+    select c.user_id, sum(c.bytes), sum(c.objects)
     from (values
-      (case when tg_op <> 'INSERT' then old.user_id end, case when tg_op <> 'INSERT' then -old.size end),
-      (case when tg_op <> 'DELETE' then new.user_id end, case when tg_op <> 'DELETE' then new.size end)
-    ) c (user_id, bytes)
+      (case when tg_op = 'UPDATE' then old.user_id end, case when tg_op = 'UPDATE' then -old.size end, -1),
+      (new.user_id, new.size, 1)
+    ) c (user_id, bytes, objects)
     where c.user_id is not null
-    group by c.user_id having sum(c.bytes) <> 0
+    group by c.user_id having sum(c.bytes) <> 0 or sum(c.objects) > 0
     order by c.user_id
   loop
     insert into basalt.storage_usage as u (user_id, bytes) values (owner, delta)
     on conflict (user_id) do update set bytes = u.bytes + excluded.bytes
     returning bytes, quota_mb, ended_at into used, own_quota, owner_ended;
-    if delta > 0 and owner_ended is not null and not exists (select from basalt.users where id = owner) then
+    if (delta > 0 or gained > 0) and owner_ended is not null and not exists (select from basalt.users where id = owner) then
       raise exception 'the owner of the object was deleted' using errcode = 'insufficient_privilege';
     end if;
     if delta > 0 and quota is not null then
@@ -156,15 +166,13 @@ begin
   if tg_op = 'UPDATE' and new.app_id = old.app_id then
     perform basalt.add_app_storage(new.app_id, new.size - old.size);
   else
-    if tg_op <> 'INSERT' then
+    if tg_op = 'UPDATE' then
       perform basalt.add_app_storage(old.app_id, -old.size);
     end if;
-    if tg_op <> 'DELETE' then
-      perform basalt.add_app_storage(new.app_id, new.size);
-    end if;
+    perform basalt.add_app_storage(new.app_id, new.size);
   end if;
 
-  if tg_op = 'DELETE' or is_replaced or (tg_op = 'UPDATE' and (new.bucket, new.name) <> (old.bucket, old.name)) then
+  if is_replaced or (tg_op = 'UPDATE' and (new.bucket, new.name) <> (old.bucket, old.name)) then
     insert into basalt.storage_purges (bucket, name)
     select old.bucket, old.name from basalt.buckets b where b.name = old.bucket and b.is_public;
   end if;
@@ -173,14 +181,45 @@ begin
     select from basalt.event_interests i
     where change = any (i.actions) and (i.tables = '{}' or 'basalt.objects' = any (i.tables))
   ) then
-    insert into basalt.outbox (action, table_name, record_key, record, old_record)
-    values (change, 'basalt.objects', json_build_array(case tg_op when 'DELETE' then old.id else new.id end)::text,
-      basalt.object_record(case tg_op when 'DELETE' then old else new end),
-      case when tg_op = 'UPDATE' then basalt.object_record(old) end);
+    insert into basalt.outbox (action, table_name, record_key, record, old_record, hidden, old_hidden)
+    values (change, 'basalt.objects', json_build_array(new.id)::text,
+      basalt.object_record(new), case when tg_op = 'UPDATE' then basalt.object_record(old) end,
+      basalt.hidden_object_record(new), case when tg_op = 'UPDATE' then basalt.hidden_object_record(old) end);
   end if;
   return null;
 end $$;
 revoke all on function basalt.track_object() from public;
+
+-- The same of what is deleted, once for a statement: an update for each object would leave as many versions of a counter
+-- as the bucket has objects, and each would read past those before it.
+create function basalt.track_deleted_objects() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update basalt.stored_bytes b set state = 'doomed' from ended e where b.key = e.key;
+
+  insert into basalt.storage_usage as u (user_id, bytes)
+  select e.user_id, -sum(e.size) from ended e where e.user_id is not null
+  group by e.user_id having sum(e.size) > 0
+  order by e.user_id
+  on conflict (user_id) do update set bytes = u.bytes + excluded.bytes;
+
+  perform basalt.add_app_storage(a.app_id, -a.bytes)
+  from (select e.app_id, sum(e.size)::bigint as bytes from ended e group by e.app_id order by e.app_id) a;
+
+  insert into basalt.storage_purges (bucket, name)
+  select e.bucket, e.name from ended e join basalt.buckets b on b.name = e.bucket and b.is_public;
+
+  if exists (
+    select from basalt.event_interests i
+    where 'delete' = any (i.actions) and (i.tables = '{}' or 'basalt.objects' = any (i.tables))
+  ) then
+    insert into basalt.outbox (action, table_name, record_key, record, hidden)
+    select 'delete', 'basalt.objects', json_build_array(e.id)::text, basalt.object_record(e), basalt.hidden_object_record(e)
+    from ended e;
+  end if;
+  return null;
+end $$;
+revoke all on function basalt.track_deleted_objects() from public;
 
 -- What events say of an object.
 create function basalt.object_record(o basalt.objects) returns json language sql stable
@@ -190,8 +229,17 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 revoke all on function basalt.object_record(basalt.objects) from public;
 
-create trigger objects_tracked after insert or update or delete on basalt.objects
+-- The columns of the system, which policies may name: streams are decided by them, too.
+create function basalt.hidden_object_record(o basalt.objects) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select json_build_object('app_id', o.app_id, 'key', o.key)
+$$;
+revoke all on function basalt.hidden_object_record(basalt.objects) from public;
+
+create trigger objects_tracked after insert or update on basalt.objects
   for each row execute function basalt.track_object();
+create trigger objects_deleted after delete on basalt.objects
+  referencing old table as ended for each statement execute function basalt.track_deleted_objects();
 
 -- Addresses that open an object without a token. Only a hash of what they carry is stored; to end one is to delete its row.
 create table basalt.signed_addresses (
@@ -266,6 +314,8 @@ create table basalt.resumable_uploads (
   metadata text,
   -- Its owner; null: an administrator, or a program that acts for no user.
   user_id uuid,
+  -- Whose storage is reserved until it has ended.
+  app_id uuid not null,
   -- Who may go on with it, as one text.
   actor text not null,
   -- Of the request that adds to it; another one may take it when the time is up.
@@ -306,40 +356,61 @@ revoke all on function basalt.track_resumable_part() from public;
 create trigger resumable_parts_tracked after insert or delete on basalt.resumable_parts
   for each row execute function basalt.track_resumable_part();
 
--- Parts are not in the usage of a user: unfinished uploads together may be as large as the quota.
-create function basalt.limit_resumable_uploads() returns trigger language plpgsql security definer
+-- Parts are not in the usage of a user: unfinished uploads together may be as large as the quota. In the plan of the app
+-- the declared size is reserved, whatever it replaces: the old bytes stay until the new ones are whole.
+create function basalt.reserve_resumable_upload() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
   quota bigint := nullif(current_setting('basalt.storage_quota', true), '')::bigint;
 begin
-  if new.user_id is null or quota is null then
-    return null;
+  if new.user_id is not null and quota is not null then
+    -- Locks the row, so that of two at once the second one counts the first.
+    insert into basalt.storage_usage as u (user_id) values (new.user_id)
+    on conflict (user_id) do update set bytes = u.bytes
+    returning coalesce(u.quota_mb * 1048576::bigint, quota) into quota;
+    if quota > 0 and quota < (
+      select sum(r.size) from basalt.resumable_uploads r
+      where r.user_id = new.user_id and r.completed_at is null and r.expires_at > now()
+    ) then
+      raise exception 'storage quota exceeded' using errcode = 'BS002';
+    end if;
   end if;
-  -- Locks the row, so that of two at once the second one counts the first.
-  insert into basalt.storage_usage as u (user_id) values (new.user_id)
-  on conflict (user_id) do update set bytes = u.bytes
-  returning coalesce(u.quota_mb * 1048576::bigint, quota) into quota;
-  if quota > 0 and quota < (
-    select sum(r.size) from basalt.resumable_uploads r
-    where r.user_id = new.user_id and r.completed_at is null and r.expires_at > now()
-  ) then
-    raise exception 'storage quota exceeded' using errcode = 'BS002';
-  end if;
+  perform basalt.add_app_storage(new.app_id, 0, new.size);
   return null;
 end $$;
-revoke all on function basalt.limit_resumable_uploads() from public;
-create trigger resumable_uploads_limited after insert on basalt.resumable_uploads
-  for each row execute function basalt.limit_resumable_uploads();
+revoke all on function basalt.reserve_resumable_upload() from public;
+create trigger resumable_uploads_reserved after insert on basalt.resumable_uploads
+  for each row execute function basalt.reserve_resumable_upload();
+
+-- What was terminated or expired, with its bucket and its user too, reserves nothing any more.
+create function basalt.release_resumable_uploads() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform basalt.add_app_storage(a.app_id, 0, -a.bytes)
+  from (
+    select e.app_id, sum(e.size)::bigint as bytes from ended e where e.completed_at is null
+    group by e.app_id order by e.app_id
+  ) a;
+  return null;
+end $$;
+revoke all on function basalt.release_resumable_uploads() from public;
+create trigger resumable_uploads_released after delete on basalt.resumable_uploads
+  referencing old table as ended for each statement execute function basalt.release_resumable_uploads();
 
 -- Ends an upload in the transaction that makes its object, which fails when the lease has been lost.
 create function basalt.complete_resumable_upload(upload uuid, own_lease uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+  reserved bigint;
 begin
   update basalt.resumable_uploads set completed_at = now(), lease = null, lease_until = null
-  where id = upload and lease = own_lease;
+  where id = upload and lease = own_lease and completed_at is null
+  returning app_id, size into app, reserved;
   if not found then
     raise exception 'the lease of the upload was lost' using errcode = 'BS003';
   end if;
+  perform basalt.add_app_storage(app, 0, -reserved);
   delete from basalt.resumable_parts where upload_id = upload;
 end $$;
 revoke all on function basalt.complete_resumable_upload(uuid, uuid) from public;

@@ -15,6 +15,10 @@ export interface LogEvent {
   readonly record: string
   /** JSON of the row before an update. */
   readonly oldRecord: string | null
+  /** JSON of columns that policies may name and no receiver is sent; null where the record holds all columns. */
+  readonly hidden: string | null
+  /** The same of the row before an update. */
+  readonly oldHidden: string | null
   /** Values of the primary key as texts; null where there is none. */
   readonly key: readonly string[] | null
   /** The same before an update that changed it. */
@@ -24,6 +28,7 @@ export interface LogEvent {
 const columns = sql`
   o.transaction_id::text as "transactionId", o.action, o.table_name as "table",
   o.record::text as record, o.old_record::text as "oldRecord",
+  o.hidden::text as hidden, o.old_hidden::text as "oldHidden",
   (select array_agg(k) from json_array_elements_text(o.record_key::json) k) as key,
   (select array_agg(k) from json_array_elements_text(o.old_record_key::json) k) as "oldKey"`
 

@@ -22,7 +22,7 @@ import {
   readsRelations,
 } from './decision-statements.ts'
 import type { LogEvent } from './event.ts'
-import { type Row, type RowName, rowsOf, toJsonArray } from './event-rows.ts'
+import { type Row, type RowName, rowsOf, toJsonArray, wholeOldRow, wholeRow } from './event-rows.ts'
 import type { Filter } from './filter.ts'
 import type { HeldSnapshot } from './held-snapshots.ts'
 import { findPassing, type Passing } from './passing.ts'
@@ -269,8 +269,9 @@ function isOwnLoss(
 ): boolean {
   const event = events[indexOf(name)]
   if (event === undefined || !name.startsWith('old')) return false
-  if (event.oldRecord === null || columns === undefined) return true
-  const [before, after] = [sliceObject(event.oldRecord), sliceObject(event.record)]
+  const old = wholeOldRow(event)
+  if (old === null || columns === undefined) return true
+  const [before, after] = [sliceObject(old), sliceObject(wholeRow(event))]
   return columns.some((column) => before.get(column) !== after.get(column))
 }
 

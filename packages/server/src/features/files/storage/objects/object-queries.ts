@@ -113,10 +113,12 @@ export interface StorageLimits {
 
 export const unlimited: StorageLimits = { quota: '', ofPlans: '' }
 
-export function setLimits({ quota, ofPlans }: StorageLimits): Sql {
+/** @param completed the resumable upload that the transaction completes: what it has reserved makes room; empty: none */
+export function setLimits({ quota, ofPlans }: StorageLimits, completed = ''): Sql {
   return sql`
     select set_config('basalt.storage_quota', ${quota}, true) is null,
-      set_config('basalt.storage_limits', ${ofPlans}, true) is null`
+      set_config('basalt.storage_limits', ${ofPlans}, true) is null,
+      set_config('basalt.completed_upload', ${completed}, true) is null`
 }
 
 export interface Content {

@@ -1,14 +1,14 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import type { Step } from '../../../../database/user-database.ts'
 import { type IdempotencyKey, withBody } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'
 import { type BucketRow, findBucket } from '../buckets/bucket-queries.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
+import type { Committed, CompletedUpload } from './commit-object.ts'
 import { allowsType, contentTypeOf, sniffedBytes } from './content-type.ts'
 import type { WriteCondition } from './object-queries.ts'
-import type { Committed, ObjectService } from './objects.ts'
+import type { ObjectService } from './objects.ts'
 import { withStagedBytes } from './staging.ts'
 
 export interface UploadDeps {
@@ -30,8 +30,7 @@ export interface Upload {
   readonly key?: IdempotencyKey | undefined
   /** That it may take; as configured unless given. */
   readonly seconds?: number
-  /** Statements of the transaction that makes the object. */
-  readonly further?: readonly Step[]
+  readonly completes?: CompletedUpload
 }
 
 export type Uploader = ReturnType<typeof createUploader>
@@ -66,7 +65,16 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
      */
     async receive(
       actor: Actor,
-      { bucket, name, declaredType, source, condition, key: once, seconds = timeoutSeconds, further }: Upload,
+      {
+        bucket,
+        name,
+        declaredType,
+        source,
+        condition,
+        key: once,
+        seconds = timeoutSeconds,
+        completes,
+      }: Upload,
     ): Promise<Committed> {
       const found = await getBucket(bucket)
       const head = new Head()
@@ -78,7 +86,12 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
         const content = { bucket, name: await name(), key: staged.key, size: staged.size, contentType }
         const digest = JSON.stringify([hash?.digest('hex'), content.name, contentType])
         const key = once && withBody(once, digest)
-        return await objects.commitObject(actor, content, { condition, further, key, unused: staged.discard })
+        return await objects.commitObject(actor, content, {
+          condition,
+          completes,
+          key,
+          unused: staged.discard,
+        })
       })
     },
   }

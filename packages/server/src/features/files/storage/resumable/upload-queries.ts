@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { type StorageLimits, setLimits } from '../objects/object-queries.ts'
 
 /** Sliding: from the last bytes on. */
 const lifetime = sql`interval '24 hours'`
@@ -16,6 +17,8 @@ export interface ResumableUpload extends Record<string, unknown> {
   readonly content_type: string | null
   readonly metadata: string | null
   readonly user_id: string | null
+  /** Whose storage is reserved for it. */
+  readonly app_id: string
   readonly actor: string
   readonly is_completed: boolean
   /** In seconds since 1970. */
@@ -23,29 +26,30 @@ export interface ResumableUpload extends Record<string, unknown> {
 }
 
 const columns = sql`
-  id, bucket, name, size::float8 as size, received::float8 as received, content_type, metadata, user_id, actor,
-  completed_at is not null as is_completed, extract(epoch from expires_at)::float8 as expires_at`
+  id, bucket, name, size::float8 as size, received::float8 as received, content_type, metadata, user_id, app_id,
+  actor, completed_at is not null as is_completed, extract(epoch from expires_at)::float8 as expires_at`
 
 /** Whether no request adds to it. */
 const isFree = sql`(lease is null or lease_until <= now())`
 
 export type NewUpload = Pick<
   ResumableUpload,
-  'id' | 'bucket' | 'name' | 'size' | 'content_type' | 'metadata' | 'user_id' | 'actor'
+  'id' | 'bucket' | 'name' | 'size' | 'content_type' | 'metadata' | 'user_id' | 'app_id' | 'actor'
 >
 
-/** @param quota of the user, in bytes; empty: none applies */
+/** Reserves what the upload declares, in the plan of its app and among the unfinished uploads of its user. */
 export async function insertUpload(
   database: SystemDatabase,
-  { id, bucket, name, size, content_type, metadata, user_id, actor }: NewUpload,
-  quota: string,
+  { id, bucket, name, size, content_type, metadata, user_id, app_id, actor }: NewUpload,
+  limits: StorageLimits,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
-    await transaction.one(sql`select set_config('basalt.storage_quota', ${quota}, true)`)
+    await transaction.one(setLimits(limits))
     await transaction.count(sql`
-      insert into basalt.resumable_uploads (id, bucket, name, size, content_type, metadata, user_id, actor, expires_at)
-      values (${id}::uuid, ${bucket}, ${name}, ${size}::bigint, ${content_type}, ${metadata}, ${user_id}::uuid, ${actor},
-        now() + ${lifetime})`)
+      insert into basalt.resumable_uploads
+        (id, bucket, name, size, content_type, metadata, user_id, app_id, actor, expires_at)
+      values (${id}::uuid, ${bucket}, ${name}, ${size}::bigint, ${content_type}, ${metadata}, ${user_id}::uuid,
+        ${app_id}::uuid, ${actor}, now() + ${lifetime})`)
   })
 }
 

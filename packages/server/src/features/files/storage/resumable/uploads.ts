@@ -5,7 +5,6 @@ import { type Actor, nameOf, requireBucket } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import { declaredTypeOf } from '../objects/content-type.ts'
-import { translateFailure } from '../objects/failures.ts'
 import { asLogin, type Place } from '../objects/object-queries.ts'
 import type { ObjectService } from '../objects/objects.ts'
 import { translateStoreFailure, withStagedBytes } from '../objects/staging.ts'
@@ -17,7 +16,7 @@ import * as queries from './upload-queries.ts'
 export interface ResumableDeps {
   readonly database: SystemDatabase
   readonly store: ByteStore
-  readonly objects: Pick<ObjectService, 'tryCommit' | 'limitsOf'>
+  readonly objects: Pick<ObjectService, 'tryCommit' | 'limitsOf' | 'refusalOf'>
   readonly uploader: Uploader
   readonly reaper: Pick<Reaper, 'wake'>
 }
@@ -143,7 +142,7 @@ export function createResumableService({ database, store, objects, uploader, rea
         declaredType: upload.content_type ?? undefined,
         source: renewing(readParts(parts), id, lease),
         seconds: joinSeconds,
-        further: [asLogin(queries.completeUpload(id, lease))],
+        completes: { id, step: asLogin(queries.completeUpload(id, lease)) },
       })
     } catch (error) {
       throw translateStoreFailure(error)
@@ -164,7 +163,8 @@ export function createResumableService({ database, store, objects, uploader, rea
     /**
      * Begins an upload; one without bytes is complete at once.
      *
-     * @throws AppError bucket_not_found, file_too_large, insufficient_storage_permissions, storage_quota_exceeded
+     * @throws AppError bucket_not_found, file_too_large, insufficient_storage_permissions, storage_quota_exceeded,
+     *   usage_limit_exceeded
      */
     async create(
       actor: Actor,
@@ -183,10 +183,11 @@ export function createResumableService({ database, store, objects, uploader, rea
         content_type: contentType === undefined ? null : declaredTypeOf(contentType),
         metadata: metadata ?? null,
         user_id: actor.userId,
+        app_id: actor.appId,
         actor: nameOf(actor),
       }
-      await queries.insertUpload(database, upload, objects.limitsOf(actor).quota).catch((error) => {
-        throw translateFailure(error)
+      await queries.insertUpload(database, upload, objects.limitsOf(actor)).catch((error) => {
+        throw objects.refusalOf(error)
       })
       return await completeIfDue(actor, await getOwn(actor, id))
     },

@@ -95,11 +95,14 @@ describe('storage › bytes', () => {
     await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toHaveLength(1)
     await apps.second.sql('delete from basalt.users where id = $1', [id])
     end()
-    expect(problem(await uploading)).toEqual([
-      403,
-      'insufficient storage permissions',
-      'insufficient_storage_permissions',
-    ])
+    // Nor is one without bytes, which changes no usage.
+    for (const answer of [await uploading, await put(apps.app, `/${bucket}/empty`, token, '')]) {
+      expect(problem(answer)).toEqual([
+        403,
+        'insufficient storage permissions',
+        'insufficient_storage_permissions',
+      ])
+    }
     expect(await keysOf(bucket)).toEqual([])
     await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toEqual([])
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey, createApplication } from '../../../../../test/api-keys.ts'
 import { openEventStream } from '../../../../../test/event-stream.ts'
 import { openRaw } from '../../../../../test/raw-http.ts'
-import { createTestApp } from '../../../../../test/test-app.ts'
+import { createTestApp, userToken } from '../../../../../test/test-app.ts'
 import { sql } from '../../../../database/sql.ts'
 import {
   applyTemplate,
@@ -93,6 +93,43 @@ describe('storage › streams', () => {
   })
 
   test.each([
+    ['shows no file that it hides', 'app_id is distinct from %'],
+    ['shows the files that it permits', 'key is not null and app_id <> %'],
+    ['is asked about the whole row', '(objects.*)::text not like %'],
+  ])('a policy on columns of the system %s', async (_, permits) => {
+    const bucket = await ownFiles()
+    const { userId, appId, token: program } = await addProgram('default')
+    const hidden = permits.replace('%', permits.includes('like') ? `'%${appId}%'` : `'${appId}'`)
+    await apps.app.sql(
+      `create policy "hidden ${bucket}" on basalt.objects as restrictive for select
+       using (bucket <> '${bucket}' or ${hidden})`,
+    )
+    const token = userToken({ sub: userId })
+    await using stream = await listen(token, `bucket=eq.${bucket}`)
+    for (const [name, caller] of [
+      ['hidden', program],
+      ['shown', token],
+    ] as const) {
+      for (const text of ['1', '22']) await put(apps.second, `/${bucket}/${name}`, caller, text)
+    }
+    // By SQL, as the policy keeps the caller from deleting what is hidden, too.
+    await apps.app.sql(`delete from basalt.objects where bucket = $1 and name = 'hidden'`, [bucket])
+    const { json } = await get(apps.app, `/${bucket}`, token)
+    await get(apps.app, `/${bucket}/shown`, token, {}, 'DELETE')
+    const [object] = json.items
+    expect(json.items).toHaveLength(1)
+    const messages = await stream.next(3)
+    expect(messages.map(({ action, record }) => [action, record.name, record.size])).toEqual([
+      ['create', 'shown', 1],
+      ['update', 'shown', 2],
+      ['delete', undefined, undefined],
+    ])
+    expect(messages.map(({ record }) => record.id)).toEqual([object.id, object.id, object.id])
+    expect(messages.flatMap(({ record }) => [record.key, record.app_id])).toEqual(Array(6).fill(undefined))
+    await apps.app.sql(`drop policy "hidden ${bucket}" on basalt.objects`)
+  })
+
+  test.each([
     ['storage:%', (bucket: string) => `bucket=eq.${bucket}`, 200],
     ['storage:%', (bucket: string) => `bucket=in.${bucket}|photos`, 403],
     ['storage:%', (bucket: string) => `bucket=neq.${bucket}`, 403],
@@ -124,6 +161,14 @@ async function addUser(): Promise<string> {
   const { id } = newUser()
   await apps.app.sql('insert into basalt.users (id, email) values ($1, $2)', [id, `${id}@example.com`])
   return id
+}
+
+/** A program of an app with the plan. */
+async function addProgram(plan: string) {
+  const userId = await addUser()
+  const appId = await createApplication(apps.app, { ownerUserId: userId })
+  await apps.app.sql('update basalt.apps set plan = $2 where id = $1', [appId, plan])
+  return { userId, appId, token: (await createApiKey(apps.app, { userId, appId, scope: '*' })).key }
 }
 
 /** A bucket in which users have files of their own. */
@@ -256,14 +301,6 @@ describe('storage › idempotency', () => {
 describe('storage › plans', () => {
   const full = [429, 'usage limit exceeded: storage_bytes', 'usage_limit_exceeded']
 
-  /** A program of an app with the plan. */
-  async function addProgram(plan: string) {
-    const userId = await addUser()
-    const appId = await createApplication(apps.app, { ownerUserId: userId })
-    await apps.app.sql('update basalt.apps set plan = $2 where id = $1', [appId, plan])
-    return { userId, appId, token: (await createApiKey(apps.app, { userId, appId, scope: '*' })).key }
-  }
-
   test('an app stores no more than its plan has room for, however many uploads come at once', async () => {
     const bucket = await ownFiles()
     const program = await addProgram('tiny')
@@ -291,6 +328,71 @@ describe('storage › plans', () => {
       headers: { 'tus-resumable': '1.0.0', 'upload-length': '50' },
     })
     expect(problem(began)).toEqual(full)
+  })
+
+  test('a resumable upload reserves what it declares, until it has ended', async () => {
+    const bucket = await ownFiles()
+    const program = await addProgram('tiny')
+    const path = '/upload/resumable'
+    const tus = { 'tus-resumable': '1.0.0' }
+    const begin = (on: typeof apps.app, name: string, size = 30, token = program.token) =>
+      exchange(on, 'POST', `${path}?bucket=${bucket}&name=${name}`, token, undefined, {
+        ...tus,
+        'upload-length': String(size),
+      })
+    const add = (id: string, size: number) =>
+      exchange(apps.second, 'PATCH', `${path}/${id}`, program.token, 'x'.repeat(size), {
+        ...tus,
+        'upload-offset': '0',
+        'content-type': 'application/offset+octet-stream',
+      })
+    const usage = async () => {
+      const [row] = await apps.app.sql(
+        `select sum(bytes)::int as bytes, sum(reserved)::int as reserved from basalt.app_storage_usage where app_id = $1`,
+        [program.appId],
+      )
+      return row
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => begin(index % 2 === 0 ? apps.app : apps.second, `${index}`)),
+    )
+    const [one, two, three] = answers.flatMap(({ status, json }) => (status === 201 ? [json.id] : []))
+    expect(answers.filter(({ status }) => status !== 201).map(problem)).toEqual(Array(7).fill(full))
+    expect(await usage()).toEqual({ bytes: 0, reserved: 90 })
+    // Whatever else the app stores has what is left, and what is reserved becomes an object in a full plan.
+    expect(problem(await put(apps.app, `/${bucket}/more`, program.token, 'x'.repeat(11)))).toEqual(full)
+    expect((await put(apps.app, `/${bucket}/more`, program.token, 'x'.repeat(10))).status).toBe(201)
+    expect((await add(one, 30)).status).toBe(204)
+    expect(await usage()).toEqual({ bytes: 40, reserved: 60 })
+    // Terminated, and reaped: each gives back what it had reserved. One that was completed has nothing to give.
+    expect((await exchange(apps.app, 'DELETE', `${path}/${two}`, program.token, undefined, tus)).status).toBe(
+      204,
+    )
+    expect(await usage()).toEqual({ bytes: 40, reserved: 30 })
+    await apps.app.sql(`update basalt.resumable_uploads set expires_at = now() where id = any ($1)`, [
+      [one, three],
+    ])
+    await apps.app.sql(`delete from basalt.resumable_uploads where id = any ($1)`, [[one, three]])
+    expect(await usage()).toEqual({ bytes: 40, reserved: 0 })
+    // A replacement is stored beside what it replaces until it is whole.
+    const [{ name } = {}] = await apps.app.sql(
+      'select name from basalt.objects where bucket = $1 and size = 30',
+      [bucket],
+    )
+    expect(problem(await begin(apps.app, name, 61))).toEqual(full)
+    const { json } = await begin(apps.app, name, 60)
+    expect((await add(json.id, 60)).status).toBe(204)
+    expect(await usage()).toEqual({ bytes: 70, reserved: 0 })
+    // Administrators are held to no plan, and a bucket takes its uploads with it.
+    expect((await begin(apps.app, 'theirs', 900, admin)).status).toBe(201)
+    expect((await begin(apps.app, 'last', 30)).status).toBe(201)
+    expect(
+      (await apps.app.request('DELETE', `/api/storage/buckets/${bucket}?force=true`, { token: admin }))
+        .status,
+    ).toBe(204)
+    expect(await usage()).toEqual({ bytes: 0, reserved: 0 })
+    const reserved = await apps.app.sql('select sum(reserved)::int as sum from basalt.app_storage_usage')
+    expect(reserved).toEqual([{ sum: 0 }])
   })
 
   test('an upload waits for no other change of what its app stores, and both are counted', async () => {

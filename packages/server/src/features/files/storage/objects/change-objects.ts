@@ -1,0 +1,102 @@
+import type { Answer } from '../../../../database/message.ts'
+import type { Step } from '../../../../database/user-database.ts'
+import type { IdempotencyKey, WritesOnce } from '../../../data/idempotency/index.ts'
+import type { Actor } from '../actor.ts'
+import { storageErrors } from '../errors.ts'
+import type { Reaper } from '../reaper.ts'
+import type { ShownObject } from '../show.ts'
+import { isDuplicate, translateFailure } from './failures.ts'
+import type { Place, StoredObject } from './object-queries.ts'
+import * as queries from './object-queries.ts'
+import type { ObjectReader } from './read-objects.ts'
+
+export interface ChangerDeps {
+  readonly reader: Pick<ObjectReader, 'lookUp' | 'show'>
+  readonly reaper: Pick<Reaper, 'wake'>
+  readonly writesOnce: WritesOnce
+}
+
+/** The object was replaced, moved or deleted since it was looked at. */
+class Outdated extends Error {}
+
+/** Deletes and moves objects, whose bytes stay as they are. */
+export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps) {
+  /** @param read what it throws undoes a write with a key; without one it is thrown where nothing was written */
+  async function write<Result>(
+    { scope }: Pick<Actor, 'scope'>,
+    steps: readonly Step[],
+    key: IdempotencyKey | undefined,
+    read: (answers: readonly Answer[]) => Result,
+  ): Promise<Result> {
+    return await writesOnce.run({ key, scope, steps, options: { isRead: false } }, read)
+  }
+
+  return {
+    /** @throws AppError file_not_found, insufficient_storage_permissions, precondition_failed */
+    async delete(
+      actor: Actor,
+      { bucket, name }: Place,
+      {
+        etags,
+        key,
+      }: { readonly etags?: readonly string[] | undefined; readonly key?: IdempotencyKey | undefined } = {},
+    ): Promise<void> {
+      const steps = [
+        queries.asCaller(queries.seeObject(bucket, name)),
+        queries.asCaller(queries.deleteObject(bucket, name, etags)),
+      ]
+      await writesOnce.unlessMade(key, async () => {
+        const { isPublic, object } = await reader.lookUp(bucket, name)
+        if (object === undefined) throw storageErrors.fileNotFound()
+        return await write(actor, steps, key, ([seen, deleted]) => {
+          if ((deleted?.count ?? 0) > 0) return null
+          if (!isPublic && (seen?.count ?? 0) === 0) throw storageErrors.fileNotFound()
+          if (etags !== undefined && !etags.includes(object.etag)) throw storageErrors.preconditionFailed()
+          throw storageErrors.insufficientStoragePermissions()
+        }).catch((error) => {
+          throw translateFailure(error)
+        })
+      })
+      reaper.wake()
+    },
+
+    /**
+     * Moves an object as it was read.
+     *
+     * @returns undefined when it has been replaced, moved or deleted since
+     * @throws AppError object_exists, insufficient_storage_permissions, bucket_not_found
+     */
+    async move(
+      actor: Actor,
+      object: StoredObject,
+      to: Place,
+      key: IdempotencyKey | undefined,
+    ): Promise<ShownObject | undefined> {
+      const steps = [
+        queries.asLogin(queries.setLimits(queries.unlimited)),
+        queries.asCaller(queries.moveObject(object, to)),
+        queries.asLogin(queries.findById(object.id)),
+        queries.asLogin(queries.isPublicBucket(to.bucket)),
+      ]
+      try {
+        const shown = await write(actor, steps, key, ([, moved, found, isPublic]) => {
+          const row = queries.readObjectText(queries.firstValue(found))
+          const isMoved = (moved?.count ?? 0) > 0
+          if (row === undefined || (!isMoved && !isSame(row, object))) throw new Outdated()
+          if (!isMoved) throw storageErrors.insufficientStoragePermissions()
+          return reader.show(row, queries.firstValue(isPublic) === 't')
+        })
+        reaper.wake()
+        return shown
+      } catch (error) {
+        if (error instanceof Outdated) return undefined
+        throw isDuplicate(error) ? storageErrors.objectExists() : translateFailure(error)
+      }
+    },
+  }
+}
+
+/** Whether an object has the place and the content that it had. */
+function isSame(now: StoredObject, before: StoredObject): boolean {
+  return now.bucket === before.bucket && now.name === before.name && now.key === before.key
+}

@@ -1,0 +1,95 @@
+import type { Answer } from '../../../../database/message.ts'
+import type { Step, UserDatabase } from '../../../../database/user-database.ts'
+import type { Actor } from '../actor.ts'
+import { storageErrors } from '../errors.ts'
+import { type ObjectRow, type ShownObject, showObject, type UrlOf } from '../show.ts'
+import { isDenied, translateFailure } from './failures.ts'
+import type { ListWindow, StoredObject } from './object-queries.ts'
+import * as queries from './object-queries.ts'
+
+export interface ObjectReaderDeps {
+  readonly database: UserDatabase
+  readonly urlOf: UrlOf
+}
+
+export interface ObjectPage {
+  readonly items: readonly ShownObject[]
+  readonly prefixes?: readonly string[]
+  readonly totalItems: number
+}
+
+export type ObjectReader = ReturnType<typeof createObjectReader>
+
+/** What callers see of objects. */
+export function createObjectReader({ database, urlOf }: ObjectReaderDeps) {
+  async function read({ scope }: Pick<Actor, 'scope'>, step: Step): Promise<Answer | undefined> {
+    const [answer] = await database.run(scope, [step], { isRead: true })
+    return answer
+  }
+
+  /** As the login role, without policies: what the caller may see of it is decided next. */
+  async function lookUp(bucket: string, name: string) {
+    const lookup = queries.asCaller(queries.lookUpObject(bucket, name))
+    const answer = await read({ scope: { kind: 'unrestricted' } }, lookup)
+    const text = queries.firstValue(answer)
+    if (text === null) throw storageErrors.bucketNotFound()
+    const { isPublic, object } = JSON.parse(text) as { isPublic: boolean; object: StoredObject | null }
+    return { isPublic, object: object === null ? undefined : queries.readObject(object) }
+  }
+
+  /** Whether policies show the object. A request without a token may have no right to ask. */
+  async function isVisible(actor: Actor, bucket: string, name: string): Promise<boolean> {
+    try {
+      const answer = await read(actor, queries.asCaller(queries.seeObject(bucket, name)))
+      return queries.firstValue(answer) !== null
+    } catch (error) {
+      if (isDenied(error)) return false
+      throw error
+    }
+  }
+
+  function show(row: ObjectRow, isPublic: boolean): ShownObject {
+    const { id, bucket, name, size, contentType, userId, createdAt, updatedAt } = row
+    const visible = { id, bucket, name, size, contentType, userId, createdAt, updatedAt }
+    return showObject(visible, isPublic ? urlOf : undefined)
+  }
+
+  /** The object, which is readable: in a public bucket, or by a policy. */
+  async function getReadable(
+    actor: Actor,
+    bucket: string,
+    name: string,
+  ): Promise<{ readonly isPublic: boolean; readonly object: StoredObject }> {
+    const { isPublic, object } = await lookUp(bucket, name)
+    const isReadable = isPublic || (object !== undefined && (await isVisible(actor, bucket, name)))
+    // Whether there is such a file is for those to know who may read it.
+    if (!isReadable && actor.scope.kind === 'anonymous') throw storageErrors.missingAuthToken()
+    if (!isReadable || object === undefined) throw storageErrors.fileNotFound()
+    return { isPublic, object }
+  }
+
+  return {
+    lookUp,
+    show,
+    getReadable,
+
+    /** @throws AppError bucket_not_found, missing_auth_token */
+    async list(actor: Actor, window: ListWindow): Promise<ObjectPage> {
+      const { isPublic } = await lookUp(window.bucket, '')
+      try {
+        const answer = await read(actor, queries.asCaller(queries.listObjects(window)))
+        const page = JSON.parse(queries.firstValue(answer) ?? '{}') as {
+          items: ObjectRow[]
+          prefixes: string[]
+          totalItems: number
+        }
+        const items = page.items.map((row) => show(queries.readObject(row), isPublic))
+        const { prefixes, totalItems } = page
+        return { items, ...(window.delimiter === '' ? {} : { prefixes }), totalItems }
+      } catch (error) {
+        if (isDenied(error) && actor.scope.kind === 'anonymous') throw storageErrors.missingAuthToken()
+        throw translateFailure(error)
+      }
+    },
+  }
+}
