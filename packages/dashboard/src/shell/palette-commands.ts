@@ -53,7 +53,7 @@ export function useCommands(typed: string): readonly Command[] {
   const users = useApi(
     ['users', 'palette', search],
     (signal) => get<{ items: UserItem[] }>('admin/users', { search, perPage: mostUsers }, { signal }),
-    { enabled: search.length >= shortestUserSearch },
+    { enabled: search.length >= shortestUserSearch, keepsPrevious: false },
   )
   return [
     ...best(actions, typed, ({ title }) => title, mostScreens),

@@ -138,24 +138,25 @@ journeys('dashboard › session', () => {
 
     // What is chosen stays so when more is found above it.
     await database.sql(
-      "insert into basalt.users (email) values ('track-1@example.com'), ('track-2@example.com')",
+      `create table lane (id int primary key);
+      insert into basalt.users (email) values ('lane-1@example.com'), ('lane-2@example.com')`,
     )
     const isChosen = Promise.withResolvers<void>()
     await page.route('**/api/admin/tables?*', async (route) => {
       await isChosen.promise
       await route.continue()
     })
-    await field.fill('trac')
+    await field.fill('lane')
     await page
-      .getByRole('option', { name: /^track-/ })
+      .getByRole('option', { name: /^lane-/ })
       .nth(1)
       .waitFor()
     await page.keyboard.press('ArrowDown')
     const chosen = page.getByRole('listbox', { name: 'Found' }).getByRole('option', { selected: true })
     const email = await chosen.textContent()
-    expect(email).toMatch(/^track-/)
+    expect(email).toMatch(/^lane-/)
     isChosen.resolve()
-    await page.getByRole('option', { name: /track.*Table/ }).waitFor()
+    await page.getByRole('option', { name: /lane.*Table/ }).waitFor()
     expect(await chosen.textContent()).toBe(email)
     await page.unroute('**/api/admin/tables?*')
 
