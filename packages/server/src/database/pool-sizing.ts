@@ -51,7 +51,7 @@ const rememberedRoundTrips = 24
 /** Weight of the newest work in the average. */
 const averageWeight = 0.02
 /** Work beyond this waits for something other than processors. */
-const longestWorkMs = 20
+export const longestWorkMs = 20
 
 /** Measures a pool while it works. */
 export class PoolMeter {

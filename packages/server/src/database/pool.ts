@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
 import { ConnectionLost, PoolExhausted } from './failures.ts'
-import { PoolMeter } from './pool-sizing.ts'
+import { longestWorkMs, PoolMeter } from './pool-sizing.ts'
 import { Shares } from './shares.ts'
 import { type Busy, UnderWay, type UnderWayOptions } from './under-way.ts'
 
@@ -93,7 +93,7 @@ export class Pool {
    * @throws ConnectionLost when Postgres is unavailable
    */
   async use<Result>({ run, subject, isAbandoned }: Work<Result>): Promise<Result> {
-    const idle = this.#shares.admits(subject) ? this.#takeIdle() : undefined
+    const idle = this.#shares.admits(subject) && this.#hasRoom() ? this.#takeIdle() : undefined
     const busy =
       idle === undefined ? await this.#wait(subject, isAbandoned) : this.#begin(idle, subject, isAbandoned)
     let claimed = subject
@@ -181,8 +181,7 @@ export class Pool {
       }, this.#options.acquireTimeoutMs)
       const waiter: Waiter = { since: performance.now(), subject, isAbandoned, resolve, reject, timer }
       this.#waiting.push(waiter)
-      if (this.#underWay.count + this.#opening < this.#meter.sizing.eagerSize && this.#shares.admits(subject))
-        this.#grow()
+      if (this.#shares.admits(subject) && this.#hasRoom(this.#opening)) this.#grow()
       else this.#beImpatient()
     })
   }
@@ -273,7 +272,7 @@ export class Pool {
       this.#grow()
     } else {
       this.#answeredAt = performance.now()
-      const waiter = this.#isBusyEnough() ? undefined : this.#nextWaiter()
+      const waiter = this.#hasRoom() || this.#isOverdue(this.#waiting[0]) ? this.#nextWaiter() : undefined
       if (waiter !== undefined) {
         waiter.resolve(this.#begin(connection, waiter.subject, waiter.isAbandoned))
       } else {
@@ -288,15 +287,14 @@ export class Pool {
     if (this.#isUnused()) this.#drained?.()
   }
 
-  /** Whether more than enough connections work already and no request has waited for long. */
-  #isBusyEnough(): boolean {
-    const [first] = this.#waiting
-    const { eagerSize, growDelayMs } = this.#meter.sizing
-    return (
-      this.#underWay.count >= eagerSize &&
-      first !== undefined &&
-      performance.now() - first.since < growDelayMs
-    )
+  /** Whether the database has processors for the work of another connection. */
+  #hasRoom(opening = 0): boolean {
+    const computing = this.#underWay.countBegunSince(performance.now() - longestWorkMs)
+    return computing < this.#meter.sizing.eagerSize - opening
+  }
+
+  #isOverdue(waiter: Waiter | undefined): boolean {
+    return waiter !== undefined && performance.now() - waiter.since >= this.#meter.sizing.growDelayMs
   }
 
   #nextWaiter(): Waiter | undefined {

@@ -42,6 +42,17 @@ export class UnderWay {
     return this.#busy.size
   }
 
+  /** @param since as of `performance.now()` */
+  countBegunSince(since: number): number {
+    let older = 0
+    // In the order in which they began.
+    for (const busy of this.#busy) {
+      if (busy.since >= since) break
+      older += 1
+    }
+    return this.#busy.size - older
+  }
+
   begin(connection: Connection, isAbandoned: (() => boolean) | undefined): Busy {
     const now = performance.now()
     const busy: Busy = {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { call, connectTo } from '../../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
@@ -73,6 +73,35 @@ describe('those who wait', () => {
     expect(order).toEqual(order.toSorted((one, other) => one - other))
     expect(opened).toHaveLength(3)
     expect(pool.stats).toEqual({ busy: 0, idle: 3, waiting: 0 })
+  })
+
+  test('leave an idle connection alone while as many compute as the database has processors for', async () => {
+    // One processor: two at once, further ones for those who have waited for a moment.
+    await using created = createPool({ cores: 1 })
+    const { pool } = created
+    const crowd = [occupy(pool), occupy(pool), occupy(pool)]
+    await waitFor('three connections', () => pool.stats.busy === 3)
+    for (const { end } of crowd) end()
+    await Promise.all(crowd.map(({ done }) => done))
+    expect(pool.stats).toEqual({ busy: 0, idle: 3, waiting: 0 })
+
+    const clock = vi.spyOn(performance, 'now')
+    const beginning = performance.now()
+    clock.mockReturnValue(beginning)
+    const works = [occupy(pool), occupy(pool), occupy(pool)]
+    const atFirst = pool.stats
+    // What takes so long waits for a lock or a disk, not for a processor.
+    clock.mockReturnValue(beginning + 21)
+    works.push(occupy(pool))
+    const later = pool.stats
+    clock.mockRestore()
+    for (const { end } of works) end()
+    await Promise.all(works.map(({ done }) => done))
+    expect({ atFirst, later, atLast: pool.stats.waiting }).toEqual({
+      atFirst: { busy: 2, idle: 1, waiting: 1 },
+      later: { busy: 3, idle: 0, waiting: 1 },
+      atLast: 0,
+    })
   })
 
   test('are told when it takes too long', async () => {
