@@ -163,8 +163,8 @@ journeys('dashboard › session', () => {
     await field.fill('configur')
     await page.keyboard.press('Enter')
     await heading('Settings').waitFor()
-    await page.keyboard.press('g')
-    await page.keyboard.press('f')
+    // One after the other, however long the page takes for the first.
+    await Promise.all([page.keyboard.press('g'), page.keyboard.press('f')])
     await heading('Storage').waitFor()
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()

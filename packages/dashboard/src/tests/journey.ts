@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { describe, expect, inject } from 'vitest'
+import { beforeEach, describe, expect, inject } from 'vitest'
 import { chromium as program } from '../../../server/test/chromium.ts'
 import { createTestApp, type TestApp, type TestAppOptions } from '../../../server/test/test-app.ts'
 import { testAdminPassword } from '../../../server/test/test-config.ts'
@@ -28,7 +28,19 @@ async function findViolations(page: Page, only: string[]): Promise<axe.Result[]>
 }
 
 /** Journeys through the dashboard in Chromium; skipped where none is installed. */
-export const journeys = describe.runIf(program !== undefined)
+export function journeys(name: string, define: () => void): void {
+  describe.runIf(program !== undefined)(name, () => {
+    // One page for all: after a failure each of the others would wait for what it does not show.
+    let hasFailed = false
+    beforeEach(({ skip, onTestFailed }) => {
+      if (hasFailed) skip('a journey before it has failed')
+      onTestFailed(() => {
+        hasFailed = true
+      })
+    })
+    define()
+  })
+}
 
 export interface DashboardOptions extends TestAppOptions {
   /** Another server than a new one; it stays when the dashboard is closed. */

@@ -15,7 +15,8 @@ journeys('dashboard › storage', () => {
     await dashboard?.[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
   })
-  afterEach(() => dashboard.expectNoProblems())
+  // The scripts that policies have stopped, and the service worker that the server has refused.
+  afterEach(() => dashboard.expectNoProblems(/Blocked script execution/, /bad HTTP response code \(403\)/))
 
   const hostileName = '"><img src=x onerror=document.title=1>.html'
   const objects = () => dashboard.app.sql('select bucket, name, size::int from basalt.objects order by name')
@@ -172,7 +173,5 @@ journeys('dashboard › storage', () => {
       expect(await register(address)).toMatch(/bad HTTP response code \(403\)/)
     }
     await page.close()
-    // The script that the policy has stopped.
-    dashboard.expectNoProblems(/Blocked script execution/, /bad HTTP response code \(403\)/)
   })
 })

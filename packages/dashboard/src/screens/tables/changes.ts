@@ -27,6 +27,8 @@ export interface Changes {
   /** By the id of the row, in the order in which they were made. */
   readonly rows: ReadonlyMap<string, RowChange>
   readonly created: readonly NewRow[]
+  /** Highest number of a new row that was dropped: it may be in flight, and no other row gets it. */
+  readonly lastDropped?: number
 }
 
 export const noChanges: Changes = { rows: new Map(), created: [] }
@@ -70,7 +72,7 @@ export function dropRow(changes: Changes, id: string): Changes {
 }
 
 export function addRow(changes: Changes, values: NewRow['values']): Changes {
-  const id = Math.max(0, ...changes.created.map((row) => row.id)) + 1
+  const id = Math.max(changes.lastDropped ?? 0, ...changes.created.map((row) => row.id)) + 1
   return { ...changes, created: [...changes.created, { id, values }] }
 }
 
@@ -85,6 +87,7 @@ export function changeNew(changes: Changes, id: number, column: string, value: V
 
 export const dropNew = (changes: Changes, id: number): Changes => ({
   ...changes,
+  lastDropped: Math.max(changes.lastDropped ?? 0, id),
   created: changes.created.filter((row) => row.id !== id),
 })
 

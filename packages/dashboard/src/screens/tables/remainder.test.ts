@@ -37,6 +37,15 @@ describe('what is staged while changes are written', () => {
     ])
   })
 
+  test('gives no other new row the number of one that was dropped', () => {
+    const sent = addRow(noChanges, { a: 'one' })
+    const later = addRow(dropNew(sent, 1), { a: 'another' })
+    const remainder = remainderOf(later, sent, columns)
+    const rest = withoutSent(later, sent, remainder, new Map([[1, row('10')]]))
+    expect([...rest.rows.values()]).toEqual([{ row: row('10'), values: {}, isDeleted: true }])
+    expect(rest.created).toEqual([{ id: 2, values: { a: 'another' } }])
+  })
+
   test('has new rows that were edited or dropped, by their key', () => {
     const sent = addRow(addRow(noChanges, { a: 'one' }), { a: 'two' })
     const later = dropNew(changeNew(sent, 1, 'a', 'uno'), 2)

@@ -10,6 +10,15 @@ export function stagedOf(table: string): Store<Changes> {
   return store
 }
 
+/** By table: whether what is staged is being written. */
+const applyings = new Map<string, Store<boolean>>()
+
+export function applyingOf(table: string): Store<boolean> {
+  const store = applyings.get(table) ?? createStore(false)
+  applyings.set(table, store)
+  return store
+}
+
 addEventListener('beforeunload', (event) => {
   if ([...stores.values()].some((store) => countChanges(store.get()) > 0)) event.preventDefault()
 })

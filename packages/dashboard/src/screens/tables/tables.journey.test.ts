@@ -134,6 +134,12 @@ journeys('tables', () => {
     })
     const apply = page.getByRole('button', { name: 'Apply', exact: true }).last()
     await apply.click()
+    // Neither is it written twice from a view that was left and opened again.
+    const tables = page.getByRole('navigation', { name: 'Tables' })
+    await tables.getByRole('link', { name: /^author/ }).click()
+    await tables.getByRole('link', { name: /^book/ }).click()
+    await cell(1, 1).waitFor()
+    expect(await apply.isDisabled()).toBe(true)
     await type(1, 'Second')
     await type(2, 'Other')
     gate.resolve()
@@ -311,8 +317,14 @@ journeys('tables', () => {
     await apply.click()
     await page.getByText('the server cannot be reached').waitFor()
     expect(sent).toBe(2)
+    // Another change by now: what may have been written is sent as it was.
+    await cell(1, 2).click()
+    await page.keyboard.type('Later')
+    await page.keyboard.press('Enter')
     await apply.click()
     await page.getByText('1 change written.').waitFor()
+    await page.getByText('1 row staged, not written yet: 1 edited.').waitFor()
+    await page.getByRole('button', { name: 'Discard' }).click()
     expect(await app.sql(`select title from book where title = 'Only once'`)).toHaveLength(1)
     await page.unroute('**/api/admin/tables/book/changes')
     // Both that were cut off.

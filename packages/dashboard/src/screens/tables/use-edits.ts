@@ -16,7 +16,7 @@ import {
   type RowChange,
 } from './changes.ts'
 import { remainderOf, withoutSent } from './remainder.ts'
-import { stagedOf } from './staged.ts'
+import { applyingOf, stagedOf } from './staged.ts'
 import { idOfRecord, undoAction } from './undo.ts'
 
 /** A row that another request has changed since it was read. */
@@ -28,15 +28,10 @@ export interface Conflict {
   readonly columns: readonly string[]
 }
 
-/** What was sent without an answer. Sent once more as it is, it has the key under which the server may have done it. */
+/** What was sent without an answer. It is sent once more as it was, by the key under which the server may have done it. */
 interface Unanswered {
-  readonly content: string
+  readonly sent: Changes
   readonly key: string
-}
-
-function keyOf(before: Unanswered | undefined, operations: unknown): Unanswered {
-  const content = JSON.stringify(operations)
-  return before?.content === content ? before : { content, key: randomId() }
 }
 
 /** By table: what is staged may have been written already. */
@@ -52,14 +47,17 @@ function isInDoubt(error: unknown): boolean {
 export function useEdits(info: TableInfo, onWritten: () => void) {
   const staged = stagedOf(info.table)
   const changes = useStore(staged)
+  const applying = applyingOf(info.table)
+  const isApplying = useStore(applying)
   const [conflict, setConflict] = useState<Conflict>()
-  const [isApplying, setApplying] = useState(false)
   const types = new Map(info.columns.map(({ name, type }) => [name, type]))
 
   /** Cells may be edited meanwhile: what is staged is read again after each answer. */
   async function apply(): Promise<void> {
-    setApplying(true)
-    let current = staged.get()
+    // In another view of the table, too.
+    if (applying.get()) return
+    applying.set(true)
+    let current = unanswered.get(info.table)?.sent ?? staged.get()
     try {
       // Each round finds at most one row whose version has moved on without a conflict.
       for (let round = 0; round <= current.rows.size; round += 1) {
@@ -67,11 +65,12 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
         if (planned.length === 0) return
         try {
           const operations = planned.map(({ operation }) => operation)
-          const key = keyOf(unanswered.get(info.table), operations)
-          unanswered.set(info.table, key)
-          const written = await inSession(() => applyChanges(info.table, operations, key.key))
-          unanswered.delete(info.table)
+          const before = unanswered.get(info.table)
+          const key = before?.sent === current ? before.key : randomId()
+          unanswered.set(info.table, { sent: current, key })
+          const written = await inSession(() => applyChanges(info.table, operations, key))
           await takeAway(current, planned, written)
+          unanswered.delete(info.table)
           onWritten()
           const undo = undoAction(info, planned, written, onWritten)
           showToast(`${countOf(planned.length, 'change')} written.`, 'done', undo)
@@ -86,7 +85,7 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
     } catch (error) {
       showToast(error instanceof Error ? error.message : String(error), 'failure')
     } finally {
-      setApplying(false)
+      applying.set(false)
     }
   }
 
@@ -97,23 +96,29 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
     written: readonly Written[],
   ): Promise<void> {
     const columns = info.columns.map(({ name }) => name)
-    const ids = new Map(
-      written.flatMap(({ index, body }) => {
+    const answers = new Map(
+      written.flatMap(({ index, body, version = null }) => {
         const of = planned[index]?.of
         if (of === undefined || body === undefined) return []
-        return [['id' in of ? of.id : of.created, idOfRecord(info, body)] as const]
+        const key = info.primaryKey.map((name) => String(body[name]))
+        return [['id' in of ? of.id : of.created, { id: idOfRecord(info, body), key, version }] as const]
       }),
     )
     const present = new Map<string | number, TableRow>()
     for (;;) {
       const remainder = remainderOf(staged.get(), sent, columns)
-      const missing = [...remainder.keys()].find((key) => !present.has(key) && ids.get(key) !== undefined)
+      const missing = [...remainder.keys()].find((key) => !present.has(key) && answers.has(key))
       if (missing === undefined) return staged.set(withoutSent(staged.get(), sent, remainder, present))
-      const id = ids.get(missing)
-      ids.delete(missing)
+      const { id, key, version } = answers.get(missing) ?? {}
+      answers.delete(missing)
       const page = await inSession(() => readRows(info.table, { id })).catch(() => undefined)
       const row = page?.rows[0]
-      if (row !== undefined) present.set(missing, row)
+      const before = typeof missing === 'string' ? sent.rows.get(missing) : undefined
+      if (before === undefined) {
+        if (key !== undefined) present.set(missing, row ?? { key, version: version ?? null, cells: [] })
+      } else if (row !== undefined && row.version === version && !isMoved(before, row, columns)) {
+        present.set(missing, row)
+      }
     }
   }
 
@@ -138,7 +143,8 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
       notePresent(of.id, present)
       return putRow(current, of.id, { ...change, present })
     }
-    notePresent(of.id, present)
+    // A row that exists keeps the version that was read until a person has decided.
+    if (present === null) notePresent(of.id, null)
     setConflict({ id: of.id, change, present, columns: page.columns })
     return undefined
   }
@@ -155,7 +161,10 @@ export function useEdits(info: TableInfo, onWritten: () => void) {
     isApplying,
     conflict,
     apply: () => void apply(),
-    discard: () => staged.set(noChanges),
+    discard() {
+      unanswered.delete(info.table)
+      staged.set(noChanges)
+    },
     /** Writes the change over the row as it is now, or drops it. */
     decide(keepsMine: boolean) {
       if (conflict === undefined) return
@@ -181,6 +190,10 @@ function isAffected(
     (name, index) => (isDeleted || name in values) && present.cells[index] !== row.cells[index],
   )
 }
+
+/** Whether another request has written cells that were not sent; those that are edited by now may be among them. */
+const isMoved = ({ row, values }: RowChange, present: TableRow, columns: readonly string[]): boolean =>
+  columns.some((name, index) => !(name in values) && present.cells[index] !== row.cells[index])
 
 function withFault(changes: Changes, of: PlannedOperation['of'], fault: string): Changes {
   if ('created' in of) {
