@@ -83,8 +83,6 @@ set search_path = pg_catalog, pg_temp as $$
 declare
   -- Of the caller's statement: bytes by the name of a plan; empty where none is enforced.
   limits jsonb := nullif(current_setting('basalt.storage_limits', true), '')::jsonb;
-  -- The upload that becomes an object by this statement: its reservation ends in the same transaction.
-  completed uuid := nullif(current_setting('basalt.completed_upload', true), '')::uuid;
   most bigint;
   free int;
 begin
@@ -102,18 +100,14 @@ begin
   insert into basalt.app_storage_usage as u (app_id, part, bytes, reserved)
   values (app, coalesce(free, pg_backend_pid()), delta, reservation)
   on conflict (app_id, part) do update set bytes = u.bytes + excluded.bytes, reserved = u.reserved + excluded.reserved;
-  if most > 0 and most < (select sum(u.bytes + u.reserved) from basalt.app_storage_usage u where u.app_id = app)
-    - coalesce((
-      select r.size from basalt.resumable_uploads r where r.id = completed and r.app_id = app and r.completed_at is null
-    ), 0)
-  then
+  if most > 0 and most < (select sum(u.bytes + u.reserved) from basalt.app_storage_usage u where u.app_id = app) then
     raise exception 'the plan of the app has no room' using errcode = 'BS005';
   end if;
 end $$;
 revoke all on function basalt.add_app_storage(uuid, bigint, bigint) from public;
 
 -- Whatever adds or changes an object, plain SQL included: its bytes follow, the usage of its user and of its app is exact,
--- copies of it are purged, listeners learn of it.
+-- copies of it are purged, subscribers are notified.
 create function basalt.track_object() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -362,12 +356,16 @@ create function basalt.reserve_resumable_upload() returns trigger language plpgs
 set search_path = pg_catalog, pg_temp as $$
 declare
   quota bigint := nullif(current_setting('basalt.storage_quota', true), '')::bigint;
+  owner_ended timestamptz;
 begin
   if new.user_id is not null and quota is not null then
     -- Locks the row, so that of two at once the second one counts the first.
     insert into basalt.storage_usage as u (user_id) values (new.user_id)
     on conflict (user_id) do update set bytes = u.bytes
-    returning coalesce(u.quota_mb * 1048576::bigint, quota) into quota;
+    returning coalesce(u.quota_mb * 1048576::bigint, quota), u.ended_at into quota, owner_ended;
+    if owner_ended is not null and not exists (select from basalt.users where id = new.user_id) then
+      raise exception 'the owner of the upload was deleted' using errcode = 'insufficient_privilege';
+    end if;
     if quota > 0 and quota < (
       select sum(r.size) from basalt.resumable_uploads r
       where r.user_id = new.user_id and r.completed_at is null and r.expires_at > now()

@@ -101,6 +101,8 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
           ? { object, cacheControl: isPublic ? publicCacheControl : 'private, no-cache' }
           : await images.serve(object, transform, isPublic)
       if (served === undefined) continue
+      // A shared cache asks the server about a service worker.
+      addVary(reply, 'Service-Worker')
       if (isNegotiated(query)) addVary(reply, 'Accept')
       if (await serveObject(store, { ...served, download: query.download }, request, reply)) return reply
     }

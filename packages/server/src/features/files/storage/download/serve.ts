@@ -30,7 +30,7 @@ export async function serveObject(
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<boolean> {
-  // Sent by browsers that register one (Service Workers, "Service-Worker" header): it needs no page that runs.
+  // Sent by browsers that register one (Service Workers, "Service-Worker" header): the policy of the answer does not stop it.
   if (headers['service-worker'] !== undefined) throw storageErrors.workerRefused()
   const tag = `"${object.etag}"`
   // Whole seconds: the header has no more.

@@ -33,17 +33,11 @@ export interface StoragePlans {
   readonly exceeded: () => AppError
 }
 
-/** A resumable upload that ends as its bytes become an object. */
-export interface CompletedUpload {
-  readonly id: string
-  /** In the same transaction. */
-  readonly step: Step
-}
-
 /** What surrounds a commit of bytes. */
 export interface CommitOptions {
   readonly condition?: WriteCondition | undefined
-  readonly completes?: CompletedUpload | undefined
+  /** Ends, in the same transaction, the resumable upload whose bytes these are. */
+  readonly completes?: Step | undefined
   readonly key?: IdempotencyKey | undefined
   /** Called when the same request had been answered before, so that these bytes belong to no object. */
   readonly unused?: () => Promise<void>
@@ -113,23 +107,25 @@ export function createObjectCommitter({
         key?.replaying()
       }
       const steps = [
-        queries.asLogin(queries.setLimits(limitsOf(actor), completes?.id)),
+        // First: what it has reserved makes room, and rows are locked in the order in which a termination does it.
+        ...(completes === undefined ? [] : [completes]),
+        queries.asLogin(queries.setLimits(limitsOf(actor))),
         queries.asCaller(queries.putObject(content, actor, condition)),
         queries.asLogin(queries.findByKey(content.key)),
         queries.asLogin(queries.isPublicBucket(content.bucket)),
-        ...(completes === undefined ? [] : [completes.step]),
       ]
       const committed = await write(condition, () =>
         writesOnce.run(
           { key: key && { ...key, replaying }, scope: actor.scope, steps, options: { isRead: false } },
           (answers) => {
-            const object = queries.readObjectText(queries.firstValue(answers[2]))
+            const [put, found, bucket] = answers.slice(-3)
+            const object = queries.readObjectText(queries.firstValue(found))
             if (object === undefined) throw storageErrors.preconditionFailed()
-            const isPublic = queries.firstValue(answers[3]) === 't'
+            const isPublic = queries.firstValue(bucket) === 't'
             return {
               object: reader.show(object, isPublic),
               etag: object.etag,
-              isNew: answers[1]?.count === 1,
+              isNew: put?.count === 1,
             }
           },
         ),

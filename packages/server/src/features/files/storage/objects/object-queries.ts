@@ -113,12 +113,10 @@ export interface StorageLimits {
 
 export const unlimited: StorageLimits = { quota: '', ofPlans: '' }
 
-/** @param completed the resumable upload that the transaction completes: what it has reserved makes room; empty: none */
-export function setLimits({ quota, ofPlans }: StorageLimits, completed = ''): Sql {
+export function setLimits({ quota, ofPlans }: StorageLimits): Sql {
   return sql`
     select set_config('basalt.storage_quota', ${quota}, true) is null,
-      set_config('basalt.storage_limits', ${ofPlans}, true) is null,
-      set_config('basalt.completed_upload', ${completed}, true) is null`
+      set_config('basalt.storage_limits', ${ofPlans}, true) is null`
 }
 
 export interface Content {

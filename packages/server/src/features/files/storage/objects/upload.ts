@@ -5,7 +5,7 @@ import type { Actor } from '../actor.ts'
 import { type BucketRow, findBucket } from '../buckets/bucket-queries.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
-import type { Committed, CompletedUpload } from './commit-object.ts'
+import type { CommitOptions, Committed } from './commit-object.ts'
 import { allowsType, contentTypeOf, sniffedBytes } from './content-type.ts'
 import type { WriteCondition } from './object-queries.ts'
 import type { ObjectService } from './objects.ts'
@@ -30,7 +30,7 @@ export interface Upload {
   readonly key?: IdempotencyKey | undefined
   /** That it may take; as configured unless given. */
   readonly seconds?: number
-  readonly completes?: CompletedUpload
+  readonly completes?: CommitOptions['completes']
 }
 
 export type Uploader = ReturnType<typeof createUploader>

@@ -142,7 +142,7 @@ export function createResumableService({ database, store, objects, uploader, rea
         declaredType: upload.content_type ?? undefined,
         source: renewing(readParts(parts), id, lease),
         seconds: joinSeconds,
-        completes: { id, step: asLogin(queries.completeUpload(id, lease)) },
+        completes: asLogin(queries.completeUpload(id, lease)),
       })
     } catch (error) {
       throw translateStoreFailure(error)

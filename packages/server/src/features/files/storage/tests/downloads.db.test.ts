@@ -64,6 +64,7 @@ describe('storage › downloads', () => {
       'keep-alive': expect.any(String),
       'last-modified': expect.stringMatching(/ GMT$/),
       'referrer-policy': 'no-referrer',
+      vary: 'Service-Worker',
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
     })
