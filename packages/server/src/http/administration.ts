@@ -92,7 +92,8 @@ function createAllowlist(ranges: readonly string[]): (address: string | undefine
     const address = ipaddr.process(text)
     const isMapped = address.kind() === 'ipv4' && text.includes(':')
     const bits = given === undefined ? undefined : Number(given)
-    if (isMapped && bits !== undefined && bits < 96) return [ipaddr.parse(text), bits] as const
+    // Wider than all of IPv4.
+    if (isMapped && bits !== undefined && bits < 96) return [ipaddr.parse('0.0.0.0'), 0] as const
     const most = address.kind() === 'ipv4' ? 32 : 128
     return [address, bits === undefined ? most : isMapped ? bits - 96 : bits] as const
   })

@@ -322,6 +322,11 @@ describe('administration', () => {
     }
   })
 
+  test('takes a range of all IPv4-mapped addresses for all of IPv4', async () => {
+    await using node = await start({ 'admin.allowed_ips': '::ffff:0:0/90' })
+    expect((await node.request('GET', '/api/admin/status')).status).toBe(200)
+  })
+
   test('answers allowed addresses only, by what a trusted proxy says', async () => {
     await using node = await start({
       'admin.allowed_ips': '192.0.2.0/24,2001:db8::/32,::ffff:203.0.113.0/120,::ffff:198.18.0.7,2001:db7::9',
