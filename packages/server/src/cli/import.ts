@@ -138,7 +138,10 @@ async function readRows(terminal: Terminal, file: string): Promise<Blob> {
 /** The server discards a file whose client leaves before the answer. */
 function leaveWithoutAnswer(interruption: AbortSignal): AbortSignal {
   const controller = new AbortController()
-  const leave = () => controller.abort(new OperatorError('interrupted; nothing was imported'))
+  const leave = () =>
+    controller.abort(
+      new OperatorError('interrupted before the server answered; the import may have been accepted'),
+    )
   interruption.addEventListener('abort', () => setTimeout(leave, answerMs).unref())
   return controller.signal
 }

@@ -79,12 +79,19 @@ export class ImportRuns implements BackgroundImports {
   async cancel(collection: string, id: string, owner: string | null): Promise<ImportStatus> {
     // One that was lost has failed, and says so.
     const { state } = await this.find(collection, id, owner)
+    const abort = () => this.#cancelling.get(id.toLowerCase())?.abort(new Error('the import was canceled'))
     const canceled =
-      state === 'running' ? await cancelImport(this.#database, collection, id, owner) : undefined
+      state === 'running'
+        ? await cancelImport(this.#database, collection, id, owner).catch((error) => {
+            // Nothing is written, though its state is known only when the lease has ended.
+            abort()
+            throw error
+          })
+        : undefined
     if (canceled === undefined) {
       throw importErrors.importHasEnded((await this.find(collection, id, owner)).state)
     }
-    this.#cancelling.get(id.toLowerCase())?.abort(new Error('the import was canceled'))
+    abort()
     return canceled
   }
 
