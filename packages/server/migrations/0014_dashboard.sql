@@ -17,7 +17,8 @@ create table basalt.sql_runs (
 );
 create index sql_runs_newest on basalt.sql_runs (started_at desc, id desc);
 
--- Whom an administrator has looked as, at what: the audit has an entry for the first look of a session, not for each page.
+-- Views that administrators have begun, as which user and of which table: the audit has an entry for the first look of a
+-- session, not for each page.
 create table basalt.views_as (
   administrator_session uuid not null references basalt.admin_sessions on delete cascade,
   action text not null,

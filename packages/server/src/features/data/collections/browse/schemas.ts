@@ -124,7 +124,7 @@ export const applyChanges = {
   security,
   summary: 'Write changes of rows, all or none',
   description:
-    'As a batch, in one transaction. An update or delete with a `version` is refused with 409 when the row has another one: `operation` says which. Its result has the record as it was, as `before`, and what is written has the `version` that it is in now.',
+    'As a batch, in one transaction. An update or delete with a `version` is refused with 409 when the row has another one: `operation` says which. Its result has the record as it was, as `before`, and what it or a create without `onConflict` has written has the `version` that it is in now.',
   params,
   body: Type.Object({
     operations: Type.Array(

@@ -507,7 +507,7 @@ describe('rpc › errors of the function', () => {
   })
 
   test('one that takes too long is answered 504', async () => {
-    const config = { 'database.statement_timeout_ms': '200' }
+    const config = { 'database.statement_timeout_ms': '1000' }
     await using hasty = await createTestApp({ database, config })
     const response = await hasty.request('POST', '/api/rpc/nap', { token, body: { seconds: 600 } })
     expect(envelope(response)).toMatchObject({ code: 504, error: 'statement_timeout' })

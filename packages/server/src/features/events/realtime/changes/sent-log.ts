@@ -131,7 +131,7 @@ export class SentLog {
       }
     }
     this.#timer = undefined
-    // What came meanwhile, or was lost.
+    // Entries that were added during the write, or whose write has failed.
     if (this.#pages.size > 0) this.#writeSoon()
   }
 

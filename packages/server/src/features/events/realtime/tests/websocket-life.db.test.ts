@@ -267,9 +267,12 @@ describe('realtime › a token', () => {
     await using doomed = await open({ token: old }, other)
     await doomed.next('connected')
     aheadMs = 60_000
-    expect((await doomed.ended()).code).toBe(4401)
-    expect(client.closed).toBeUndefined()
-    aheadMs = 0
+    try {
+      expect((await doomed.ended()).code).toBe(4401)
+      expect(client.closed).toBeUndefined()
+    } finally {
+      aheadMs = 0
+    }
   })
 })
 

@@ -77,8 +77,8 @@ export async function impersonate(
 }
 
 /**
- * Keeps the administrator's session until the transaction ends, so that a sign-out either finds what it has to end or
- * comes first.
+ * Locks the administrator's session until the transaction ends: a sign-out at the same time waits, and ends what was begun,
+ * or comes first, and this fails.
  *
  * @returns how many seconds to act in
  */
