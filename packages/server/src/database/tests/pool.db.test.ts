@@ -85,16 +85,14 @@ describe('those who wait', () => {
     await Promise.all(crowd.map(({ done }) => done))
     expect(pool.stats).toEqual({ busy: 0, idle: 3, waiting: 0 })
 
-    const clock = vi.spyOn(performance, 'now')
-    const beginning = performance.now()
-    clock.mockReturnValue(beginning)
+    vi.useFakeTimers({ toFake: ['performance'] })
     const works = [occupy(pool), occupy(pool), occupy(pool)]
     const atFirst = pool.stats
     // What takes so long waits for a lock or a disk, not for a processor.
-    clock.mockReturnValue(beginning + 21)
+    vi.advanceTimersByTime(21)
     works.push(occupy(pool))
     const later = pool.stats
-    clock.mockRestore()
+    vi.useRealTimers()
     for (const { end } of works) end()
     await Promise.all(works.map(({ done }) => done))
     expect({ atFirst, later, atLast: pool.stats.waiting }).toEqual({
