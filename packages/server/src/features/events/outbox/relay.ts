@@ -149,15 +149,16 @@ export class Relay {
   /** @returns how many events were taken; undefined when another node leads */
   async #step(transaction: Queryable): Promise<number | undefined> {
     const { name } = this.#options.consumer
-    const cursor = await transaction.maybeOne<{ is_foreign: boolean }>(sql`
+    const cursor = await transaction.maybeOne<{ is_foreign: boolean; current: string }>(sql`
       select pg_snapshot_xmax(passed) > pg_snapshot_xmax(pg_current_snapshot()) as is_foreign,
+        pg_current_snapshot()::text as current,
         -- What is new is a small part of the log, which the planner cannot know: it would read all of it.
         set_config('enable_seqscan', 'off', true)
       from basalt.event_cursors
       where consumer = ${name} and leader = ${this.#self}
       for update`)
     if (cursor === undefined) return undefined
-    if (cursor.is_foreign) await this.#rebase(transaction)
+    if (cursor.is_foreign) await this.#rebase(transaction, cursor.current)
     const page = await transaction.one<Page>(sql`
       update basalt.event_cursors set
         target = coalesce(target, pg_current_snapshot()),
@@ -187,8 +188,11 @@ export class Relay {
   /**
    * A database that was restored into another cluster finds transaction numbers that begin anew. Of each event is known
    * by its id whether it was taken; late ones of before are lost with the transactions they were part of.
+   *
+   * @param before a snapshot of before this transaction had a number: in a later one it counts as passed once a younger
+   *   transaction has ended
    */
-  async #rebase(transaction: Queryable): Promise<void> {
+  async #rebase(transaction: Queryable, before: string): Promise<void> {
     const { name } = this.#options.consumer
     await transaction.count(sql`
       update basalt.outbox o
@@ -196,7 +200,7 @@ export class Relay {
       from basalt.event_cursors c
       where c.consumer = ${name}`)
     await transaction.count(sql`
-      update basalt.event_cursors set passed = pg_current_snapshot(), target = null where consumer = ${name}`)
+      update basalt.event_cursors set passed = ${before}::pg_snapshot, target = null where consumer = ${name}`)
   }
 }
 

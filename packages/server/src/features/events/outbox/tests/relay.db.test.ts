@@ -204,7 +204,14 @@ test('a database in another cluster, whose transaction numbers begin anew, goes 
     set passed = (pg_snapshot_xmax(passed)::text::bigint + 2000000 || ':'
       || pg_snapshot_xmax(passed)::text::bigint + 2000000 || ':')::pg_snapshot
     where consumer = 'test'`)
-  await startRelay()
+  // Younger transactions end while the numbers are made anew.
+  await using holder = await openTransaction(app.database)
+  await holder.sql('select from basalt.outbox where id = 4 for update')
+  const starting = startRelay()
+  await holder.waitForBlocked()
+  await app.sql('select pg_current_xact_id()')
+  await holder.commit()
+  await starting
   expect(await waitForTaken(4)).toEqual([1, 2, 3, 4])
   await app.sql(append, [1])
   expect(await waitForTaken(5)).toEqual([1, 2, 3, 4, 5])
