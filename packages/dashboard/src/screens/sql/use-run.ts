@@ -60,11 +60,14 @@ export function useRun() {
         durationMs: undefined,
       })
       let failure: RunFailure | undefined
+      let hasStarted = false
       try {
         await inSession(async () => {
           for await (const event of runSql({ ...body, id }, abort.signal)) {
-            if (event.type === 'start') change({ role: event.role, statements: event.statements })
-            else if (event.type === 'result') change(({ results }) => ({ results: [...results, event] }))
+            if (event.type === 'start') {
+              hasStarted = true
+              change({ role: event.role, statements: event.statements })
+            } else if (event.type === 'result') change(({ results }) => ({ results: [...results, event] }))
             else if (event.type === 'notice') change(({ notices }) => ({ notices: [...notices, event] }))
             else if (event.type === 'end') change({ outcome: event.outcome, durationMs: event.durationMs })
             else failure = event
@@ -73,7 +76,7 @@ export function useRun() {
       } catch (error) {
         // By a later run, or by a cancel that was quicker than the run.
         if (current.current?.id !== id) return undefined
-        failure = abort.signal.aborted ? canceled : asFailure(error)
+        failure = !abort.signal.aborted ? asFailure(error) : hasStarted ? abandoned : canceled
       }
       change({ isRunning: false, failure })
       return failure
@@ -92,6 +95,12 @@ export function useRun() {
 
 /** As the server says it. */
 const canceled: RunFailure = { code: 409, message: 'the run was canceled', error: 'sql_run_canceled' }
+/** The server no longer knows the run, or did not answer: it may have ended before it could be canceled. */
+const abandoned: RunFailure = {
+  code: 409,
+  message: 'the run was left without its answer; the history says how it ended',
+  error: 'sql_run_canceled',
+}
 
 function asFailure(error: unknown): RunFailure {
   if (isBasaltError(error)) return { code: error.status, message: error.message, error: error.error }
