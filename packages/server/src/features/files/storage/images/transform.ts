@@ -92,13 +92,20 @@ function readFormat(
   source: ImageFormat | undefined,
   accept: string | undefined,
 ): ImageFormat {
-  if (text === 'auto') return accept?.includes('image/webp') === true ? 'webp' : (source ?? 'jpeg')
+  if (text === 'auto') return takesWebp(accept) ? 'webp' : (source ?? 'jpeg')
   if (text === 'jpg') return 'jpeg'
   return readChoice(
     text ?? source,
     ['jpeg', 'png', 'webp', 'avif'],
     'unsupported format (use jpeg, png, webp, or avif)',
   )
+}
+
+/** By name (RFC 9110 §12.5.1): a wildcard is sent by those that do not know it, too. */
+function takesWebp(accept = ''): boolean {
+  return accept
+    .split(',')
+    .some((range) => /^\s*image\/webp\s*(?:;|$)/i.test(range) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(range))
 }
 
 /** The first of the choices unless another is asked for. */

@@ -89,7 +89,9 @@ describe('storage › images', () => {
       50,
       25,
     ])
-    expect(await shapeOf(path, { accept: 'image/*' })).toEqual(['image/jpeg', 'jpeg', 50, 25])
+    for (const accept of ['image/*', 'image/webp;q=0, image/*', 'image/webp2']) {
+      expect(await shapeOf(path, { accept })).toEqual(['image/jpeg', 'jpeg', 50, 25])
+    }
     expect((await getImage(path)).headers.get('vary')).toMatch(/(^|, )Accept$/)
   })
 
