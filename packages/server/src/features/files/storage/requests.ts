@@ -65,5 +65,11 @@ export function readTags(header: string | undefined): readonly string[] | undefi
 
 export function readCondition({ headers }: FastifyRequest): WriteCondition {
   const ifMatch = headers['if-match'] === undefined ? undefined : (readTags(headers['if-match']) ?? '*')
-  return { ifMatch, isNew: headers['if-none-match']?.trim() === '*' }
+  const none = headers['if-none-match']
+  return {
+    ifMatch,
+    isNew: none?.trim() === '*',
+    // Weak tags are compared by what they say of the bytes (RFC 9110 §13.1.2).
+    ifNoneMatch: readTags(none?.replaceAll(/(^|,)\s*W\//g, '$1')),
+  }
 }

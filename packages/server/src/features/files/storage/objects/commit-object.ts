@@ -79,8 +79,10 @@ export function createObjectCommitter({
       } catch (error) {
         if (!isDuplicate(error)) throw refusalOf(error)
         if (condition.isNew === true) throw storageErrors.preconditionFailed()
+        if (attempt < attempts) continue
+        if (condition.ifNoneMatch !== undefined) throw storageErrors.preconditionFailed()
         // It is there, and stays out of the caller's reach.
-        if (attempt === attempts) throw storageErrors.insufficientStoragePermissions()
+        throw storageErrors.insufficientStoragePermissions()
       }
     }
   }

@@ -127,12 +127,14 @@ export interface Content {
   readonly contentType: string
 }
 
-/** What `If-Match` and `If-None-Match: *` say of a write. */
+/** What `If-Match` and `If-None-Match` say of a write. */
 export interface WriteCondition {
   /** Tags without quotes, of which the object must have one; `*`: it must be there. */
   readonly ifMatch?: readonly string[] | '*' | undefined
   /** It must not be there. */
   readonly isNew?: boolean | undefined
+  /** Tags without quotes, of which the object has none. */
+  readonly ifNoneMatch?: readonly string[] | undefined
 }
 
 /**
@@ -142,13 +144,12 @@ export interface WriteCondition {
 export function putObject(
   { bucket, name, key, size, contentType }: Content,
   { userId, appId }: { readonly userId: string | null; readonly appId: string },
-  { ifMatch, isNew = false }: WriteCondition,
+  { ifMatch, isNew = false, ifNoneMatch = [] }: WriteCondition,
 ): Sql {
+  const isKnown = Array.isArray(ifMatch) ? sql`o.etag = any (${arrayLiteral(ifMatch)}::text[])` : sql`true`
   const mayReplace = isNew
     ? sql`false`
-    : Array.isArray(ifMatch)
-      ? sql`o.etag = any (${arrayLiteral(ifMatch)}::text[])`
-      : sql`true`
+    : sql`${isKnown} and o.etag <> all (${arrayLiteral(ifNoneMatch)}::text[])`
   return sql`
     with replaced as (
       update basalt.objects o

@@ -326,7 +326,7 @@ describe('storage › uploads', () => {
     await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toHaveLength(1)
   })
 
-  test('with If-None-Match: * never replace, with If-Match only what they know', async () => {
+  test('with If-None-Match never replace what they know, nor anything with *, with If-Match only what they know', async () => {
     const bucket = await createBucket(apps.app)
     const failed = [412, 'precondition failed', 'precondition_failed']
     const path = `/${bucket}/a`
@@ -339,8 +339,15 @@ describe('storage › uploads', () => {
     expect(second.status).toBe(200)
     expect(problem(await put(apps.app, path, admin, '3', { 'if-match': etag }))).toEqual(failed)
     expect(problem(await get(apps.app, path, admin, { 'if-match': etag }, 'DELETE'))).toEqual(failed)
-    expect((await get(apps.app, path, admin)).text).toBe('2')
     const current = second.headers.get('etag') ?? ''
+    for (const known of [current, `"x", W/${current}`]) {
+      expect(problem(await put(apps.app, path, admin, '3', { 'if-none-match': known }))).toEqual(failed)
+    }
+    expect((await get(apps.app, path, admin)).text).toBe('2')
+    const other = await put(apps.app, `${path}-other`, admin, '1', { 'if-none-match': etag })
+    expect(other.status).toBe(201)
+    const replaced = await put(apps.app, `${path}-other`, admin, '2', { 'if-none-match': current })
+    expect(replaced.status).toBe(200)
     expect((await get(apps.app, path, admin, { 'if-match': current }, 'DELETE')).status).toBe(204)
   })
 })
