@@ -73,7 +73,7 @@ const preflightHeaders = {
   'access-control-allow-headers': [
     'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action',
     'Prefer, Range, If-Range, If-Match, If-None-Match, Idempotency-Key',
-    'Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata',
+    'Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, X-HTTP-Method-Override',
   ].join(', '),
   'access-control-max-age': '86400',
 }

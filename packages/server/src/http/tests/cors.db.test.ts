@@ -40,7 +40,7 @@ function preflight(on: TestApp, origin: string, method: string) {
 const preflightAnswer = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':
-    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action, Prefer, Range, If-Range, If-Match, If-None-Match, Idempotency-Key, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata',
+    'Content-Type, Authorization, X-Request-Id, Last-Event-ID, X-Notify-Table, X-Notify-Action, Prefer, Range, If-Range, If-Match, If-None-Match, Idempotency-Key, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, X-HTTP-Method-Override',
   'access-control-max-age': '86400',
 }
 const exposed =

@@ -89,7 +89,7 @@ const rows = {
     '/api/collections/:table/import': 'POST',
     '/api/collections/:table/imports/:id': 'DELETE',
     '/api/storage/upload/resumable': 'POST',
-    '/api/storage/upload/resumable/:id': 'PATCH DELETE',
+    '/api/storage/upload/resumable/:id': 'PATCH DELETE POST',
   },
   procedure: {
     '/api/rpc/:procedure': 'POST',

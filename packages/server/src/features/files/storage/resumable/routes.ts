@@ -102,13 +102,7 @@ export function resumableRoutes(
         config: { guard: 'data', programs: 'write', operation: 'storage.addToUpload' },
         schema: schemas.addToUploadSchema,
       },
-      async (request, reply) => {
-        requireVersion(request)
-        if (!isChunk(request)) throw storageErrors.invalidChunkType()
-        const offset = readCount(request, 'Upload-Offset')
-        const upload = await add(request, reply, request.params.id, offset)
-        return reply.code(204).headers(progressOf(upload)).send()
-      },
+      addChunk,
     )
 
     scope.delete(
@@ -117,13 +111,38 @@ export function resumableRoutes(
         config: { guard: 'data', programs: 'write', operation: 'storage.endUpload' },
         schema: schemas.terminateUploadSchema,
       },
-      async (request, reply) => {
-        requireVersion(request)
-        await uploads.terminate(actorOf(identityOf(request)), request.params.id)
-        return reply.code(204).send()
+      terminate,
+    )
+
+    // For clients between which and the server no other methods pass (tus, X-HTTP-Method-Override).
+    scope.post(
+      `${path}/:id`,
+      {
+        config: { guard: 'data', programs: 'write', operation: 'storage.overrideUploadMethod' },
+        schema: { ...schemas.addToUploadSchema, hide: true },
+      },
+      (request, reply) => {
+        const method = single(request.headers['x-http-method-override'])?.toUpperCase()
+        if (method === 'PATCH') return addChunk(request, reply)
+        if (method === 'DELETE') return terminate(request, reply)
+        throw storageErrors.invalidUploadHeader('X-HTTP-Method-Override', 'expected PATCH or DELETE')
       },
     )
   })
+
+  async function addChunk(request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
+    requireVersion(request)
+    if (!isChunk(request)) throw storageErrors.invalidChunkType()
+    const offset = readCount(request, 'Upload-Offset')
+    const upload = await add(request, reply, request.params.id, offset)
+    return reply.code(204).headers(progressOf(upload)).send()
+  }
+
+  async function terminate(request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
+    requireVersion(request)
+    await uploads.terminate(actorOf(identityOf(request)), request.params.id)
+    return reply.code(204).send()
+  }
 
   /** The body is opened before anything is waited for: of a request that is cut meanwhile, what came is there. */
   async function add(request: FastifyRequest, reply: FastifyReply, id: string, offset: number) {
@@ -149,6 +168,8 @@ export function resumableRoutes(
     }
   }
 }
+
+type UploadRequest = FastifyRequest & { readonly params: { readonly id: string } }
 
 /** Undefined when the request does not say. */
 function lengthOf({ headers }: FastifyRequest): number | undefined {
