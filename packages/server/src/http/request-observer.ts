@@ -50,7 +50,7 @@ export interface RequestObserver {
 const observersOf = new WeakMap<Server, readonly RequestObserver[]>()
 
 /** What of a connection was counted already. */
-const counted = new WeakMap<Socket, { -readonly [Direction in keyof Traffic]: Traffic[Direction] }>()
+const counted = new WeakMap<Socket, { bytesIn: number; bytesOut: number }>()
 
 function takeTraffic(socket: Socket): Traffic {
   let before = counted.get(socket)
