@@ -114,6 +114,11 @@ journeys('tables', () => {
     const dialog = page.getByRole('dialog', { name: 'Row 1 has changed' })
     await dialog.getByRole('cell', { name: 'Theirs' }).waitFor()
     await dashboard.screenshot('tables-conflict')
+    // It is asked about again, not written, when it was left undecided.
+    await dialog.getByRole('button', { name: 'Decide later' }).click()
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await dialog.getByRole('cell', { name: 'Theirs' }).waitFor()
+    expect(await app.sql('select title from book where id = 1')).toEqual([{ title: 'Theirs' }])
     await dialog.getByRole('button', { name: 'Write mine over it' }).click()
     await expect.poll(() => app.sql('select title from book where id = 1')).toEqual([{ title: 'Mine again' }])
   })
