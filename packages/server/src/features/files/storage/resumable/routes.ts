@@ -119,7 +119,7 @@ export function resumableRoutes(
       `${path}/:id`,
       {
         config: { guard: 'data', programs: 'write', operation: 'storage.overrideUploadMethod' },
-        schema: { ...schemas.addToUploadSchema, hide: true },
+        schema: schemas.overrideUploadMethodSchema,
       },
       (request, reply) => {
         const method = single(request.headers['x-http-method-override'])?.toUpperCase()

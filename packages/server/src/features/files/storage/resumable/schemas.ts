@@ -46,6 +46,13 @@ export const addToUploadSchema = {
   response: responses({ 204: noContent }),
 }
 
+export const overrideUploadMethodSchema = {
+  ...addToUploadSchema,
+  summary: 'Add to or end a resumable upload, by POST',
+  description:
+    'For clients behind what lets no other methods pass: what `X-HTTP-Method-Override` names, PATCH or DELETE, is done.',
+}
+
 export const terminateUploadSchema = {
   tags,
   security,
