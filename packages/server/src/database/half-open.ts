@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { whenLate } from '../lib/timer.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionLost } from './failures.ts'
 import { sql } from './sql.ts'
@@ -28,7 +29,7 @@ export async function findDead(
   } catch (error) {
     return isRefusal(error) ? [] : suspects
   }
-  const timer = setTimeout(() => probe.destroy(), answerTimeoutMs)
+  const cancel = whenLate(answerTimeoutMs, () => probe.destroy())
   try {
     if (!knowsBackends) return []
     const working = await listWorking(
@@ -39,7 +40,7 @@ export async function findDead(
   } catch (error) {
     return error instanceof pg.DatabaseError ? [] : suspects
   } finally {
-    clearTimeout(timer)
+    cancel()
     void probe.close()
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { messageOf } from '../lib/errors.ts'
-import type { Timer } from '../lib/timer.ts'
+import { type Timer, whenLate } from '../lib/timer.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionLost } from './failures.ts'
 import { sql } from './sql.ts'
@@ -125,7 +125,7 @@ class Unanswered extends Error {}
 /** @throws Unanswered when it takes too long */
 export async function answerOf<Value>(work: Promise<Value>, what: string, timer: Timer): Promise<Value> {
   const late = Promise.withResolvers<never>()
-  const cancel = timer.after(answerMs, () => late.reject(new Unanswered(what)))
+  const cancel = whenLate(answerMs, () => late.reject(new Unanswered(what)), timer)
   try {
     return await Promise.race([work, late.promise])
   } finally {

@@ -1,3 +1,4 @@
+import { whenLate } from '../lib/timer.ts'
 import { sql } from './sql.ts'
 import type { Queryable } from './system-database.ts'
 
@@ -6,15 +7,11 @@ const answerMs = 2000
 
 /** Whether the database answers within two seconds. */
 export async function ping(database: Pick<Queryable, 'count'>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), answerMs)
-  })
-  const answer = database.count(sql`select 1`).then(
-    () => true,
-    () => false,
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const cancel = whenLate(answerMs, () => resolve(false))
+  database.count(sql`select 1`).then(
+    () => resolve(true),
+    () => resolve(false),
   )
-  const isReachable = await Promise.race([answer, timeout])
-  clearTimeout(timer)
-  return isReachable
+  return await promise.finally(cancel)
 }

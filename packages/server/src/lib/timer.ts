@@ -13,3 +13,22 @@ export const systemTimer: Timer = {
     return () => clearTimeout(timeout)
   },
 }
+
+/**
+ * Runs the work unless what is waited for comes within the delay and cancels it. To a process that was busy throughout
+ * the delay nothing is late before it has read what came meanwhile: Node runs due timers before it reads sockets.
+ *
+ * @returns what cancels it
+ */
+export function whenLate(delayMs: number, work: () => void, timer: Timer = systemTimer): () => void {
+  let isCancelled = false
+  const cancel = timer.after(delayMs, () => {
+    setImmediate(() => {
+      if (!isCancelled) work()
+    })
+  })
+  return () => {
+    isCancelled = true
+    cancel()
+  }
+}
