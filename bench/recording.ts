@@ -32,23 +32,21 @@ export const recordingCases: readonly RecordingCase[] = [
 ]
 
 interface Side {
+  readonly env: Readonly<Record<string, string>>
   readonly directory: string
-  readonly server: Server
   readonly token: string
 }
 
-async function openSide(env: Readonly<Record<string, string>>): Promise<Side> {
+async function createSide(env: Readonly<Record<string, string>>): Promise<Side> {
   const directory = createDirectory()
-  const seeding = await startServer(directory)
+  const server = await startServer(directory)
   writeFileSync(join(directory, 'seed.sql'), seedScript)
   await runScript(directory, basalt, ['sql', '--file', 'seed.sql'])
-  await endServer(seeding)
-  // Started over, so that tables are recorded from the first request on.
-  const server = await startServer(directory, env)
   const token = await runScript(directory, basalt, [
     ...['admin', 'token', '--user', ownerId, '--email', 'bench@example.com', '--seconds', '36000'],
   ])
-  return { directory, server, token: token.trim() }
+  await endServer(server)
+  return { env, directory, token: token.trim() }
 }
 
 async function endServer({ process }: Server): Promise<void> {
@@ -56,35 +54,50 @@ async function endServer({ process }: Server): Promise<void> {
   await new Promise((resolve) => process.once('exit', resolve))
 }
 
-/** Two servers, measured in turn, so that a machine whose speed drifts does so for both. */
+type Load = (benchCase: BenchCase, url: string, token: string) => Promise<number>
+
+/**
+ * Two servers, measured in turn, so that a machine whose speed drifts does so for both. Each round starts them anew: of
+ * processes that do the same, one is up to a twentieth faster than the next for as long as they run.
+ */
 export async function measureRecording(
   { name, target, request, base, changed }: RecordingCase,
   rounds: number,
-  load: (benchCase: BenchCase, url: string, token: string) => Promise<number>,
+  load: Load,
 ): Promise<string> {
   const benchCase = cases.find((each) => each.name === request)
   if (benchCase === undefined) throw new Error(`no case ${request}`)
-  const sides: Side[] = []
+  const without = await createSide(base)
+  const recorded = await createSide(changed)
   try {
-    for (const env of [base, changed]) sides.push(await openSide(env))
-    const [one, other] = sides
-    if (one === undefined || other === undefined) throw new Error('no servers to compare')
-    const rate = ({ server, token }: Side) => load(benchCase, server.url, token)
-    await rate(one)
-    await rate(other)
     const ratios: number[] = []
     for (let round = 0; round < rounds; round += 1) {
-      const [first, second] = round % 2 === 0 ? [one, other] : [other, one]
-      const rates = [await rate(first), await rate(second)] as const
-      ratios.push(first === one ? rates[1] / rates[0] : rates[0] / rates[1])
+      ratios.push(await compare(benchCase, without, recorded, load))
     }
     const ratio = ratios.toSorted((low, high) => low - high)[Math.floor(ratios.length / 2)] ?? 0
     const verdict = ratio >= target ? 'reached' : 'missed'
     return `${name}: ${ratio.toFixed(3)} of the rate without it (target ${target.toFixed(2)}, ${verdict}; rounds ${ratios.map((each) => each.toFixed(2)).join(', ')})\n`
   } finally {
-    for (const { server, directory } of sides) {
-      await endServer(server)
-      rmSync(directory, { recursive: true, force: true })
-    }
+    for (const { directory } of [without, recorded]) rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** The rate with the recording, in rates without it. */
+async function compare(benchCase: BenchCase, without: Side, recorded: Side, load: Load): Promise<number> {
+  const servers: Server[] = []
+  try {
+    for (const { directory, env } of [without, recorded]) servers.push(await startServer(directory, env))
+    const [one, other] = servers
+    if (one === undefined || other === undefined) throw new Error('no servers to compare')
+    const rateWithout = () => load(benchCase, one.url, without.token)
+    const rateRecorded = () => load(benchCase, other.url, recorded.token)
+    await rateWithout()
+    await rateRecorded()
+    // There and back, so that neither is always the later one.
+    const before = await rateWithout()
+    const during = (await rateRecorded()) + (await rateRecorded())
+    return during / (before + (await rateWithout()))
+  } finally {
+    for (const server of servers) await endServer(server)
   }
 }
