@@ -106,6 +106,18 @@ begin
 end $$;
 revoke all on function basalt.add_app_storage(uuid, bigint, bigint) from public;
 
+-- What the unfinished uploads of a user have declared. The row of the user's usage is locked before this is asked: of two at
+-- once the second one counts the first.
+create function basalt.unfinished_upload_bytes(owner uuid) returns bigint language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+begin
+  return (
+    select coalesce(sum(r.size), 0) from basalt.resumable_uploads r
+    where r.user_id = owner and r.completed_at is null and r.expires_at > now()
+  );
+end $$;
+revoke all on function basalt.unfinished_upload_bytes(uuid) from public;
+
 -- Whatever adds or changes an object, plain SQL included: its bytes follow, the usage of its user and of its app is exact,
 -- copies of it are purged, subscribers are notified.
 create function basalt.track_object() returns trigger language plpgsql security definer
@@ -151,7 +163,7 @@ begin
     end if;
     if delta > 0 and quota is not null then
       quota := coalesce(own_quota * 1048576::bigint, quota);
-      if quota > 0 and used > quota then
+      if quota > 0 and used + basalt.unfinished_upload_bytes(owner) > quota then
         raise exception 'storage quota exceeded' using errcode = 'BS002';
       end if;
     end if;
@@ -261,6 +273,9 @@ create index signed_addresses_expires_at on basalt.signed_addresses (expires_at)
 create function basalt.delete_storage_of_users() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
+  -- In the order in which uploads and deletions of objects lock rows, so that none waits in a circle.
+  perform from basalt.resumable_uploads r join ended e on e.id = r.user_id order by r.id for update of r;
+  perform from basalt.objects o join ended e on e.id = o.user_id order by o.id for update of o;
   -- An upload of the user either has its object by now, which is deleted below, or finds this row.
   insert into basalt.storage_usage (user_id, ended_at) select id, now() from ended order by id
   on conflict (user_id) do update set ended_at = excluded.ended_at;
@@ -350,26 +365,23 @@ revoke all on function basalt.track_resumable_part() from public;
 create trigger resumable_parts_tracked after insert or delete on basalt.resumable_parts
   for each row execute function basalt.track_resumable_part();
 
--- Parts are not in the usage of a user: unfinished uploads together may be as large as the quota. In the plan of the app
--- the declared size is reserved, whatever it replaces: the old bytes stay until the new ones are whole.
+-- The declared size is reserved in the quota of the user and in the plan of the app, whatever it replaces: the old bytes stay
+-- until the new ones are whole.
 create function basalt.reserve_resumable_upload() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
   quota bigint := nullif(current_setting('basalt.storage_quota', true), '')::bigint;
+  used bigint;
   owner_ended timestamptz;
 begin
   if new.user_id is not null and quota is not null then
-    -- Locks the row, so that of two at once the second one counts the first.
     insert into basalt.storage_usage as u (user_id) values (new.user_id)
     on conflict (user_id) do update set bytes = u.bytes
-    returning coalesce(u.quota_mb * 1048576::bigint, quota), u.ended_at into quota, owner_ended;
+    returning u.bytes, coalesce(u.quota_mb * 1048576::bigint, quota), u.ended_at into used, quota, owner_ended;
     if owner_ended is not null and not exists (select from basalt.users where id = new.user_id) then
       raise exception 'the owner of the upload was deleted' using errcode = 'insufficient_privilege';
     end if;
-    if quota > 0 and quota < (
-      select sum(r.size) from basalt.resumable_uploads r
-      where r.user_id = new.user_id and r.completed_at is null and r.expires_at > now()
-    ) then
+    if new.size > 0 and quota > 0 and used + basalt.unfinished_upload_bytes(new.user_id) > quota then
       raise exception 'storage quota exceeded' using errcode = 'BS002';
     end if;
   end if;

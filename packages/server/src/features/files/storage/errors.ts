@@ -95,7 +95,7 @@ export const storageErrorTable = {
   storageQuotaExceeded: {
     status: 413,
     message: 'storage quota exceeded',
-    help: 'The files of the user would take more than `storage.default_quota_mb`, or than an administrator has set for the user.',
+    help: 'The files of the user, with what unfinished resumable uploads declare, would take more than `storage.default_quota_mb`, or than an administrator has set for the user.',
   },
   fileTypeNotAllowed: {
     status: 415,

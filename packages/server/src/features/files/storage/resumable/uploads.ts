@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { AppError } from '../../../../lib/errors.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { type Actor, nameOf, requireBucket } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
@@ -69,6 +70,12 @@ export function createResumableService({ database, store, objects, uploader, rea
     if (upload === undefined) return await refuse(actor, id, offset)
     try {
       return await work(upload, lease)
+    } catch (error) {
+      if (error instanceof AppError && error.kind === 'resumable_upload_locked') {
+        // The lease was lost; the upload may be, too.
+        return await refuse(actor, id, offset)
+      }
+      throw error
     } finally {
       // What does not happen, time does.
       await queries.releaseLease(database, id, lease).catch(() => undefined)

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { request as openRequest } from 'node:http'
+import pg from 'pg'
 import { Upload } from 'tus-js-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestApp, TestResponse } from '../../../../../test/test-app.ts'
@@ -364,16 +365,111 @@ describe('storage › resumable uploads › at once', () => {
     expect((await read(own, 'shared')).text).toBe(content.toUpperCase())
   })
 
-  test('unfinished uploads of a user together have no more than the quota', async () => {
+  test('unfinished uploads of a user and stored files together have no more than the quota', async () => {
     const { id, token } = newUser()
     const answers = await Promise.all(
-      Array.from({ length: 4 }, (_, index) =>
-        create(`?bucket=${own}&name=${id}/${index}`, 400_000, { token }),
+      Array.from({ length: 6 }, (_, index) =>
+        index % 2 === 0
+          ? create(`?bucket=${own}&name=${id}/${index}`, 400_000, { token })
+          : put(apps.second, `/${own}/${id}/${index}`, token, Buffer.alloc(400_000)),
       ),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 413, 413])
-    const refused = answers.find(({ status }) => status === 413)
-    expect(refused && problem(refused)).toEqual([413, 'storage quota exceeded', 'storage_quota_exceeded'])
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 413, 413, 413, 413])
+    for (const refused of answers.filter(({ status }) => status === 413)) {
+      expect(problem(refused)).toEqual([413, 'storage quota exceeded', 'storage_quota_exceeded'])
+    }
+  })
+
+  test('20 are completed or terminated, each of them one or the other, and none reserves anything after', async () => {
+    const { id: user, token } = newUser()
+    const names = Array.from({ length: 20 }, (_, index) => `${user}/${index}`)
+    const ids = await Promise.all(names.map((name) => begin(name, { token })))
+    const pairs = await Promise.all(
+      ids.map(async (id, index) => {
+        const [one, other] = index % 2 === 0 ? [apps.app, apps.second] : [apps.second, apps.app]
+        return await Promise.all([patch(one, id, 0, content, { token }), ask(other, 'DELETE', id, token)])
+      }),
+    )
+    const stored = await apps.app.sql<{ name: string }>(
+      'select name from basalt.objects where user_id = $1',
+      [user],
+    )
+    for (const [index, [patched, ended]] of pairs.entries()) {
+      const isStored = stored.some(({ name }) => name === names[index])
+      expect([patched.status, isStored]).toEqual(patched.status === 204 ? [204, true] : [404, false])
+      expect(ended.status).toBe(204)
+    }
+    const left = await apps.app.sql(
+      `select (select bytes::int from basalt.storage_usage where user_id = $1) as bytes,
+        (select sum(reserved)::int from basalt.app_storage_usage)
+          - (select coalesce(sum(size), 0)::int from basalt.resumable_uploads where completed_at is null) as reserved,
+        (select count(*)::int from basalt.resumable_uploads where user_id = $1) as uploads`,
+      [user],
+    )
+    expect(left).toEqual([{ bytes: stored.length * size, reserved: 0, uploads: 0 }])
+  })
+
+  test('the account of their owner is deleted amid uploads: it waits for none in a circle, and nothing stays', async () => {
+    const { id: user, token } = newUser()
+    await apps.app.sql('insert into basalt.users (id) values ($1)', [user])
+    await put(apps.app, `/${own}/${user}/a`, token, 'before')
+    const [id, ended] = [await begin(`${user}/b`, { token }), await begin(`${user}/c`, { token })]
+    const untilWaiting = (count: number) =>
+      expect
+        .poll(
+          () =>
+            apps.app.sql(
+              `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+            ),
+          limit,
+        )
+        .toHaveLength(count)
+    const client = new pg.Client({ connectionString: apps.database.url })
+    await client.connect()
+    await client.query('begin')
+    await client.query('select from basalt.storage_usage where user_id = $1 for update', [user])
+    const deleted = apps.app.request('DELETE', `/api/admin/users/${user}`, { token: admin })
+    await untilWaiting(1)
+    const refused = [
+      put(apps.second, `/${own}/${user}/a`, token, 'after'),
+      patch(apps.second, id, 0, content, { token }),
+      ask(apps.app, 'DELETE', ended, token),
+    ]
+    await untilWaiting(4)
+    await client.query('commit')
+    await client.end()
+    expect((await deleted).status).toBe(204)
+    expect((await Promise.all(refused)).map(problem)).toEqual([
+      [403, 'insufficient storage permissions', 'insufficient_storage_permissions'],
+      [404, 'resumable upload not found', 'resumable_upload_not_found'],
+      [404, 'resumable upload not found', 'resumable_upload_not_found'],
+    ])
+    const left = await apps.app.sql(
+      `select 'object' from basalt.objects where user_id = $1
+       union all select 'upload' from basalt.resumable_uploads where user_id = $1
+       union all select 'bytes' from basalt.storage_usage where user_id = $1 and bytes <> 0`,
+      [user],
+    )
+    expect(left).toEqual([])
+  })
+
+  test('one that is deleted with the account while its last bytes are joined is answered 404', async () => {
+    const { id: user, token } = newUser()
+    await apps.app.sql('insert into basalt.users (id) values ($1)', [user])
+    const id = await begin(`${user}/a`, { token })
+    const client = new pg.Client({ connectionString: apps.database.url })
+    await client.connect()
+    await client.query('begin')
+    // The bucket is read before the bytes are joined.
+    await client.query('lock table basalt.buckets')
+    const patched = patch(apps.app, id, 0, content, { token })
+    await expect
+      .poll(() => apps.second.sql('select from basalt.resumable_parts where upload_id = $1', [id]), limit)
+      .toHaveLength(1)
+    await client.query('delete from basalt.users where id = $1', [user])
+    await client.query('commit')
+    await client.end()
+    expect(problem(await patched)).toEqual([404, 'resumable upload not found', 'resumable_upload_not_found'])
   })
 })
 
@@ -610,20 +706,36 @@ describe('storage › resumable uploads › refused', () => {
     expect((await read(bucket, `${user}/a`)).text).toBe(content)
   })
 
-  test('over the quota: at the creation, and at the end when other files came meanwhile', async () => {
+  test('over the quota: at the creation, and at the end when the quota was lowered meanwhile', async () => {
     const { id: user, token } = newUser()
     const refusal = [413, 'storage quota exceeded', 'storage_quota_exceeded']
     await put(apps.app, `/${own}/${user}/a`, token, Buffer.alloc(700_000))
     expect(problem(await create(`?bucket=${own}&name=${user}/b`, 400_000, { token }))).toEqual(refusal)
-    // In the place of the file there is room for it.
-    expect((await create(`?bucket=${own}&name=${user}/a`, 1_000_000, { token })).status).toBe(201)
-    const id = await begin(`${user}/c`, { token })
-    await put(apps.app, `/${own}/${user}/d`, token, Buffer.alloc(1_048_576 - 700_000))
-    expect(problem(await patch(apps.app, id, 0, content, { token }))).toEqual(refusal)
-    const [usage] = await apps.app.sql('select bytes::int from basalt.storage_usage where user_id = $1', [
-      user,
-    ])
-    expect(usage).toEqual({ bytes: 1_048_576 })
+    // What an upload replaces stays until it is whole.
+    expect(problem(await create(`?bucket=${own}&name=${user}/a`, 400_000, { token }))).toEqual(refusal)
+    const id = await begin(`${user}/c`, { token, size: 1_048_576 - 700_000 })
+    expect(problem(await put(apps.app, `/${own}/${user}/d`, token, 'x'))).toEqual(refusal)
+    expect((await put(apps.app, `/${own}/${user}/e`, token, '')).status).toBe(201)
+    await ask(apps.app, 'DELETE', id, token)
+    expect((await put(apps.app, `/${own}/${user}/d`, token, Buffer.alloc(1_048_576 - 700_000))).status).toBe(
+      201,
+    )
+
+    const setQuota = async (quota: number | null) =>
+      await apps.app.request('PUT', `/api/admin/users/${other.id}/storage-quota`, {
+        token: admin,
+        body: { quota_mb: quota },
+      })
+    const other = newUser()
+    await apps.app.sql('insert into basalt.users (id) values ($1)', [other.id])
+    await setQuota(2)
+    await put(apps.app, `/${own}/${other.id}/a`, other.token, Buffer.alloc(700_000))
+    const late = await begin(`${other.id}/b`, { ...other, size: 400_000 })
+    await setQuota(1)
+    expect(problem(await patch(apps.app, late, 0, Buffer.alloc(400_000), other))).toEqual(refusal)
+    expect(
+      await apps.app.sql('select bytes::int from basalt.storage_usage where user_id = $1', [other.id]),
+    ).toEqual([{ bytes: 700_000 }])
   })
 
   test('of a type that the bucket does not take, whatever the metadata says', async () => {
