@@ -42,16 +42,28 @@ export function addProtocolErrors(
   headers: Readonly<Record<string, string>>,
   referenceUrl: () => string,
 ): void {
-  // RFC 9112 §3.2: a request of HTTP/1.1 without Host is refused. Needs `requireHostHeader: false` of Node.
-  app.addHook('onRequest', (request, _reply, done) => {
-    const isWithout = request.headers.host === undefined && request.raw.httpVersion === '1.1'
-    done(isWithout ? httpErrors.malformedRequest() : undefined)
+  // RFC 9112 §3.2: a request of HTTP/1.1 without Host is refused, and so is any with two, of which a proxy may have read the
+  // other one. Needs `requireHostHeader: false` of Node.
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const hosts = countHosts(raw.rawHeaders)
+    const isWithout = hosts === 0 && raw.httpVersion === '1.1'
+    done(isWithout || hosts > 1 ? httpErrors.malformedRequest() : undefined)
   })
   // RFC 9110 §10.1.1: an expectation we do not know may be ignored.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.server.on('connect', (_request, socket: Socket) =>
     refuse(socket, httpErrors.malformedRequest(), headers, referenceUrl()),
   )
+}
+
+/** @param rawHeaders names and values by turns */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1
+  }
+  return count
 }
 
 function refuse(
