@@ -94,7 +94,8 @@ export function locationOf({ target }: RedirectRule, values: PathValues): string
     )
     // A header is ASCII.
     .replace(/[^\x21-\x7e]+/g, encodeURIComponent)
-  return (origin === '' ? '' : new URL(origin).origin) + rest
+  // A splat that stands for nothing may leave two slashes, after which comes a host (RFC 3986 §4.2).
+  return origin === '' ? rest.replace(/^[/\\]{2,}/, '/') : new URL(origin).origin + rest
 }
 
 /** The path within the site whose file a rewrite answers with. */

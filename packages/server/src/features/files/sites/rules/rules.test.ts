@@ -53,6 +53,8 @@ describe('site rules › _redirects', () => {
     ['/old https://example.com/a?b=c#d 308', 'old', '308 https://example.com/a?b=c#d'],
     ['/old https://bücher.example:8443/ö', 'old', '301 https://xn--bcher-kva.example:8443/%C3%B6'],
     ['/blog/:y/:s /posts/:s-:y.html 307', 'blog/26/a b', '307 /posts/a%20b-26.html'],
+    ['/l/:lang/* /:splat/:lang', 'l/evil.example', '301 /evil.example'],
+    ['/l/:lang/* /:splat\\\\:lang', 'l/evil.example', '301 /evil.example'],
     ['/blog/* https://blog.example.com/:splat', 'blog/a/b c', '301 https://blog.example.com/a/b%20c'],
     ['/s/:q /search?q=:q', 's/a&b=c', '301 /search?q=a%26b%3Dc'],
     ['/app/* /app/index.html 200', 'app/x', '200 app/index.html'],
