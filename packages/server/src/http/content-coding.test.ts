@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chooseCoding } from './content-coding.ts'
-import { matchesTag, readRange } from './partial-content.ts'
+import { matchesStrongTag, matchesTag, readHttpDate, readRange } from './partial-content.ts'
 
 test.each([
   [undefined, undefined],
@@ -31,12 +31,47 @@ test.each([
 })
 
 test.each([
+  ['"a"', true],
+  ['"b", "a"', true],
+  ['*', true],
+  ['W/"a"', false],
+  ['', false],
+])('site requests › If-Match %s of "a": %s', (header, matches) => {
+  expect(matchesStrongTag(header, '"a"')).toBe(matches)
+})
+
+test.each([
+  ['Sun, 06 Nov 1994 08:49:37 GMT', 784_111_777],
+  ['Sunday, 06-Nov-94 08:49:37 GMT', 784_111_777],
+  ['Sun Nov  6 08:49:37 1994', 784_111_777],
+  ['Sun, 06 Nov 1994 08:49:37 +0100', undefined],
+  ['Sun, 06 Nov 1994 28:49:37 GMT', undefined],
+  ['2099', undefined],
+  ['1', undefined],
+  [undefined, undefined],
+])('site requests › the date %s is %j', (header, seconds) => {
+  expect(readHttpDate(header)).toBe(seconds)
+})
+
+test.each([
+  ['bytes=0-', null],
+  ['bytes=-3', undefined],
+  ['bytes=-0', null],
+])('site requests › Range %s of nothing is %j', (header, range) => {
+  expect(readRange(header, 0)).toEqual(range)
+})
+
+test.each([
   [undefined, undefined],
   ['bytes=0-3', { start: 0, end: 3 }],
   ['bytes=4-', { start: 4, end: 9 }],
   ['bytes=-3', { start: 7, end: 9 }],
   ['bytes=-99', { start: 0, end: 9 }],
   ['bytes=5-99', { start: 5, end: 9 }],
+  ['Bytes=4-5', { start: 4, end: 5 }],
+  [`bytes=0-${'9'.repeat(400)}`, { start: 0, end: 9 }],
+  [`bytes=-${'9'.repeat(20)}`, { start: 0, end: 9 }],
+  [`bytes=${'9'.repeat(20)}-`, null],
   ['bytes=10-', null],
   ['bytes=-0', null],
   ['bytes=3-1', undefined],

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { chooseCoding, codings } from '../../../../http/content-coding.ts'
-import { matchesTag, readRange } from '../../../../http/partial-content.ts'
+import { matchesStrongTag, matchesTag, readRange } from '../../../../http/partial-content.ts'
 import { headersFor } from '../rules/headers.ts'
 import type { BlobCache } from './blob-cache.ts'
 import { readRequestPath } from './file-name.ts'
@@ -63,7 +63,7 @@ async function sendFile(
   blobs: BlobCache,
   { file, status, isImmutable }: Extract<SiteAnswer, { kind: 'file' }>,
   ownHeaders: Readonly<Record<string, string>>,
-  { headers }: FastifyRequest,
+  { method, headers }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const blob = await blobs.get(file.sha256)
@@ -71,7 +71,7 @@ async function sendFile(
   if (blob === undefined) return sendMissing(reply)
   const stored = codings.filter((coding) => blob[coding] !== null)
   // A part of the file is one of the file itself, whatever the client could decode.
-  const isPart = headers.range !== undefined && status === 200
+  const isPart = headers.range !== undefined && status === 200 && method === 'GET'
   const coding = isPart ? undefined : chooseCoding(headers['accept-encoding'], stored)
   const bytes = codedBytes(blob, coding)
   // Strong: each coding has a tag of its own (RFC 9110 §8.8.3.3).
@@ -82,6 +82,9 @@ async function sendFile(
   // The next deploy may have what is missing.
   if (status === 404) reply.header('cache-control', cacheControl)
   if (stored.length > 0) reply.header('vary', 'Accept-Encoding')
+  if (status === 200 && headers['if-match'] !== undefined && !matchesStrongTag(headers['if-match'], tag)) {
+    return reply.code(412).header('cache-control', 'no-store').send()
+  }
   if (status === 200 && matchesTag(headers['if-none-match'], tag)) return reply.code(304).send()
   const isCurrent = headers['if-range'] === undefined || headers['if-range'] === tag
   const range = isPart && isCurrent ? readRange(headers.range, bytes.length) : undefined

@@ -177,6 +177,24 @@ describe('sites › serving', () => {
     expect(same.status).toBe(206)
     const changed = await get('/plain.txt', { range: 'bytes=0-0', 'if-range': '"x"' })
     expect([changed.status, changed.body.toString()]).toEqual([200, '0123456789'])
+    // Of GET alone (RFC 9110 §14.2).
+    const head = await get('/plain.txt', { range: 'bytes=2-4' }, { method: 'HEAD' })
+    expect([head.status, head.headers['content-length'], head.headers['content-range']]).toEqual([
+      200,
+      '10',
+      undefined,
+    ])
+  })
+
+  test('a file that is not the expected one is a 412', async () => {
+    const { etag } = (await get('/plain.txt')).headers
+    expect((await get('/plain.txt', { 'if-match': `"x", ${etag}` })).status).toBe(200)
+    expect((await get('/plain.txt', { 'if-match': '*' })).status).toBe(200)
+    for (const tag of ['"x"', `W/${etag}`]) {
+      const { status, body, headers } = await get('/plain.txt', { 'if-match': tag })
+      expect([status, body.toString(), headers['cache-control']]).toEqual([412, '', 'no-store'])
+    }
+    expect((await get('/none', { 'if-match': '"x"', ...navigation })).status).toBe(404)
   })
 
   test('HEAD has the headers and no body, other methods are a 405', async () => {
@@ -268,6 +286,7 @@ describe('sites › rules', () => {
         '/forced.txt /real.txt 302!',
         '/real.txt /elsewhere',
         '/old/* /new/:splat',
+        '/in/:lang/* /:splat/:lang',
         '/out/:what https://example.com/:what?from=site#top 308',
         '/app/* /app/index.html 200',
         '/data /data-3f2a9b1c.json 200',
@@ -291,6 +310,7 @@ describe('sites › rules', () => {
     ['/forced.txt', 302, '/real.txt'],
     ['/old/a%20b/c?x=1', 301, '/new/a%20b/c?x=1'],
     ['/old', 301, '/new/'],
+    ['/in/evil.example', 301, '/evil.example'],
     ['/out/a%2Bb?x=1', 308, 'https://example.com/a%2Bb?from=site#top'],
     ['/app', 308, '/app/'],
   ])('%s is redirected with %i to %s', async (path, status, location) => {

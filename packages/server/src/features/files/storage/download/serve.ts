@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { contentDisposition, isSafeInline } from '../../../../http/disposition.ts'
-import { matchesTag, readRange } from '../../../../http/partial-content.ts'
+import { matchesStrongTag, matchesTag, readHttpDate, readRange } from '../../../../http/partial-content.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { StoredObject } from '../objects/object-queries.ts'
@@ -98,18 +98,13 @@ function describe(
   })
 }
 
-/** A weak tag matches nothing here (RFC 9110 §13.1.1). */
-function matchesStrongTag(header: string, tag: string): boolean {
-  return header.trim() === '*' || header.split(',').some((each) => each.trim() === tag)
-}
-
 /** Whether the date of a header is one, and before the time. */
 function isBefore(header: string | undefined, seconds: number): boolean {
-  const date = Date.parse(header ?? '') / 1000
-  return Number.isFinite(date) && date < seconds
+  const date = readHttpDate(header)
+  return date !== undefined && date < seconds
 }
 
 function isNotBefore(header: string | undefined, seconds: number): boolean {
-  const date = Date.parse(header ?? '') / 1000
-  return Number.isFinite(date) && date >= seconds
+  const date = readHttpDate(header)
+  return date !== undefined && date >= seconds
 }

@@ -113,6 +113,6 @@ function readSeconds(expiresIn = defaultSeconds): number {
 
 /** @throws AppError invalid_signed_url */
 function readExpiry(exp: string | undefined): number {
-  if (exp === undefined || !/^\d{1,12}$/.test(exp)) throw storageErrors.invalidSignedUrl()
+  if (exp === undefined || !/^[1-9]\d{0,11}$/.test(exp)) throw storageErrors.invalidSignedUrl()
   return Number(exp)
 }
