@@ -9,7 +9,7 @@ import type { ImageService } from './images/images.ts'
 import { isNegotiated, readTransform, type TransformQuery } from './images/transform.ts'
 import { readObjectName, readPrefix } from './names.ts'
 import type { Copier } from './objects/copy.ts'
-import type { Place, StoredObject } from './objects/object-queries.ts'
+import type { Place } from './objects/object-queries.ts'
 import type { ObjectService } from './objects/objects.ts'
 import type { Uploader } from './objects/upload.ts'
 import {
@@ -42,6 +42,8 @@ interface DownloadQuery extends TransformQuery {
 }
 
 const maxItems = 500
+/** How often an object may be replaced while one request reads it. */
+const maxReplacements = 10
 
 /** Objects: listing, downloading, deleting, and what is done with one by the last segment of a path. */
 export function objectRoutes(app: HttpServer, services: ObjectServices): void {
@@ -90,11 +92,14 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
   ): Promise<FastifyReply> {
     const place = placeOf({ params, url: request.url })
     const signature = signatureOf(query)
-    let missing: StoredObject | undefined
+    const replaced = new Set<string>()
     // Bytes that were replaced between the look at the row and the opening of the file: the row has others by now.
-    for (let attempt = 1; attempt <= 2; attempt += 1) {
+    while (replaced.size < maxReplacements) {
       const { object, isPublic } = await open(request, place, signature)
-      missing = object
+      if (replaced.has(object.key)) {
+        throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${object.key}` })
+      }
+      replaced.add(object.key)
       const transform = readTransform(query, object.contentType, request.headers.accept)
       const served =
         transform === undefined
@@ -106,7 +111,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
       if (isNegotiated(query)) addVary(reply, 'Accept')
       if (await serveObject(store, { ...served, download: query.download }, request, reply)) return reply
     }
-    throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${missing?.key}` })
+    throw storageErrors.storageUnavailable().retryAfter(1)
   }
 
   // Fastify's own HEAD would read the bytes.

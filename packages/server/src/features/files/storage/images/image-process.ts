@@ -7,6 +7,12 @@ import type { ImageRequest, ImageResult } from './protocol.ts'
 /** About 8,000 by 8,000, which is 256 MiB when decoded. */
 const maxPixels = 64_000_000
 
+// What the file is was read from its first bytes: one that begins like an image and is a drawing, which can refer to other files
+// and take any time, is not opened.
+sharp.block({ operation: ['VipsForeignLoad'] })
+sharp.unblock({
+  operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
+})
 // What is made is cached by the server, and memory is not to grow with the images that passed.
 sharp.cache(false)
 sharp.concurrency(1)

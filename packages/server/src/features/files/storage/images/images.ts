@@ -44,11 +44,12 @@ export function createImageService({ database, store, transformer }: ImageDeps):
     const bytes = await readWhole(store, source.key)
     if (bytes === undefined) return undefined
     const made = await transformer.transform(bytes, transform)
-    const isKept = await withStagedBytes({ database, store }, chunksOf(made), storingSeconds, (staged) =>
-      keepVariant(database, source.key, parameters, staged).then((kept) => (kept ? staged : undefined)),
-    )
-    // Another node has made the same, or the image has ended; what is stored in vain expires.
-    return isKept ?? (await findVariant(database, source.key, parameters))
+    return await withStagedBytes({ database, store }, chunksOf(made), storingSeconds, async (staged) => {
+      if (await keepVariant(database, source.key, parameters, staged)) return staged
+      // Another node has made the same, or the image has ended.
+      await staged.discard()
+      return await findVariant(database, source.key, parameters)
+    })
   }
 
   async function findOrMake(source: StoredObject, transform: Transform): Promise<Variant | undefined> {

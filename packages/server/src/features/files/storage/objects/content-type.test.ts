@@ -22,6 +22,7 @@ describe('storage › content type', () => {
     [Buffer.from('RIFF....WEBPVP8 ', 'latin1'), 'image/jpeg', 'image/webp'],
     [Buffer.from('\0\0\0\x20ftypavif', 'latin1'), undefined, 'image/avif'],
     [Buffer.from('\0\0\0\x20ftypisom', 'latin1'), 'audio/mp4', 'audio/mp4'],
+    [Buffer.from("<svg  a='WEBPVP8 '"), 'image/webp', 'application/octet-stream'],
     [Buffer.from('<svg xmlns="…"/>'), 'image/svg+xml', 'image/svg+xml'],
   ])('%j, declared as %j, is %s', (head, declared, type) => {
     expect(contentTypeOf(head, declared)).toBe(type)

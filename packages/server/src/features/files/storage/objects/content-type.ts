@@ -5,6 +5,8 @@ interface Signature {
   readonly type: string
   readonly offset: number
   readonly bytes: Buffer
+  /** What the file begins with, where the bytes are further on. */
+  readonly first?: Buffer
 }
 
 const at = (offset: number, type: string, bytes: string): Signature => ({
@@ -13,13 +15,19 @@ const at = (offset: number, type: string, bytes: string): Signature => ({
   bytes: Buffer.from(bytes, 'latin1'),
 })
 
+/** A file of the container RIFF, which says at its ninth byte what is in it. */
+const riff = (type: string, bytes: string): Signature => ({
+  ...at(8, type, bytes),
+  first: Buffer.from('RIFF'),
+})
+
 /** What files of a type begin with (WHATWG, MIME Sniffing §6, and the formats' own specifications). */
 const signatures: readonly Signature[] = [
   at(0, 'image/png', '\x89PNG\r\n\x1a\n'),
   at(0, 'image/jpeg', '\xff\xd8\xff'),
   at(0, 'image/gif', 'GIF87a'),
   at(0, 'image/gif', 'GIF89a'),
-  at(8, 'image/webp', 'WEBPVP'),
+  riff('image/webp', 'WEBPVP'),
   at(4, 'image/avif', 'ftypavif'),
   at(4, 'image/avif', 'ftypavis'),
   at(4, 'image/heic', 'ftypheic'),
@@ -35,8 +43,8 @@ const signatures: readonly Signature[] = [
   at(0, 'audio/mpeg', '\xff\xfb'),
   at(0, 'audio/ogg', 'OggS'),
   at(0, 'audio/flac', 'fLaC'),
-  at(8, 'audio/wav', 'WAVE'),
-  at(8, 'video/x-msvideo', 'AVI '),
+  riff('audio/wav', 'WAVE'),
+  riff('video/x-msvideo', 'AVI '),
   at(0, 'application/pdf', '%PDF-'),
   at(0, 'application/zip', 'PK\x03\x04'),
   at(0, 'application/gzip', '\x1f\x8b\x08'),
@@ -90,8 +98,8 @@ function readMediaType(declared: string | undefined): { readonly essence: string
 }
 
 function findSignature(head: Buffer): string | undefined {
-  return signatures.find(({ offset, bytes }) => head.subarray(offset, offset + bytes.length).equals(bytes))
-    ?.type
+  const has = (offset: number, bytes: Buffer) => head.subarray(offset, offset + bytes.length).equals(bytes)
+  return signatures.find(({ offset, bytes, first }) => has(offset, bytes) && (!first || has(0, first)))?.type
 }
 
 /** Whether a list such as `image/*`, `text/plain` has the type. */

@@ -1,5 +1,10 @@
+import { Readable } from 'node:stream'
+import pg from 'pg'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '../../../../../test/wait-for.ts'
+import { diskStore } from '../bytes/disk.ts'
+import { newKey } from '../bytes/store.ts'
 import {
   createBucket,
   createStorageApps,
@@ -160,6 +165,18 @@ describe('storage › images', () => {
     }
   })
 
+  test('a drawing that begins like an image is none, whatever type its object has', async () => {
+    const drawing = `<svg  a='WEBPVP8 ' xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>`
+    const { json } = await put(apps.app, `/${bucket}/drawing.webp`, admin, drawing, {
+      'content-type': 'image/webp',
+    })
+    expect(json.contentType).toBe('application/octet-stream')
+    const asImage = `update basalt.objects set content_type = 'image/webp' where bucket = $1 and name = 'drawing.webp'`
+    await apps.app.sql(asImage, [bucket])
+    const failed = [422, 'image processing failed', 'image_processing_failed']
+    expect(await refusal(`/${bucket}/drawing.webp?w=5`)).toEqual(failed)
+  })
+
   test('a damaged image, one of too many pixels and a large file are refused, and the next one is made', async () => {
     const whole = await photo(400, 200).png().toBuffer()
     await put(apps.app, `/${bucket}/cut.png`, admin, bytesOf(whole.subarray(0, whole.length / 2)))
@@ -208,6 +225,50 @@ describe('storage › images', () => {
     const [first] = answers
     expect(answers.every(({ bytes }) => first !== undefined && bytes.equals(first.bytes))).toBe(true)
     expect((await variants()).length).toBe(before + 1)
+    expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
+  })
+
+  test('of an object that is replaced while they are made are made of what it has then', async () => {
+    const path = `/${bucket}/changing.png`
+    await put(apps.app, path, admin, bytesOf(await photo(20, 20).png().toBuffer()))
+    const keyOf = `select key from basalt.objects where name = 'changing.png'`
+    const [{ key: first } = { key: '' }] = await apps.app.sql<{ key: string }>(keyOf)
+    const [second, third] = [newKey(), newKey()]
+    for (const [key, width] of [[second, 22] as const, [third, 24] as const]) {
+      await diskStore(apps.directory).write(key, Readable.from([await photo(width, 20).png().toBuffer()]))
+      await apps.app.sql('insert into basalt.stored_bytes (key) values ($1)', [key])
+    }
+    const untilWaiting = (count: number) =>
+      waitFor('locks to be waited for', async () => {
+        const waiting = await apps.app.sql(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return waiting.length === count
+      })
+    const clients = [apps.database.url, apps.database.url].map(
+      (connectionString) => new pg.Client({ connectionString }),
+    )
+    const [one, other] = clients
+    for (const client of clients) {
+      await client.connect()
+      await client.query('begin')
+    }
+    const lock = 'select from basalt.stored_bytes where key = $1 for update'
+    const replace = `update basalt.objects set key = $1 where name = 'changing.png'`
+    await one?.query(lock, [first])
+    const shape = shapeOf(`${path}?w=50`)
+    await untilWaiting(1)
+    await one?.query(replace, [second])
+    // It gets its lock before the request, which looks for the bytes again.
+    const locking = other?.query(lock, [second])
+    await untilWaiting(2)
+    await one?.query('commit')
+    await locking
+    await untilWaiting(1)
+    await other?.query(replace, [third])
+    await other?.query('commit')
+    for (const client of clients) await client.end()
+    expect((await shape).slice(2)).toEqual([24, 20])
   })
 
   test('end with the bytes they were made of', async () => {
