@@ -32,8 +32,14 @@ export async function readUploadForm<Result>(
   let isRepeated = false
   let given: string | undefined
   let fileName = ''
+  // What is beyond a limit would be passed over, and may be the name.
+  for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
+    form.on(event, () => form.destroy(storageErrors.invalidUploadForm()))
+  }
   form.on('field', (field, value) => {
-    if (field === 'name') given = value
+    if (field !== 'name') return
+    if (given !== undefined) form.destroy(storageErrors.invalidUploadForm())
+    given = value
   })
   form.on('file', (field, stream, file, _encoding, type) => {
     parsed.catch((error) => stream.destroy(error))
@@ -52,7 +58,10 @@ export async function readUploadForm<Result>(
   const name = async () => {
     await parsed
     if (isRepeated) throw storageErrors.uploadFileMissing()
-    return given ?? fileName
+    const found = given ?? fileName
+    // Names that differ in what is not UTF-8 would become one.
+    if (found.includes('\ufffd')) throw storageErrors.invalidObjectName('it must be UTF-8')
+    return found
   }
   try {
     await parsed
@@ -82,7 +91,8 @@ function toAppError(error: unknown): unknown {
 /** @throws AppError invalid_upload_form */
 function createParser(headers: IncomingHttpHeaders): BusboyInstance {
   const type = headers['content-type']
-  if (type === undefined || !/^multipart\/form-data\b/i.test(type)) throw storageErrors.invalidUploadForm()
+  if (type === undefined || !/^multipart\/form-data\s*(?:;|$)/i.test(type))
+    throw storageErrors.invalidUploadForm()
   try {
     return new Busboy({ headers: { ...headers, 'content-type': type }, limits, preservePath: true })
   } catch {

@@ -1,13 +1,22 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../../http/authentication.ts'
+import { httpErrors } from '../../../../http/errors.ts'
 import { isBodyAwaited } from '../../../../http/expectation.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { openSlowBody } from '../../../../http/slow-body.ts'
 import { actorOf, requireBucket } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
-import { readObjectName } from '../names.ts'
-import { readMetadata } from './metadata.ts'
+import {
+  bringsBytes,
+  isChunk,
+  lengthOf,
+  readCount,
+  readNewUpload,
+  requireProtocol,
+  single,
+  version,
+} from './headers.ts'
 import * as schemas from './schemas.ts'
 import type { ResumableUpload } from './upload-queries.ts'
 import type { ResumableService } from './uploads.ts'
@@ -18,8 +27,6 @@ export interface ResumableRouteDeps {
   readonly timeoutSeconds: number
 }
 
-const version = '1.0.0'
-const chunkType = 'application/offset+octet-stream'
 const path = '/api/storage/upload/resumable'
 /** A client that vanishes without closing its connection is cut off before its lease ends. */
 const idleMs = 10_000
@@ -58,7 +65,7 @@ export function resumableRoutes(
         schema: schemas.createUploadSchema,
       },
       async (request, reply) => {
-        requireVersion(request)
+        requireProtocol(request)
         const actor = actorOf(identityOf(request))
         const hasBytes = bringsBytes(request)
         const wanted = readNewUpload(request)
@@ -82,7 +89,7 @@ export function resumableRoutes(
         schema: { ...schemas.findUploadSchema, hide: true },
       },
       async (request, reply) => {
-        requireVersion(request)
+        requireProtocol(request)
         const upload = await uploads.find(actorOf(identityOf(request)), request.params.id)
         const { metadata, size } = upload
         return reply
@@ -131,7 +138,7 @@ export function resumableRoutes(
   })
 
   async function addChunk(request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
-    requireVersion(request)
+    requireProtocol(request)
     if (!isChunk(request)) throw storageErrors.invalidChunkType()
     const offset = readCount(request, 'Upload-Offset')
     const upload = await add(request, reply, request.params.id, offset)
@@ -139,13 +146,15 @@ export function resumableRoutes(
   }
 
   async function terminate(request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
-    requireVersion(request)
+    requireProtocol(request)
     await uploads.terminate(actorOf(identityOf(request)), request.params.id)
     return reply.code(204).send()
   }
 
   /** The body is opened before anything is waited for: of a request that is cut meanwhile, what came is there. */
   async function add(request: FastifyRequest, reply: FastifyReply, id: string, offset: number) {
+    // It would be stored encoded, and sent without saying so.
+    if (request.headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding()
     const length = lengthOf(request)
     const actor = actorOf(identityOf(request))
     if (isBodyAwaited(request.raw)) await uploads.requireFitting(actor, id, { offset, length })
@@ -170,66 +179,6 @@ export function resumableRoutes(
 }
 
 type UploadRequest = FastifyRequest & { readonly params: { readonly id: string } }
-
-/** Undefined when the request does not say. */
-function lengthOf({ headers }: FastifyRequest): number | undefined {
-  return headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
-}
-
-/** @throws AppError invalid_tus_resumable */
-function requireVersion({ headers }: FastifyRequest): void {
-  if (headers['tus-resumable'] === version) return
-  throw storageErrors.invalidTusResumable().with({ headers: { 'tus-version': version } })
-}
-
-function isChunk({ headers }: FastifyRequest): boolean {
-  return headers['content-type']?.split(';')[0]?.trim().toLowerCase() === chunkType
-}
-
-/** Whether the creation has a body, which is the beginning of the upload. @throws AppError invalid_chunk_type */
-function bringsBytes(request: FastifyRequest): boolean {
-  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
-  if (length === '0' && encoding === undefined) return false
-  if (!isChunk(request)) throw storageErrors.invalidChunkType()
-  return true
-}
-
-interface Creation {
-  readonly query: { readonly bucket?: string; readonly name?: string }
-  readonly headers: FastifyRequest['headers']
-}
-
-/** @throws AppError upload_place_required, invalid_object_name, invalid_upload_header */
-function readNewUpload({ query, headers }: Creation) {
-  const header = single(headers['upload-metadata'])
-  const metadata = readMetadata(header)
-  const bucket = query.bucket ?? ''
-  const name = query.name ?? metadata.get('name') ?? metadata.get('filename') ?? ''
-  if (bucket === '' || name === '') throw storageErrors.uploadPlaceRequired()
-  return {
-    bucket,
-    name: readObjectName(name),
-    size: readCount({ headers }, 'Upload-Length'),
-    contentType: metadata.get('contentType') ?? metadata.get('filetype'),
-    metadata: header,
-  }
-}
-
-/** @throws AppError invalid_upload_header */
-function readCount(
-  { headers }: Pick<FastifyRequest, 'headers'>,
-  name: 'Upload-Length' | 'Upload-Offset',
-): number {
-  const text = single(headers[name.toLowerCase()]) ?? ''
-  if (!/^\d{1,15}$/.test(text)) {
-    throw storageErrors.invalidUploadHeader(name, 'expected a number of bytes')
-  }
-  return Number(text)
-}
-
-function single(header: string | readonly string[] | undefined): string | undefined {
-  return typeof header === 'string' ? header : header?.join(',')
-}
 
 function progressOf({ received, expires_at: expiresAt }: ResumableUpload) {
   return {

@@ -11,6 +11,7 @@ import type { ObjectService } from '../objects/objects.ts'
 import { translateStoreFailure, withStagedBytes } from '../objects/staging.ts'
 import type { Uploader } from '../objects/upload.ts'
 import type { Reaper } from '../reaper.ts'
+import { limit, startingWith } from './streams.ts'
 import type { FoundUpload, Part, ResumableUpload } from './upload-queries.ts'
 import * as queries from './upload-queries.ts'
 
@@ -223,7 +224,10 @@ export function createResumableService({ database, store, objects, uploader, rea
     async add(actor: Actor, id: string, { offset, length, source }: Addition): Promise<ResumableUpload> {
       const found = await getOwn(actor, id)
       if (offset + (length ?? 0) > found.size) throw storageErrors.resumableUploadExceeded()
-      if (found.is_completed && offset === found.received) return found
+      if (found.is_completed && offset === found.received) {
+        for await (const _ of limit(source, 0));
+        return found
+      }
       return await withLease(actor, { id, offset }, async (upload, lease) => {
         const moved = await keepPart(actor, upload, lease, source)
         return moved.received < moved.size ? moved : await complete(actor, moved, lease)
@@ -238,18 +242,4 @@ export function createResumableService({ database, store, objects, uploader, rea
       reaper.wake()
     },
   }
-}
-
-async function* limit(source: AsyncIterable<Buffer>, limitBytes: number): AsyncIterable<Buffer> {
-  let size = 0
-  for await (const chunk of source) {
-    size += chunk.length
-    if (size > limitBytes) throw storageErrors.resumableUploadExceeded()
-    if (chunk.length > 0) yield chunk
-  }
-}
-
-async function* startingWith(first: Buffer, rest: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  yield first
-  yield* rest
 }

@@ -570,6 +570,33 @@ describe('storage › resumable uploads › refused', () => {
       'invalid Upload-Metadata header: a is there twice',
       'invalid_upload_header',
     ],
+    [
+      'with a value that is no Base64',
+      '?bucket=BUCKET',
+      '1',
+      { 'upload-metadata': 'name YWJjZ' },
+      400,
+      'invalid Upload-Metadata header: expected pairs of a key and a Base64 value between commas',
+      'invalid_upload_header',
+    ],
+    [
+      'of a name that is not UTF-8',
+      '?bucket=BUCKET',
+      '1',
+      { 'upload-metadata': 'other /w==,filename /w==' },
+      400,
+      'invalid Upload-Metadata header: filename is not UTF-8',
+      'invalid_upload_header',
+    ],
+    [
+      'that are to be joined',
+      '?bucket=BUCKET&name=a',
+      '1',
+      { 'upload-concat': 'partial' },
+      400,
+      'invalid Upload-Concat header: the extension concatenation is not offered',
+      'invalid_upload_header',
+    ],
   ])('%s', async (_what, query, length, headers, status, message, error) => {
     const response = await begun(query.replace('BUCKET', own), length, headers)
     expect(problem(response)).toEqual([status, message, error])
@@ -622,6 +649,22 @@ describe('storage › resumable uploads › refused', () => {
         [415, 'Content-Type must be application/offset+octet-stream', 'invalid_chunk_type'],
       ],
       [
+        await patch(apps.app, id, 0, 'x', { token, headers: { ...chunk, 'upload-checksum': 'sha1 AAAA' } }),
+        [
+          400,
+          'invalid Upload-Checksum header: the extension checksum is not offered',
+          'invalid_upload_header',
+        ],
+      ],
+      [
+        await patch(apps.app, id, 0, 'x', { token, headers: { ...chunk, 'content-encoding': 'gzip' } }),
+        [
+          415,
+          'the request body must not be encoded: no content encoding is accepted',
+          'unsupported_content_encoding',
+        ],
+      ],
+      [
         await patch(apps.app, id, 'x', 'x', options),
         [400, 'invalid Upload-Offset header: expected a number of bytes', 'invalid_upload_header'],
       ],
@@ -666,16 +709,17 @@ describe('storage › resumable uploads › refused', () => {
 
   test('bytes beyond the length that no header says, of which none stays', async () => {
     const id = await begin('long')
-    const body = new ReadableStream({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode(`${content}x`))
-        controller.close()
-      },
-    })
-    const headers = { ...chunk, 'upload-offset': '0' }
-    const response = await exchange(apps.app, 'PATCH', `/upload/resumable/${id}`, admin, body, headers)
-    expect(problem(response)[1]).toBe('resumable upload exceeds its Upload-Length')
+    const send = async (offset: number, text: string) =>
+      await exchange(apps.app, 'PATCH', `/upload/resumable/${id}`, admin, new Blob([text]).stream(), {
+        ...chunk,
+        'upload-offset': String(offset),
+      })
+    const exceeded = [413, 'resumable upload exceeds its Upload-Length', 'resumable_upload_exceeded']
+    expect(problem(await send(0, `${content}x`))).toEqual(exceeded)
     expect(offsetOf(await ask(apps.app, 'HEAD', id))).toEqual([200, '0'])
+    expect((await send(0, content)).status).toBe(204)
+    expect((await send(size, '')).status).toBe(204)
+    expect(problem(await send(size, 'x'))).toEqual(exceeded)
   })
 
   test('where no policy permits the object: at the creation, and at the end', async () => {

@@ -285,6 +285,21 @@ describe('storage › uploads', () => {
     expect(problem(await sendForm(apps.app, bucket, admin, unnamed))[1]).toBe(
       'invalid object name: no segment of it may be . or ..',
     )
+    const named = new FormData()
+    named.append('file', new Blob(['1']), 'a')
+    for (const name of ['b', 'c']) named.append('name', name)
+    expect(problem(await sendForm(apps.app, bucket, admin, named))).toEqual(invalid)
+    const crowded = new FormData()
+    crowded.append('file', new Blob(['1']), 'a')
+    for (let field = 0; field < 55; field += 1) crowded.append(`field-${field}`, '1')
+    crowded.append('name', 'b')
+    expect(problem(await sendForm(apps.app, bucket, admin, crowded))).toEqual(invalid)
+    const latin = Buffer.from(`${part.replace('"a"', '"\xe4"')}\r\n--b--\r\n`, 'latin1')
+    expect(problem(await exchange(apps.app, 'POST', `/${bucket}`, admin, latin, multipart))).toEqual([
+      400,
+      'invalid object name: it must be UTF-8',
+      'invalid_object_name',
+    ])
     expect(await apps.filesSince(before)).toEqual([])
     expect((await get(apps.app, `/${bucket}`, admin)).json.totalItems).toBe(0)
   })

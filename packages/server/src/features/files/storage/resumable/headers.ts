@@ -1,0 +1,81 @@
+import type { FastifyRequest } from 'fastify'
+import { storageErrors } from '../errors.ts'
+import { readObjectName } from '../names.ts'
+import { readMetadata, readText } from './metadata.ts'
+
+// What the headers of tus 1.0 say.
+
+export const version = '1.0.0'
+const chunkType = 'application/offset+octet-stream'
+
+/** Undefined when the request does not say. */
+export function lengthOf({ headers }: FastifyRequest): number | undefined {
+  return headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
+}
+
+/** What a client may believe to have been done, although the server does not offer it. */
+const extensions = {
+  'Upload-Checksum': 'checksum',
+  'Upload-Concat': 'concatenation',
+  'Upload-Defer-Length': 'creation-defer-length',
+} as const
+
+/** @throws AppError invalid_tus_resumable, invalid_upload_header */
+export function requireProtocol({ headers }: FastifyRequest): void {
+  if (headers['tus-resumable'] !== version) {
+    throw storageErrors.invalidTusResumable().with({ headers: { 'tus-version': version } })
+  }
+  for (const [header, extension] of Object.entries(extensions)) {
+    if (headers[header.toLowerCase()] === undefined) continue
+    throw storageErrors.invalidUploadHeader(header, `the extension ${extension} is not offered`)
+  }
+}
+
+export function isChunk({ headers }: FastifyRequest): boolean {
+  return headers['content-type']?.split(';')[0]?.trim().toLowerCase() === chunkType
+}
+
+/** Whether the creation has a body, which is the beginning of the upload. @throws AppError invalid_chunk_type */
+export function bringsBytes(request: FastifyRequest): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
+  if (length === '0' && encoding === undefined) return false
+  if (!isChunk(request)) throw storageErrors.invalidChunkType()
+  return true
+}
+
+interface Creation {
+  readonly query: { readonly bucket?: string; readonly name?: string }
+  readonly headers: FastifyRequest['headers']
+}
+
+/** @throws AppError upload_place_required, invalid_object_name, invalid_upload_header */
+export function readNewUpload({ query, headers }: Creation) {
+  const header = single(headers['upload-metadata'])
+  const metadata = readMetadata(header)
+  const bucket = query.bucket ?? ''
+  const name = query.name ?? readText(metadata, 'name', 'filename') ?? ''
+  if (bucket === '' || name === '') throw storageErrors.uploadPlaceRequired()
+  return {
+    bucket,
+    name: readObjectName(name),
+    size: readCount({ headers }, 'Upload-Length'),
+    contentType: readText(metadata, 'contentType', 'filetype'),
+    metadata: header,
+  }
+}
+
+/** @throws AppError invalid_upload_header */
+export function readCount(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  name: 'Upload-Length' | 'Upload-Offset',
+): number {
+  const text = single(headers[name.toLowerCase()]) ?? ''
+  if (!/^\d{1,15}$/.test(text)) {
+    throw storageErrors.invalidUploadHeader(name, 'expected a number of bytes')
+  }
+  return Number(text)
+}
+
+export function single(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : header?.join(',')
+}
