@@ -260,6 +260,9 @@ create table basalt.signed_addresses (
   -- As the policies saw the caller; null for an administrator.
   scope jsonb,
   app_id uuid not null,
+  -- The API key or the client of the OAuth server that it was signed with: it ends with them.
+  key_id uuid,
+  client_id uuid,
   expires_at timestamptz not null,
   created_at timestamptz not null default now(),
   check ((kind = 'download') = (object_id is not null))

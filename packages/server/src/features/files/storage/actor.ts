@@ -8,13 +8,18 @@ export interface Actor {
   /** Owner of what the actor makes; null for administrators, and for programs that act for no user. */
   readonly userId: string | null
   readonly appId: string
+  /** The API key that the actor presented. */
+  readonly keyId?: string | undefined
+  /** The client of the OAuth server that acts. */
+  readonly clientId?: string | undefined
 }
 
 /** @param identity undefined for a request without a token */
 export function actorOf(identity: Identity | undefined): Actor {
-  const { scope, appId, ...rest } = identity ?? anonymousIdentity
+  const { scope, appId, keyId, ...rest } = identity ?? anonymousIdentity
+  if (rest.kind !== 'user') return { scope, appId, userId: null }
   // A program that acts for no user has an empty id.
-  return { scope, appId, userId: rest.kind === 'user' && rest.userId !== '' ? rest.userId : null }
+  return { scope, appId, keyId, clientId: rest.clientId, userId: rest.userId === '' ? null : rest.userId }
 }
 
 /** One text for the administrators, for each user, and for the programs of each app that act for no user. */

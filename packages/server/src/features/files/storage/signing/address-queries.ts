@@ -12,21 +12,28 @@ export interface NewAddress {
   readonly userId: string | null
   readonly scope: CallerScope | null
   readonly appId: string
+  readonly keyId: string | undefined
+  readonly clientId: string | undefined
   readonly expiresAt: number
 }
 
 export async function insertAddress(database: Queryable, address: NewAddress): Promise<void> {
   await database.count(sql`
-    insert into basalt.signed_addresses (signature_hash, kind, bucket, name, object_id, user_id, scope, app_id, expires_at)
+    insert into basalt.signed_addresses
+      (signature_hash, kind, bucket, name, object_id, user_id, scope, app_id, key_id, client_id, expires_at)
     values (${address.signatureHash}, ${address.kind}, ${address.bucket}, ${address.name}, ${address.objectId}::uuid,
       ${address.userId}::uuid, ${address.scope === null ? null : JSON.stringify(address.scope)}::jsonb,
-      ${address.appId}::uuid, to_timestamp(${address.expiresAt}::float8))`)
+      ${address.appId}::uuid, ${address.keyId ?? null}::uuid, ${address.clientId ?? null}::uuid, to_timestamp(${address.expiresAt}::float8))`)
 }
 
-/** Those of a user who was disabled are in force no more. */
+/** Those of a user who was disabled, and of a key or a client that is no longer valid, are in force no more. */
 const isInForce = sql`
   s.expires_at > now()
-  and not exists (select from basalt.users u where u.id = s.user_id and u.disabled_at is not null)`
+  and not exists (select from basalt.users u where u.id = s.user_id and u.disabled_at is not null)
+  and not exists (
+    select from basalt.api_keys k where k.id = s.key_id and (k.revoked_at is not null or k.expires_at <= now()))
+  and not exists (
+    select from basalt.oauth_clients c where c.id = s.client_id and c.revoked_at is not null)`
 
 /** The object that an address opens, if it is still of that name. */
 export async function findDownload(

@@ -53,6 +53,8 @@ export function createAddressService({ database, objects, clock }: AddressDeps) 
       userId: actor.userId,
       scope: actor.scope.kind === 'unrestricted' ? null : scopeWithoutGrant(actor.scope),
       appId: actor.appId,
+      keyId: actor.keyId,
+      clientId: actor.clientId,
       expiresAt,
     })
     return { url: `${objectPath(bucket, name)}?exp=${expiresAt}&sig=${signature}` }

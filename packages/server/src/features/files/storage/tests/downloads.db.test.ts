@@ -376,6 +376,45 @@ describe('storage › signed addresses', () => {
     expect((await sign(`/${bucket}/c`, admin, { expiresIn: 604_800 })).status).toBe(200)
   })
 
+  test('end with the API key or the OAuth client that signed them', async () => {
+    const bucket = await createBucket(apps.app)
+    await applyTemplate(apps.app, 'bucket-scoped', { bucket })
+    const { id } = newUser()
+    await apps.app.sql('insert into basalt.users (id) values ($1)', [id])
+    const { key, apiKey } = await createApiKey(apps.app, { userId: id, scope: 'readwrite' })
+    const expiring = await createApiKey(apps.app, { userId: id, scope: 'readwrite' })
+    const { clientId, clientSecret } = await createClient(apps.app)
+    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+    const client = (await askToken(apps.app, { ...form, scope: 'readwrite' })).json.access_token
+    await put(apps.app, `/${bucket}/a`, key, 'content')
+    const signed = async (token: string): Promise<readonly [string, string]> => [
+      (await sign(`/${bucket}/a`, token)).json.url,
+      (await sign(`/${bucket}/b`, token, {}, 'sign-upload')).json.url,
+    ]
+    const [ofKey, ofExpiring, ofClient] = [
+      await signed(key),
+      await signed(expiring.key),
+      await signed(client),
+    ]
+    const opened = async ([download, upload]: readonly [string, string]) => [
+      (await open(download)).status,
+      (await open(upload, 'PUT', 'x')).status,
+    ]
+    const ended = [403, 403]
+    expect(await opened(ofKey)).toEqual([200, 201])
+    await apps.app.request('POST', `/api/admin/api-keys/${apiKey.id}/rotate`, { token: admin })
+    expect(await opened(ofKey)).toEqual([200, 200])
+    await apps.app.request('DELETE', `/api/admin/api-keys/${apiKey.id}`, { token: admin })
+    expect(await opened(ofKey)).toEqual(ended)
+    expect(await opened(ofExpiring)).toEqual([200, 200])
+    await apps.app.sql('update basalt.api_keys set expires_at = now() where id = $1', [expiring.apiKey.id])
+    expect(await opened(ofExpiring)).toEqual(ended)
+    expect(await opened(ofClient)).toEqual([200, 200])
+    await apps.app.sql('update basalt.oauth_clients set revoked_at = now() where client_id = $1', [clientId])
+    expect(await opened(ofClient)).toEqual(ended)
+    expect(problem(await open(ofClient[0]))).toEqual(invalid)
+  })
+
   test('for uploads work under the policies of who signed', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'user-own-files', { bucket })
