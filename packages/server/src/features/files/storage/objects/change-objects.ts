@@ -19,6 +19,9 @@ export interface ChangerDeps {
 /** The object was replaced, moved or deleted since it was looked at. */
 class Outdated extends Error {}
 
+/** Then it is looked at again. */
+const attempts = 3
+
 /** Deletes and moves objects, whose bytes stay as they are. */
 export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps) {
   /** @param read what it throws undoes a write with a key; without one it is thrown where nothing was written */
@@ -41,21 +44,33 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
         key,
       }: { readonly etags?: readonly string[] | undefined; readonly key?: IdempotencyKey | undefined } = {},
     ): Promise<void> {
-      const steps = [
-        queries.asCaller(queries.seeObject(bucket, name)),
-        queries.asCaller(queries.deleteObject(bucket, name, etags)),
-      ]
-      await writesOnce.unlessMade(key, async () => {
+      const deleteOnce = async () => {
         const { isPublic, object } = await reader.lookUp(bucket, name)
         if (object === undefined) throw storageErrors.fileNotFound()
-        return await write(actor, steps, key, ([seen, deleted]) => {
+        const steps = [
+          queries.asCaller(queries.seeObject(bucket, name)),
+          queries.asCaller(queries.deleteObject(bucket, name, etags)),
+          queries.asLogin(queries.findById(object.id)),
+        ]
+        return await write(actor, steps, key, ([seen, deleted, found]) => {
           if ((deleted?.count ?? 0) > 0) return null
+          const row = queries.readObjectText(queries.firstValue(found))
+          if (row === undefined || !isSame(row, object)) throw new Outdated()
           if (!isPublic && (seen?.count ?? 0) === 0) throw storageErrors.fileNotFound()
           if (etags !== undefined && !etags.includes(object.etag)) throw storageErrors.preconditionFailed()
           throw storageErrors.insufficientStoragePermissions()
-        }).catch((error) => {
-          throw translateFailure(error)
         })
+      }
+      await writesOnce.unlessMade(key, async () => {
+        for (let attempt = 1; attempt <= attempts; attempt += 1) {
+          try {
+            return await deleteOnce()
+          } catch (error) {
+            if (!(error instanceof Outdated)) throw translateFailure(error)
+          }
+        }
+        // Replaced again and again.
+        throw storageErrors.fileNotFound()
       })
       reaper.wake()
     },

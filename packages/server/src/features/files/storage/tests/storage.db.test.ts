@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../../../test/test-app.ts'
 import { sql } from '../../../../database/sql.ts'
@@ -339,6 +340,35 @@ describe('storage › uploads', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array.from({ length: 9 }, () => 200), 201])
     expect(bodies).toContain((await get(apps.app, `/${bucket}/one`)).text)
     await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toHaveLength(1)
+  })
+
+  test('are deleted once by ten who delete them at once, half on another node: the others find nothing', async () => {
+    for (const isPublic of [true, false]) {
+      const bucket = await createBucket(apps.app, { public: isPublic })
+      const etag = (await put(apps.app, `/${bucket}/a`, admin, 'x')).headers.get('etag') ?? ''
+      const client = new pg.Client({ connectionString: apps.database.url })
+      await client.connect()
+      await client.query('begin')
+      await client.query('select from basalt.objects where bucket = $1 for update', [bucket])
+      const deletions = Array.from({ length: 10 }, (_, index) =>
+        exchange(index % 2 === 0 ? apps.app : apps.second, 'DELETE', `/${bucket}/a`, admin, undefined, {
+          ...(index > 5 ? { 'if-match': etag } : {}),
+        }),
+      )
+      await expect
+        .poll(
+          () =>
+            apps.app.sql(
+              `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+            ),
+          { timeout: 20_000 },
+        )
+        .toHaveLength(10)
+      await client.query('commit')
+      await client.end()
+      const answers = await Promise.all(deletions)
+      expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(404)])
+    }
   })
 
   test('with If-None-Match never replace what they know, nor anything with *, with If-Match only what they know', async () => {
