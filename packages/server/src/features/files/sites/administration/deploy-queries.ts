@@ -45,10 +45,11 @@ export async function findDeploy(
     select ${columns} from basalt.site_deploys d where d.id = ${id}::uuid and d.site_id = ${siteId}::uuid`)
 }
 
-/** Undefined when there is no such site. */
+/** Undefined when there is no such site, also when it is being deleted. */
 export async function insertDeploy(database: Queryable, siteId: string): Promise<DeployRow | undefined> {
   return await database.maybeOne<DeployRow>(sql`
-    insert into basalt.site_deploys as d (site_id) select id from basalt.sites where id = ${siteId}::uuid
+    insert into basalt.site_deploys as d (site_id)
+    select id from basalt.sites where id = ${siteId}::uuid for key share
     returning ${columns}`)
 }
 

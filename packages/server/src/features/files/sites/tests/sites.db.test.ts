@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   createTestApp,
@@ -374,6 +375,24 @@ describe('sites › large deploys', () => {
 })
 
 describe('sites › deploys', () => {
+  test('a deploy of a site that is deleted at the same time is a 404', async () => {
+    const site = await createSite(app)
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    await client.query('begin')
+    await client.query('delete from basalt.sites where id = $1', [site.id])
+    const creating = ask(app, 'POST', `/${site.id}/deploys`)
+    await waitFor('the creation to wait', async () => {
+      const waiting = await app.sql(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return waiting.length > 0
+    })
+    await client.query('commit')
+    await client.end()
+    expectError(await creating, 404, 'site not found', 'site_not_found')
+  })
+
   test('a deploy becomes live, the one before superseded', async () => {
     const site = await createSite(app)
     const first = await deployFiles(app, site, { 'index.html': '1' })

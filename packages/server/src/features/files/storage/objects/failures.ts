@@ -38,6 +38,11 @@ export function isDenied(error: unknown): boolean {
   return stateOf(error) === denied
 }
 
+/** Whether what a row refers to was deleted meanwhile. */
+export function isMissingReference(error: unknown): boolean {
+  return stateOf(error) === missingReference
+}
+
 /** Whether the plan of the object's app has no room for it. */
 export function isBeyondPlan(error: unknown): boolean {
   return stateOf(error) === planExceeded

@@ -4,6 +4,7 @@ import type { Clock } from '../../../../lib/clock.ts'
 import { hashToken } from '../../../../lib/tokens.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
+import { isMissingReference } from '../objects/failures.ts'
 import type { Place, StoredObject } from '../objects/object-queries.ts'
 import type { ObjectService } from '../objects/objects.ts'
 import { objectPath } from '../show.ts'
@@ -45,18 +46,24 @@ export function createAddressService({ database, objects, clock }: AddressDeps) 
     const expiresAt = Math.floor(clock.now().getTime() / 1000) + seconds
     const signed = JSON.stringify([about.kind, bucket, name, expiresAt])
     const signature = createHmac('sha256', randomBytes(32)).update(signed).digest('base64url')
-    await queries.insertAddress(database, {
-      ...about,
-      signatureHash: hashToken(signature),
-      bucket,
-      name,
-      userId: actor.userId,
-      scope: actor.scope.kind === 'unrestricted' ? null : scopeWithoutGrant(actor.scope),
-      appId: actor.appId,
-      keyId: actor.keyId,
-      clientId: actor.clientId,
-      expiresAt,
-    })
+    await queries
+      .insertAddress(database, {
+        ...about,
+        signatureHash: hashToken(signature),
+        bucket,
+        name,
+        userId: actor.userId,
+        scope: actor.scope.kind === 'unrestricted' ? null : scopeWithoutGrant(actor.scope),
+        appId: actor.appId,
+        keyId: actor.keyId,
+        clientId: actor.clientId,
+        expiresAt,
+      })
+      .catch((error) => {
+        if (!isMissingReference(error)) throw error
+        // Deleted since it was looked at.
+        throw about.kind === 'download' ? storageErrors.fileNotFound() : storageErrors.bucketNotFound()
+      })
     return { url: `${objectPath(bucket, name)}?exp=${expiresAt}&sig=${signature}` }
   }
 

@@ -376,6 +376,36 @@ describe('storage › signed addresses', () => {
     expect((await sign(`/${bucket}/c`, admin, { expiresIn: 604_800 })).status).toBe(200)
   })
 
+  test('of what is deleted at the same time are refused', async () => {
+    const bucket = await createBucket(apps.app)
+    await put(apps.app, `/${bucket}/a`, admin, 'x')
+    const client = new pg.Client({ connectionString: apps.database.url })
+    await client.connect()
+    const signAmid = async (deletion: string, verb: string) => {
+      await client.query('begin')
+      await client.query(deletion, [bucket])
+      const signing = sign(`/${bucket}/a`, admin, {}, verb)
+      await waitFor('the signing to wait', async () => {
+        const waiting = await apps.app.sql(`
+          select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+        return waiting.length > 0
+      })
+      await client.query('commit')
+      return problem(await signing)
+    }
+    expect(await signAmid('delete from basalt.objects where bucket = $1', 'sign')).toEqual([
+      404,
+      'file not found',
+      'file_not_found',
+    ])
+    expect(await signAmid('delete from basalt.buckets where name = $1', 'sign-upload')).toEqual([
+      404,
+      'bucket not found',
+      'bucket_not_found',
+    ])
+    await client.end()
+  })
+
   test('end with the API key or the OAuth client that signed them', async () => {
     const bucket = await createBucket(apps.app)
     await applyTemplate(apps.app, 'bucket-scoped', { bucket })
