@@ -4,6 +4,8 @@ import type { ImageRequest, ImageResult } from './protocol.ts'
 // Decodes and encodes images apart from the server: a broken or malicious file ends this process at worst. It holds no
 // secret and knows no user.
 
+/** Of AVIF: four megapixels of noise take a tenth of the time of sharp's default, 4, and are no larger. */
+const effort = 2
 /** About 8,000 by 8,000, which is 256 MiB when decoded. */
 const maxPixels = 64_000_000
 
@@ -39,7 +41,7 @@ async function make(
         position: crop === 'smart' ? sharp.strategy.attention : 'centre',
         withoutEnlargement: true,
       })
-      .toFormat(format, format === 'png' ? {} : { quality })
+      .toFormat(format, format === 'png' ? {} : { quality, ...(format === 'avif' ? { effort } : {}) })
       .toBuffer()
     return { id, bytes: made }
   } catch {
