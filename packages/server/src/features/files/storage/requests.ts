@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { anonymousIdentity } from '../../../http/identity.ts'
+import { readHttpDate } from '../../../http/partial-content.ts'
 import { type IdempotencyKey, idempotencyKeyOf } from '../../data/idempotency/index.ts'
 import { storageErrors } from './errors.ts'
 import { readObjectName } from './names.ts'
@@ -71,5 +72,7 @@ export function readCondition({ headers }: FastifyRequest): WriteCondition {
     isNew: none?.trim() === '*',
     // Weak tags are compared by what they say of the bytes (RFC 9110 §13.1.2).
     ifNoneMatch: readTags(none?.replaceAll(/(^|,)\s*W\//g, '$1')),
+    // A tag says more (RFC 9110 §13.1.4).
+    unmodifiedSince: ifMatch === undefined ? readHttpDate(headers['if-unmodified-since']) : undefined,
   }
 }

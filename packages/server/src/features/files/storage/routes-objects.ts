@@ -16,8 +16,8 @@ import {
   keyOf,
   type ObjectParams,
   placeOf,
+  readCondition,
   readDestination,
-  readTags,
   signatureOf,
   splitVerb,
 } from './requests.ts'
@@ -135,7 +135,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
       const { bucket } = request.params
       requireBucket(actor, bucket)
       await objects.delete(actor, placeOf(request), {
-        etags: readTags(request.headers['if-match']),
+        condition: readCondition(request),
         key: keyOf(request, reply),
       })
       return reply.code(204).send()

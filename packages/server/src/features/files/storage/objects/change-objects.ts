@@ -6,7 +6,7 @@ import { storageErrors } from '../errors.ts'
 import type { Reaper } from '../reaper.ts'
 import type { ShownObject } from '../show.ts'
 import { isDuplicate, translateFailure } from './failures.ts'
-import type { Place, StoredObject } from './object-queries.ts'
+import type { Place, StoredObject, WriteCondition } from './object-queries.ts'
 import * as queries from './object-queries.ts'
 import type { ObjectReader } from './read-objects.ts'
 
@@ -40,16 +40,16 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
       actor: Actor,
       { bucket, name }: Place,
       {
-        etags,
+        condition = {},
         key,
-      }: { readonly etags?: readonly string[] | undefined; readonly key?: IdempotencyKey | undefined } = {},
+      }: { readonly condition?: WriteCondition; readonly key?: IdempotencyKey | undefined } = {},
     ): Promise<void> {
       const deleteOnce = async () => {
         const { isPublic, object } = await reader.lookUp(bucket, name)
         if (object === undefined) throw storageErrors.fileNotFound()
         const steps = [
           queries.asCaller(queries.seeObject(bucket, name)),
-          queries.asCaller(queries.deleteObject(bucket, name, etags)),
+          queries.asCaller(queries.deleteObject(bucket, name, condition)),
           queries.asLogin(queries.findById(object.id)),
         ]
         return await write(actor, steps, key, ([seen, deleted, found]) => {
@@ -57,7 +57,7 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
           const row = queries.readObjectText(queries.firstValue(found))
           if (row === undefined || !isSame(row, object)) throw new Outdated()
           if (!isPublic && (seen?.count ?? 0) === 0) throw storageErrors.fileNotFound()
-          if (etags !== undefined && !etags.includes(object.etag)) throw storageErrors.preconditionFailed()
+          if (!isExpected(object, condition)) throw storageErrors.preconditionFailed()
           throw storageErrors.insufficientStoragePermissions()
         })
       }
@@ -109,6 +109,17 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
       }
     },
   }
+}
+
+/** Whether an object is the one that a deletion is about. */
+function isExpected(
+  { etag, updatedAt }: StoredObject,
+  { ifMatch, unmodifiedSince }: WriteCondition,
+): boolean {
+  const isKnown = !Array.isArray(ifMatch) || ifMatch.includes(etag)
+  return (
+    isKnown && (unmodifiedSince === undefined || Math.floor(Date.parse(updatedAt) / 1000) <= unmodifiedSince)
+  )
 }
 
 /** Whether an object has the place and the content that it had. */

@@ -80,7 +80,9 @@ export function createObjectCommitter({
         if (!isDuplicate(error)) throw refusalOf(error)
         if (condition.isNew === true) throw storageErrors.preconditionFailed()
         if (attempt < attempts) continue
-        if (condition.ifNoneMatch !== undefined) throw storageErrors.preconditionFailed()
+        if (condition.ifNoneMatch !== undefined || condition.unmodifiedSince !== undefined) {
+          throw storageErrors.preconditionFailed()
+        }
         // It is there, and stays out of the caller's reach.
         throw storageErrors.insufficientStoragePermissions()
       }

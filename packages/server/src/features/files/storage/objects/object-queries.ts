@@ -135,6 +135,15 @@ export interface WriteCondition {
   readonly isNew?: boolean | undefined
   /** Tags without quotes, of which the object has none. */
   readonly ifNoneMatch?: readonly string[] | undefined
+  /** In seconds since 1970: it must not have changed since. */
+  readonly unmodifiedSince?: number | undefined
+}
+
+/** Whether the object has not changed since: dates of HTTP have whole seconds. */
+function isUnmodified(since: number | undefined): Sql {
+  return since === undefined
+    ? sql`true`
+    : sql`date_trunc('second', o.updated_at) <= to_timestamp(${String(since)}::float8)`
 }
 
 /**
@@ -144,12 +153,12 @@ export interface WriteCondition {
 export function putObject(
   { bucket, name, key, size, contentType }: Content,
   { userId, appId }: { readonly userId: string | null; readonly appId: string },
-  { ifMatch, isNew = false, ifNoneMatch = [] }: WriteCondition,
+  { ifMatch, isNew = false, ifNoneMatch = [], unmodifiedSince }: WriteCondition,
 ): Sql {
   const isKnown = Array.isArray(ifMatch) ? sql`o.etag = any (${arrayLiteral(ifMatch)}::text[])` : sql`true`
   const mayReplace = isNew
     ? sql`false`
-    : sql`${isKnown} and o.etag <> all (${arrayLiteral(ifNoneMatch)}::text[])`
+    : sql`${isKnown} and o.etag <> all (${arrayLiteral(ifNoneMatch)}::text[]) and ${isUnmodified(unmodifiedSince)}`
   return sql`
     with replaced as (
       update basalt.objects o
@@ -171,9 +180,13 @@ export function stageTrial(key: string): Sql {
 export const endTrial = sql`
   do $$ begin raise exception 'the trial has passed' using errcode = 'BS004'; end $$`
 
-/** @param etags without quotes, of which the object must have one; undefined: any */
-export function deleteObject(bucket: string, name: string, etags: readonly string[] | undefined): Sql {
-  const isExpected = etags === undefined ? sql`true` : sql`o.etag = any (${arrayLiteral(etags)}::text[])`
+export function deleteObject(
+  bucket: string,
+  name: string,
+  { ifMatch, unmodifiedSince }: WriteCondition,
+): Sql {
+  const isKnown = Array.isArray(ifMatch) ? sql`o.etag = any (${arrayLiteral(ifMatch)}::text[])` : sql`true`
+  const isExpected = sql`${isKnown} and ${isUnmodified(unmodifiedSince)}`
   return sql`
     delete from basalt.objects o
     where o.bucket = ${bucket} and o.name = ${name} and ${isExpected}

@@ -342,6 +342,26 @@ describe('storage › uploads', () => {
     await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toHaveLength(1)
   })
 
+  test('with If-Unmodified-Since are replaced and deleted as long as nothing has changed them', async () => {
+    const bucket = await createBucket(apps.app)
+    const path = `/${bucket}/a`
+    const made = await put(apps.app, path, admin, 'one')
+    const at = (seconds: number) => ({
+      'if-unmodified-since': new Date(Date.parse(made.json.updatedAt) + seconds * 1000).toUTCString(),
+    })
+    const failed = [412, 'precondition failed', 'precondition_failed']
+    expect(problem(await put(apps.app, path, admin, 'two', at(-1)))).toEqual(failed)
+    expect(problem(await exchange(apps.app, 'DELETE', path, admin, undefined, at(-1)))).toEqual(failed)
+    expect((await get(apps.app, path, admin)).text).toBe('one')
+    // A tag says more, and what is no date nothing.
+    const etag = made.headers.get('etag') ?? ''
+    expect((await put(apps.app, path, admin, 'two', { ...at(-1), 'if-match': etag })).status).toBe(200)
+    expect((await put(apps.app, path, admin, 'three', { 'if-unmodified-since': '1' })).status).toBe(200)
+    expect((await put(apps.app, path, admin, 'four', at(3600))).status).toBe(200)
+    expect((await put(apps.app, `/${bucket}/new`, admin, 'new', at(-1))).status).toBe(201)
+    expect((await exchange(apps.app, 'DELETE', path, admin, undefined, at(3600))).status).toBe(204)
+  })
+
   test('are deleted once by ten who delete them at once, half on another node: the others find nothing', async () => {
     for (const isPublic of [true, false]) {
       const bucket = await createBucket(apps.app, { public: isPublic })
