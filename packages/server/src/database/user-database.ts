@@ -415,7 +415,7 @@ function createContext(fixed: Readonly<Record<string, string>>, variables: reado
   }
 }
 
-/** As the column `origin` of `basalt.outbox` and the view `basalt.audit_origin` read it. */
+/** As the column `origin` of `basalt.outbox` and the triggers of `basalt.audit` read it. */
 function describeOrigin(scope: CallerScope, { actor, keyId, requestId, appId, address }: Origin): string {
   const userId = scope.kind === 'caller' ? scope.userId : null
   return JSON.stringify([actor, userId, keyId === '' ? null : keyId, requestId, appId, address])
