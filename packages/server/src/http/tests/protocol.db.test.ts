@@ -42,7 +42,7 @@ describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
     ['an unknown method', 'FETCH /health HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['an unknown version', 'GET /health HTTP/9.9\r\nHost: x\r\n\r\n'],
     ['a request without Host', 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['a request with two hosts', 'GET /health HTTP/1.1\r\nHost: x\r\nhost: x\r\n\r\n'],
+    ['a request with two hosts', 'GET /health HTTP/1.1\r\nHost: x\r\nhost: x\r\nConnection: close\r\n\r\n'],
     ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a header without a colon', 'GET /health HTTP/1.1\r\nHost x\r\n\r\n'],
     ['a header folded over two lines', 'GET /health HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n'],
