@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { httpErrors } from '../../../../http/errors.ts'
 import { storageErrors } from '../errors.ts'
 import { readObjectName } from '../names.ts'
 import { readMetadata, readText } from './metadata.ts'
@@ -31,15 +32,19 @@ export function requireProtocol({ headers }: FastifyRequest): void {
   }
 }
 
-export function isChunk({ headers }: FastifyRequest): boolean {
-  return headers['content-type']?.split(';')[0]?.trim().toLowerCase() === chunkType
+/** @throws AppError invalid_chunk_type, unsupported_content_encoding */
+export function requireChunk({ headers }: FastifyRequest): void {
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  if (type !== chunkType) throw storageErrors.invalidChunkType()
+  // It would be stored encoded, and sent without saying so.
+  if (headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding()
 }
 
-/** Whether the creation has a body, which is the beginning of the upload. @throws AppError invalid_chunk_type */
+/** Whether the creation has a body, which is the beginning of the upload. @throws those of `requireChunk` */
 export function bringsBytes(request: FastifyRequest): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
   if (length === '0' && encoding === undefined) return false
-  if (!isChunk(request)) throw storageErrors.invalidChunkType()
+  requireChunk(request)
   return true
 }
 

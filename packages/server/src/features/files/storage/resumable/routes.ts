@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../../http/authentication.ts'
-import { httpErrors } from '../../../../http/errors.ts'
 import { isBodyAwaited } from '../../../../http/expectation.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { openSlowBody } from '../../../../http/slow-body.ts'
@@ -9,10 +8,10 @@ import { actorOf, requireBucket } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
 import {
   bringsBytes,
-  isChunk,
   lengthOf,
   readCount,
   readNewUpload,
+  requireChunk,
   requireProtocol,
   single,
   version,
@@ -139,7 +138,7 @@ export function resumableRoutes(
 
   async function addChunk(request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
     requireProtocol(request)
-    if (!isChunk(request)) throw storageErrors.invalidChunkType()
+    requireChunk(request)
     const offset = readCount(request, 'Upload-Offset')
     const upload = await add(request, reply, request.params.id, offset)
     return reply.code(204).headers(progressOf(upload)).send()
@@ -153,8 +152,6 @@ export function resumableRoutes(
 
   /** The body is opened before anything is waited for: of a request that is cut meanwhile, what came is there. */
   async function add(request: FastifyRequest, reply: FastifyReply, id: string, offset: number) {
-    // It would be stored encoded, and sent without saying so.
-    if (request.headers['content-encoding'] !== undefined) throw httpErrors.unsupportedContentEncoding()
     const length = lengthOf(request)
     const actor = actorOf(identityOf(request))
     if (isBodyAwaited(request.raw)) await uploads.requireFitting(actor, id, { offset, length })

@@ -626,6 +626,19 @@ describe('storage › resumable uploads › refused', () => {
       'Content-Type must be application/offset+octet-stream',
       'invalid_chunk_type',
     ])
+    const begun = `select count(*)::int as count from basalt.resumable_uploads`
+    const before = await apps.app.sql(begun)
+    const encoded = await exchange(apps.app, 'POST', path, admin, 'ab', {
+      ...headers,
+      ...chunk,
+      'content-encoding': 'gzip',
+    })
+    expect(problem(encoded)).toEqual([
+      415,
+      'the request body must not be encoded: no content encoding is accepted',
+      'unsupported_content_encoding',
+    ])
+    expect(await apps.app.sql(begun)).toEqual(before)
     const long = await exchange(apps.app, 'POST', path, admin, 'abc', { ...headers, ...chunk })
     expect(problem(long)).toEqual([
       413,
