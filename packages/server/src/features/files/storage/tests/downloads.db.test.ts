@@ -6,7 +6,6 @@ import { createApiKey } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { askToken, createClient } from '../../../../../test/oauth.ts'
 import { exchangeRaw } from '../../../../../test/raw-http.ts'
-import { waitFor } from '../../../../../test/wait-for.ts'
 import {
   applyTemplate,
   createBucket,
@@ -17,6 +16,7 @@ import {
   problem,
   put,
   type StorageApps,
+  untilWaiting,
 } from './storage-requests.ts'
 
 let apps: StorageApps
@@ -262,11 +262,7 @@ describe('storage › moving and copying', () => {
     await client.query('begin')
     await client.query('select from basalt.objects where bucket = $1 for update', [from])
     const moving = act(`/${from}/a/move`, admin, { bucket: images, name: 'a' })
-    await waitFor('the move to wait', async () => {
-      const waiting = await apps.app.sql(`
-        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-      return waiting.length > 0
-    })
+    await untilWaiting(apps.app, 1)
     await client.query(`insert into basalt.stored_bytes (key) values (repeat('ab', 16))`)
     await client.query(
       `update basalt.objects set key = repeat('ab', 16), content_type = 'text/html' where bucket = $1`,
@@ -385,11 +381,7 @@ describe('storage › signed addresses', () => {
       await client.query('begin')
       await client.query(deletion, [bucket])
       const signing = sign(`/${bucket}/a`, admin, {}, verb)
-      await waitFor('the signing to wait', async () => {
-        const waiting = await apps.app.sql(`
-          select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-        return waiting.length > 0
-      })
+      await untilWaiting(apps.app, 1)
       await client.query('commit')
       return problem(await signing)
     }

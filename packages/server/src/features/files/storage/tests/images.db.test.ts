@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import pg from 'pg'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { waitFor } from '../../../../../test/wait-for.ts'
 import { diskStore } from '../bytes/disk.ts'
 import { newKey } from '../bytes/store.ts'
 import {
@@ -13,6 +12,7 @@ import {
   problem,
   put,
   type StorageApps,
+  untilWaiting,
 } from './storage-requests.ts'
 
 let apps: StorageApps
@@ -238,13 +238,6 @@ describe('storage › images', () => {
       await diskStore(apps.directory).write(key, Readable.from([await photo(width, 20).png().toBuffer()]))
       await apps.app.sql('insert into basalt.stored_bytes (key) values ($1)', [key])
     }
-    const untilWaiting = (count: number) =>
-      waitFor('locks to be waited for', async () => {
-        const waiting = await apps.app.sql(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        )
-        return waiting.length === count
-      })
     const clients = [apps.database.url, apps.database.url].map(
       (connectionString) => new pg.Client({ connectionString }),
     )
@@ -257,14 +250,14 @@ describe('storage › images', () => {
     const replace = `update basalt.objects set key = $1 where name = 'changing.png'`
     await one?.query(lock, [first])
     const shape = shapeOf(`${path}?w=50`)
-    await untilWaiting(1)
+    await untilWaiting(apps.app, 1)
     await one?.query(replace, [second])
     // It gets its lock before the request, which looks for the bytes again.
     const locking = other?.query(lock, [second])
-    await untilWaiting(2)
+    await untilWaiting(apps.app, 2)
     await one?.query('commit')
     await locking
-    await untilWaiting(1)
+    await untilWaiting(apps.app, 1)
     await other?.query(replace, [third])
     await other?.query('commit')
     for (const client of clients) await client.end()

@@ -18,6 +18,7 @@ import {
   problem,
   put,
   type StorageApps,
+  untilWaiting,
 } from './storage-requests.ts'
 
 const limit = { timeout: 20_000 }
@@ -414,28 +415,18 @@ describe('storage › resumable uploads › at once', () => {
     await apps.app.sql('insert into basalt.users (id) values ($1)', [user])
     await put(apps.app, `/${own}/${user}/a`, token, 'before')
     const [id, ended] = [await begin(`${user}/b`, { token }), await begin(`${user}/c`, { token })]
-    const untilWaiting = (count: number) =>
-      expect
-        .poll(
-          () =>
-            apps.app.sql(
-              `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-            ),
-          limit,
-        )
-        .toHaveLength(count)
     const client = new pg.Client({ connectionString: apps.database.url })
     await client.connect()
     await client.query('begin')
     await client.query('select from basalt.storage_usage where user_id = $1 for update', [user])
     const deleted = apps.app.request('DELETE', `/api/admin/users/${user}`, { token: admin })
-    await untilWaiting(1)
+    await untilWaiting(apps.app, 1)
     const refused = [
       put(apps.second, `/${own}/${user}/a`, token, 'after'),
       patch(apps.second, id, 0, content, { token }),
       ask(apps.app, 'DELETE', ended, token),
     ]
-    await untilWaiting(4)
+    await untilWaiting(apps.app, 4)
     await client.query('commit')
     await client.end()
     expect((await deleted).status).toBe(204)

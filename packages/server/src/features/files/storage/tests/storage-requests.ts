@@ -11,6 +11,7 @@ import {
   type TestResponse,
   userToken,
 } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
 
 /** Two nodes on one database and one directory. */
 export interface StorageApps extends AsyncDisposable {
@@ -124,6 +125,16 @@ export async function exchange(
       return JSON.parse(text)
     },
   }
+}
+
+/** Until so many requests of the database wait for what others have locked. */
+export async function untilWaiting({ sql }: TestApp, count: number): Promise<void> {
+  await waitFor(`${count} requests to wait for locks`, async () => {
+    const waiting = await sql(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return waiting.length === count
+  })
 }
 
 /** Status and error of an answer. */

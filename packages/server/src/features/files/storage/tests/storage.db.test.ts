@@ -13,6 +13,7 @@ import {
   put,
   type StorageApps,
   sendForm,
+  untilWaiting,
 } from './storage-requests.ts'
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -375,15 +376,7 @@ describe('storage › uploads', () => {
           ...(index > 5 ? { 'if-match': etag } : {}),
         }),
       )
-      await expect
-        .poll(
-          () =>
-            apps.app.sql(
-              `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-            ),
-          { timeout: 20_000 },
-        )
-        .toHaveLength(10)
+      await untilWaiting(apps.app, 10)
       await client.query('commit')
       await client.end()
       const answers = await Promise.all(deletions)
