@@ -237,6 +237,7 @@ const invalidGeometry = outsideFunctions((error) =>
  * in a statement, Postgres tells the position.
  */
 const nameAsValue: Translation = (error) => {
+  if (isRaised(error)) return raised(error)
   const isValue = error.where === undefined ? error.position === undefined : valueContext.test(error.where)
   return isValue ? databaseErrors.invalidValue(describeInvalidValue(error.message)) : undefined
 }
