@@ -243,7 +243,7 @@ describe('an export', () => {
       'invalid_value',
       'invalid integer value "x" — expected a whole number, e.g. 42',
     ],
-    [{ filter: 'nope = 1' }, 'unknown_filter_column', 'invalid filter: unknown column: nope at position 0'],
+    [{ filter: 'nope = 1' }, 'unknown_filter_column', 'invalid filter: unknown column: nope'],
     [{ sort: 'nope' }, 'unknown_column', 'unknown column "nope" in sort'],
     [{ sort: 'raw' }, 'invalid_parameter', 'sort: json of column "raw" has no order'],
     [{ fields: 'id,nope' }, 'unknown_column', 'unknown column "nope" in fields'],
