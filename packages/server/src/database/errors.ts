@@ -313,12 +313,18 @@ function constraintError(code: string, create: () => AppError): Translation {
     })
 }
 
+/** What PostgreSQL says of the character that its texts cannot hold, as a parameter and as `\u0000` in JSON. */
+const nulInText = 'invalid byte sequence for encoding "UTF8": 0x00'
+const nulInJson = 'unsupported Unicode escape sequence'
+
 /** `invalid input syntax for type integer: "abc"` → `invalid integer value "abc" — expected a whole number, …` */
 function describeInvalidValue(message: string): string {
   const found = /^invalid input syntax for type ([^:]+)(: .*)?$/s.exec(message)
   // Postgres names the function it reads JSON with.
   const mismatch = /^cannot call \w+ on (an? \w+)$/.exec(message)
   if (mismatch !== null) return `invalid value: expected a JSON object, not ${mismatch[1]}`
+  if (message === nulInText || message === nulInJson)
+    return 'invalid value: text cannot hold the character U+0000'
   if (found === null) return `invalid value: ${shorten(message)}`
   const [, type = '', value] = found
   const what = `invalid ${type} value${value === undefined ? '' : ` ${shorten(value.slice(2))}`}`
