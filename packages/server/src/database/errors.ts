@@ -242,6 +242,11 @@ const nameAsValue: Translation = (error) => {
   return isValue ? databaseErrors.invalidValue(describeInvalidValue(error.message)) : undefined
 }
 
+/** What is no hstore, which before PostgreSQL 16 is an internal error: only the source file tells it from one. */
+const hstoreFault = outsideFunctions(({ file, message }) =>
+  file === 'hstore_io.c' ? databaseErrors.invalidValue(describeInvalidValue(message)) : undefined,
+)
+
 const bySqlState: Readonly<Record<string, Translation>> = {
   // LIKE with some collations, a type that takes no values. A plan that has expired says the same.
   '0A000': outsideFunctions((error) =>
@@ -292,6 +297,7 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '57P03': unavailable,
   '57P04': unavailable,
   '57P05': unavailable,
+  XX000: hstoreFault,
 }
 
 const byClass: Readonly<Record<string, Translation>> = {
