@@ -207,7 +207,9 @@ describe('audit › rows', () => {
   })
 
   test('the newest come first, whatever the digits of their ids', async () => {
-    await app.sql(`insert into note (owner_id, body) select '${alice}', 'row ' || n from generate_series(1, 12) n`)
+    await app.sql(
+      `insert into note (owner_id, body) select '${alice}', 'row ' || n from generate_series(1, 12) n`,
+    )
     const { items } = await list('action=rows.insert&actor=sql&table=note&limit=12')
     expect(items.map(({ new_values }: { new_values: { body: string } }) => new_values.body)).toEqual(
       Array.from({ length: 12 }, (_, index) => `row ${12 - index}`),
