@@ -148,8 +148,8 @@ export function databaseErrorOf(failure: unknown): pg.DatabaseError | undefined 
 function translate(error: pg.DatabaseError): AppError | undefined {
   const code = error.code ?? ''
   if (isOfPostGis(error)) return invalidGeometry(error)
-  const translation = bySqlState[code] ?? byClass[code.slice(0, 2)] ?? (isRaised(error) ? raised : undefined)
-  return translation?.(error)
+  const translation = bySqlState[code] ?? byClass[code.slice(0, 2)]
+  return translation?.(error) ?? (isRaised(error) ? raised(error) : undefined)
 }
 
 /** Undefined: not for the client to know. */
@@ -237,7 +237,6 @@ const invalidGeometry = outsideFunctions((error) =>
  * in a statement, Postgres tells the position.
  */
 const nameAsValue: Translation = (error) => {
-  if (isRaised(error)) return raised(error)
   const isValue = error.where === undefined ? error.position === undefined : valueContext.test(error.where)
   return isValue ? databaseErrors.invalidValue(describeInvalidValue(error.message)) : undefined
 }

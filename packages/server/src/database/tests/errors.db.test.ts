@@ -201,6 +201,7 @@ describe('a code that Postgres or a function raises', () => {
     ['P0002', ...raised],
     ['P0003', ...raised],
     ['P0004', ...raised],
+    ['XX000', ...raised],
     ['XY123', ...raised],
     ['PT404', ...raised],
   ])('%s is %i %s', async (code, status, error, message, retryAfter?: string) => {

@@ -140,6 +140,7 @@ export async function listLogs(
     from (${source}) log
     where ${matches(filter)}
       ${before === undefined ? sql.empty : sql`and (time, id) < (${before.time}::timestamptz, ${before.id}::bigint)`}
+    -- The column: an id alone would be the text that is selected.
     order by time desc, log.id desc
     limit ${limit}::int`)
 }
